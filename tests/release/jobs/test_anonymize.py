@@ -555,9 +555,9 @@ def test_the_seconds_of_the_stages_cover_the_call(monkeypatch, keep_order):
 
     monkeypatch.setattr(stages, "time", SimpleNamespace(perf_counter=lambda: now[0]))
     steps = [
-        "_telling",
-        "_before",
-        "_search",
+        "_revealing_columns",
+        "_assessment_before",
+        "search_problem",
         "check_cells",
         "check_sets",
         "judge",

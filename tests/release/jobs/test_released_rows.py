@@ -163,9 +163,9 @@ def test_one_mean_for_all_records_is_never_diverse():
 
 def test_what_is_not_drawn_is_judged_once(monkeypatch):
     asked = []
-    counted = released_rows._counted
+    counted = released_rows._frequency
     monkeypatch.setattr(
-        released_rows, "_counted", lambda *given, **named: asked.append(1) or counted(*given, **named)
+        released_rows, "_frequency", lambda *given, **named: asked.append(1) or counted(*given, **named)
     )
     roles = ic.Schema(["age"], ["pay"], treatments={"pay": "microaggregate:8"})
     with pytest.raises(ic.InfeasibleError, match="best of 1 draws"):

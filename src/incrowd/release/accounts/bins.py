@@ -47,13 +47,13 @@ def attribute_entry(
         how = f"{len(labels):,} different cells; {percent(same)} of the records keep a single value"
     suppressed = int(frequency.weights[recoding.suppressed].sum()) + frequency.suppressed
     if internal and not domain.ordered:
-        bins = _named(domain, totals, cells, records, {str(value) for value in domain.values}, 0)
+        bins = _named_bins(domain, totals, cells, records, {str(value) for value in domain.values}, 0)
     elif domain.ordered and domain.hierarchy is None:
-        bins = _numbers(domain, totals, cells, records, floor)
+        bins = _number_bins(domain, totals, cells, records, floor)
     elif domain.hierarchy is not None and not internal:
-        bins = _branches(domain, totals, cells, records, labels, floor)
+        bins = _branch_bins(domain, totals, cells, records, labels, floor)
     else:
-        bins = _named(domain, totals, cells, records, {str(label) for label in labels}, floor)
+        bins = _named_bins(domain, totals, cells, records, {str(label) for label in labels}, floor)
     return {
         "name": domain.name,
         "how": how,
@@ -66,7 +66,7 @@ def attribute_entry(
 Bins = list[dict[str, Any]]
 
 
-def _numbers(
+def _number_bins(
     domain: Domain, totals: NDArray[np.int64], cells: Any, records: NDArray[np.float64], floor: int
 ) -> Bins:
     """Count numbers between round edges, with an even spread of each cell."""
@@ -147,7 +147,7 @@ def _neighbours_merged(bins: list[list[Any]], floor: int) -> list[list[Any]]:
     return bins
 
 
-def _branches(
+def _branch_bins(
     domain: Domain,
     totals: NDArray[np.int64],
     cells: Any,
@@ -187,7 +187,7 @@ def _reveals_leaf(name: str, leaves: Iterable[str]) -> bool:
     )
 
 
-def _named(
+def _named_bins(
     domain: Domain,
     totals: NDArray[np.int64],
     cells: Any,

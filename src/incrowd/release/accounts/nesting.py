@@ -31,7 +31,7 @@ def outside_of(tree: Hierarchy) -> list[tuple[str, str]]:
     >>> outside_of(tree)
     [('50', '[30, 40[')]
     """
-    return _of_kind(tree, "number") or _of_kind(tree, "date")
+    return _outside_intervals(tree, "number") or _outside_intervals(tree, "date")
 
 
 def _place_of(text: str, kind: str) -> Any:
@@ -40,7 +40,7 @@ def _place_of(text: str, kind: str) -> Any:
     return Decimal(text) if _NUMBER.fullmatch(text) else None
 
 
-def _of_kind(tree: Hierarchy, kind: str) -> list[tuple[str, str]]:
+def _outside_intervals(tree: Hierarchy, kind: str) -> list[tuple[str, str]]:
     labels, parents = tree.labels, tree.parents.tolist()
     leaves = set(tree.leaves.tolist())
 

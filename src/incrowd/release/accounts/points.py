@@ -68,7 +68,7 @@ def points_of(evidence: Evidence) -> tuple[Point, ...]:
     return answered(points, evidence.policy.accepted)
 
 
-def _columns(evidence: Evidence) -> Iterator[Point]:
+def _column_points(evidence: Evidence) -> Iterator[Point]:
     rows = evidence.records
     yield from points_of_columns(evidence.leaving, evidence.policy.schema, rows)
     weights = np.where(evidence.recoding.suppressed, 0, evidence.frequency.weights)
@@ -88,7 +88,7 @@ def unprotected(models: Iterable[PrivacyModel], sensitive: Sequence[str]) -> lis
     return [] if None in attributes else [name for name in sensitive if name not in attributes]
 
 
-def _unprotected(evidence: Evidence) -> Iterator[Point]:
+def _unprotected_points(evidence: Evidence) -> Iterator[Point]:
     attributes = {each.name: j for j, each in enumerate(evidence.frequency.sensitive)}
     names = unprotected(evidence.policy.models, list(attributes))
     if not names:
@@ -102,7 +102,7 @@ def _unprotected(evidence: Evidence) -> Iterator[Point]:
         yield wording.unprotected(name, share, lists=lists)
 
 
-def _derived(evidence: Evidence) -> Iterator[Point]:
+def _derived_points(evidence: Evidence) -> Iterator[Point]:
     schema = evidence.policy.schema
     quasi = [attribute.name for attribute in schema.quasi]
     # Columns that are released unchanged, and that no model looks at.
@@ -125,13 +125,13 @@ def _derived(evidence: Evidence) -> Iterator[Point]:
                 break
 
 
-def _repeated(evidence: Evidence) -> Iterator[Point]:
+def _repeated_id_points(evidence: Evidence) -> Iterator[Point]:
     schema = evidence.policy.schema
     for name, ids in repeated_ids(evidence.came, schema).items():
         yield wording.repeated_id(name, ids, _people_of_classes(evidence, name))
 
 
-def _untrue_labels(evidence: Evidence) -> Iterator[Point]:
+def _untrue_label_points(evidence: Evidence) -> Iterator[Point]:
     for attribute in evidence.policy.schema.quasi:
         if isinstance(attribute.hierarchy, Hierarchy) and (outside := outside_of(attribute.hierarchy)):
             yield wording.untrue_label(attribute.name, len(outside))
@@ -164,7 +164,7 @@ def _people_of_classes(evidence: Evidence, name: str) -> tuple[int, int, int, in
     return k, int((people < k).sum()), len(classes), int(people.min())
 
 
-def _blanked(evidence: Evidence) -> Iterator[Point]:
+def _blanked_points(evidence: Evidence) -> Iterator[Point]:
     policy = evidence.policy
     for name, share in blanked_shares(evidence.frequency, evidence.recoding).items():
         if share > BLANKED_ABOVE:
@@ -177,7 +177,7 @@ def _blanked(evidence: Evidence) -> Iterator[Point]:
             )
 
 
-def _suppressed(evidence: Evidence) -> Iterator[Point]:
+def _suppression_points(evidence: Evidence) -> Iterator[Point]:
     if evidence.suppressed > _MANY:
         yield wording.much_suppressed(evidence.suppressed)
     if evidence.exposed:
@@ -191,7 +191,7 @@ def _suppressed(evidence: Evidence) -> Iterator[Point]:
         yield wording.nothing_left()
 
 
-def _few_matches(evidence: Evidence) -> Iterator[Point]:
+def _few_match_points(evidence: Evidence) -> Iterator[Point]:
     policy, frequency, recoding = evidence.policy, evidence.frequency, evidence.recoding
     if policy.wildcards != "matches-any" or not isinstance(recoding, Local) or not _is_starred(recoding):
         return
@@ -234,5 +234,6 @@ def records_that_fit(frequency: FrequencyTable, recoding: Recoding) -> NDArray[n
 
 
 _CHECKS = (
-    _columns, _unprotected, _derived, _untrue_labels, _repeated, _blanked, _suppressed, _few_matches,
+    _column_points, _unprotected_points, _derived_points, _untrue_label_points, _repeated_id_points,
+    _blanked_points, _suppression_points, _few_match_points,
 )  # fmt: skip

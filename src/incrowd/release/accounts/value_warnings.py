@@ -39,7 +39,7 @@ def value_warnings(frequency: FrequencyTable, schema: Schema) -> list[str]:
         What was declared of it.
     """
     quasi = [
-        _by_values(domain, frequency.totals(position), schema[domain.name])
+        _domain_by_values(domain, frequency.totals(position), schema[domain.name])
         for position, domain in enumerate(frequency.domains)
     ]
     sensitive = [(counts.domain, counts.totals) for counts in frequency.sensitive]
@@ -51,7 +51,7 @@ def value_warnings(frequency: FrequencyTable, schema: Schema) -> list[str]:
     return warnings
 
 
-def _by_values(
+def _domain_by_values(
     domain: Domain, totals: NDArray[np.int64], attribute: Attribute
 ) -> tuple[Domain, NDArray[np.int64]]:
     """Recognize numbers or dates in a column that was counted as text."""

@@ -124,7 +124,7 @@ def _round_numbers(power: int) -> Iterator[float]:
             yield int(step) if step.is_integer() else step
 
 
-def _rounded(numbers: NDArray[np.float64], step: float) -> NDArray[np.float64]:
+def _round(numbers: NDArray[np.float64], step: float) -> NDArray[np.float64]:
     return np.asarray(np.sign(numbers) * np.floor(np.abs(numbers) / step + 0.5), np.float64)
 
 
@@ -140,18 +140,18 @@ def _rounded_within(
 ) -> Rounding:
     """Round numbers between two quantiles, without a limit that helps little."""
     if tail is None:
-        return Rounding(step, share=_shared_share(_rounded(numbers, step), counts))
+        return Rounding(step, share=_shared_share(_round(numbers, step), counts))
     cumulated = np.cumsum(counts)
     low, high = (
         float(numbers[min(int(np.searchsorted(cumulated, share * cumulated[-1])), len(numbers) - 1)])
         for share in (tail, 1 - tail)
     )
-    both = _shared_share(_rounded(np.clip(numbers, low, high), step), counts)
+    both = _shared_share(_round(np.clip(numbers, low, high), step), counts)
     if both < ENOUGH:
         return Rounding(step, 1 - tail, tail, both)
-    above = _shared_share(_rounded(np.minimum(numbers, high), step), counts)
+    above = _shared_share(_round(np.minimum(numbers, high), step), counts)
     bottom = tail if both > above + _GAIN else None
-    below = _shared_share(_rounded(np.maximum(numbers, low), step), counts)
+    below = _shared_share(_round(np.maximum(numbers, low), step), counts)
     top = 1 - tail if both > below + _GAIN else None
     if top and bottom:
         return Rounding(step, top, bottom, both)

@@ -64,7 +64,7 @@ def _digits(text: str, length: int) -> list[int] | None:
     )
 
 
-def _weighted(numbers: Sequence[int], weights: Sequence[int]) -> int:
+def _weighted_sum(numbers: Sequence[int], weights: Sequence[int]) -> int:
     return sum(number * weight for number, weight in zip(numbers, weights, strict=True))
 
 
@@ -148,24 +148,28 @@ def _brazilian(text: str) -> bool:
     digits = _digits(text, 11)
     if not digits or len(set(digits)) == 1:
         return False
-    first = _weighted(digits[:9], range(10, 1, -1)) * 10 % 11 % 10
-    second = _weighted(digits[:10], range(11, 1, -1)) * 10 % 11 % 10
+    first = _weighted_sum(digits[:9], range(10, 1, -1)) * 10 % 11 % 10
+    second = _weighted_sum(digits[:10], range(11, 1, -1)) * 10 % 11 % 10
     return [first, second] == digits[9:]
 
 
 def _polish(text: str) -> bool:
     digits = _digits(text, 11)
-    return bool(digits) and _weighted(digits or [], (1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1)) % 10 == 0
+    return bool(digits) and _weighted_sum(digits or [], (1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1)) % 10 == 0
 
 
 def _swiss(text: str) -> bool:
     digits = _digits(text, 13)
-    return bool(digits and digits[:3] == [7, 5, 6]) and _weighted(digits or [], (1, 3) * 6 + (1,)) % 10 == 0
+    return (
+        bool(digits and digits[:3] == [7, 5, 6]) and _weighted_sum(digits or [], (1, 3) * 6 + (1,)) % 10 == 0
+    )
 
 
 def _dutch(text: str) -> bool:
     digits = _digits(text, 9)
-    return bool(digits and any(digits)) and _weighted(digits or [], (9, 8, 7, 6, 5, 4, 3, 2, -1)) % 11 == 0
+    return (
+        bool(digits and any(digits)) and _weighted_sum(digits or [], (9, 8, 7, 6, 5, 4, 3, 2, -1)) % 11 == 0
+    )
 
 
 def _swedish(text: str) -> bool:

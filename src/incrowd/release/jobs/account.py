@@ -249,13 +249,13 @@ def _order_sentences(release: Accountable) -> Iterator[str]:
 
 
 def _dropped_sentence(schema: Schema) -> str:
-    number = _dropped(schema)
+    number = _count_dropped(schema)
     if not number:
         return ""
     return f"{number} identifying {'columns were' if number > 1 else 'column was'} left out. "
 
 
-def _dropped(schema: Schema) -> int:
+def _count_dropped(schema: Schema) -> int:
     """Count the columns that are not released."""
     return sum(not each.leaves for each in schema.attributes)
 
@@ -289,7 +289,7 @@ def document_of(release: Accountable, *, internal: bool = False) -> dict[str, An
         "suppressed": after.suppressed,
         "suppression": release.suppression.to_dict(),
         "left_out": release.suppression.left_out,
-        "columns": {"released": _released_columns(release), "dropped": _dropped(policy.schema)},
+        "columns": {"released": _released_columns(release), "dropped": _count_dropped(policy.schema)},
         **({"treatments": treatment_entries(policy.schema)} if policy.schema.treated else {}),
         "models": [model_entry(measured, cells=True) for measured in models],
         **({} if release.values is None else {"released_values": release.values.to_dict()}),

@@ -211,7 +211,7 @@ def anatomize(
     table = engine.native
     columns = plain.released(engine.columns)
     frequency = records_of(engine, columns, policy, "anatomize")
-    l, group_of, groups = _groups(frequency, policy)  # noqa: E741
+    l, group_of, groups = _smallest_groups(frequency, policy)  # noqa: E741
     quasi_table, sensitive_table, long = _tables(table, columns, attribute.name, group_of, frequency)
     # Rows that lie in the order of the sensitive values would tell them.
     quasi_table = frame_in_order(quasi_table, RandomOrder())
@@ -280,7 +280,7 @@ def records_of(engine: Engine, columns: Sequence[str], policy: Policy, job: str)
     return frequency.by_record()
 
 
-def _groups(frequency: FrequencyTable, policy: Policy) -> tuple[int, NDArray[np.int32], int]:
+def _smallest_groups(frequency: FrequencyTable, policy: Policy) -> tuple[int, NDArray[np.int32], int]:
     """Find the smallest groups of distinct values in which every model holds."""
     import math
 
@@ -295,7 +295,7 @@ def _groups(frequency: FrequencyTable, policy: Policy) -> tuple[int, NDArray[np.
     frequent = int(counts.totals.max())
     largest = frequency.records // frequent
     for l in range(max(smallest, 1), largest + 1):  # noqa: E741
-        group_of, groups = _of_distinct(frequency, l, policy.seed)
+        group_of, groups = _assign_groups(frequency, l, policy.seed)
         classes = EquivalenceClasses.from_assignment(frequency, group_of, groups)
         if all_hold(policy.models, classes).all():
             return l, group_of, groups
@@ -311,7 +311,7 @@ def _groups(frequency: FrequencyTable, policy: Policy) -> tuple[int, NDArray[np.
     )
 
 
-def _of_distinct(frequency: FrequencyTable, l: int, seed: int) -> tuple[NDArray[np.int32], int]:  # noqa: E741
+def _assign_groups(frequency: FrequencyTable, l: int, seed: int) -> tuple[NDArray[np.int32], int]:  # noqa: E741
     """Assign every record to a group of l or more records with distinct sensitive values."""
     from incrowd.core.kernels.clusters.buckets import groups_of_distinct
 

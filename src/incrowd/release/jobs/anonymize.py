@@ -178,7 +178,7 @@ def anonymize(  # noqa: PLR0913
         )
     UNANSWERED.check(unanswered, "anonymize", "unanswered")
     clock = Clock(progress or Silent())
-    release = _divided_or_whole(
+    release = _release_whole_or_in_blocks(
         table, policy, population, csv_format, clock, driver_keys, progress, blocks=blocks, force=force
     )
     if unanswered == "refuse":
@@ -186,7 +186,7 @@ def anonymize(  # noqa: PLR0913
     return release
 
 
-def _divided_or_whole(  # noqa: PLR0913
+def _release_whole_or_in_blocks(  # noqa: PLR0913
     table: Any,
     policy: Policy,
     population: Any,
@@ -200,17 +200,17 @@ def _divided_or_whole(  # noqa: PLR0913
 ) -> Release:
     """Recode a table as a whole, or block by block on request or with too many keys."""
     if blocks is not None:
-        return _in_blocks(table, policy, population, blocks, driver_keys, progress)
+        return _release_in_blocks(table, policy, population, blocks, driver_keys, progress)
     try:
         start = start_search(table, policy, population, csv_format, clock, driver_keys)
     except TooManyKeysError:
         if not _divisible(table, policy, population):
             raise
-        return _in_blocks(table, policy, population, None, driver_keys, progress)
-    return _released(start, policy, clock, driver_keys, force=force)
+        return _release_in_blocks(table, policy, population, None, driver_keys, progress)
+    return _release(start, policy, clock, driver_keys, force=force)
 
 
-def _released(
+def _release(
     start: SearchStart,
     policy: Policy,
     clock: Clock,
@@ -222,8 +222,8 @@ def _released(
     engine = start.engine
     leaving = policy.schema.after_treatment()
     with clock.stage("assess"):
-        telling = _telling(start, policy, force=force)
-        before = _before(start.frequency, policy)
+        telling = _revealing_columns(start, policy, force=force)
+        before = _assessment_before(start.frequency, policy)
         start = start.prepared(policy)
     frequency = start.frequency
     recoding, lattice = _recoding(start, policy, clock)
@@ -297,7 +297,7 @@ def _released(
     )
 
 
-def _telling(start: SearchStart, policy: Policy, *, force: bool = False) -> Sequence[str]:
+def _revealing_columns(start: SearchStart, policy: Policy, *, force: bool = False) -> Sequence[str]:
     """Name the columns that the order of the rows reveals, if the order is kept."""
     if not policy.keep_order:
         return ()
@@ -305,7 +305,7 @@ def _telling(start: SearchStart, policy: Policy, *, force: bool = False) -> Sequ
     return telling_columns(start.counted, leaving, force=force)
 
 
-def _before(frequency: FrequencyTable, policy: Policy) -> Callable[[], Assessment]:
+def _assessment_before(frequency: FrequencyTable, policy: Policy) -> Callable[[], Assessment]:
     """Return a function that measures the table before recoding.
 
     It waits until somebody looks where sizes are all that models ask for: other models may refuse a table,
@@ -346,7 +346,7 @@ def _divisible(table: Any, policy: Policy, population: Any) -> bool:
     return population is None and engine_for(table).divisible
 
 
-def _in_blocks(
+def _release_in_blocks(
     table: Any,
     policy: Policy,
     population: Any,
@@ -405,7 +405,7 @@ def explore(
     clock = Clock(progress or Silent())
     start = start_search(table, policy, population, csv_format, clock)
     # What a release would be refused for is refused here, too.
-    _telling(start, policy)
+    _revealing_columns(start, policy)
     _, lattice = _recoding(start.prepared(policy), policy, clock)
     if lattice is None:
         raise ParameterError(

@@ -266,7 +266,7 @@ def compare(  # noqa: PLR0913
     progress.stage("compare")
     for done, setting in enumerate(settings):
         progress.advance(done, len(settings))
-        rows = table if setting.shuffle is None else _shuffled(table, setting.shuffle)
+        rows = table if setting.shuffle is None else _shuffle(table, setting.shuffle)
         runs.append(run_of(setting.run, rows, setting.policy, population))
     return Comparison(_records(table), tuple(runs))
 
@@ -371,7 +371,7 @@ def _frame(table: Any) -> Any:
     return nw.from_native(table, eager_only=True)
 
 
-def _shuffled(table: Any, seed: int) -> Any:
+def _shuffle(table: Any, seed: int) -> Any:
     frame = _frame(table)
     return frame[np.random.default_rng(seed).permutation(len(frame)).tolist()].to_native()
 

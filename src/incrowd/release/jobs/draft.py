@@ -169,18 +169,18 @@ def draft_policy(
         row, or when there are two rows of names.
     """
     # Of a table whose names do not come from a line none can be a row.
-    if was_read(table) and (suspicious := _row_for_header(table)):
+    if was_read(table) and (number := _row_for_header(table)):
         raise TableError(
-            f"{source}: the first line looks like a row and not like a header ({suspicious} of {table.width} "
+            f"{source}: the first line looks like a row and not like a header ({number} of {table.width} "
             f"names look like values of their columns); name the columns with "
             f"{setting('CsvFormat(names=...)', '--names')}, or rename these columns"
         )
     refuse_double_header(table, source)
-    column_labels = {} if labels is None else labels
-    codes_of_column = {name: tuple(codes) for name, codes in (missing_codes or {}).items()}
+    texts_of_labels = {} if labels is None else labels
+    codes_by_name = {name: tuple(codes) for name, codes in (missing_codes or {}).items()}
     profiles = [
         profile_of(
-            table[name], name, (*null_values, *codes_of_column.get(name, ())), column_labels.get(name, "")
+            table[name], name, (*null_values, *codes_by_name.get(name, ())), texts_of_labels.get(name, "")
         )
         for name in table.columns
     ]
@@ -189,28 +189,28 @@ def draft_policy(
     missing = tuple(dict.fromkeys([*null_values, *sorted(sure)]))
     if missing != null_values:
         # Without its fillers a column may turn out to hold numbers or dates.
-        refilled = {name for name, text, _ in fillers if text in sure}
+        with_fillers = {name for name, text, _ in fillers if text in sure}
         profiles = [
             profile_of(
                 table[column.name],
                 column.name,
-                (*missing, *codes_of_column.get(column.name, ())),
+                (*missing, *codes_by_name.get(column.name, ())),
                 column.label,
             )
-            if column.name in refilled
+            if column.name in with_fillers
             else column
             for column in profiles
         ]
         fillers += [
             (column.name, text, share)
             for column in profiles
-            if column.name in refilled
+            if column.name in with_fillers
             for text, share in column.fillers
             if text not in sure
         ]
     guesses = with_person(_with_people(table, [guess_role(column) for column in profiles], profiles, missing))
     guesses = tuple(
-        replace(guess, missing=codes_of_column.get(guess.name, ())) for guess in joined_questions(guesses)
+        replace(guess, missing=codes_by_name.get(guess.name, ())) for guess in joined_questions(guesses)
     )
     if answered is not None:
         roles = answered(questions_of(guesses))
@@ -222,7 +222,7 @@ def draft_policy(
     if not ask and not kept_open:
         guesses = tuple(map(_without_question, guesses))
     fillers = list(dict.fromkeys(fillers))
-    pairs = determined_pairs(table, _released(guesses))
+    pairs = determined_pairs(table, _released_names(guesses))
 
     def write(guesses: Sequence[Guess], settings: Sequence[str]) -> str:
         return _policy_text(guesses, source, missing, fillers, _released_pairs(pairs, guesses), settings)
@@ -241,13 +241,13 @@ def draft_policy(
     return Draft(guesses, table.height, missing, tuple(fillers), text, telling, trial, kept_open)
 
 
-def _released(guesses: Iterable[Guess]) -> list[str]:
+def _released_names(guesses: Iterable[Guess]) -> list[str]:
     return [guess.name for guess in guesses if guess.role not in UNRELEASED]
 
 
 def _released_pairs(pairs: Iterable[tuple[str, str]], guesses: Iterable[Guess]) -> list[tuple[str, str]]:
     """Return the pairs of columns of which both are released."""
-    released = set(_released(guesses))
+    released = set(_released_names(guesses))
     return [pair for pair in pairs if released.issuperset(pair)]
 
 
@@ -267,23 +267,19 @@ def _with_people(
     pairs = zip(guesses, profiles, strict=True)
     candidates = {guess.name: column for guess, column in pairs if may_name_people(guess, column)}
     panels = ids_of_panels(table, list(candidates), periods)
-    guesses_with_ids = list(guesses)
+    updated = list(guesses)
     for place, guess in enumerate(guesses):
         if guess.name not in candidates:
             continue
         fixed = columns_of_ids(table, guess.name, marks, null_values)
-        periods_of_id = panels.get(guess.name, [])
-        if fixed or periods_of_id:
+        once = panels.get(guess.name, [])
+        if fixed or once:
             evidence = (
-                f"each value has one {named(fixed)}"
-                if fixed
-                else f"no value has one {named(periods_of_id)} twice"
+                f"each value has one {named(fixed)}" if fixed else f"no value has one {named(once)} twice"
             )
             reason = f"it repeats, and {evidence}: {candidates[guess.name].counted}"
-            guesses_with_ids[place] = replace(
-                guess, role="identifying", reason=reason, repeated=True, named=True
-            )
-    people = [guess.name for guess in guesses_with_ids if guess.named]
+            updated[place] = replace(guess, role="identifying", reason=reason, repeated=True, named=True)
+    people = [guess.name for guess in updated if guess.named]
     # A fact that no two people share, such as the days of an observation, tells their sex as an id does.
     people = [name for name in people if names_ids(name)] or people
     # A stay has one sex, too: of several ids the one that all others tell is the person's.
@@ -291,7 +287,7 @@ def _with_people(
         one for one in people if all(columns_of_ids(table, other, [one]) for other in people if other != one)
     ]
     chosen = coarsest if len(coarsest) == 1 else people
-    return [replace(guess, named=guess.name in chosen) for guess in guesses_with_ids]
+    return [replace(guess, named=guess.name in chosen) for guess in updated]
 
 
 def _has_quasi(guesses: Sequence[Guess], profiles: Sequence[Profile]) -> bool:

@@ -287,12 +287,12 @@ def _correlation(
     total = float(weights.sum())
     if not total:
         return None
-    one, other = (_scaled(side - (side @ weights) / total) for side in (one, other))
+    one, other = (_scale(side - (side @ weights) / total) for side in (one, other))
     spread = float((one**2) @ weights) * float((other**2) @ weights)
     return float(((one * other) @ weights) / spread**0.5) if spread > 0 else None
 
 
-def _scaled(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _scale(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Scale values by a power of two to a largest value of about 1."""
     return np.asarray(np.ldexp(values, -np.frexp(np.abs(values).max(initial=0.0))[1]))
 

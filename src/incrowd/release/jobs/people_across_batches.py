@@ -54,7 +54,7 @@ class BatchPeople(NamedTuple):
         rows = next(len(each) for each in (self.people, self.homes, self.weights) if each is not None)
         kept_rows = np.concatenate((places, np.arange(rows - self.earlier, rows)))
         people, homes = (
-            None if each is None else _renumbered(each[kept_rows]) for each in (self.people, self.homes)
+            None if each is None else _renumber(each[kept_rows]) for each in (self.people, self.homes)
         )
         return BatchPeople(
             people, homes, None if self.weights is None else self.weights.gather(kept_rows), self.earlier
@@ -117,7 +117,7 @@ def people_of_both(
 
     def of_both(names: Sequence[str]) -> list[pl.Series]:
         after, before = _columns(batch, names, "the batch"), _columns(earlier, names, "the earlier raw table")
-        return [_combined(*each) for each in zip(names, after, before, strict=True)]
+        return [_combine(*each) for each in zip(names, after, before, strict=True)]
 
     people, homes = (
         number_persons(of_both(names), names, schema.null_values) if names else None
@@ -127,14 +127,14 @@ def people_of_both(
     return BatchPeople(people, homes, weights, raw.rows)
 
 
-def _renumbered(numbers: NDArray[np.int32]) -> NDArray[np.int32]:
+def _renumber(numbers: NDArray[np.int32]) -> NDArray[np.int32]:
     """Renumber groups from 0 without gaps, and keep -1."""
     renumbered = np.full(len(numbers), -1, np.int32)
     renumbered[numbers >= 0] = np.unique(numbers[numbers >= 0], return_inverse=True)[1]
     return renumbered
 
 
-def _combined(name: str, after: pl.Series, before: pl.Series) -> pl.Series:
+def _combine(name: str, after: pl.Series, before: pl.Series) -> pl.Series:
     """Concatenate a column of two tables, and refuse values of different kinds."""
     if kind_of_type(after.dtype) != kind_of_type(before.dtype):
         raise SchemaError(

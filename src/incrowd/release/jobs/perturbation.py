@@ -167,7 +167,7 @@ def perturbation(
         raise ParameterError(
             f"perturbation: distances between {len(before):,} rows take too long; give {_MOST:,} rows at most"
         )
-    return _measured(tuple(columns), before, after, one_to_one=one_to_one)
+    return _measure(tuple(columns), before, after, one_to_one=one_to_one)
 
 
 class Comparison(NamedTuple):
@@ -254,7 +254,7 @@ class _Reading(NamedTuple):
         return numbers.fill_null(float("nan")).to_numpy()
 
 
-def _measured(
+def _measure(
     columns: tuple[str, ...],
     before: NDArray[np.float64],
     after: NDArray[np.float64],
@@ -282,7 +282,7 @@ def _measured(
     )
 
 
-def _squared(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+def _squared_distances(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the squared distances of all pairs of rows, to 9 digits so that ties are ties."""
     squared: NDArray[np.float64] = np.round(((one[:, None, :] - other[None, :, :]) ** 2).sum(axis=2), 9)
     return squared
@@ -293,7 +293,7 @@ def _linked_share(one: NDArray[np.float64], other: NDArray[np.float64]) -> float
     block = max(_AT_ONCE // (len(other) * one.shape[1]), 1)
     hits = 0.0
     for start in range(0, len(one), block):
-        squared = _squared(one[start : start + block], other)
+        squared = _squared_distances(one[start : start + block], other)
         nearest = squared.min(axis=1)
         true_distance = squared[np.arange(len(squared)), np.arange(start, start + len(squared))]
         ties = (squared == nearest[:, None]).sum(axis=1)
@@ -305,5 +305,5 @@ def _linked_one_to_one(one: NDArray[np.float64], other: NDArray[np.float64]) -> 
     """Return the share of rows that the best assignment links correctly."""
     from scipy.optimize import linear_sum_assignment
 
-    rows, assigned = linear_sum_assignment(_squared(one, other))
+    rows, assigned = linear_sum_assignment(_squared_distances(one, other))
     return float((rows == assigned).mean())

@@ -33,13 +33,13 @@ DRAWS = 10
 """How often perturbed values are drawn at most, the first time included."""
 
 
-def _perturbed(policy: Policy) -> list[str]:
+def _perturbed_columns(policy: Policy) -> list[str]:
     return [each.name for each in policy.schema.sensitive if each.perturbed]
 
 
 def _models_of_perturbed(policy: Policy) -> tuple[PrivacyModel, ...]:
     """Return the models that depend on perturbed sensitive attributes."""
-    names = _perturbed(policy)
+    names = _perturbed_columns(policy)
     return tuple(model for model in policy.models if names and _looks_at(model, names))
 
 
@@ -82,7 +82,7 @@ class ReleasedValues:
         """
         if self.policy.judge == "original":
             return
-        frequency = _counted(
+        frequency = _frequency(
             written, self.policy, by_person=False, starred=self._starred, driver_keys=driver_keys
         )
         if self._people is not None:
@@ -95,7 +95,7 @@ class ReleasedValues:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
-        entry: dict[str, Any] = {"judge": self.policy.judge, "columns": _perturbed(self.policy)}
+        entry: dict[str, Any] = {"judge": self.policy.judge, "columns": _perturbed_columns(self.policy)}
         if self.policy.judge == "original":
             return entry | {"not_checked": list(map(str, _models_of_perturbed(self.policy)))}
         models = [model_entry(result, cells=False) for result in self.results]
@@ -129,7 +129,7 @@ def model_verdict(values: ReleasedValues | None, verdict: Verdict | None = None)
 
 @dataclass(frozen=True)
 class _ReleasedClasses:
-    """The classes of rows with released values, and the verdict of the models."""
+    """The classes of released rows, and the verdict of the models."""
 
     released: Released | None
     classes: EquivalenceClasses
@@ -253,31 +253,29 @@ class ReleasedRows:
             # No other draw is kept: each may have all rows.
             best = draw if best is None else min(best, draw, key=lambda each: each[1].badness)
         assert best is not None
-        treated, first_classes = best
-        classes, of_values = first_classes, tuple[PrivacyModel, ...]()
+        treated, first_outcome = best
+        outcome, of_values = first_outcome, tuple[PrivacyModel, ...]()
         by_draw = np.zeros(frequency.keys, np.bool_)
-        while not classes.holds:
-            recoding, failing = candidate.recoding, candidate.gone(classes)
+        while not outcome.holds:
+            recoding, failing = candidate.recoding, candidate.gone(outcome)
             if (failing & recoding.starred).any():
                 recoding = replace(recoding, left_out=True)
                 of_values = _models_of_perturbed(policy)
             by_draw |= failing & ~recoding.starred
             candidate = replace(candidate, recoding=recoding.without(by_draw))
-            candidate.refuse_too_many(first_classes, draws)
+            candidate.refuse_too_many(first_outcome, draws)
             candidate = replace(
                 candidate, recoding=settle_suppression(frequency, candidate.recoding, policy, alone=alone)
             )
-            classes = candidate.classes_of(treated)
+            outcome = candidate.classes_of(treated)
         recoding = candidate.recoding
         newly_suppressed = recoding.starred & ~searched.starred
-        people = None if frequency.people.table is None else classes.classes.frequency
-        people_and_recoding = None if people is None else (people, RecodedBatch.as_it_is(people))
+        people = None if frequency.people.table is None else outcome.classes.frequency
+        account = None if people is None else (people, RecodedBatch.as_it_is(people))
         suppressed = int(frequency.weights[by_draw].sum())
-        values = ReleasedValues(
-            policy, classes.results, draws, suppressed, people_and_recoding, candidate.starred
-        )
+        values = ReleasedValues(policy, outcome.results, draws, suppressed, account, candidate.starred)
         # A reader does not see who is who.
-        released = classes.released if people is None else None
+        released = outcome.released if people is None else None
         released = released or treated.apply(schema, recoding)
         suppression = Suppression.of(frequency, recoding, policy, of_values)
         return cls(treated.rows, released, recoding, newly_suppressed, suppression, values)
@@ -311,11 +309,11 @@ class _Candidate:
         """
         for last in [*[False] * (DRAWS - 1), True]:
             treated = treatments.released(self.counted, judged=True)
-            classes = self.classes_of(treated)
-            yield treated, classes
-            if last or classes.holds or not treatments.is_drawn:
+            outcome = self.classes_of(treated)
+            yield treated, outcome
+            if last or outcome.holds or not treatments.is_drawn:
                 return
-            failing = np.append(~classes.good, False)[self.keys_in(classes)]
+            failing = np.append(~outcome.good, False)[self.keys_in(outcome)]
             treatments = treatments.redraw(treated.places_of(failing))
 
     def classes_of(self, treated: Counted) -> _ReleasedClasses:
@@ -327,7 +325,7 @@ class _Candidate:
             for each in self.schema.attributes
         )
         released = treated.apply(schema, self.recoding)
-        frequency = _counted(
+        frequency = _frequency(
             released.table,
             self.policy,
             by_person=by_person,
@@ -337,32 +335,32 @@ class _Candidate:
         )
         return _ReleasedClasses(released, EquivalenceClasses.of_keys(frequency), self.policy)
 
-    def keys_in(self, judged: _ReleasedClasses) -> NDArray[np.integer]:
+    def keys_in(self, outcome: _ReleasedClasses) -> NDArray[np.integer]:
         """Return the released class of each key, -1 for no class."""
         from incrowd.core.recoding.people import released_keys
 
         released, recoding = self.recoding.leaving(self.frequency)
-        classes = released_keys(judged.classes.frequency, released, recoding)[0]
+        classes = released_keys(outcome.classes.frequency, released, recoding)[0]
         if released is self.frequency:
             return classes
         of_key = np.full(self.frequency.keys, -1, np.int64)
         of_key[~self.recoding.starred] = classes
         return of_key
 
-    def gone(self, classes: _ReleasedClasses) -> NDArray[np.bool_]:
+    def gone(self, outcome: _ReleasedClasses) -> NDArray[np.bool_]:
         """Return bool[keys]: the keys to suppress so that the models hold."""
-        return np.asarray(np.append(~classes.remaining(), False)[self.keys_in(classes)])
+        return np.asarray(np.append(~outcome.remaining(), False)[self.keys_in(outcome)])
 
-    def refuse_too_many(self, classes: _ReleasedClasses, draws: int) -> None:
+    def refuse_too_many(self, outcome: _ReleasedClasses, draws: int) -> None:
         """Refuse more suppressed records than the policy allows, or a release without other records."""
         frequency, limit = self.frequency, self.policy.max_suppression
         suppressed = frequency.suppressed + int(frequency.weights[self.recoding.starred].sum())
         if suppressed < frequency.rows and suppressed / frequency.rows <= limit:
             return
-        names = _perturbed(self.policy)
+        names = _perturbed_columns(self.policy)
         raise InfeasibleError(
-            f"nothing was released: {_failures(classes.results)}, as column {named(names)} is perturbed; "
-            f"that is the best of {draws} draws, {classes.failing:,} records are in classes that fail, and "
+            f"nothing was released: {_failures(outcome.results)}, as column {named(names)} is perturbed; "
+            f"that is the best of {draws} draws, {outcome.failing:,} records are in classes that fail, and "
             f"{suppressed:,} of {frequency.rows:,} ({suppressed / frequency.rows:.2%}) would be suppressed "
             f"where {limit:.2%} may be; give the treatment another parameter, raise "
             + setting("max_suppression", "--max-suppression")
@@ -371,7 +369,7 @@ class _Candidate:
         )
 
 
-def _counted(
+def _frequency(
     table: Any,
     policy: Policy,
     *,

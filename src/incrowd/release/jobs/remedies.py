@@ -102,9 +102,9 @@ class Remedies:
             sign = separator_of(table[column].cast(pl.String).unique())
             if sign is not None:
                 self.parts[column] = sign
-                return _replaced(guesses, column, with_parts(_guess(guesses, column), sign))
+                return _replace(guesses, column, with_parts(_guess(guesses, column), sign))
         if point.limit is not None and (limited := self._cut_off(_guess(guesses, column), *point.limit)):
-            return _replaced(guesses, column, limited)
+            return _replace(guesses, column, limited)
         if point.name.startswith("unique-"):
             # The column of all pairs is rounded, or else one of the others; of two the one with more values.
             ways = [(column, others), *((other, [column]) for other in others)]
@@ -119,7 +119,7 @@ class Remedies:
                     reason = (
                         "rounded, since the exact number, alone or with another one, may tell whose row it is"
                     )
-                    return _replaced(guesses, one, replace(guess, treatment=treatment, recipe=reason))
+                    return _replace(guesses, one, replace(guess, treatment=treatment, recipe=reason))
         why = _WHY[point.name].format(other=others[0] if others else "")
         return self._without(guesses, column, why)
 
@@ -142,14 +142,14 @@ class Remedies:
         self.limits.pop(column, None)
         self.parts.pop(column, None)
         self.left_out[column] = why
-        return _replaced(guesses, column, leave_out(_guess(guesses, column), why))
+        return _replace(guesses, column, leave_out(_guess(guesses, column), why))
 
 
 def _guess(guesses: Sequence[Guess], column: str) -> Guess:
     return next(guess for guess in guesses if guess.name == column)
 
 
-def _replaced(guesses: Sequence[Guess], column: str, new: Guess) -> tuple[Guess, ...]:
+def _replace(guesses: Sequence[Guess], column: str, new: Guess) -> tuple[Guess, ...]:
     return tuple(new if guess.name == column else guess for guess in guesses)
 
 

@@ -81,9 +81,8 @@ def _raw_rows(raw: pl.Series, released: pl.Series, column: str) -> pl.Series:
                 "earlier row has; name a column with a key of its own for each row"
             )
     raw_keys, released_keys = (side.to_frame("key") for side in sides.values())
-    rows = released_keys.join(raw_keys.with_row_index("row", 1), on="key", how="left", maintain_order="left")[
-        "row"
-    ]
+    raw_keys = raw_keys.with_row_index("row", 1)
+    rows = released_keys.join(raw_keys, on="key", how="left", maintain_order="left")["row"]
     if count := rows.null_count():
         raise TableError(
             f"{column}: {count:,} keys of the release are not in the raw table; name the raw table that the "
@@ -139,10 +138,10 @@ def columns_of(table: Any, columns: Sequence[str], where: str, job: str) -> list
 
     engine = engine_for(loaded(table))
     require_columns(columns, engine.columns, f"{job}: in {where} ")
-    all_series = []
+    result = []
     for name in columns:
         series: pl.Series | None = engine.head(name, _EVERY)
         if series is None:
             raise SchemaError(f"{job}: column {name!r} of {where} cannot be read")
-        all_series.append(series)
-    return all_series
+        result.append(series)
+    return result

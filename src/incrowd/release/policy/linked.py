@@ -31,8 +31,8 @@ def of_histories(models: Sequence[PrivacyModel], schema: Schema) -> tuple[Privac
         return tuple(models)
     if any(isinstance(model, Attacker) for model in models):
         raise ParameterError(
-            f"{_linked()}: attackers who know some of the columns are not judged by whole histories; leave "
-            "the attackers out, and ask for the largest of their limits against everybody"
+            f"{_linked_setting()}: attackers who know some of the columns are not judged by whole histories; "
+            "leave the attackers out, and ask for the largest of their limits against everybody"
         )
     parts = (part for model in models for part in model.parts() if isinstance(part, IdentityModel))
     k = max((part.least_size for part in parts), default=1)
@@ -60,13 +60,14 @@ def with_histories(policy: Policy, *, searching: bool = True) -> Policy:
     models = of_histories(policy.models, policy.schema)
     if not any(isinstance(model, KMAnonymity) and model.power == 0 for model in models):
         raise ParameterError(
-            f"{_linked()}: no model says how many people have to share a history; ask for k-anonymity, which "
-            "then holds for all rows of a person together, or for km-anonymity with power=0"
+            f"{_linked_setting()}: no model says how many people have to share a history; ask for "
+            "k-anonymity, which then holds for all rows of a person together, or for km-anonymity with "
+            "power=0"
         )
     if searching and not policy.algorithm.full_domain:
         raise ParameterError(
-            f"{_linked()}: {policy.algorithm.name} decides about few classes at a time, and a history is "
-            "about all that a person has rows in; use optimal or another full-domain algorithm"
+            f"{_linked_setting()}: {policy.algorithm.name} decides about few classes at a time, and a "
+            "history is about all that a person has rows in; use optimal or another full-domain algorithm"
         )
     return replace(policy, models=models)
 
@@ -88,10 +89,10 @@ def refuse_unlinked(schema: Schema, *, several: bool) -> None:
     names = named(attribute.name for attribute in schema.having("person") if attribute.leaves)
     raise ParameterError(
         f"column {names}: its pseudonym leaves, so anyone can join the rows of a person, and the limits "
-        f"would hold for single rows alone; say that rows are linked ({_linked()}), or leave the treatment "
-        f"of {names} out, so that the column does not leave"
+        f"would hold for single rows alone; say that rows are linked ({_linked_setting()}), or leave the "
+        f"treatment of {names} out, so that the column does not leave"
     )
 
 
-def _linked() -> str:
+def _linked_setting() -> str:
     return setting("linked=True", "--linked")

@@ -131,7 +131,7 @@ class LedgerTable(BaseModel):
     )
 
 
-def _declared(name: str, setting: dataclasses.Field[Any]) -> tuple[Any, Any]:
+def _field_of(name: str, setting: dataclasses.Field[Any]) -> tuple[Any, Any]:
     """Return the type and the field of a setting of `Policy`, as pydantic takes them."""
     declared = setting.metadata["parameter"]
     kind = Literal[declared.choices] if declared.choices else declared.kind
@@ -149,7 +149,7 @@ class PolicyFile(
     create_model(  # type: ignore[misc]
         "_Settings",
         version=(StrictInt, Field(description="of the format")),
-        **{name: _declared(name, setting) for name, setting in SETTINGS.items()},
+        **{name: _field_of(name, setting) for name, setting in SETTINGS.items()},
     )
 ):
     """The whole document."""
@@ -217,7 +217,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise PolicyError(f"{path}: not readable as TOML (a number of too many digits)") from None
 
 
-def _upgraded(document: Mapping[str, Any], source: str) -> dict[str, Any]:
+def _upgrade(document: Mapping[str, Any], source: str) -> dict[str, Any]:
     """Convert a document of version 1 to this version, with a warning on changed meanings."""
     upgraded = dict(document)
     if upgraded.get("version") != 1 or type(upgraded["version"]) is not int:
@@ -248,7 +248,7 @@ def validate(document: Mapping[str, Any], source: str) -> PolicyFile:
         if questions := _questions(document, what):
             raise PolicyError(f"{source}: column {named(questions)}: {open_spelling(what)}")
     try:
-        file: PolicyFile = PolicyFile.model_validate(_upgraded(document, source))
+        file: PolicyFile = PolicyFile.model_validate(_upgrade(document, source))
     except ValidationError as error:
         raise PolicyError(f"{source}: {_sentences(error)}") from None
     if not file.models and not file.attackers:

@@ -55,10 +55,10 @@ def policy_schema() -> Schema:
     column = definitions["ColumnTable"]["properties"]
     column["decimal"]["enum"], column["thousands"]["enum"] = list(DECIMALS), list(THOUSANDS)
     column["format"]["pattern"] = "%[Yy]"
-    column["hierarchy"] = _described(column["hierarchy"], [{"type": "string", "minLength": 1}, *_recipes()])
+    column["hierarchy"] = _any_of(column["hierarchy"], [{"type": "string", "minLength": 1}, *_recipes()])
     treatments = "|".join(TREATMENTS.names())
     text = {"type": "string", "pattern": f"^ *({treatments}) *(:|$)"}
-    column["treat"] = _described(column["treat"], [text, *_treatments()])
+    column["treat"] = _any_of(column["treat"], [text, *_treatments()])
     return {
         "$schema": _DIALECT,
         **shape,
@@ -92,7 +92,7 @@ def _plain(node: Any) -> Any:
     }
 
 
-def _described(setting: Schema, alternatives: list[Schema]) -> Schema:
+def _any_of(setting: Schema, alternatives: list[Schema]) -> Schema:
     return {"description": setting["description"], "anyOf": alternatives}
 
 
@@ -104,7 +104,7 @@ def _at_least_one(name: str) -> Schema:
     return {"required": [name], "properties": {name: {"minItems": 1}}}
 
 
-def _of(declared: Parameter, default: object = None) -> Schema:
+def _allowed_values(declared: Parameter, default: object = None) -> Schema:
     """Return the allowed values of a parameter."""
     if declared.choices:
         allowed: Schema = {"enum": list(declared.choices)}
@@ -118,7 +118,10 @@ def _of(declared: Parameter, default: object = None) -> Schema:
 
 
 def _parameters(entry: type[Configured]) -> dict[str, Schema]:
-    return {name: _of(declared, getattr(entry, name, None)) for name, declared in entry.parameters().items()}
+    return {
+        name: _allowed_values(declared, getattr(entry, name, None))
+        for name, declared in entry.parameters().items()
+    }
 
 
 def _table(settings: Mapping[str, Schema], required: Iterable[str], about: str = "") -> Schema:

@@ -42,12 +42,13 @@ def published_policy(policy: Policy, frequency: FrequencyTable) -> Policy:
         policy,
         profile=None if policy.profile is None else policy.profile.published(),
         schema=policy.schema.with_attributes(
-            _published(attribute, counts.get(attribute.name)) for attribute in policy.schema.attributes
+            _published_attribute(attribute, counts.get(attribute.name))
+            for attribute in policy.schema.attributes
         ),
     )
 
 
-def _published(attribute: Attribute, counts: SensitiveCounts | None) -> Attribute:
+def _published_attribute(attribute: Attribute, counts: SensitiveCounts | None) -> Attribute:
     treatment = attribute.treatment
     if treatment is not None:
         attribute = replace(attribute, treatment=treatment.published())

@@ -111,7 +111,7 @@ def check_in_parts(table: Any, policy: Policy, scale: TableStatistics, combinati
         raise TableError("the release has not as many rows as the table; nothing was released")
     sizes, classes = _histogram([part["sizes"] for part in figures])
     by_part = [part["privacy"] for part in figures if part["records"]]
-    measured = [_combined(results) for results in zip(*by_part, strict=True)]
+    measured = [_combine(results) for results in zip(*by_part, strict=True)]
     return Assessment(
         quasi=tuple(quasi),
         sensitive=tuple(sensitive),
@@ -214,7 +214,7 @@ def _sizes(sizes: NDArray[np.int64]) -> list[tuple[int, int]]:
     return list(zip(distinct.tolist(), numbers.tolist(), strict=True))
 
 
-def _combined(parts: Sequence[Mapping[str, Any]]) -> ModelResult:
+def _combine(parts: Sequence[Mapping[str, Any]]) -> ModelResult:
     """Combine the results of a model on parts: the worst value, and whether every part holds."""
     first = parts[0]
     worst = min if first["sign"] == ">=" or first["sign"] == ">" else max

@@ -183,14 +183,16 @@ class Ledger:
             if not entry.get("m"):
                 continue
             if column not in digests.columns:
-                raise SchemaError(f"{_named(entry)} is about another sensitive attribute than {attribute!r}")
+                raise SchemaError(
+                    f"{_entry_name(entry)} is about another sensitive attribute than {attribute!r}"
+                )
             matches = persons.join(signatures_of(digests).unique("person"), on="person")
             for row, signature in matches.select("row", "signature").iter_rows():
                 if not place.keys() >= set(signature):
                     option = setting("earlier=", "--earlier-release")
                     raise TableError(
-                        f"{_named(entry)} has sensitive values that no row of the table has, and counterfeit "
-                        f"records need them: give that release, too ({option})"
+                        f"{_entry_name(entry)} has sensitive values that no row of the table has, and "
+                        f"counterfeit records need them: give that release, too ({option})"
                     )
                 by_row[row] = tuple(sorted(place[each] for each in signature))
         return by_row
@@ -301,7 +303,7 @@ class Ledger:
         limit = min((e["epsilon_limit"] for e in every if e["epsilon_limit"] is not None), default=math.inf)
         spent = math.fsum(each["epsilon"] for each in every)
         if entry["epsilon"] and spent > limit * (1 + 1e-12):
-            earlier_spending = "".join(f" with {_named(each)}" for each in before if each["epsilon"])
+            earlier_spending = "".join(f" with {_entry_name(each)}" for each in before if each["epsilon"])
             _refuse(
                 f"The release{earlier_spending} would bring epsilon of the ledger to {spent:g}, and "
                 f"{limit:g} is allowed.",
@@ -314,7 +316,9 @@ class Ledger:
             if each["matched_by"] != entry["matched_by"]:
                 differ = f"by {each['matched_by']}, and this one by {entry['matched_by']}"
                 columns = setting("keys=", "--ledger-keys")
-                raise SchemaError(f"{_named(each)} finds people {differ}; name the same columns ({columns})")
+                raise SchemaError(
+                    f"{_entry_name(each)} finds people {differ}; name the same columns ({columns})"
+                )
         if not new:
             _refuse_unmatched(
                 entry, people, [(before[number - 1], digests) for number, digests in earlier.items()]
@@ -381,7 +385,7 @@ def _refuse_together(
         return
     counts = {number: len(exposed_together(each, latest)) for number, each in others.items()}
     worst = max(counts, key=counts.__getitem__)
-    exposed, source, involved = counts[worst], _named(before[worst - 1]), [others[worst]]
+    exposed, source, involved = counts[worst], _entry_name(before[worst - 1]), [others[worst]]
     if not exposed:
         involved = list(others.values())
         exposed, source = len(exposed_by_intersection([*involved, latest])), _several(involved)
@@ -427,8 +431,8 @@ def _refuse_unmatched(
         similar = next(each for each, _ in earlier if each["number"] == max(shares, key=shares.__getitem__))
         option = setting("new_people=True", "--ledger-new-people")
         raise TableError(
-            f"the ledger finds {max(shares.values()):.0%} of the people of {_named(similar)} again, which "
-            f"has the same columns and a similar size; if they are the same people, write "
+            f"the ledger finds {max(shares.values()):.0%} of the people of {_entry_name(similar)} again, "
+            f"which has the same columns and a similar size; if they are the same people, write "
             f"{entry['matched_by']} as it was written then; if they are others, say so ({option})"
         )
 
@@ -437,7 +441,7 @@ def _several(releases: Sized) -> str:
     return f"{len(releases)} earlier release{'s' * (len(releases) != 1)} of the ledger"
 
 
-def _named(entry: Entry) -> str:
+def _entry_name(entry: Entry) -> str:
     return f"release {entry['number']} of the ledger ({entry['date'][:10]}, {quoted(entry['recipient'])})"
 
 

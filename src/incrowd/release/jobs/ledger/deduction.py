@@ -66,11 +66,11 @@ def deduced_people(releases: Sequence[ReleasePeople], *, latest: bool = False) -
         A programme took longer than any should: nothing is decided then.
     """
     columns = {name for each in releases for name in each.people.columns} - {"person", "class", RECORDS}
-    people_by_column = [_deduced(releases, column, latest=latest) for column in sorted(columns)]
+    people_by_column = [_deduced_by_column(releases, column, latest=latest) for column in sorted(columns)]
     return pl.concat([pl.Series("person", [], pl.Binary), *people_by_column]).unique()
 
 
-def _deduced(releases: Sequence[ReleasePeople], column: str, *, latest: bool) -> pl.Series:
+def _deduced_by_column(releases: Sequence[ReleasePeople], column: str, *, latest: bool) -> pl.Series:
     rows = _rows(releases, column)
     people = rows["person"]
     persons = numbered(people.to_frame())[0].astype(np.int64)

@@ -93,7 +93,7 @@ def _people_of(
             )
             digests = digests.with_columns(values.alias(column_digest(key, each.name)))
     digests = digests.with_columns(
-        macs(key, "person", persons if key_columns else _numbered(persons, digests)).alias("person")
+        macs(key, "person", persons if key_columns else _name_people(persons, digests)).alias("person")
     )
     if series:
         # Each record keeps its row. A counterfeit record has no person.
@@ -132,7 +132,7 @@ def macs(key: bytes, domain: str, frame: pl.DataFrame) -> pl.Series:
     return pl.Series(list(rows), dtype=pl.Binary)
 
 
-def _numbered(quasi: pl.DataFrame, digests: pl.DataFrame) -> pl.DataFrame:
+def _name_people(quasi: pl.DataFrame, digests: pl.DataFrame) -> pl.DataFrame:
     """Name people by quasi-identifiers, and by a number if several people share these."""
     rows = quasi.select(pl.struct(pl.all()).struct.json_encode().alias("row"))
     order = pl.concat([rows, digests], how="horizontal").with_row_index("place")
