@@ -137,7 +137,7 @@ MUTATIONS: dict[str, tuple[Patch, ...]] = {
     "distances are halved": ((TCloseness, "_values", after(lambda values: values / 2)),),
     "later rows are not judged": (
         ("incrowd.search.base", "all_hold", _deaf),
-        (BatchJudge, "judged", _unjudged),
+        (BatchJudge, "assessments", _unjudged),
     ),
     "later rows are judged only together with the earlier release": ((Earlier, "beside", _only_together),),
     "rows that were held are lost": ((apply, "with_held", lambda f: lambda table, held: (table, 0)),),

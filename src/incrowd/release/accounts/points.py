@@ -39,20 +39,20 @@ class Evidence(NamedTuple):
 
     Attributes
     ----------
-    came, leaving
-        The engines of the rows as they came, and of the rows that leave.
+    raw, released
+        The engines of the raw and of the released rows.
     frequency, recoding
         The keys and their cells.
     records
-        Records that leave.
+        Number of released records.
     suppressed
-        Share of the records that are suppressed, those that are left out included.
+        Share of suppressed records, including those left out.
     exposed, failing
-        How many suppressed records leave although they fail models as a class of their own, and these models.
+        Number of released suppressed records that fail models as a class, and the names of these models.
     """
 
-    came: Engine
-    leaving: Engine
+    raw: Engine
+    released: Engine
     policy: Policy
     frequency: FrequencyTable
     recoding: Recoding
@@ -70,7 +70,7 @@ def points_of(evidence: Evidence) -> tuple[Point, ...]:
 
 def _column_points(evidence: Evidence) -> Iterator[Point]:
     rows = evidence.records
-    yield from points_of_columns(evidence.leaving, evidence.policy.schema, rows)
+    yield from points_of_columns(evidence.released, evidence.policy.schema, rows)
     weights = np.where(evidence.recoding.suppressed, 0, evidence.frequency.weights)
     for domain, cells in zip(evidence.recoding.domains, evidence.recoding.cells, strict=True):
         labels = pl.Series(cells.labels, dtype=pl.String)
@@ -108,12 +108,12 @@ def _derived_points(evidence: Evidence) -> Iterator[Point]:
     # Columns that are released unchanged, and that no model looks at.
     others = [
         name
-        for name in columns_that_leave(evidence.leaving, schema)
+        for name in columns_that_leave(evidence.released, schema)
         if name not in schema or (schema[name].role == "insensitive" and schema[name].treatment is None)
     ]
     if not others:
         return
-    rows = evidence.came.some_rows([*quasi, *others], _ROWS / max(evidence.frequency.rows, 1))
+    rows = evidence.raw.some_rows([*quasi, *others], _ROWS / max(evidence.frequency.rows, 1))
     if rows is None:
         return
     follows = set(determined_pairs(rows, quasi, others))
@@ -127,7 +127,7 @@ def _derived_points(evidence: Evidence) -> Iterator[Point]:
 
 def _repeated_id_points(evidence: Evidence) -> Iterator[Point]:
     schema = evidence.policy.schema
-    for name, ids in repeated_ids(evidence.came, schema).items():
+    for name, ids in repeated_ids(evidence.raw, schema).items():
         yield wording.repeated_id(name, ids, _people_of_classes(evidence, name))
 
 
@@ -150,7 +150,7 @@ def _people_of_classes(evidence: Evidence, name: str) -> tuple[int, int, int, in
     if keys is None or not len(classes):
         return None
     try:
-        ids, _ = evidence.came.numbered([name])
+        ids, _ = evidence.raw.numbered([name])
     except TableError:
         return None
     of_key = np.full(evidence.frequency.keys + 1, -1, np.int64)

@@ -298,7 +298,7 @@ def _release(
 
 
 def _revealing_columns(start: SearchStart, policy: Policy, *, force: bool = False) -> Sequence[str]:
-    """Name the columns that the order of the rows reveals, if the order is kept."""
+    """Name the columns that the order of the rows reveals, if the policy keeps the order."""
     if not policy.keep_order:
         return ()
     leaving = policy.schema.after_treatment()

@@ -229,7 +229,7 @@ class AppliedBatch(InNotebooks):
     def _check(self, written: Any) -> None:
         """Judge the written rows."""
         assert self._judging is not None
-        self._judging.judged(written)
+        self._judging.assessments(written)
         if self.values is not None:
             self.values.check(written)
 
@@ -385,9 +385,7 @@ def apply_recoding(  # noqa: PLR0913
     policy = with_histories(policy, searching=False)
     if max_suppression is not None:
         policy = replace(policy, max_suppression=max_suppression)
-    earlier = Earlier.named(
-        previous_release, previous_table, previous_row_map, policy, as_one=published_as_one
-    )
+    earlier = Earlier.of(previous_release, previous_table, previous_row_map, policy, as_one=published_as_one)
     table, held_before = loaded(table, csv_format), 0
     if held is not None:
         table, held_before = with_held(table, loaded(held))
@@ -419,10 +417,10 @@ def apply_recoding(  # noqa: PLR0913
         telling_columns(batch.counted, batch.leaving, force=force)
     recoded = RecodedBatch.build(recoding.domains, batch.frequency, batch.cells.labels, fate.kept)
     check_cells(recoded, policy.schema)
-    result = batch.made(recoded, policy, alone=not published_as_one)
-    released, fate = result.released.table, replace(fate, small=fate.small | result.gone)
+    result = batch.release_rows(recoded, policy, alone=not published_as_one)
+    released, fate = result.released.table, replace(fate, small=fate.small | result.newly_suppressed)
     judging = BatchJudge.of(batch, result.recoding, policy, earlier, decision.both)
-    measured = judging.judged(released)
+    measured = judging.assessments(released)
     share = fate.suppressed / max(batch.frequency.rows, 1)
     points = points_of(
         Evidence(
@@ -491,7 +489,7 @@ class _Decision(NamedTuple):
     everything: bool
 
     def reasons_by(self, fate: Fate) -> NDArray[np.int8] | None:
-        """Return `reasons` for another fate of the keys of released rows."""
+        """Return `reasons` for another fate of the keys of rows that do not wait."""
         if self.reasons is None or self.batch.frequency.row_keys is None:
             return None
         reasons = self.reasons.copy()

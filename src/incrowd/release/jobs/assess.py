@@ -131,7 +131,10 @@ class Assessment:
 
     @property
     def privacy(self) -> tuple[ModelResult, ...]:
-        """The result of every privacy model."""
+        """The result of every privacy model.
+
+        Models without a limit are measured on the first read.
+        """
         return self.results.all
 
     @property

@@ -63,11 +63,11 @@ class Batch:
         return self.treatments.counted
 
     @cached_property
-    def shown(self) -> ReleasedCells:
+    def numbered_labels(self) -> ReleasedCells:
         """The labels, numbered."""
         return [number_texts(column) for column in self.cells.labels]
 
-    def made(self, carried: RecodedBatch, policy: Policy, *, alone: bool = True) -> ReleasedRows:
+    def release_rows(self, carried: RecodedBatch, policy: Policy, *, alone: bool = True) -> ReleasedRows:
         """Return the rows with the cells of the keys, as `ReleasedRows.of` does."""
         schema = _as_counted(self.leaving, self.counted.schema)
         return ReleasedRows.of(self.treatments, schema, self.counted, carried, policy, alone=alone)
@@ -131,7 +131,7 @@ class Earlier:
         return [self.parts] if self.as_one else [(), self.parts]
 
     @classmethod
-    def named(cls, release: Any, table: Any, row_map: Any, policy: Policy, *, as_one: bool) -> Earlier:
+    def of(cls, release: Any, table: Any, row_map: Any, policy: Policy, *, as_one: bool) -> Earlier:
         """Count the named earlier release, and refuse arguments without such a release."""
         from incrowd.engines import loaded
 
@@ -152,7 +152,7 @@ class Earlier:
         return cls((count_release(loaded(release), policy),), table, row_map, as_one)
 
     def people_with(self, batch: Batch, policy: Policy, recoding: Recoding) -> BatchPeople | None:
-        """Return the people of the batch and the earlier release, if the schema has a person column."""
+        """Return the people of the batch and the earlier release, if columns name people or weights."""
         schema = policy.schema
         if not self.parts or not (schema.person or (is_surveyed(schema) and self.table is not None)):
             return None
@@ -220,7 +220,7 @@ def fate_of(batch: Batch, earlier: Earlier, policy: Policy, both: BatchPeople | 
     starred = np.asarray(np.logical_and.reduce(columns))
     people = None if both is None else both.people_of_each
     covered, frequency = batch.cells.covered, batch.frequency
-    small = _failing((batch.shown, covered & ~starred, frequency), earlier, policy, people)
+    small = _failing((batch.numbered_labels, covered & ~starred, frequency), earlier, policy, people)
     unknown = {
         domain.name: int(frequency.weights[column].sum())
         for domain, column in zip(frequency.domains, batch.cells.unknown, strict=True)

@@ -73,7 +73,7 @@ class BatchJudge:
 
         return cls(policy, earlier, tuple(made_from()))
 
-    def judged(self, released: Any) -> list[Assessment]:
+    def assessments(self, released: Any) -> list[Assessment]:
         """Measure a recoded batch in each combination, and refuse a model that does not hold.
 
         Raises
@@ -117,9 +117,9 @@ class BatchJudge:
 def _part(batch: Batch, recoding: Recoding) -> tuple[Part, NDArray[np.int64] | None]:
     """Return the released part of a batch and the places of the rows, or None for all rows."""
     if not recoding.left_out:
-        return (batch.shown, ~recoding.suppressed, batch.frequency), None
+        return (batch.numbered_labels, ~recoding.suppressed, batch.frequency), None
     leaving = ~recoding.starred
-    labels_of_keys = [(numbers[leaving], labels) for numbers, labels in batch.shown]
+    labels_of_keys = [(numbers[leaving], labels) for numbers, labels in batch.numbered_labels]
     frequency, _ = recoding.leaving(batch.frequency)
     return (labels_of_keys, np.ones(frequency.keys, np.bool_), frequency), batch.counted.places_of(leaving)
 

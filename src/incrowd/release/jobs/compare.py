@@ -59,7 +59,10 @@ class Comparison(InNotebooks):
         return f"Comparison({self.records:,} records, {len(self.runs)} runs, {done} with a release)"
 
     def averaged(self) -> list[ComparisonRun]:
-        """Average runs that differ in the seed alone."""
+        """Average runs that differ in the seed alone.
+
+        Runs without a release are left out, unless no run of a setting gave one.
+        """
         groups: dict[tuple[object, ...], list[ComparisonRun]] = {}
         for run in self.runs:
             groups.setdefault((run.algorithm, run.k, run.l, run.t), []).append(run)

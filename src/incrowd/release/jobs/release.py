@@ -130,7 +130,7 @@ class Release:
         return self.suppression.left_out
 
     def accepting(self, answers: Iterable[Accepted], attested: Iterable[Attestation] = ()) -> Release:
-        """Return the release with a policy that accepts further points.
+        """Return the release with a policy that accepts further points, which the account repeats.
 
         Parameters
         ----------
@@ -154,7 +154,7 @@ class Release:
 
     @cached_property
     def before(self) -> Assessment:
-        """The assessment of the raw table."""
+        """The assessment of the raw table, measured on the first read if models need class sizes alone."""
         return self._measure_before()
 
     @cached_property

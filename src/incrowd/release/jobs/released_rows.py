@@ -188,7 +188,7 @@ class ReleasedRows:
         The recoded rows.
     recoding
         What was made of their keys.
-    gone
+    newly_suppressed
         bool[keys]: the keys that are suppressed because what was drawn fails, or because classes fail where
         suppressed records are left out.
     suppression
@@ -200,7 +200,7 @@ class ReleasedRows:
     rows: Engine
     released: Released
     recoding: Recoding
-    gone: NDArray[np.bool_]
+    newly_suppressed: NDArray[np.bool_]
     suppression: Suppression
     values: ReleasedValues | None = None
 
@@ -257,7 +257,7 @@ class ReleasedRows:
         outcome, of_values = first_outcome, tuple[PrivacyModel, ...]()
         by_draw = np.zeros(frequency.keys, np.bool_)
         while not outcome.holds:
-            recoding, failing = candidate.recoding, candidate.gone(outcome)
+            recoding, failing = candidate.recoding, candidate.failing_keys(outcome)
             if (failing & recoding.starred).any():
                 recoding = replace(recoding, left_out=True)
                 of_values = _models_of_perturbed(policy)
@@ -347,7 +347,7 @@ class _Candidate:
         of_key[~self.recoding.starred] = classes
         return of_key
 
-    def gone(self, outcome: _ReleasedClasses) -> NDArray[np.bool_]:
+    def failing_keys(self, outcome: _ReleasedClasses) -> NDArray[np.bool_]:
         """Return bool[keys]: the keys to suppress so that the models hold."""
         return np.asarray(np.append(~outcome.remaining(), False)[self.keys_in(outcome)])
 

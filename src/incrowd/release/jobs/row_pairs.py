@@ -123,7 +123,7 @@ def read_columns(
     job: str,
     null_values: Sequence[str] = (),
 ) -> list[pl.Series]:
-    """Return columns as text, with null for missing values."""
+    """Return columns as text, with null for missing values and for `null_values`."""
     from incrowd.core.table.treated_columns import as_texts
 
     read = columns_of(table, columns, where, job)
