@@ -1,4 +1,4 @@
-"""Algorithms: one class in one file each, listed here."""
+"""Algorithms, a class and a file each, listed here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Joining classes that fail a model with others, until none does."""
+"""Joining of classes that fail a model with others, until none fails."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def join_failing(
     class_of_key: NDArray[np.int32],
     count: int,
     *,
-    who: str,
+    algorithm: str,
     costs: Costs | None = None,
 ) -> tuple[NDArray[np.int32], int]:
-    """Join every class that fails a model with the class that is nearest to it.
+    """Join every class that fails a model with the nearest class.
 
     Nearest is where the loss, summed over records, grows least; of equal ones the first. All that fail
     choose at once; a class that holds takes in all that chose it, one that fails takes in one.
@@ -32,7 +32,7 @@ def join_failing(
     ----------
     class_of_key, count
         int32[keys] and the number of classes; a key with -1 is in none and stays so.
-    who
+    algorithm
         The algorithm, for errors.
     costs
         What cells cost; the loss metric by default.
@@ -50,18 +50,18 @@ def join_failing(
         costs = costs or costs_of(problem.frequency, problem.attributes)
         problem.progress.advance(int(holds.sum()), count)
         asking = np.flatnonzero(~holds)
-        refuse_joins(who, len(asking), count)
+        refuse_joins(algorithm, len(asking), count)
         lows, highs = class_cells(problem.frequency, classes.indptr, classes.members)
         candidates = Clusters(lows, highs, classes.sizes, cell_costs(costs, lows, highs))
         target = np.empty(len(asking), np.int64)
         over_ranges(nearest_class, np.arange(len(asking) + 1) * count, asking, candidates, costs, target)
         into = np.arange(count)
         busy = np.zeros(count, np.bool_)
-        for one, other in zip(asking.tolist(), target.tolist(), strict=True):
-            if busy[one] or (busy[other] and not holds[other]):
+        for source, goal in zip(asking.tolist(), target.tolist(), strict=True):
+            if busy[source] or (busy[goal] and not holds[goal]):
                 continue
-            busy[one] = busy[other] = True
-            into[one] = other
-        left, numbers = np.unique(into, return_inverse=True)
+            busy[source] = busy[goal] = True
+            into[source] = goal
+        roots, numbers = np.unique(into, return_inverse=True)
         class_of_key = np.where(class_of_key < 0, -1, numbers[class_of_key]).astype(np.int32)
-        count = len(left)
+        count = len(roots)

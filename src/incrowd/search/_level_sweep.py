@@ -26,7 +26,9 @@ _TRIED = 20
 """Classes that are asked whether they may take somebody in, the cheapest first."""
 
 
-def swept_levels(problem: SearchProblem, other: Recoding, who: str, seconds: float = math.inf) -> Recoding:
+def swept_levels(
+    problem: SearchProblem, fallback: Recoding, algorithm: str, seconds: float = math.inf
+) -> Recoding:
     """Recode keys by a sweep, or return another recoding, whichever loses less by LM.
 
     The combinations of levels are gone through from the cheapest to the dearest by the mean loss. At each one
@@ -35,38 +37,38 @@ def swept_levels(problem: SearchProblem, other: Recoding, who: str, seconds: flo
 
     Parameters
     ----------
-    other
+    fallback
         What there is without a sweep. It stays, too, where a sweep would suppress too many, and where a model
         judges all classes of a person together.
-    who
+    algorithm
         The algorithm, for the recoding.
     seconds
         How long it may take. If the time is short, combinations are left out.
     """
     if any(model.needs_every_class for model in problem.models):
-        return other
+        return fallback
     search = _LevelSweep(problem.for_classes(), seconds)
     search.release_in_order()
     if not (search.class_of >= 0).any():
         # Classes that are put together cover the people of their values alone, so all of them may fail.
-        return other
+        return fallback
     search.join_left()
-    recoding = search.recoding(who)
+    recoding = search.recoding(algorithm)
     classes = EquivalenceClasses.from_codes(
         problem.frequency,
         [cells.codes for cells in recoding.cells],
         [len(cells.labels) for cells in recoding.cells],
         recoding.suppressed,
     )
-    gone = int(problem.frequency.weights[recoding.suppressed].sum())
+    suppressed = int(problem.frequency.weights[recoding.suppressed].sum())
     # Classes of several rounds may look alike, so all are asked once more.
-    if gone > search.allowed or not all_hold(problem.models, classes).all():
-        return other
-    return recoding if search.loss_of(recoding) < search.loss_of(other) else other
+    if suppressed > search.allowed or not all_hold(problem.models, classes).all():
+        return fallback
+    return recoding if search.loss_of(recoding) < search.loss_of(fallback) else fallback
 
 
 class _LevelSweep:
-    """Keys on their way into classes; each class has levels of its own.
+    """Keys on the way into classes, and the levels of each class.
 
     Attributes
     ----------
@@ -84,8 +86,8 @@ class _LevelSweep:
         self.allowed = limits.allowed - limits.before
         self.lattice = limits.lattice
         self.keys = PricedKeys.of(self.frequency, problem.attributes)
-        whole = self.keys.costs.whole.astype(np.float64)
-        self.shares = whole / max(whole.sum(), 1.0)
+        scale = self.keys.costs.whole.astype(np.float64)
+        self.shares = scale / max(scale.sum(), 1.0)
         # Of each attribute what a level does to each rank: its cell, whether that is `*`, and what it loses.
         self.cells: list[list[ValueCells]] = [
             [level_cells(domain, level) for level in range(int(low), int(high) + 1)]
@@ -101,7 +103,7 @@ class _LevelSweep:
         ]
 
     def release_in_order(self) -> None:
-        """Go through the nodes; classes that would be `*` throughout count as left."""
+        """Go through the nodes and form classes, except classes of `*` throughout."""
         problem, frequency = self.problem, self.frequency
         ladders = [
             [level_rung(self.keys, j, int(low) + step, each) for step, each in enumerate(cells)]
@@ -109,11 +111,11 @@ class _LevelSweep:
         ]
         nodes = max(_WORK // max(frequency.keys, 1), 1)
         accept = self._hold if problem.open_models else None
-        found = sweep(
+        result = sweep(
             ladders, frequency.weights, problem.least, nodes, accept, problem.progress, self.deadline.seconds
         )
-        self.class_of = found.class_of
-        self.levels = np.array(found.levels, np.int64).reshape(-1, len(self.cells)) - self.lattice.lows
+        self.class_of = result.class_of
+        self.levels = np.array(result.levels, np.int64).reshape(-1, len(self.cells)) - self.lattice.lows
         placed = np.flatnonzero(self.class_of >= 0)
         starred = np.ones(len(placed), np.bool_)
         for j, stars in enumerate(self.stars):
@@ -121,19 +123,19 @@ class _LevelSweep:
         self.class_of[placed[starred]] = -1
 
     def join_left(self) -> None:
-        """Put whoever is left into the class where the loss grows least, unless suppression is cheaper."""
+        """Put each remaining key into the class where the loss grows least, unless suppression is cheaper."""
         class_of, weights = self.class_of, self.frequency.weights
-        left = np.flatnonzero(class_of < 0)
-        if len(left) > _MOST_LEFT or len(left) == len(class_of):
+        remaining = np.flatnonzero(class_of < 0)
+        if len(remaining) > _MOST_LEFT or len(remaining) == len(class_of):
             return
         placed = np.flatnonzero(class_of >= 0)
         sizes = np.bincount(class_of[placed], weights[placed], len(self.levels))
         # Any key of a class tells its cells; where one has lost all of its keys, any key does.
         member = np.zeros(len(self.levels), np.int64)
         member[class_of[placed]] = placed
-        spare = self.allowed - int(weights[left].sum())
-        for tried, key in enumerate(left.tolist()):
-            if self.deadline.spent(tried):
+        spare = self.allowed - int(weights[remaining].sum())
+        for number, key in enumerate(remaining.tolist()):
+            if self.deadline.spent(number):
                 return
             weight = int(weights[key])
             levels, loss = self._with(key, member)
@@ -153,7 +155,7 @@ class _LevelSweep:
                 class_of[key] = -1
 
     def _with(self, key: int, member: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the levels that each class needs to take a key in, and the loss of a record of it there.
+        """Return the levels that each class needs for a further key, and the loss of a record there.
 
         The loss is infinite where the two never have the same cell, as the levels are bounded.
         """
@@ -180,17 +182,17 @@ class _LevelSweep:
         )
 
     def _holds_alone(self, number: int) -> bool:
-        """Say whether one class satisfies the models."""
+        """Say whether a class alone satisfies the models."""
         if not self.problem.open_models:
             return True
         return bool(self._hold(np.where(self.class_of == number, 0, -1), 1)[0])
 
-    def recoding(self, who: str) -> SingleDimensional:
+    def recoding(self, algorithm: str) -> SingleDimensional:
         """Return the recoding: classes on the same levels are a round."""
         nodes, round_of = np.unique(self.levels, axis=0, return_inverse=True)
         round_of_key = np.where(self.class_of < 0, -1, round_of.reshape(-1)[self.class_of])
         rounds = [[cells[step] for cells, step in zip(self.cells, node, strict=True)] for node in nodes]
-        return SingleDimensional.build(self.frequency, rounds, round_of_key.astype(np.int32), who)
+        return SingleDimensional.build(self.frequency, rounds, round_of_key.astype(np.int32), algorithm)
 
     def loss_of(self, recoding: Recoding) -> float:
         """Return the loss LM of a recoding of the keys, 0..1."""

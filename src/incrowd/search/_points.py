@@ -1,4 +1,4 @@
-"""The records of a table as points, and the cost of putting them into one class."""
+"""The records of a table as points, and the cost of a common class."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def costs_of(
 
 
 def _unit(parts: Sequence[_Part], records: int) -> int:
-    """Return how many units a cost of 1 has: all costs are whole ones where sums over all records fit."""
+    """Return the units in a cost of 1, exact where sums over all records fit."""
     most = 4 * max(records, 1)
     unit = math.lcm(*(value.denominator for part in parts for value in part.distinct()))
     return unit if unit * most < 1 << _BITS else 1 << (_BITS - most.bit_length())
@@ -77,7 +77,7 @@ def _unit(parts: Sequence[_Part], records: int) -> int:
 def _laid_out(parts: Sequence[_Part], unit: int) -> Costs:
     """Write the costs of all attributes into the arrays of the kernels, in units."""
 
-    def whole(value: Fraction) -> int:
+    def in_units(value: Fraction) -> int:
         return round(value * unit)
 
     def stacked(arrays: list[Any], dtype: Any) -> Any:
@@ -87,15 +87,15 @@ def _laid_out(parts: Sequence[_Part], unit: int) -> Costs:
         return np.cumsum([0, *lengths], dtype=np.int64)
 
     trees = [part.domain.tree if part.is_tree else None for part in parts]
-    known = [tree for tree in trees if tree is not None]
+    present = [tree for tree in trees if tree is not None]
     return Costs(
         is_tree=np.array([part.is_tree for part in parts], np.bool_),
         first=starts([part.domain.size for part in parts]),
         missing=np.array([-1 if part.is_tree else part.domain.missing for part in parts], np.int64),
-        whole=np.array([whole(part.loss + 2 * part.level) for part in parts], np.int64),
-        step=np.array([whole(part.step) for part in parts], np.int64),
-        place=stacked([[whole(value) for value in part.places()] for part in parts], np.int64),
-        own=stacked([[whole(value) for value in part.own()] for part in parts], np.int64),
+        whole=np.array([in_units(part.loss + 2 * part.level) for part in parts], np.int64),
+        step=np.array([in_units(part.step) for part in parts], np.int64),
+        place=stacked([[in_units(value) for value in part.places()] for part in parts], np.int64),
+        own=stacked([[in_units(value) for value in part.own()] for part in parts], np.int64),
         leaf=stacked(
             [
                 np.zeros(part.domain.size) if tree is None else tree.leaves
@@ -104,15 +104,15 @@ def _laid_out(parts: Sequence[_Part], unit: int) -> Costs:
             np.int32,
         ),
         nodes=starts([0 if tree is None else len(tree.parents) for tree in trees]),
-        node_lo=stacked([tree.lo for tree in known], np.int32),
-        node_hi=stacked([tree.hi for tree in known], np.int32),
-        node_parent=stacked([tree.parents for tree in known], np.int32),
-        node_cost=stacked([[whole(value) for value in part.node_costs()] for part in parts], np.int64),
+        node_lo=stacked([tree.lo for tree in present], np.int32),
+        node_hi=stacked([tree.hi for tree in present], np.int32),
+        node_parent=stacked([tree.parents for tree in present], np.int32),
+        node_cost=stacked([[in_units(value) for value in part.node_costs()] for part in parts], np.int64),
     )
 
 
 class _Part:
-    """The exact costs of one attribute."""
+    """The exact costs of an attribute."""
 
     def __init__(self, domain: Domain, loss: Fraction, level: Fraction, heights: bool, blanks: bool) -> None:
         self.domain = domain
@@ -155,7 +155,7 @@ class _Part:
         return places + [Fraction(0)] * (self.domain.size - len(places))
 
     def distinct(self) -> set[Fraction]:
-        """Return values whose denominators all others divide."""
+        """Return values whose denominators are multiples of all other denominators."""
         level = {self.level}
         if self.is_tree:
             steps = self.domain.tree.height if self.heights else self.domain.size - 1
@@ -194,7 +194,7 @@ class Points:
 
 
 class Unused:
-    """The records that no class has taken yet, and their distances from the current target.
+    """The records without a class, and the distances from the current target.
 
     Attributes
     ----------
@@ -221,23 +221,23 @@ class Unused:
 
     @staticmethod
     def of(points: Points) -> Unused:
-        """Return the records of all points; few of them need no compiler."""
+        """Return the records of all points, handled without the compiler if few."""
         return _FewUnused(points) if so_few(points.records) else Unused(points)
 
     def nearest(self, want: int, *, add: bool = False) -> NDArray[np.int64]:
-        """Return the unused records nearest to the target, in order; ties go to the lowest row.
+        """Return the unused records nearest to the target, in order, with ties to the lowest row.
 
         Parameters
         ----------
         add
             Whether every distance is added to `total`.
         """
-        found = over_ranges(
+        results = over_ranges(
             nearest, self._work, want, self._alive, self._points.spots, self.near, self._points.rows,
             self._cursor, self._ends, self.total if add else self.total[:0],
         )  # fmt: skip
-        distances = np.concatenate([distance for distance, _ in found])
-        rows = np.concatenate([row for _, row in found])
+        distances = np.concatenate([distance for distance, _ in results])
+        rows = np.concatenate([row for _, row in results])
         return np.asarray(rows[np.lexsort((rows, distances))[:want]])
 
     def measure(self) -> None:
@@ -248,19 +248,19 @@ class Unused:
         )  # fmt: skip
 
     def farthest(self) -> int:
-        """Return the unused record with the largest `total`: of equal ones the lowest, -1 where none is."""
-        found = over_ranges(
+        """Return the unused record with the largest `total`, the lowest in a tie (none: -1)."""
+        results = over_ranges(
             farthest, self._work, self._alive, self._points.rows, self._cursor, self._ends, self.total
         )
-        return _first_of_largest(found)
+        return _first_of_largest(results)
 
     def farthest_from_aim(self) -> int:
-        """Return the unused record farthest from the target: of equal ones the lowest, or -1."""
-        found = over_ranges(
+        """Return the unused record farthest from the target, the lowest in a tie (none: -1)."""
+        results = over_ranges(
             farthest_from, self._work, self._alive, self._points.spots, self.near, self._points.rows,
             self._cursor, self._ends,
         )  # fmt: skip
-        return _first_of_largest(found)
+        return _first_of_largest(results)
 
     def take(self, rows: NDArray[np.int64], number: int) -> None:
         """Put records into a class."""
@@ -275,14 +275,14 @@ class Unused:
         return np.flatnonzero(self.class_of_row < 0)
 
 
-def _first_of_largest(found: Sequence[tuple[int, int]]) -> int:
-    """Return the record of the largest value that ranges of points found, of equal ones the lowest, or -1."""
-    some = [(-value, row) for value, row in found if row >= 0]
-    return int(min(some)[1]) if some else -1
+def _first_of_largest(results: Sequence[tuple[int, int]]) -> int:
+    """Return the record of the largest value among results of ranges, the lowest in a tie (none: -1)."""
+    candidates = [(-value, row) for value, row in results if row >= 0]
+    return int(min(candidates)[1]) if candidates else -1
 
 
 class UnusedByCost(Unused):
-    """Records whose distance is the cost of putting them into one class."""
+    """Records whose distance is the cost of a common class."""
 
     def __init__(self, points: Points, costs: Costs) -> None:
         super().__init__(points)
@@ -290,7 +290,7 @@ class UnusedByCost(Unused):
         self._attributes = np.arange(points.spots.shape[1])
 
     def aim(self, lo: NDArray[np.int64], hi: NDArray[np.int64], *, centre: bool = False) -> None:
-        """Measure distances to the class with these cells.
+        """Measure distances to the class with given cells.
 
         Parameters
         ----------
@@ -304,7 +304,7 @@ class UnusedByCost(Unused):
             self.near += np.repeat(costs.own[costs.first[:-1] + lo], np.diff(costs.first))
 
     def grow(self, lo: NDArray[np.int64], hi: NDArray[np.int64], want: int, number: int) -> int:
-        """Let a class take the `want` records that make its cell cost least, one after the other.
+        """Add to a class, one by one, the `want` records that increase the cost of the class least.
 
         The cell ``lo .. hi`` is written. Returns the last record that it took; there must be as many.
         """
@@ -312,19 +312,19 @@ class UnusedByCost(Unused):
         while want > 0:
             self.aim(lo, hi)
             # Most classes stay among the first records that are near, so that all are asked once.
-            asked = min(_ASKED * want, _ASKED_AT_MOST)
-            rows = self.nearest(asked)
+            pool = min(_ASKED * want, _ASKED_AT_MOST)
+            rows = self.nearest(pool)
             spots = self._points.spots[self._points.point_of_row[rows]]
-            taken = np.empty(min(want, asked), np.int64)
-            count = grow(self._costs, self.near, lo, hi, rows, spots, len(rows) < asked, taken)  # type: ignore[no-untyped-call]
-            self.take(rows[taken[:count]], number)
-            last = int(rows[taken[count - 1]])
+            picks = np.empty(min(want, pool), np.int64)
+            count = grow(self._costs, self.near, lo, hi, rows, spots, len(rows) < pool, picks)  # type: ignore[no-untyped-call]
+            self.take(rows[picks[:count]], number)
+            last = int(rows[picks[count - 1]])
             want -= count
         return last
 
 
 class _FewUnused(Unused):
-    """Records that are so few that NumPy does the same before the compiler is loaded.
+    """A number of records so small that NumPy suffices while the compiler is not loaded.
 
     Here `total` is int64[rows]: that of the unused records among `_rows`, and -1 for used ones.
     """
@@ -336,10 +336,10 @@ class _FewUnused(Unused):
         self.total = np.zeros(points.records, np.int64)
 
     def _distances(self) -> NDArray[np.int64]:
-        found = np.zeros(len(self._rows), np.int64)
+        distances = np.zeros(len(self._rows), np.int64)
         for column in self._columns:
-            found += self.near[column]
-        return found
+            distances += self.near[column]
+        return distances
 
     def nearest(self, want: int, *, add: bool = False) -> NDArray[np.int64]:
         away = self._distances()

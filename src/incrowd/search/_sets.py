@@ -1,4 +1,4 @@
-"""Keys and costs of a search for which categories without a hierarchy become sets of values."""
+"""Keys and costs of a search that releases categories without a hierarchy as sets of values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_VALUES = 64
 
 
 class PricedKeys(NamedTuple):
-    """The keys of a search, how their attributes are released, and the costs of their cells."""
+    """The keys of a search, the attributes, and the costs of cells."""
 
     frequency: FrequencyTable
     attributes: Sequence[Attribute]
@@ -27,22 +27,24 @@ class PricedKeys(NamedTuple):
 
     @classmethod
     def of(cls, frequency: FrequencyTable, attributes: Sequence[Attribute]) -> PricedKeys:
-        """Return the keys of a table with their costs."""
+        """Return the keys of a table with costs."""
         return cls(frequency, attributes, costs_of(frequency, attributes))
 
     def is_set(self, j: int) -> bool:
-        """Say whether a class shows the values of an attribute, so that each further one costs as much."""
+        """Say whether a class releases the set of an attribute's values, each further value at the same
+        cost.
+        """
         domain = self.frequency.domains[j]
         plain = domain.hierarchy is None and not domain.ordered
         return plain and effective_style(self.attributes[j].output or "auto", domain) in ("set", "mean")
 
     def cost_of_value(self, j: int) -> int:
-        """Return the cost of a set of an attribute for every value after its first."""
+        """Return the cost of each value after the first in a set of an attribute."""
         return int(self.costs.whole[j]) // max(self.frequency.domains[j].size - 1, 1)
 
 
 class _Column(NamedTuple):
-    """A column of a search, and the costs of its intervals (see `Costs`)."""
+    """A column of a search, with the costs of intervals (see `Costs`)."""
 
     ranks: NDArray[np.int64]
     missing: int
@@ -56,7 +58,7 @@ class _Column(NamedTuple):
 
 
 def in_columns(keys: PricedKeys, order: Sequence[int]) -> tuple[NDArray[np.int64], Costs]:
-    """Return the ranks of the keys in the columns of a search, int64[keys, columns], and their costs.
+    """Return the ranks of the keys in the columns of a search, int64[keys, columns], and the costs.
 
     The attributes come in the order that is given.
 
@@ -98,7 +100,7 @@ def _as_it_is(codes: NDArray[np.int64], costs: Costs, j: int) -> _Column:
 
 
 def _of_set(codes: NDArray[np.int64], order: NDArray[np.intp], each: int) -> list[_Column]:
-    """Return the columns of a set; `order` has the values, the most frequent one first."""
+    """Return the columns of a set, where `order` lists the values by falling frequency."""
     size = len(order)
     if size > _MOST_VALUES:
         rank = np.empty(size, np.int64)
@@ -116,16 +118,18 @@ def _nothing(size: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
 
 
 def class_costs(keys: PricedKeys, indptr: NDArray[np.int64], members: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the loss of a record of each class, sets by the values that they have: int64[classes]."""
+    """Return the loss of a record of each class, where a set counts only the values present:
+    int64[classes].
+    """
     frequency = keys.frequency
     lows, highs = class_cells(frequency, indptr, members)
     class_of = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-    found = np.zeros(len(indptr) - 1, np.int64)
+    costs = np.zeros(len(indptr) - 1, np.int64)
     for j, domain in enumerate(frequency.domains):
         if keys.is_set(j):
-            held = np.unique(class_of * domain.size + frequency.codes[j][members])
-            values = np.bincount(held // domain.size, minlength=len(found))
-            found += (values - 1) * keys.cost_of_value(j)
+            pairs = np.unique(class_of * domain.size + frequency.codes[j][members])
+            values = np.bincount(pairs // domain.size, minlength=len(costs))
+            costs += (values - 1) * keys.cost_of_value(j)
             # Its interval is counted already.
             lows[:, j] = highs[:, j] = 0
-    return found + cell_costs(keys.costs, lows, highs)
+    return costs + cell_costs(keys.costs, lows, highs)

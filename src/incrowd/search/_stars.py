@@ -25,7 +25,7 @@ _ROUNDS = 8
 """How often keys that fail are made to match more records."""
 
 
-def with_fewer_stars(problem: SearchProblem, strict: Recoding, who: str) -> Recoding:
+def with_fewer_stars(problem: SearchProblem, strict: Recoding, algorithm: str) -> Recoding:
     """Suppress the cells that suffice where ``*`` and missing cells match any value.
 
     Each key has cells of its own. The search goes through the keys, the rarest first. A key that matches too
@@ -36,7 +36,7 @@ def with_fewer_stars(problem: SearchProblem, strict: Recoding, who: str) -> Reco
     ----------
     strict
         What holds where ``*`` is a value of its own.
-    who
+    algorithm
         The algorithm.
 
     Returns
@@ -68,19 +68,19 @@ def with_fewer_stars(problem: SearchProblem, strict: Recoding, who: str) -> Reco
     models = problem.for_classes().models
     need = np.full(frequency.keys, problem.least)
     for turn in range(_ROUNDS):
-        for done, (keys, block) in enumerate(zip(parts, blocks, strict=True)):
-            problem.progress.advance(done, len(blocks))
+        for number, (keys, block) in enumerate(zip(parts, blocks, strict=True)):
+            problem.progress.advance(number, len(blocks))
             if not block.suppress(need[keys]):
                 return strict
             if turn == 0:
                 block.give_back(need[keys])
         stars = np.empty((len(attributes), frequency.keys), np.bool_)
         stars[:, order] = np.concatenate([block.stars for block in blocks], axis=1)
-        recoding = Local.of_stars(frequency, stars, who)
+        recoding = Local.of_stars(frequency, stars, algorithm)
         classes = recoding.classes(frequency)
         texts = [cells.released[1] for cells in recoding.cells]
-        seen = matched(classes, "matches-any", texts)
-        failing = np.repeat(~all_hold(models, seen), np.diff(classes.indptr))
+        judged = matched(classes, "matches-any", texts)
+        failing = np.repeat(~all_hold(models, judged), np.diff(classes.indptr))
         if not failing.any():
             break
         met = np.empty(frequency.keys, np.int64)
@@ -89,7 +89,7 @@ def with_fewer_stars(problem: SearchProblem, strict: Recoding, who: str) -> Reco
         need[again] = np.maximum(need, met)[again] + 2**turn
     else:
         return strict
-    measured = (result for model in problem.models for result in model.measure(seen))
+    measured = (result for model in problem.models for result in model.measure(judged))
     if any(result.holds is False for result in measured):
         return strict
     before, after = (_cost(problem, each) for each in (strict, recoding))
@@ -105,7 +105,7 @@ def _cost(problem: SearchProblem, recoding: Recoding) -> float:
 
 
 class _Block:
-    """Keys, and the cells that each of them shows.
+    """Keys, and the visible cells of each key.
 
     A set of columns is a number, of which the bit ``j`` stands for column ``j``.
 
@@ -138,26 +138,26 @@ class _Block:
         self.sets = np.arange(2 ** len(prices), dtype=np.uint16)
         self.costs = np.zeros(len(self.sets))
         self.whole = np.zeros(len(keys), np.uint16)
-        for told, price, bit in zip(telling, prices, self.bits, strict=True):
-            self.whole |= told[keys] * bit
+        for visible, price, bit in zip(telling, prices, self.bits, strict=True):
+            self.whole |= visible[keys] * bit
             self.costs += np.where(self.sets & bit, price, 0.0)
-        self.shown = self.whole.copy()
+        self.visible = self.whole.copy()
 
     @property
     def stars(self) -> NDArray[np.bool_]:
         """bool[columns, keys]: the cells that are suppressed."""
-        return ((self.whole & ~self.shown) & self.bits[:, None]) > 0
+        return ((self.whole & ~self.visible) & self.bits[:, None]) > 0
 
     def suppress(self, need: NDArray[np.int64]) -> bool:
-        """Suppress cells until each key matches as many records as it needs; say whether all do."""
+        """Suppress cells until each key matches as many records as needed, and say whether all do."""
         for key in np.argsort(self.weights, kind="stable").tolist():
             if self.met[key] >= need[key]:
                 continue
             apart = self._apart(key)
-            self.met[key] = self.weights[apart & self.shown[key] == 0].sum()
+            self.met[key] = self.weights[apart & self.visible[key] == 0].sum()
             if self.met[key] >= need[key]:
                 continue
-            least = self.whole[key] & ~self.shown[key]
+            least = self.whole[key] & ~self.visible[key]
             chosen = self._cheapest(key, apart, least, need)
             if chosen is not None:
                 self._put(key, apart, chosen)
@@ -166,14 +166,14 @@ class _Block:
         return True
 
     def give_back(self, need: NDArray[np.int64]) -> None:
-        """Let each key show more where all still match enough, the costliest first, until nothing changes."""
+        """Restore cells of each key while all keys still match enough, the costliest first."""
         while True:
             changed = False
-            paid = self.costs[self.whole & ~self.shown] * self.weights
+            paid = self.costs[self.whole & ~self.visible] * self.weights
             for key in np.argsort(-paid, kind="stable")[: np.count_nonzero(paid)].tolist():
-                hidden = self.whole[key] & ~self.shown[key]
+                hidden = self.whole[key] & ~self.visible[key]
                 apart = self._apart(key)
-                bound = (apart & self.shown[key] == 0) & (self.met - self.weights[key] < need)
+                bound = (apart & self.visible[key] == 0) & (self.met - self.weights[key] < need)
                 bound[key] = False
                 least = np.bitwise_or.reduce(apart[bound], initial=np.uint16(0))
                 if self.costs[least] >= self.costs[hidden]:
@@ -186,16 +186,18 @@ class _Block:
                 return
 
     def _apart(self, key: int) -> NDArray[np.uint16]:
-        """Return the columns in which a key as it came does not match each key as it is now: uint16[keys]."""
+        """Return the columns in which a key's raw cells do not match each key's present cells:
+        uint16[keys].
+        """
         apart = np.zeros(len(self.weights), np.uint16)
         for codes, bit in zip(self.codes, self.bits, strict=True):
             apart |= (codes != codes[key]) * bit
-        return np.asarray(apart & self.shown & self.whole[key])
+        return np.asarray(apart & self.visible & self.whole[key])
 
     def _cheapest(
         self, key: int, apart: NDArray[np.uint16], least: np.uint16, need: NDArray[np.int64]
     ) -> np.uint16 | None:
-        """Return the cheapest set to suppress with which a key matches enough; None where there is none.
+        """Return the cheapest set to suppress with which a key matches enough, or None.
 
         Parameters
         ----------
@@ -217,7 +219,7 @@ class _Block:
         return np.uint16(self.sets[able[0]])
 
     def _within(self, apart: NDArray[np.uint16], amounts: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Add up, for each set of columns, the amounts of the keys that are apart in no other column."""
+        """Add up, for each set of columns, the amounts of keys that differ only in these columns."""
         sums = np.asarray(np.bincount(apart, amounts, len(self.sets)), np.float64)
         for j in range(len(self.bits)):
             pairs = sums.reshape(-1, 2, 2**j)
@@ -225,19 +227,21 @@ class _Block:
         return sums
 
     def _put(self, key: int, apart: NDArray[np.uint16], hidden: np.uint16) -> None:
-        """Suppress these cells of a key and no others."""
-        before = apart & self.shown[key] == 0
-        self.shown[key] = self.whole[key] & ~hidden
-        now = apart & self.shown[key] == 0
+        """Suppress exactly some cells of a key."""
+        before = apart & self.visible[key] == 0
+        self.visible[key] = self.whole[key] & ~hidden
+        now = apart & self.visible[key] == 0
         self.met[now & ~before] += self.weights[key]
         self.met[before & ~now] -= self.weights[key]
         self.met[key] = self.weights[now].sum()
 
     def _join(self, key: int, apart: NDArray[np.uint16], need: int) -> bool:
-        """Let a key show one cell, and suppress that column in as many others as it needs; say if it can."""
-        best, found = np.inf, None
-        for bit in self.bits[self.shown[key] & self.bits > 0]:
-            able = np.flatnonzero((apart & bit > 0) & (self.shown != bit))
+        """Reduce a key to a single cell and suppress the column in other keys, or return False if
+        impossible.
+        """
+        best, choice = np.inf, None
+        for bit in self.bits[self.visible[key] & self.bits > 0]:
+            able = np.flatnonzero((apart & bit > 0) & (self.visible != bit))
             able = able[np.argsort(self.weights[able], kind="stable")]
             lacking = need - self.weights[apart & bit == 0].sum()
             sums = np.cumsum(self.weights[able])
@@ -246,11 +250,11 @@ class _Block:
                 continue
             cost = self.costs[self.whole[key] & ~bit] * self.weights[key] + self.costs[bit] * sums[count - 1]
             if cost < best:
-                best, found = cost, (bit, able[:count])
-        if found is None:
+                best, choice = cost, (bit, able[:count])
+        if choice is None:
             return False
-        bit, others = found
+        bit, others = choice
         self._put(key, apart, self.whole[key] & ~bit)
         for other in others.tolist():
-            self._put(other, self._apart(other), (self.whole[other] & ~self.shown[other]) | bit)
+            self._put(other, self._apart(other), (self.whole[other] & ~self.visible[other]) | bit)
         return True

@@ -1,4 +1,4 @@
-"""Classes from a sweep: the finest generalizations first, and whoever has company there is taken out."""
+"""Classes from a sweep from fine to coarse, in which large enough groups leave at each step."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _AT_ONCE = 4
 
 
 class Rung(NamedTuple):
-    """One generalization of an attribute: its level, the group of each key, int64[keys], its mean cost."""
+    """A generalization of an attribute: level, group of each key, int64[keys], and mean cost."""
 
     level: int
     groups: NDArray[np.int64]
@@ -49,7 +49,7 @@ class Sweep(NamedTuple):
 
 
 def swept(keys: PricedKeys, least: int, nodes: int) -> NDArray[np.int64] | None:
-    """Put keys into classes of `least` records: the class of each, int64[keys], or None where there is none.
+    """Return the class of each key in classes of `least` records, int64[keys], or None without a class.
 
     Whoever is left in the end joins the last class: it came of the dearest combination, so it shares least
     anyway.
@@ -60,11 +60,11 @@ def swept(keys: PricedKeys, least: int, nodes: int) -> NDArray[np.int64] | None:
         Combinations that are looked at; of more, so many that lie evenly in their order.
     """
     ladders = [_rungs(keys, j) for j in range(len(keys.frequency.domains))]
-    found = sweep(ladders, keys.frequency.weights, least, nodes)
-    if not found.levels:
+    result = sweep(ladders, keys.frequency.weights, least, nodes)
+    if not result.levels:
         return None
-    found.class_of[found.class_of < 0] = len(found.levels) - 1
-    return found.class_of
+    result.class_of[result.class_of < 0] = len(result.levels) - 1
+    return result.class_of
 
 
 def sweep(
@@ -95,33 +95,33 @@ def sweep(
         How long it may take. If that is too short for all, combinations that lie evenly among those that wait
         are left out, but never the last.
     """
-    chosen = _in_order(_thinned(ladders), nodes, seconds)
-    left = np.arange(len(weights))
+    combinations = _in_order(_thinned(ladders), nodes, seconds)
+    remaining = np.arange(len(weights))
     class_of = np.full(len(weights), -1, np.int64)
-    found: list[tuple[int, ...]] = []
+    levels: list[tuple[int, ...]] = []
     company = _Company(ladders, weights.astype(np.int64, copy=False), least)
-    for rungs in chosen:
+    for rungs in combinations:
         if progress is not None:
-            progress.advance(len(class_of) - len(left), len(class_of))
-        some, ids, count = company.of(rungs, left)
+            progress.advance(len(class_of) - len(remaining), len(class_of))
+        placed, ids, count = company.of(rungs, remaining)
         if not count:
             continue
         if accept is not None:
-            asked = np.full(len(weights), -1, np.int64)
-            asked[some] = ids
-            good = accept(asked, count)
-            taken = good[ids]
-            some, ids, count = some[taken], (np.cumsum(good) - 1)[ids[taken]], int(good.sum())
-        class_of[some] = ids + len(found)
-        found += [tuple(rung.level for rung in rungs)] * count
-        left = left[class_of[left] < 0]
-        if not len(left):
+            candidates = np.full(len(weights), -1, np.int64)
+            candidates[placed] = ids
+            good = accept(candidates, count)
+            accepted = good[ids]
+            placed, ids, count = placed[accepted], (np.cumsum(good) - 1)[ids[accepted]], int(good.sum())
+        class_of[placed] = ids + len(levels)
+        levels += [tuple(rung.level for rung in rungs)] * count
+        remaining = remaining[class_of[remaining] < 0]
+        if not len(remaining):
             break
-    return Sweep(class_of, found)
+    return Sweep(class_of, levels)
 
 
 class _Company:
-    """Finds the keys whose group under a combination of rungs has enough records.
+    """Search for keys whose group under a combination of rungs has enough records.
 
     Keys are first grouped by the few columns that tell most of them apart. Who has too little company by
     these has too little by all, and later, too, when fewer are left. So they are remembered: a bit for each
@@ -135,36 +135,36 @@ class _Company:
         self._alike = [_alike(rung) for rung in rungs]
         self._weights, self._least = weights, least
         self._alone: dict[tuple[int, ...], NDArray[np.uint8]] = {}
-        self._kept, self._ids = np.empty((2, len(weights)), np.int64)
+        self._rows, self._ids = np.empty((2, len(weights)), np.int64)
 
     def of(
         self, rungs: Sequence[Rung], left: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-        """Return those of the keys that are left, the group of each, and how many groups there are."""
+        """Return the remaining keys in large groups, the group of each, and the number of groups."""
         columns = sorted((self._row[id(rung)] for rung in rungs), key=self._alike.__getitem__)
         few = tuple(columns[:_AT_ONCE])
         if few in self._alone:
             left = left[np.unpackbits(self._alone[few])[left] == 0]
             return self._grouped(columns, left)
-        some, ids, count = self._grouped(few, left)
+        members, ids, count = self._grouped(few, left)
         alone = np.zeros(len(self._weights), np.bool_)
         alone[left] = True
-        alone[some] = False
+        alone[members] = False
         self._alone[few] = np.packbits(alone)
-        return (some, ids, count) if len(few) == len(columns) else self._grouped(columns, some)
+        return (members, ids, count) if len(few) == len(columns) else self._grouped(columns, members)
 
     def _grouped(
         self, columns: Sequence[int], rows: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-        asked = np.array(columns, np.int64)
-        kept, groups = group_with_company(
-            self._codes, asked, rows, self._weights, self._least, self._kept, self._ids
+        numbers = np.array(columns, np.int64)
+        count, groups = group_with_company(
+            self._codes, numbers, rows, self._weights, self._least, self._rows, self._ids
         )
-        return self._kept[:kept].copy(), self._ids[:kept].copy(), groups
+        return self._rows[:count].copy(), self._ids[:count].copy(), groups
 
 
 def _alike(rung: Rung) -> float:
-    """Return how many pairs of keys share a group, which is least where groups tell most keys apart."""
+    """Return the number of pairs of keys in a common group."""
     counts = np.unique(rung.groups, return_counts=True)[1].astype(np.float64)
     return float(counts @ counts)
 
@@ -183,14 +183,14 @@ def _rungs(keys: PricedKeys, j: int) -> list[Rung]:
 
 
 def level_rung(keys: PricedKeys, j: int, level: int, cells: ValueCells) -> Rung:
-    """Return the rung of a level of an attribute's hierarchy, given its cells."""
+    """Return the rung of a level of an attribute's hierarchy, given the cells."""
     codes = keys.frequency.codes[j]
-    lost = np.asarray(cells.loss)[np.asarray(cells.entry)][codes] * int(keys.costs.whole[j])
-    return Rung(level, np.asarray(cells.entry)[codes].astype(np.int64), _mean(lost, keys.frequency))
+    losses = np.asarray(cells.loss)[np.asarray(cells.entry)][codes] * int(keys.costs.whole[j])
+    return Rung(level, np.asarray(cells.entry)[codes].astype(np.int64), _mean(losses, keys.frequency))
 
 
 def _halves(keys: PricedKeys, j: int) -> list[Rung]:
-    """Return intervals of 1, 2, 4, ... ranks; missing values stand alone until all is one."""
+    """Return intervals of 1, 2, 4, ... ranks, with missing apart until the last rung."""
     domain, codes = keys.frequency.domains[j], keys.frequency.codes[j].astype(np.int64)
     missing = domain.missing
     rungs: list[Rung] = []
@@ -204,7 +204,7 @@ def _halves(keys: PricedKeys, j: int) -> list[Rung]:
 
 
 def _mean_cost(keys: PricedKeys, j: int, groups: NDArray[np.int64]) -> float:
-    """Return the mean cost of a record in the cells of the groups, the other attributes as they are."""
+    """Return the mean cost of a record in the cells of the groups, with other attributes unchanged."""
     frequency = keys.frequency
     _, ids = np.unique(groups, return_inverse=True)
     codes = frequency.codes[j].astype(np.int64)
@@ -220,7 +220,7 @@ def _mean(each: NDArray[np.float64] | NDArray[np.int64], frequency: FrequencyTab
 
 
 def _thinned(ladders: list[list[Rung]]) -> list[list[Rung]]:
-    """Leave out every second rung of the longest ladders until there are few enough combinations."""
+    """Drop every second rung of the longest ladders until the combinations are few enough."""
     ladders = list(ladders)
     while np.prod([float(len(ladder)) for ladder in ladders]) > _MOST_NODES:
         longest = max(range(len(ladders)), key=lambda j: len(ladders[j]))
@@ -232,7 +232,7 @@ def _thinned(ladders: list[list[Rung]]) -> list[list[Rung]]:
 
 
 def _in_order(ladders: list[list[Rung]], nodes: int, seconds: float) -> Iterator[tuple[Rung, ...]]:
-    """Yield combinations of rungs by their cost; of equal ones those of finer first attributes first."""
+    """Yield combinations of rungs by cost, in a tie with finer first attributes first."""
     total = np.zeros(1)
     for ladder in ladders:
         total = (total[:, None] + np.array([rung.cost for rung in ladder])[None, :]).ravel()

@@ -1,4 +1,4 @@
-"""Verdicts on the nodes of a lattice, and the verdicts on nodes above and below that follow from them."""
+"""Verdicts on the nodes of a lattice, spread to the nodes above and below."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Tags:
-    """Tags of nodes: all nodes above an anonymous one are anonymous, and all below a failing one fail.
+    """Tags of nodes, where all nodes above an anonymous node are anonymous, and below a failing node fail.
 
     Parameters
     ----------
@@ -47,13 +47,13 @@ class Tags:
         return self.status[self.lattice.between(levels, levels)].item()
 
     def ask(self, levels: tuple[int, ...]) -> bool:
-        """Say whether a node is anonymous; look at it where that is not known."""
+        """Say whether a node is anonymous, and look at the node if unknown."""
         if not self.known(levels):
             self.mark(self.explorer.look(levels)[0])
         return self.known(levels) > 0
 
     def mark(self, node: Node) -> None:
-        """Tag a node, and with it those above or below."""
+        """Tag a node and all nodes above or below."""
         lattice = self.lattice
         if node.anonymous:
             above = self.status[lattice.between(node.levels, lattice.top)]
@@ -63,18 +63,18 @@ class Tags:
         self.status[lattice.between(node.levels, node.levels)] = 1 if node.anonymous else -1
 
     def minimal(self) -> list[tuple[int, ...]]:
-        """Return the anonymous nodes that have no anonymous node below, in the order of their levels."""
+        """Return the anonymous nodes without an anonymous node below, in the order of the levels."""
         good = self.status > 0
         lowest = good.copy()
         for axis in range(good.ndim):
             below = np.moveaxis(good, axis, 0)
             np.moveaxis(lowest, axis, 0)[1:] &= ~below[:-1]
-        found = np.repeat(self.lattice.lows[None, :], int(lowest.sum()), axis=0)
-        found[:, self.lattice.free] += np.argwhere(lowest)
-        return [tuple(levels) for levels in found.tolist()]
+        nodes = np.repeat(self.lattice.lows[None, :], int(lowest.sum()), axis=0)
+        nodes[:, self.lattice.free] += np.argwhere(lowest)
+        return [tuple(levels) for levels in nodes.tolist()]
 
     def best(self) -> tuple[Node | None, bool]:
-        """Choose the minimal node of least score; without suppression no other can be better."""
+        """Choose the minimal node of least score, proved best where nothing is suppressed."""
         from incrowd.search.lattice import least
 
         nodes = [node for node in self.explorer.look(*self.minimal()) if node.anonymous]

@@ -1,4 +1,4 @@
-"""Searches that keep information on a target column, and the information that values have on it."""
+"""Base of searches that keep information on a target column, and that information by value."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class TargetAlgorithm(Algorithm):
 
 
 class TargetTable:
-    """How often each value of the target occurs with the ranks of one attribute.
+    """Frequencies of the target's values by rank of an attribute.
 
     Figures are in records times bits: the entropy of the target over some records, times their number.
     """
@@ -66,19 +66,19 @@ class TargetTable:
         return float(_information(self.before[hi] - self.before[lo]))
 
     def gain(self, lo: int, hi: int, parts: NDArray[np.int64]) -> float:
-        """Return the information gain of dividing ``lo .. hi - 1`` at these first ranks."""
+        """Return the information gain of dividing ``lo .. hi - 1`` at some first ranks."""
         bounds = np.append(parts, hi)
         return self.information(lo, hi) - float(_information(np.diff(self.before[bounds], axis=0)).sum())
 
     def best_cut(self, lo: int, hi: int) -> int:
-        """Return the rank at which parting ``lo .. hi - 1`` in two tells most; of equal ones the first."""
+        """Return the rank that cuts ``lo .. hi - 1`` in two with the largest gain, the first in a tie."""
         below = self.before[lo + 1 : hi] - self.before[lo]
         above = self.before[hi] - self.before[lo + 1 : hi]
         return lo + 1 + int(np.argmin(_information(below) + _information(above)))
 
 
 def _information(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Entropy of rows of counts, times their sums, in bits."""
+    """Return the entropy of rows of counts, times the sums, in bits."""
     total = counts.sum(axis=-1)
 
     def weighed(x: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -83,33 +83,37 @@ class Agglomerative(LocalAlgorithm):
     by_record: ClassVar[bool] = False
 
     def assign(self, problem: SearchProblem) -> tuple[NDArray[np.int32], int]:
-        """Join, exchange and rebuild; then compare with Mondrian."""
+        """Join, exchange and rebuild, and then compare the result with Mondrian's."""
         from incrowd.search._joining import join_failing
 
         plain = Mondrian(choose="range").assign(problem)
         if not len(problem.attributes):
             return plain
         search = _Search(self, problem, plain[0])
-        found = search.run()
+        result = search.run()
         if not problem.open_models:
-            return min(found, plain, key=lambda made: search.cost(made[0]))
-        found = join_failing(problem, *found, who=self.name)
-        return min(found, plain, key=lambda made: (self._left_over(problem, *made), search.cost(made[0])))
+            return min(result, plain, key=lambda assignment: search.cost(assignment[0]))
+        result = join_failing(problem, *result, algorithm=self.name)
+        return min(
+            result,
+            plain,
+            key=lambda assignment: (self._left_over(problem, *assignment), search.cost(assignment[0])),
+        )
 
     def _left_over(self, problem: SearchProblem, class_of: NDArray[np.int32], count: int) -> int:
-        """Return how many records more than allowed have `*` throughout: they joined a class so wide."""
+        """Count the records over the suppression limit whose class became all `*`."""
         from incrowd.core.recoding import Local
         from incrowd.search.lattice import Limits
 
         styles = self.styles(problem.attributes)
-        made = Local.build(problem.frequency, class_of, count, styles, self.name, problem.set_limit)
-        gone = made.suppressed
+        recoding = Local.build(problem.frequency, class_of, count, styles, self.name, problem.set_limit)
+        suppressed = recoding.suppressed
         limits = Limits.of(problem)
-        return max(int(problem.frequency.weights[gone].sum()) + limits.before - limits.allowed, 0)
+        return max(int(problem.frequency.weights[suppressed].sum()) + limits.before - limits.allowed, 0)
 
 
 class _Search:
-    """The state of one search: a number for each key, in every round others."""
+    """State of a search, with new blocks of keys in every round."""
 
     def __init__(self, settings: Agglomerative, problem: SearchProblem, begin: NDArray[np.int32]) -> None:
         from incrowd.core.kernels.clusters.keyed_classes import Points, tabulate
@@ -132,7 +136,7 @@ class _Search:
         self.begin = begin
 
     def run(self) -> tuple[NDArray[np.int32], int]:
-        """Search: the class of each key, and how many there are."""
+        """Return the class of each key, and the number of classes."""
         rounds = self.settings.rounds
         class_of = np.full(self.problem.frequency.keys, -1, np.int64)
         if self.size > _LARGEST_BLOCK:
@@ -149,26 +153,26 @@ class _Search:
         return class_of.astype(np.int32), int(class_of.max(initial=-1)) + 1
 
     def _or_swept(self, class_of: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the classes, or those of a sweep that was improved as they were, whichever cost less."""
+        """Return the cheaper of the classes and those of an improved sweep."""
         from incrowd.search._sweep import swept
 
         nodes = _SWEEP // max(self.problem.frequency.keys, 1)
         if nodes < _FEWEST_NODES:
             return class_of
-        other = swept(self.keys, self.problem.least, min(nodes, _MOST_NODES))
-        if other is None or self.cost(other) > _WORTH_IMPROVING * self.cost(class_of):
+        alternative = swept(self.keys, self.problem.least, min(nodes, _MOST_NODES))
+        if alternative is None or self.cost(alternative) > _WORTH_IMPROVING * self.cost(class_of):
             return class_of
-        self._improve(self._blocks(other), other)
-        return min(class_of, other, key=self.cost)
+        self._improve(self._blocks(alternative), alternative)
+        return min(class_of, alternative, key=self.cost)
 
     def _blocks(self, class_of: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return blocks of whole classes, by chance: the block of each key."""
+        """Return random blocks of whole classes, as the block of each key."""
         lows, highs, keys = self._classes(class_of)
         each = max(len(class_of) // len(keys), 1)
         return self._cut((lows + highs) // 2, max(self.size // each, 2))[class_of]
 
     def cost(self, class_of: NDArray[np.integer]) -> int:
-        """Return the loss of all records in these classes."""
+        """Return the loss of all records in some classes."""
         from incrowd.core.kernels.grouping.counting import class_sums
         from incrowd.search._sets import class_costs
 
@@ -178,7 +182,7 @@ class _Search:
     def _classes(
         self, class_of: NDArray[np.integer]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Return the cells of each class, and how many keys it has."""
+        """Return the cells of each class, and the number of keys."""
         indptr, members = _members(class_of)
         lows, highs = self._ends(indptr, members)
         return lows, highs, np.diff(indptr)
@@ -191,7 +195,7 @@ class _Search:
         return np.minimum.reduceat(ranks, indptr[:-1]), np.maximum.reduceat(ranks, indptr[:-1])
 
     def _cut(self, ranks: NDArray[np.int64], size: int, *, fresh: bool = False) -> NDArray[np.int64]:
-        """Cut points into blocks of at most so many: the block of each.
+        """Return the block of each point, in blocks of at most `size` points.
 
         A block is cut at the median of the attribute where this saves most.
 
@@ -219,10 +223,10 @@ class _Search:
             else:
                 block_of[members[start:stop]] = blocks
                 blocks += 1
-        return _parted(block_of, 4 * size)
+        return _split_large(block_of, 4 * size)
 
     def _improve(self, block_of: NDArray[np.int64], class_of: NDArray[np.int64]) -> None:
-        """Improve the classes within each block; `class_of` gets the new ones."""
+        """Improve the classes within each block, in place."""
         from incrowd.core.kernels.clusters.rebuild import Blocks, improve_blocks
         from incrowd.core.kernels.jit import over_ranges
 
@@ -247,57 +251,57 @@ def _members(number_of: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray
 
 
 def _by_cost(keys: PricedKeys) -> list[int]:
-    """Order the attributes by the cost of two keys far apart in their rows, the dearest first."""
+    """Order the attributes by the cost of distant keys, the highest cost first."""
     from incrowd.core.kernels.clusters.costs import cell_costs
 
     frequency = keys.frequency
-    one = np.linspace(0, frequency.keys - 1, 256).astype(np.int64)
-    other = one[::-1]
+    left = np.linspace(0, frequency.keys - 1, 256).astype(np.int64)
+    right = left[::-1]
     dear = []
     for j, domain in enumerate(frequency.domains):
         # The other attributes have one value, which costs nothing.
-        lows, highs = np.zeros((2, len(one), len(frequency.codes)), np.int64)
-        pair = frequency.codes[j][one].astype(np.int64), frequency.codes[j][other].astype(np.int64)
+        lows, highs = np.zeros((2, len(left), len(frequency.codes)), np.int64)
+        pair = frequency.codes[j][left].astype(np.int64), frequency.codes[j][right].astype(np.int64)
         lows[:, j], highs[:, j] = np.minimum(*pair), np.maximum(*pair)
         cost = int(cell_costs(keys.costs, lows, highs).sum())
         dear.append(cost // max(domain.size - 1, 1) if keys.is_set(j) else cost)
     return sorted(range(len(dear)), key=lambda j: -dear[j])
 
 
-def _parted(block_of: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """Divide blocks that are larger than that, anywhere: records that are all alike were not cut."""
+def _split_large(block_of: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """Divide blocks larger than `most` anywhere, since records that are all alike were not cut."""
     order = np.argsort(block_of, kind="stable")
     first = np.searchsorted(block_of[order], block_of[order])
-    place = np.empty(len(order), np.int64)
-    place[order] = (np.arange(len(order)) - first) // most
-    _, found = np.unique(block_of * (place.max() + 1) + place, return_inverse=True)
-    return np.asarray(found, np.int64)
+    part = np.empty(len(order), np.int64)
+    part[order] = (np.arange(len(order)) - first) // most
+    _, numbers = np.unique(block_of * (part.max() + 1) + part, return_inverse=True)
+    return np.asarray(numbers, np.int64)
 
 
 def _with_enough(block_of: NDArray[np.int64], records: NDArray[np.int64], least: int) -> NDArray[np.int64]:
-    """Join blocks with those that come next, until each has enough records, as all together have.
+    """Join neighbouring blocks until each has enough records.
 
     A cut beside a frequent value can leave few keys. Blocks that come after each other lie near each other.
     """
     number_of = np.zeros(int(block_of.max()) + 1, np.int64)
-    number, held = 0, 0
+    number, total = 0, 0
     for block, size in enumerate(np.bincount(block_of, records).astype(np.int64).tolist()):
         number_of[block] = number
-        held += size
-        if held >= least:
-            number, held = number + 1, 0
+        total += size
+        if total >= least:
+            number, total = number + 1, 0
     # What is left over joins the last one.
     return np.minimum(number_of, max(number - 1, 0))[block_of]
 
 
 def _within(block_of: NDArray[np.int64], class_of: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the classes with numbers from 0 in each block; each class lies in one block."""
+    """Renumber the classes from 0 in each block, where every class lies in a block."""
     order = np.lexsort((class_of, block_of))
     new = np.ones(len(order), np.bool_)
     new[1:] = class_of[order][1:] != class_of[order][:-1]
     count = np.cumsum(new) - 1
     blocks = block_of[order]
     first = count[np.searchsorted(blocks, blocks)]
-    found = np.empty(len(order), np.int64)
-    found[order] = count - first
-    return found
+    numbers = np.empty(len(order), np.int64)
+    numbers[order] = count - first
+    return numbers

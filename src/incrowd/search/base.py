@@ -1,4 +1,4 @@
-"""The base class of algorithms."""
+"""Base class of algorithms."""
 
 from __future__ import annotations
 
@@ -95,13 +95,13 @@ class SearchProblem:
 
     @property
     def open_models(self) -> list[PrivacyModel]:
-        """The models that a class of `least` records may fail: where people count, sizes of classes, too."""
+        """The models that a class of `least` records may fail, with people also the models of sizes."""
         by_records = self.frequency.people.table is None
         return [model for model in self.models if not (model.size_only and by_records)]
 
     @property
     def certain_size(self) -> int | None:
-        """How many records are surely of enough people, where nothing but their number is asked for.
+        """Class size in records that guarantees enough people, if all open models look only at sizes.
 
         None where models ask for more, or nobody knows how many rows a person has at most.
         """
@@ -143,7 +143,7 @@ class Algorithm(Configured, ABC):
 
     @property
     def predicts(self) -> str | None:
-        """The column that the release is to predict, where the algorithm looks at one."""
+        """The target column of the algorithm, if any."""
         return getattr(self, "target", None)
 
     @abstractmethod
@@ -159,8 +159,8 @@ class Algorithm(Configured, ABC):
         """
 
 
-def refuse_every_class(who: str, models: Sequence[PrivacyModel]) -> None:
-    """Refuse models that judge a class together with others, for a search that looks at few at a time.
+def refuse_every_class(algorithm: str, models: Sequence[PrivacyModel]) -> None:
+    """Raise for models that judge all classes of a person together.
 
     Raises
     ------
@@ -169,13 +169,13 @@ def refuse_every_class(who: str, models: Sequence[PrivacyModel]) -> None:
     for model in models:
         if model.needs_every_class:
             raise ParameterError(
-                f"{who} decides about few classes at a time, and {model.name} is about all that a person has "
-                "rows in; use optimal or another full-domain algorithm"
+                f"{algorithm} decides about few classes at a time, and {model.name} is about all that a "
+                "person has rows in; use optimal or another full-domain algorithm"
             )
 
 
-def refuse_pairs(who: str, records: int, pairs: int, fewer: str) -> None:
-    """Refuse to compare so many pairs of records that it would take days.
+def refuse_pairs(algorithm: str, records: int, pairs: int, fewer: str) -> None:
+    """Raise where comparing pairs of records would take days.
 
     Raises
     ------
@@ -183,13 +183,13 @@ def refuse_pairs(who: str, records: int, pairs: int, fewer: str) -> None:
     """
     if pairs > _MOST_PAIRS:
         raise ParameterError(
-            f"{who}: {records:,} records are {pairs:,} pairs to compare, and it compares "
+            f"{algorithm}: {records:,} records are {pairs:,} pairs to compare, and it compares "
             f"{_MOST_PAIRS:,} at most; use mondrian, {fewer}, or take a part of the table"
         )
 
 
-def refuse_joins(who: str, failing: int, classes: int) -> None:
-    """Refuse to compare so many classes with all others that it would take days.
+def refuse_joins(algorithm: str, failing: int, classes: int) -> None:
+    """Raise where comparing failing classes with all others would take days.
 
     Raises
     ------
@@ -197,13 +197,13 @@ def refuse_joins(who: str, failing: int, classes: int) -> None:
     """
     if failing * classes > _MOST_PAIRS:
         raise ParameterError(
-            f"{who}: {failing:,} classes fail a model and would be compared with {classes:,} each, "
+            f"{algorithm}: {failing:,} classes fail a model and would be compared with {classes:,} each, "
             f"{_MOST_PAIRS:,} pairs at most; use mondrian, ask for a larger k, or take a part of the table"
         )
 
 
 def refuse_infeasible(frequency: FrequencyTable, models: Sequence[PrivacyModel]) -> None:
-    """Refuse models that the whole table as one class does not satisfy.
+    """Raise for models that the whole table as a single class does not satisfy.
 
     Raises
     ------
@@ -211,8 +211,8 @@ def refuse_infeasible(frequency: FrequencyTable, models: Sequence[PrivacyModel])
     """
     from incrowd.core.table.classes import EquivalenceClasses
 
-    whole = EquivalenceClasses.from_assignment(frequency, np.zeros(frequency.keys, np.int32), 1)
-    failing = [str(model) for model in models if not model.holds(whole).all()]
+    single = EquivalenceClasses.from_assignment(frequency, np.zeros(frequency.keys, np.int32), 1)
+    failing = [str(model) for model in models if not model.holds(single).all()]
     if failing:
         raise InfeasibleError(
             f"{' and '.join(failing)} fails even when all {frequency.records} records are one class"
@@ -235,16 +235,16 @@ STARRED_ROOT = "a root other than * (such as Any)"
 
 
 def names_starred_root(attributes: Sequence[Attribute]) -> bool:
-    """Say whether the roots of all hierarchies are `*`, and one of these could have another name."""
+    """Say whether the roots of all hierarchies are `*`, some of which a policy could rename."""
     from incrowd.core.hierarchy import Hierarchy
 
     trees = [attribute.hierarchy for attribute in attributes]
-    named = [tree.labels[0] == "*" for tree in trees if isinstance(tree, Hierarchy)]
-    return None not in trees and bool(named) and all(named)
+    starred = [tree.labels[0] == "*" for tree in trees if isinstance(tree, Hierarchy)]
+    return None not in trees and bool(starred) and all(starred)
 
 
 def all_hold(models: Sequence[PrivacyModel], classes: EquivalenceClasses) -> NDArray[np.bool_]:
-    """Say for each class whether it satisfies every model: bool[classes]."""
+    """Say for each class whether every model holds: bool[classes]."""
     verdict = np.ones(len(classes), np.bool_)
     for model in models:
         verdict &= model.holds(classes)

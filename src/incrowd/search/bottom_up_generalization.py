@@ -93,7 +93,7 @@ class _Step(NamedTuple):
 
 
 class _Cut:
-    """The nodes that stand for the values of one attribute.
+    """The nodes for the values of an attribute.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class _Cut:
         return self.table.gain(int(self.tree.lo[node]), int(self.tree.hi[node]), parts) / self.records
 
     def generalize(self, node: int) -> None:
-        """Let a node stand for all values below it."""
+        """Replace all values below a node by the node."""
         self.node_of[self.tree.lo[node] : self.tree.hi[node]] = node
         del self.open[node]
         parent = int(self.tree.parents[node])
@@ -134,7 +134,7 @@ class _Cut:
     def smallest_after(
         self, node: int, columns: Sequence[NDArray[np.int32]], sizes: Sequence[int], frequency: FrequencyTable
     ) -> int:
-        """Return the size of the smallest class once a node stands for all values below it."""
+        """Return the size of the smallest class after replacing all values below a node by the node."""
         from incrowd.core.kernels.grouping.grouping import group_columns
 
         lo, hi = self.tree.lo[node], self.tree.hi[node]

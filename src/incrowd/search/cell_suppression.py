@@ -75,7 +75,7 @@ class CellSuppression(LocalAlgorithm):
         ]
 
     def assign(self, problem: SearchProblem) -> tuple[NDArray[np.int32], int]:
-        """Blank set after set of attributes, then deal with the remaining classes."""
+        """Blank set after set of attributes, and then assign the remaining records."""
         from incrowd.core.kernels.grouping.grouping import group_columns
         from incrowd.core.table.classes import EquivalenceClasses
         from incrowd.search._joining import join_failing
@@ -85,47 +85,47 @@ class CellSuppression(LocalAlgorithm):
         frequency = problem.frequency
         sizes = [domain.size for domain in frequency.domains]
         class_of_key = np.full(frequency.keys, -1, np.int32)
-        left = np.arange(frequency.keys)
+        remaining = np.arange(frequency.keys)
         count = 0
-        tried = list(islice(_blanks([attribute.weight for attribute in problem.attributes]), _SUBSETS))
+        tried = list(islice(_column_sets([attribute.weight for attribute in problem.attributes]), _SUBSETS))
         for done, blanked in enumerate(tried):
-            kept = [j for j in range(len(sizes)) if j not in blanked]
+            visible = [j for j in range(len(sizes)) if j not in blanked]
             of_left, first = group_columns(
-                [frequency.codes[j][left] for j in kept], [sizes[j] for j in kept], len(left)
+                [frequency.codes[j][remaining] for j in visible], [sizes[j] for j in visible], len(remaining)
             )
             ids = np.full(frequency.keys, -1, np.int32)
-            ids[left] = of_left
+            ids[remaining] = of_left
             holds = all_hold(problem.models, EquivalenceClasses.from_assignment(frequency, ids, len(first)))
             numbers = np.where(holds, count + np.cumsum(holds) - 1, -1)
-            class_of_key[left] = numbers[of_left]
+            class_of_key[remaining] = numbers[of_left]
             count += int(holds.sum())
-            left = left[~holds[of_left]]
+            remaining = remaining[~holds[of_left]]
             problem.progress.advance(done, len(tried))
-            if not len(left):
+            if not len(remaining):
                 return class_of_key, count
         joined = class_of_key.copy()
-        joined[left] = count + np.arange(len(left))
+        joined[remaining] = count + np.arange(len(remaining))
         joined, joined_count = join_failing(
             problem,
             joined,
-            count + len(left),
-            who=self.name,
+            count + len(remaining),
+            algorithm=self.name,
             costs=costs_of(frequency, problem.attributes, blanks=True),
         )
-        lost = int(frequency.weights[left].sum())
-        fits = (lost + frequency.suppressed) / frequency.rows <= problem.max_suppression
+        suppressed = int(frequency.weights[remaining].sum())
+        fits = (suppressed + frequency.suppressed) / frequency.rows <= problem.max_suppression
         if (
             fits
             and count
-            and lost * len(sizes)
-            <= _blanked(problem, joined, joined_count) - _blanked(problem, class_of_key, count)
+            and suppressed * len(sizes)
+            <= _count_blanked(problem, joined, joined_count) - _count_blanked(problem, class_of_key, count)
         ):
             return class_of_key, count
         return joined, joined_count
 
 
-def _blanks(weights: Sequence[float]) -> Iterator[tuple[int, ...]]:
-    """List sets of attributes to blank, but not all: rising weight in sum, fewer first, then in order."""
+def _column_sets(weights: Sequence[float]) -> Iterator[tuple[int, ...]]:
+    """List proper subsets of attributes to blank, by total weight, then by size, then in order."""
     width = len(weights)
     if width <= 16:
         every = [blanked for size in range(width) for blanked in combinations(range(width), size)]
@@ -133,8 +133,8 @@ def _blanks(weights: Sequence[float]) -> Iterator[tuple[int, ...]]:
     return (blanked for size in range(width) for blanked in combinations(range(width), size))
 
 
-def _blanked(problem: SearchProblem, class_of_key: NDArray[np.int32], count: int) -> int:
-    """Count the cells of released records that are blanked."""
+def _count_blanked(problem: SearchProblem, class_of_key: NDArray[np.int32], count: int) -> int:
+    """Count the blanked cells of released records."""
     from incrowd.core.kernels.grouping.grouping import group_members
     from incrowd.search._points import class_cells
 

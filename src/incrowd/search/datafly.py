@@ -64,5 +64,5 @@ class Datafly(FullDomainAlgorithm):
             levels = (*levels[:j], levels[j] + 1, *levels[j + 1 :])
 
     def finds(self, problem: SearchProblem, levels: tuple[int, ...]) -> bool:
-        """Say whether its one path meets an anonymous node, wherever others are."""
+        """Say whether the only path of the search meets an anonymous node."""
         return self.choose(self.explorer(problem))[0] is not None

@@ -39,7 +39,7 @@ class Flash(FullDomainAlgorithm):
     tags: ClassVar[bool] = True
 
     def choose(self, explorer: Explorer) -> tuple[Node | None, bool]:
-        """Build paths from the bottom level up, and halve them."""
+        """Build paths from the bottom level up, and search each path by halves."""
         tags = Tags(explorer, self.name)
         lattice = explorer.lattice
         for height in range(lattice.height + 1):

@@ -1,4 +1,4 @@
-"""The base class of algorithms that search the lattice of full-domain recodings."""
+"""Base class of algorithms that search the lattice of full-domain recodings."""
 
 from __future__ import annotations
 
@@ -104,15 +104,15 @@ class FullDomainAlgorithm(Algorithm):
             raise InfeasibleError(explain(self, explorer, proved=proved))
         suppressed = explorer.suppressed_keys(best.levels)
         space = explorer.space(best, proved=proved)
-        found: Recoding = FullDomain.build(problem.frequency, best.levels, suppressed)
+        recoding: Recoding = FullDomain.build(problem.frequency, best.levels, suppressed)
         if self.recode_suppressed and suppressed.any():
             shared.looked += explorer.looked
-            found = self._rounds(problem, best.levels, suppressed, shared)
+            recoding = self._rounds(problem, best.levels, suppressed, shared)
         if self.recode_suppressed and self.rounds == "sweep":
             from incrowd.search._level_sweep import swept_levels
 
-            found = swept_levels(problem, found, self.name, shared.left.seconds)
-        return Solution(found, space)
+            recoding = swept_levels(problem, recoding, self.name, shared.left.seconds)
+        return Solution(recoding, space)
 
     def explorer(self, problem: SearchProblem, budget: Budget | None = None) -> Explorer:
         """Return the explorer of nodes, with the budget of `limits` by default."""
@@ -124,7 +124,7 @@ class FullDomainAlgorithm(Algorithm):
         return Explorer(problem, METRICS.get(self.metric)(), self.aggregate, limits)
 
     def _next(self, shared: SharedBudget) -> Budget:
-        """Return the budget of the next of several searches: half of their rest."""
+        """Return the budget of the next search, half of the rest."""
         return shared.half(_FOR_SWEEP if self.rounds == "sweep" else 0.0)
 
     def limits(self, problem: SearchProblem) -> Limits:
@@ -134,7 +134,7 @@ class FullDomainAlgorithm(Algorithm):
         return Limits.of(problem)
 
     def check_effort(self, lattice: Lattice) -> None:
-        """Refuse a lattice that the algorithm would look at for days, before it begins.
+        """Raise for a lattice that the algorithm would search for days.
 
         Raises
         ------
@@ -161,11 +161,11 @@ class FullDomainAlgorithm(Algorithm):
         suppressed: NDArray[np.bool_],
         shared: SharedBudget,
     ) -> Recoding:
-        """Recode the suppressed records, again and again, while that releases a record."""
+        """Recode the suppressed records in further rounds while a round releases a record."""
         frequency = problem.frequency
         round_of_key = np.where(suppressed, np.int32(-1), np.int32(0))
         rounds = [levels]
-        while (left := np.flatnonzero(round_of_key < 0)).size and not shared.spent:
+        while (remaining := np.flatnonzero(round_of_key < 0)).size and not shared.spent:
             part = frequency.only(round_of_key < 0)
             # A lower limit settles more nodes; half of them costs no quality that we could measure.
             for share in (_ROUND_SHARE, 1.0):
@@ -179,7 +179,7 @@ class FullDomainAlgorithm(Algorithm):
             if best is None or best.suppressed >= part.rows:
                 break
             placed = round_of_key.copy()
-            placed[left[~rest.suppressed_keys(best.levels)]] = len(rounds)
+            placed[remaining[~rest.suppressed_keys(best.levels)]] = len(rounds)
             if not _histories_hold(problem, [*rounds, best.levels], placed):
                 break
             rounds, round_of_key = [*rounds, best.levels], placed
@@ -187,10 +187,10 @@ class FullDomainAlgorithm(Algorithm):
 
     @abstractmethod
     def choose(self, explorer: Explorer) -> tuple[Node | None, bool]:
-        """Choose a node, None where no node is anonymous; and say whether none can be better."""
+        """Choose a node, or None if none is anonymous, and say whether none can be better."""
 
     def finds(self, problem: SearchProblem, levels: tuple[int, ...]) -> bool:
-        """Say whether a search finds a node, given one at the top or right below it that may be anonymous.
+        """Say whether a search finds a node, given a candidate at or right below the top.
 
         An algorithm that does not look at every node has to try.
         """
@@ -204,7 +204,7 @@ def _in_rounds(
     round_of_key: NDArray[np.int32],
     algorithm: str,
 ) -> Recoding:
-    """Recode each key to the levels of its round."""
+    """Recode each key to the levels of the key's round."""
     from incrowd.core.recoding import SingleDimensional, level_cells
 
     cells = [
@@ -217,16 +217,16 @@ def _in_rounds(
 def _histories_hold(
     problem: SearchProblem, rounds: Sequence[tuple[int, ...]], round_of_key: NDArray[np.int32]
 ) -> bool:
-    """Say whether rounds that were judged alone satisfy the conditions on all classes of a person."""
-    asked = [model for model in problem.models if model.needs_every_class]
-    if not asked:
+    """Say whether rounds judged separately satisfy the conditions on all classes of a person."""
+    models = [model for model in problem.models if model.needs_every_class]
+    if not models:
         return True
     recoding = _in_rounds(problem.frequency, rounds, round_of_key, "rounds")
-    return bool(all_hold(asked, recoding.classes(problem.frequency)).all())
+    return bool(all_hold(models, recoding.classes(problem.frequency)).all())
 
 
 def explain(algorithm: FullDomainAlgorithm, explorer: Explorer, *, proved: bool) -> str:
-    """Say why no node was found: which models fail where the table is coarsest, and which change would help.
+    """Explain the failure: the failing models where the table is coarsest, and a change that would help.
 
     Parameters
     ----------
@@ -268,9 +268,9 @@ def explain(algorithm: FullDomainAlgorithm, explorer: Explorer, *, proved: bool)
     if least.anonymous and algorithm.finds(replace(quiet, max_suppression=share), least.levels):
         allowed = setting(f"max_suppression={share}", f"--max-suppression {share}")
         words.append(f"there, {allowed} would do")
-    asked = [model for model in problem.models if isinstance(model, KAnonymity)]
+    k_models = [model for model in problem.models if isinstance(model, KAnonymity)]
     k = _largest_k(loose, least.levels, explorer.limits.allowed)
-    fewer = asked and 1 <= k < asked[0].limit
+    fewer = k_models and 1 <= k < k_models[0].limit
     if fewer and algorithm.finds(replace(quiet, models=[KAnonymity(k)]), least.levels):
         words.append(f"{setting(f'k={k}', f'-k {k}')} alone would do without")
     # What fails for all records as one class was refused before.
@@ -281,9 +281,9 @@ def explain(algorithm: FullDomainAlgorithm, explorer: Explorer, *, proved: bool)
 
 def _starred(explorer: Explorer, levels: tuple[int, ...]) -> str:
     rows = explorer.problem.frequency.rows
-    gone = rows - int(explorer.class_sizes(levels).sum())
-    whose = "every record has" if gone == rows else f"{gone:,} of {rows:,} records have"
-    return f"{whose} * in every quasi-identifier"
+    suppressed = rows - int(explorer.class_sizes(levels).sum())
+    subject = "every record has" if suppressed == rows else f"{suppressed:,} of {rows:,} records have"
+    return f"{subject} * in every quasi-identifier"
 
 
 def _rounded_up(share: float) -> float:
@@ -291,10 +291,10 @@ def _rounded_up(share: float) -> float:
 
 
 def _largest_k(explorer: Explorer, levels: tuple[int, ...], allowed: int) -> int:
-    """Return the largest k for which a node suppresses no more records than allowed; 0 where none does."""
+    """Return the largest k for which a node stays within the suppression limit (none: 0)."""
     ordered = np.sort(explorer.class_sizes(levels))
     # Records of `*` throughout are suppressed whatever k is.
-    gone = explorer.problem.frequency.rows - int(ordered.sum())
-    lost = gone + np.cumsum(ordered) - ordered
-    within = ordered[lost <= allowed]
+    starred = explorer.problem.frequency.rows - int(ordered.sum())
+    suppressed = starred + np.cumsum(ordered) - ordered
+    within = ordered[suppressed <= allowed]
     return int(within[-1]) if len(within) else 0

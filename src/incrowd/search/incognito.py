@@ -36,7 +36,7 @@ class Incognito(FullDomainAlgorithm):
     tags: ClassVar[bool] = True
 
     def nodes_at_most(self, lattice: Lattice) -> int:
-        """Count the nodes of the lattices of all subsets; fixed attributes make no subset of their own."""
+        """Count the nodes of the lattices of all subsets, where fixed attributes form no separate subset."""
         return prod(count + 1 for count in lattice.grid)
 
     def choose(self, explorer: Explorer) -> tuple[Node | None, bool]:

@@ -70,8 +70,8 @@ class KMember(LocalAlgorithm):
             if not count % 16:
                 problem.progress.advance(points.records - unused.left, points.records)
         sizes = np.full(count, k)
-        own = cell_costs(costs, lows, highs)
-        clusters = Clusters(lows, highs, sizes, own)
+        cluster_costs = cell_costs(costs, lows, highs)
+        clusters = Clusters(lows, highs, sizes, cluster_costs)
         for row in random.permutation(unused.rest()).tolist():
             ranks = points.ranks(row)
             unused.aim(ranks, ranks)
@@ -80,5 +80,5 @@ class KMember(LocalAlgorithm):
             sizes[best] += 1
             lows[best] = np.minimum(lows[best], ranks)
             highs[best] = np.maximum(highs[best], ranks)
-            own[best] = cell_costs(costs, lows[best : best + 1], highs[best : best + 1])[0]
+            cluster_costs[best] = cell_costs(costs, lows[best : best + 1], highs[best : best + 1])[0]
         return unused.class_of_row, count

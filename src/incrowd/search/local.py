@@ -38,7 +38,7 @@ class LocalAlgorithm(Algorithm):
     by_record: ClassVar[bool] = True
 
     def search(self, problem: SearchProblem) -> Solution:
-        """Assign classes, and join those that fail (see `Algorithm.search`)."""
+        """Assign classes, and join failing classes with others (see `Algorithm.search`)."""
         from incrowd.core.recoding import Local
         from incrowd.search._joining import join_failing
 
@@ -46,7 +46,7 @@ class LocalAlgorithm(Algorithm):
         self.check(problem)
         class_of_key, count = self.assign(problem)
         if self.joins:
-            class_of_key, count = join_failing(problem, class_of_key, count, who=self.name)
+            class_of_key, count = join_failing(problem, class_of_key, count, algorithm=self.name)
         styles = self.styles(problem.attributes)
         return Solution(
             Local.build(problem.frequency, class_of_key, count, styles, self.name, problem.set_limit)
@@ -71,7 +71,7 @@ class LocalAlgorithm(Algorithm):
         refuse_pairs(self.name, problem.frequency.keys, pairs, "ask for a larger k")
 
     def pairs_at_most(self, problem: SearchProblem) -> int:
-        """Return how many pairs of records are compared; 0 where that is no matter."""
+        """Return the number of compared pairs of records, or 0 if irrelevant."""
         return 0
 
     def styles(self, attributes: Sequence[Attribute]) -> list[Style]:
@@ -87,14 +87,14 @@ class LocalAlgorithm(Algorithm):
 
 
 def unreleasable(problem: SearchProblem, recoding: Recoding) -> int:
-    """Return how many records more than allowed have `*` throughout, or a list of too many values."""
+    """Count the records over the suppression limit with `*` throughout, or with too long a set."""
     from incrowd.core.recoding.labels import effective_style
     from incrowd.core.recoding.observed import set_sizes
     from incrowd.search.lattice import Limits
 
     frequency, limits = problem.frequency, Limits.of(problem)
-    gone = int(frequency.weights[recoding.suppressed].sum())
-    found = max(gone + limits.before - limits.allowed, 0)
+    suppressed = int(frequency.weights[recoding.suppressed].sum())
+    count = max(suppressed + limits.before - limits.allowed, 0)
     for attribute, domain, cells in zip(problem.attributes, recoding.domains, recoding.cells, strict=True):
         if domain.size > problem.set_limit and effective_style(attribute.output or "auto", domain) == "set":
             if domain.hierarchy is None and not domain.ordered:
@@ -104,5 +104,5 @@ def unreleasable(problem: SearchProblem, recoding: Recoding) -> int:
             else:
                 each = set_sizes(domain, cells).items()
                 long = np.array([entry for entry, size in each if size > problem.set_limit], np.int64)
-            found += int(frequency.weights[np.isin(cells.codes, long) & ~cells.starred].sum())
-    return found
+            count += int(frequency.weights[np.isin(cells.codes, long) & ~cells.starred].sum())
+    return count

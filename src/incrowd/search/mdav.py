@@ -84,7 +84,7 @@ class MDAV(LocalAlgorithm):
 
 
 class _Space:
-    """The coordinates of the ranks, and the records that are left, for averages."""
+    """The coordinates of the ranks, and the remaining records, for averages."""
 
     def __init__(self, problem: SearchProblem, points: Points, unused: Unused) -> None:
         frequency = problem.frequency
@@ -104,12 +104,12 @@ class _Space:
             self.left[here] = frequency.totals(j)
             if not domain.ordered:
                 continue
-            known = ~np.isnan(domain.numbers)
-            records = self.left[here][known]
-            values = domain.places[known]
+            present = ~np.isnan(domain.numbers)
+            records = self.left[here][present]
+            values = domain.places[present]
             mean = (records * values).sum() / max(records.sum(), 1)
             deviation = np.sqrt((records * (values - mean) ** 2).sum() / max(records.sum(), 1))
-            self.place[here][known] = (values - mean) / (deviation or 1.0)
+            self.place[here][present] = (values - mean) / (deviation or 1.0)
         self.known = ~np.isnan(self.place)
         self.number = np.nan_to_num(self.place)
         # The largest distance that there may be has to fit.
@@ -125,12 +125,12 @@ class _Space:
         np.subtract.at(self.left, self.points.spots[self.points.point_of_row[rows]].ravel(), 1)
 
     def aim_at(self, row: int) -> None:
-        """Aim at a record: distances are squared ones."""
+        """Aim at a record, with squared distances."""
         spots = self.points.spots[self.points.point_of_row[row]]
         self._aim(self.place[spots], spots)
 
     def outermost(self) -> int:
-        """Return the record that is farthest from the average of the records that are left."""
+        """Return the record farthest from the average of the remaining records."""
         starts = self.first[:-1]
         records = np.add.reduceat(np.where(self.known, self.left, 0), starts)
         sums = np.add.reduceat(np.where(self.known, self.left * self.number, 0.0), starts)

@@ -46,14 +46,14 @@ class Microaggregation(LocalAlgorithm):
 
         domains = problem.frequency.domains
         if len(domains) != 1 or not domains[0].ordered:
-            what = named(domain.name for domain in domains)
+            columns = named(domain.name for domain in domains)
             raise ParameterError(
-                f"{self.name} works on one number or date without hierarchy, not on {what}; use mdav"
+                f"{self.name} works on one number or date without hierarchy, not on {columns}; use mdav"
             )
         numbers = domains[0].places.copy()
-        known = numbers[~np.isnan(numbers)]
+        present = numbers[~np.isnan(numbers)]
         if domains[0].missing >= 0:
-            numbers[domains[0].missing] = 2 * known[-1] - known[0] + 1 if len(known) else 0.0
+            numbers[domains[0].missing] = 2 * present[-1] - present[0] + 1 if len(present) else 0.0
         values = numbers[problem.frequency.codes[0]]
         order = np.argsort(values, kind="stable")
         starts = least_squares_groups(values[order], min(problem.least, len(order)))

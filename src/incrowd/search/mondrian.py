@@ -123,7 +123,7 @@ class Mondrian(LocalAlgorithm):
         return self.mode == "relaxed"
 
     def search(self, problem: SearchProblem) -> Solution:
-        """Search by the rules that are named, or by each of those that are tried, and keep the least loss."""
+        """Search by the named rules, or by all candidate rules, and keep the result of least loss."""
         from incrowd.core.kernels.jit import at_once
         from incrowd.core.recoding import BLANKED_ABOVE, blanked_shares
         from incrowd.measures.utility import Loss
@@ -140,7 +140,7 @@ class Mondrian(LocalAlgorithm):
 
         # A search gains little from a second core, and two searches have one each.
         both: list[Solution | None] = at_once(frequency.keys, partial(super().search, problem), by_loss)
-        found = [solution for solution in both if solution is not None]
+        solutions = [solution for solution in both if solution is not None]
 
         def lost(solution: Solution) -> tuple[int, int, float]:
             recoding = solution.recoding
@@ -148,7 +148,7 @@ class Mondrian(LocalAlgorithm):
             blanked = sum(share > BLANKED_ABOVE for share in shares)
             return unreleasable(problem, recoding), blanked, Loss().measure(frequency, recoding).value
 
-        return min(found, key=lost)
+        return min(solutions, key=lost)
 
     def assign(self, problem: SearchProblem) -> tuple[NDArray[np.int32], int]:
         """Cut until no cut is admissible."""
@@ -161,7 +161,7 @@ class Mondrian(LocalAlgorithm):
 
 
 class _Runs(NamedTuple):
-    """Runs of keys: where each begins and ends, and its records; int64[runs] each."""
+    """Runs of keys with start, end and records: int64[runs] each."""
 
     starts: NDArray[np.int64]
     stops: NDArray[np.int64]
@@ -169,13 +169,13 @@ class _Runs(NamedTuple):
 
     @classmethod
     def joined(cls, parts: Sequence[_Runs]) -> _Runs:
-        """Return the runs of all parts, one after the other; none of no parts."""
+        """Return the runs of all parts in sequence, possibly none."""
         none = cls(*np.zeros((3, 0), np.int64))
         return cls(*(np.concatenate(each) for each in zip(none, *parts, strict=True)))
 
 
 class _Search:
-    """The state of one search: keys in an order in which every partition is a run."""
+    """State of a search: keys in an order in which every partition is a run."""
 
     def __init__(self, settings: Mondrian, problem: SearchProblem) -> None:
         from incrowd.core.kernels.jit import so_few
@@ -204,9 +204,9 @@ class _Search:
         self.certain = problem.certain_size if self.checked else None
         self.axes = _axes(settings, problem)
         # What NumPy has functions for: the rules that are tried where none is named.
-        known = self.saves or (self.where == partition.BALANCED and not self.axes.by_span)
-        known &= not (self.axes.way == APPEARANCE).any()
-        self.by_numpy = known and so_few(frequency.keys)
+        supported = self.saves or (self.where == partition.BALANCED and not self.axes.by_span)
+        supported &= not (self.axes.way == APPEARANCE).any()
+        self.by_numpy = supported and so_few(frequency.keys)
         self.by_level = self.by_numpy or self.target is not None or bool(self.checked)
         largest = max((domain.size for domain in frequency.domains), default=1)
         columns = [smallest_codes(codes, largest) for codes in frequency.codes]
@@ -218,7 +218,7 @@ class _Search:
         )
 
     def run(self) -> tuple[NDArray[np.int32], int]:
-        """Cut until nothing can be cut: class of each key, number of classes.
+        """Return the class of each key and the number of classes, when nothing can be cut.
 
         Classes are numbered in the order in which a queue of partitions finishes them: those of fewer cuts
         first, and of as many from left to right.
@@ -232,7 +232,7 @@ class _Search:
         return class_of_key, len(begins)
 
     def _at_once(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Cut by one kernel: where each class begins, in order, and how many cuts led to it."""
+        """Cut with a single kernel, and return the start of each class and the number of cuts above."""
         from incrowd.core.kernels.jit import over_ranges, thread_count
         from incrowd.core.kernels.mondrian.descent import descend
 
@@ -246,13 +246,13 @@ class _Search:
         while len(open_):
             lengths = ends[open_] - open_
             if (lengths > long).any():
-                some = open_[lengths > long]
-                upto = min(int(depths[some[0]]) + 1, deepest)
+                batch = open_[lengths > long]
+                upto = min(int(depths[batch[0]]) + 1, deepest)
             else:
-                some = open_[: max(int(np.searchsorted(np.cumsum(lengths), _BATCH)), 1)]
+                batch = open_[: max(int(np.searchsorted(np.cumsum(lengths), _BATCH)), 1)]
                 upto = deepest
-            work = _work(some, ends[some].astype(np.int64))
-            runs = some, ends, depths
+            work = _work(batch, ends[batch].astype(np.int64))
+            runs = batch, ends, depths
             over_ranges(descend, work, self.keys, runs, self.axes, self.where, self.least, upto)
             begins = np.flatnonzero(ends)
             open_ = begins[(depths[begins] >= 0) & (depths[begins] < deepest)]
@@ -261,7 +261,7 @@ class _Search:
         return begins, np.where(depths < 0, -1 - depths, depths)
 
     def _by_level(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Cut level by level, so that the models judge all sides of a level together; the same."""
+        """Cut level by level, so that the models judge all sides of a level together."""
         starts = np.zeros(1, np.int64)
         stops = np.array([self.frequency.keys], np.int64)
         totals = np.array([self.frequency.records], np.int64)
@@ -298,7 +298,7 @@ class _Search:
     def _level(
         self, starts: NDArray[np.int64], stops: NDArray[np.int64], totals: NDArray[np.int64]
     ) -> tuple[_Runs, tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Cut every partition once: the parts, and starts and stops of partitions that could not be cut."""
+        """Cut every partition once, and return the parts and the uncut partitions."""
         from incrowd.core.kernels import numpy_fallback
         from incrowd.core.kernels.jit import over_ranges
         from incrowd.core.kernels.mondrian import partition
@@ -322,7 +322,7 @@ class _Search:
                 order_by_gain, _work(starts, stops), self.keys, parts, self.axes, self.target.keys, values,
                 self.least,
             )  # fmt: skip
-        found: list[_Runs] = []
+        runs: list[_Runs] = []
         uncut_starts, uncut_stops = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         while len(parts.starts):
             work = _work(parts.starts, parts.stops)
@@ -335,13 +335,13 @@ class _Search:
             uncut_stops.append(parts.stops[none])
             parts = parts.picked(~none)
             cut, sides = self._carry_out(parts)
-            found.append(sides)
+            runs.append(sides)
             parts = parts.picked(~cut)
             self._go_down(parts)
-        return _Runs.joined(found), (np.concatenate(uncut_starts), np.concatenate(uncut_stops))
+        return _Runs.joined(runs), (np.concatenate(uncut_starts), np.concatenate(uncut_stops))
 
     def _go_down(self, parts: Partitions) -> None:
-        """Let partitions whose sides failed the models when cut between two leaves be cut down there."""
+        """Let partitions whose cut between two leaves failed be cut down the hierarchy."""
         from incrowd.core.kernels.mondrian.partition_arrays import EITHER
 
         if not self.saves:
@@ -355,7 +355,7 @@ class _Search:
     def _opened(
         self, starts: NDArray[np.int64], stops: NDArray[np.int64], totals: NDArray[np.int64]
     ) -> Partitions:
-        """Return partitions of which nothing is known but where they are and how many records they have."""
+        """Return partitions with only positions and numbers of records filled in."""
         from incrowd.core.kernels.mondrian.partition import GIVEN
         from incrowd.core.kernels.mondrian.partition_arrays import Partitions
 
@@ -375,13 +375,13 @@ class _Search:
         )
 
     def _carry_out(self, parts: Partitions) -> tuple[NDArray[np.bool_], _Runs]:
-        """Make the proposed cuts whose sides satisfy the models: which, and the parts they give."""
+        """Carry out the proposed cuts whose sides satisfy the models, and return the sides."""
         from incrowd.core.kernels import numpy_fallback
         from incrowd.core.kernels.jit import over_ranges
         from incrowd.core.kernels.mondrian import partition
 
         cut = np.zeros(len(parts.starts), np.bool_)
-        found: list[_Runs] = []
+        runs: list[_Runs] = []
         waiting = np.arange(len(parts.starts))
         while len(waiting):
             sides = _sides(parts, waiting)
@@ -395,19 +395,19 @@ class _Search:
             opens[1:] = ends[:-1]
             opens[first[:-1]] = sides.starts
             good = np.ones(len(waiting), np.bool_)
-            made = _Runs(opens, ends, self._sums(opens, ends))
+            candidates = _Runs(opens, ends, self._sums(opens, ends))
             if self.checked:
-                holds = self._holds(made)
-                over_ranges(partition.merge_failing, first, sides, made.totals, holds, self.keys.groups)
+                holds = self._holds(candidates)
+                over_ranges(partition.merge_failing, first, sides, candidates.totals, holds, self.keys.groups)
                 good = sides.many == np.diff(first)
                 # Fewer sides are tried again, none at all gives the cut up.
                 good &= np.logical_and.reduceat(holds, first[:-1])
-            kept = np.repeat(good, np.diff(first))
-            found.append(_Runs(*(each[kept] for each in made)))
+            accepted = np.repeat(good, np.diff(first))
+            runs.append(_Runs(*(each[accepted] for each in candidates)))
             cut[waiting[good]] = True
             parts.many[waiting] = sides.many
             waiting = waiting[~good & (sides.many > 0)]
-        return cut, _Runs.joined(found)
+        return cut, _Runs.joined(runs)
 
     def _holds(self, runs: _Runs) -> NDArray[np.bool_]:
         """Say which runs of keys satisfy the models as classes."""
@@ -430,7 +430,7 @@ class _Search:
 
 
 def _sides(parts: Partitions, waiting: NDArray[np.int64]) -> Sides:
-    """Make room for the sides of the cuts that are proposed for some partitions."""
+    """Allocate the sides of the proposed cuts of some partitions."""
     from incrowd.core.kernels.mondrian.partition_arrays import Sides
 
     many = parts.many[waiting]
@@ -447,19 +447,19 @@ def _sides(parts: Partitions, waiting: NDArray[np.int64]) -> Sides:
 
 
 def _work(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Keys before each partition, for sharing the partitions among the cores."""
+    """Return the number of keys before each partition, for sharing work among the cores."""
     work = np.zeros(len(starts) + 1, np.int64)
     np.cumsum(stops - starts, out=work[1:])
     return work
 
 
 def _axes(settings: Mondrian, problem: SearchProblem) -> Axes:
-    """Lay the domains out for the compiled loops."""
+    """Convert the domains to the arrays of the compiled loops."""
     from incrowd.core.kernels.mondrian.partition_arrays import Axes
 
     domains = problem.frequency.domains
     trees = [domain.hierarchy for domain in domains]
-    known = [tree for tree in trees if tree is not None]
+    present = [tree for tree in trees if tree is not None]
     nothing, nowhere = np.zeros(0, np.int32), np.zeros(0)
     positions = [nowhere if domain.hierarchy is not None else _positions(domain) for domain in domains]
     ladders = [nothing if tree is None else _ladder(tree) for tree in trees]
@@ -483,15 +483,15 @@ def _axes(settings: Mondrian, problem: SearchProblem) -> Axes:
         ladder=starts(ladders),
         at_depth=np.concatenate([nothing, *ladders]),
         nodes=starts([nothing if tree is None else tree.labels for tree in trees]),
-        node_lo=np.concatenate([nothing, *(tree.lo for tree in known)]),
-        node_hi=np.concatenate([nothing, *(tree.hi for tree in known)]),
-        node_depth=np.concatenate([nothing, *(tree.depths for tree in known)]),
-        node_parent=np.concatenate([nothing, *(tree.parents for tree in known)]),
+        node_lo=np.concatenate([nothing, *(tree.lo for tree in present)]),
+        node_hi=np.concatenate([nothing, *(tree.hi for tree in present)]),
+        node_depth=np.concatenate([nothing, *(tree.depths for tree in present)]),
+        node_parent=np.concatenate([nothing, *(tree.parents for tree in present)]),
     )
 
 
 def _way(settings: Mondrian, domain: Domain) -> int:
-    """Say how a domain is cut."""
+    """Return the way of cutting a domain."""
     from incrowd.core.kernels.mondrian.partition_arrays import APPEARANCE, DOWN, EITHER, ORDERED
 
     if domain.ordered:
@@ -504,21 +504,21 @@ def _way(settings: Mondrian, domain: Domain) -> int:
 
 
 def _positions(domain: Domain) -> NDArray[np.float64]:
-    """Return where each value lies: its number, or its rank where values have no distances."""
+    """Return the position of each value: the number, or the rank where values have no distances."""
     return domain.positions if domain.ordered else np.arange(domain.size, dtype=np.float64)
 
 
 def _extent(domain: Domain) -> float:
-    """Return how far apart the first and the last value lie; 0 where a hierarchy tells it."""
+    """Return the distance from the first to the last value, or 0 with a hierarchy."""
     if domain.hierarchy is not None:
         return 0.0
     numbers = _positions(domain)
-    known = numbers[: domain.missing] if domain.missing >= 0 else numbers
-    return float(known[-1] - known[0]) if len(known) else 0.0
+    present = numbers[: domain.missing] if domain.missing >= 0 else numbers
+    return float(present[-1] - present[0]) if len(present) else 0.0
 
 
 def _ladder(tree: Hierarchy) -> NDArray[np.int32]:
-    """Return the ancestor of each leaf at each depth, the root's first."""
+    """Return the ancestor of each leaf at each depth, from the root down."""
     # Ancestor at depth d = climbed (own depth - d) steps; go up rung by rung from the leaves.
     at = [tree.leaves.astype(np.int32)]
     for depth in range(tree.height - 1, -1, -1):

@@ -68,10 +68,10 @@ class OKA(LocalAlgorithm):
         place = np.empty(records, np.int64)
         firsts = np.concatenate(([0], np.cumsum(np.bincount(class_of_row, minlength=count))))
         place[inside_out] = np.arange(records) - np.repeat(firsts[:-1], np.diff(firsts))
-        given = np.flatnonzero(place >= k)
-        class_of_row[given] = -1
+        surplus = np.flatnonzero(place >= k)
+        class_of_row[surplus] = -1
         centres = Centres.of(count, ranks, costs, class_of_row)
-        for row in random.permutation(given).tolist():
+        for row in random.permutation(surplus).tolist():
             small = np.flatnonzero(centres.sizes < k)
             join_nearest(np.array([row]), small if len(small) else every, ranks, costs, centres, class_of_row)
         return class_of_row, count

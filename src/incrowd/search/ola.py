@@ -38,7 +38,7 @@ class OLA(FullDomainAlgorithm):
     tags: ClassVar[bool] = True
 
     def choose(self, explorer: Explorer) -> tuple[Node | None, bool]:
-        """Halve the lattice, then its parts."""
+        """Halve the lattice, and then the parts."""
         from incrowd.search.lattice import Lattice
 
         tags = Tags(explorer, self.name)

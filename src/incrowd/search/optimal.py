@@ -108,7 +108,7 @@ class Optimal(FullDomainAlgorithm):
             )
 
     def limits(self, problem: SearchProblem) -> Limits:
-        """Add the budget that was named, or that of a large lattice."""
+        """Add the given budget, or the default budget of a large lattice."""
         from incrowd.search.lattice import Budget
 
         limits = super().limits(problem)
@@ -128,19 +128,19 @@ class Optimal(FullDomainAlgorithm):
         return search.best, proved
 
     def finds(self, problem: SearchProblem, levels: tuple[int, ...]) -> bool:
-        """Say whether a node is anonymous, and met before the budget is spent.
+        """Say whether a search meets an anonymous node within the budget.
 
         A call that failed has spent its time, so only a small part of it is added for each try.
         """
         if self.budget is None:
             return super().finds(problem, levels)
         budget = self.limits(problem).budget
-        tried = replace(budget, seconds=_LAST * budget.seconds)
-        return self.choose(self.explorer(problem, tried))[0] is not None
+        trial = replace(budget, seconds=_LAST * budget.seconds)
+        return self.choose(self.explorer(problem, trial))[0] is not None
 
 
 class _Search:
-    """The state of a search over all nodes: the best that each can reach, and which are settled."""
+    """State of a search over all nodes: lower bounds of scores, and settled nodes."""
 
     def __init__(self, explorer: Explorer) -> None:
         self.explorer = explorer
@@ -156,7 +156,7 @@ class _Search:
         self.many = 1
 
     def run(self) -> bool:
-        """Search until all is settled (True) or the budget is spent (False)."""
+        """Search until all nodes are settled (True) or the budget is spent (False)."""
         return self._search() and self._first_of_equals()
 
     def _search(self) -> bool:
@@ -167,7 +167,7 @@ class _Search:
         return self._in_order()
 
     def _first_of_equals(self) -> bool:
-        """Take the first of the nodes that score as the best does; look at those before it that may, too.
+        """Choose the first of the nodes with the best score, after a look at earlier candidates.
 
         Otherwise the order of looking would decide.
         """
@@ -202,8 +202,8 @@ class _Search:
     def bound(self) -> float:
         """Return a lower bound of all nodes."""
         alive = self.alive()
-        left = float(self.least[alive].min()) if alive.any() else math.inf
-        return left if self.best is None else min(left, self.best.score)
+        lowest = float(self.least[alive].min()) if alive.any() else math.inf
+        return lowest if self.best is None else min(lowest, self.best.score)
 
     def _settle(self) -> bool:
         if self.lattice.size >= _COMPILED:
@@ -235,15 +235,15 @@ class _Search:
             self.progress.advance(self.lattice.size - loop.open, self.lattice.size)
 
     def _look(self, chosen: list[int]) -> bool:
-        """Look at nodes that are not settled in the meantime, until the budget is spent (False)."""
+        """Look at nodes that are still open, until the budget is spent (False)."""
         self.explorer.prepare([self.lattice.levels(node) for node in chosen])
         for start in range(0, len(chosen), _AT_ONCE):
-            some = [node for node in chosen[start : start + _AT_ONCE] if self._open(node)]
-            if not some:
+            batch = [node for node in chosen[start : start + _AT_ONCE] if self._open(node)]
+            if not batch:
                 continue
             if self._spent():
                 return False
-            for node in self.explorer.look(*(self.lattice.levels(number) for number in some)):
+            for node in self.explorer.look(*(self.lattice.levels(number) for number in batch)):
                 self._learn(node)
         return True
 
@@ -254,7 +254,7 @@ class _Search:
         return not self.dead[node] and (self.best is None or self.least[node] < score_to_beat(self.best))
 
     def _rule_out(self) -> bool:
-        """Find the nodes that fail by models under which failing settles those below; others cost more."""
+        """Find the failing nodes by monotone models, and mark the nodes below as failing."""
         sizes = self.explorer.absorbing()
         if sizes is None:
             return True
@@ -266,8 +266,8 @@ class _Search:
             for start in range(0, len(chosen), _AT_ONCE):
                 if self._spent():
                     return False
-                some = [node for node in chosen[start : start + _AT_ONCE] if unknown[node]]
-                for node in sizes.look(*(self.lattice.levels(number) for number in some)):
+                batch = [node for node in chosen[start : start + _AT_ONCE] if unknown[node]]
+                for node in sizes.look(*(self.lattice.levels(number) for number in batch)):
                     unknown[self.lattice.node(node.levels)] = False
                     if node.fails_below:
                         self._slice(self.dead, node, down=True)[...] = True
@@ -277,7 +277,7 @@ class _Search:
                         self._slice(unknown, node, down=False)[...] = False
 
     def _in_order(self) -> bool:
-        """Look at the remaining nodes, the least losses first, until none can be better."""
+        """Look at the remaining nodes by least loss, until none can be better."""
         place = 0
         while True:
             alive = self.alive()
@@ -302,11 +302,11 @@ class _Search:
         # What is learned first settles most, so few are chosen before.
         self.many = min(2 * self.many, _CHOSEN)
         chosen = np.empty(self.many, np.int64)
-        found = choose_nodes(  # type: ignore[no-untyped-call]
+        count = choose_nodes(  # type: ignore[no-untyped-call]
             self.order[alive[self.order]], self.shape, self.lattice.strides, self.around, self.many, chosen
         )
         self.progress.advance(self.lattice.size - int(alive.sum()), self.lattice.size)
-        return [int(number) for number in chosen[:found]]
+        return [int(number) for number in chosen[:count]]
 
     def _spent(self) -> bool:
         return self.deadline.spent(self.explorer.looked)
@@ -328,14 +328,14 @@ class _Search:
             self.best = node
 
     def _slice(self, values: NDArray[np.generic], node: Node, *, down: bool) -> NDArray[np.generic]:
-        """Return the part of an array over nodes that lies below or above a node, itself included."""
+        """Return the part of an array of nodes at and below a node, or at and above."""
         lattice = self.lattice
         ends = (lattice.bottom, node.levels) if down else (node.levels, lattice.top)
         return values.reshape(lattice.grid)[lattice.between(*ends)]
 
 
 def _from_the_top(explorer: Explorer, budget: Budget) -> tuple[Node | None, bool]:
-    """Go down from the top, always below the best anonymous node that is not expanded yet.
+    """Search from the top downward, always below the best unexpanded anonymous node.
 
     In between look at nodes that are guessed to be better than the best.
     """
@@ -347,7 +347,7 @@ def _from_the_top(explorer: Explorer, budget: Budget) -> tuple[Node | None, bool
 
 
 class _Downward:
-    """The state of a search from the top: the nodes that wait to be expanded, the guesses, and the proof."""
+    """State of a search from the top: nodes waiting for expansion, guesses, and the proof."""
 
     def __init__(self, explorer: Explorer, deadline: Deadline) -> None:
         from incrowd.search.lattice.guide import Guide
@@ -363,7 +363,7 @@ class _Downward:
         self.expanded: set[tuple[int, ...]] = set()
 
     def run(self) -> bool:
-        """Search until the budget is spent (False) or nothing was missed (True)."""
+        """Search until the budget is spent (False) or the search is complete (True)."""
         lattice = self.explorer.lattice
         # The top may be `*` throughout, which counts as suppressed: start below it, too.
         self._learn(self.explorer.look(lattice.top, *lattice.below(lattice.top)))
@@ -381,7 +381,7 @@ class _Downward:
         return not self.waiting and self.explorer.settles
 
     def _bounding(self) -> list[Node]:
-        """Look at a node that raises the bound, or helps to."""
+        """Look at a node that may raise the bound."""
         if self.proof is None or not self.proving or not self.proof.next:
             return []
         node = self.proof.step()
@@ -395,7 +395,7 @@ class _Downward:
         return self.proof.is_least(self.best.score)
 
     def _guessed(self) -> list[Node]:
-        """Look at nodes that are guessed to be better than the best."""
+        """Look at nodes with a guess better than the best score."""
         from incrowd.search.lattice import score_to_beat
 
         if self.guide is None or self.best is None or not self.guide.next:
@@ -403,23 +403,23 @@ class _Downward:
         return self._look(self.guide.propose(_PROPOSED, score_to_beat(self.best)))
 
     def _below(self) -> list[Node]:
-        """Look at the nodes below the best one that waits."""
+        """Look at the nodes below the best waiting node."""
         _, levels = heapq.heappop(self.waiting)
         if levels in self.expanded:
             return []
         self.expanded.add(levels)
-        known = self.explorer.nodes
-        return self._look([below for below in self.explorer.lattice.below(levels) if below not in known])
+        nodes = self.explorer.nodes
+        return self._look([below for below in self.explorer.lattice.below(levels) if below not in nodes])
 
     def _look(self, levels: list[tuple[int, ...]]) -> list[Node]:
-        """Look at nodes, as far as the budget goes."""
+        """Look at nodes within the budget."""
         self.explorer.prepare(levels)
-        found: list[Node] = []
+        nodes: list[Node] = []
         for start in range(0, len(levels), _AT_ONCE):
             if self._spent():
                 break
-            found += self.explorer.look(*levels[start : start + _AT_ONCE])
-        return found
+            nodes += self.explorer.look(*levels[start : start + _AT_ONCE])
+        return nodes
 
     def _learn(self, nodes: list[Node], *, bounding: bool = False) -> None:
         from incrowd.search.lattice import better

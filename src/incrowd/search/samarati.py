@@ -32,7 +32,7 @@ class Samarati(FullDomainAlgorithm):
     most_nodes: ClassVar[int | None] = 2**18
 
     def choose(self, explorer: Explorer) -> tuple[Node | None, bool]:
-        """Halve the heights, then compare the nodes of the one found."""
+        """Search the heights by halves, and then compare the nodes of the height found."""
         from incrowd.search.lattice import least
 
         lattice = explorer.lattice

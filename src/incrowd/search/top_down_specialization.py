@@ -57,15 +57,15 @@ class TopDownSpecialization(TargetAlgorithm):
         ]
         while open_:
             best: tuple[float, _Step, NDArray[np.int32]] | None = None
-            kept = []
+            remaining = []
             for step in open_:
                 ids, holds, fall = state.after(step)
                 if not holds:
                     # Under models that generalizing never hurts, no further specialization helps.
                     if not state.monotone:
-                        kept.append(step)
+                        remaining.append(step)
                     continue
-                kept.append(step)
+                remaining.append(step)
                 score = step.gain / fall if fall else step.gain
                 if best is None or score > best[0]:
                     best = score, step, ids
@@ -79,8 +79,8 @@ class TopDownSpecialization(TargetAlgorithm):
                 for lo, hi in zip(bounds[:-1], bounds[1:], strict=True)
                 if (step := state.step(tables, chosen.attribute, lo, hi)) is not None
             ]
-            kept = [step for step in kept if step is not chosen]
-            open_ = sorted(kept + fresh, key=lambda step: (step.attribute, step.lo))
+            remaining = [step for step in remaining if step is not chosen]
+            open_ = sorted(remaining + fresh, key=lambda step: (step.attribute, step.lo))
             most = sum(domain.size for domain in frequency.domains)
             problem.progress.advance(sum(map(len, state.starts)), most)
         return [
@@ -90,7 +90,7 @@ class TopDownSpecialization(TargetAlgorithm):
 
 
 class _Step(NamedTuple):
-    """Parting the ranks ``lo .. hi - 1`` of an attribute at the first ranks `parts`."""
+    """A cut of the ranks ``lo .. hi - 1`` of an attribute at the first ranks `parts`."""
 
     attribute: int
     lo: int
@@ -100,7 +100,7 @@ class _Step(NamedTuple):
 
 
 class _State:
-    """The classes under the present cells, and the classes that a step would make of them."""
+    """The classes under the present cells, and the classes after a step."""
 
     def __init__(self, problem: SearchProblem) -> None:
         frequency = problem.frequency
@@ -113,7 +113,7 @@ class _State:
         self.starts = [{0} for _ in frequency.domains]
 
     def step(self, tables: Sequence[TargetTable], j: int, lo: int, hi: int) -> _Step | None:
-        """Describe the specialization of some ranks; None where there is none or the target is one."""
+        """Describe the specialization of some ranks, or None if impossible or useless for the target."""
         domain, table = self.frequency.domains[j], tables[j]
         if hi - lo < 2 or table.information(lo, hi) <= 0:
             return None
@@ -134,12 +134,12 @@ class _State:
         from incrowd.core.table.classes import EquivalenceClasses
 
         codes = self.frequency.codes[step.attribute]
-        here = np.flatnonzero((codes >= step.lo) & (codes < step.hi))
-        part = np.searchsorted(step.parts, codes[here], side="right") - 1
+        keys = np.flatnonzero((codes >= step.lo) & (codes < step.hi))
+        part = np.searchsorted(step.parts, codes[keys], side="right") - 1
         place, numbers = np.unique(
-            self.class_of_key[here].astype(np.int64) * len(step.parts) + part, return_inverse=True
+            self.class_of_key[keys].astype(np.int64) * len(step.parts) + part, return_inverse=True
         )
-        sizes = np.bincount(numbers, self.frequency.weights[here], len(place)).astype(np.int64)
+        sizes = np.bincount(numbers, self.frequency.weights[keys], len(place)).astype(np.int64)
         untouched = np.ones(len(self.sizes), np.bool_)
         untouched[place // len(step.parts)] = False
         smallest = int(np.concatenate((sizes, self.sizes[untouched])).min())
@@ -147,7 +147,7 @@ class _State:
         ids = self.class_of_key
         if holds:
             changed = np.full(self.frequency.keys, -1, np.int32)
-            changed[here] = numbers
+            changed[keys] = numbers
             if self.checked:
                 classes = EquivalenceClasses.from_assignment(self.frequency, changed, len(place))
                 holds = bool(all_hold(self.checked, classes).all())
@@ -155,7 +155,7 @@ class _State:
         return ids, holds, int(self.sizes.min()) - smallest
 
     def carry_out(self, step: _Step, ids: NDArray[np.int32]) -> None:
-        """Take over the classes after a step."""
+        """Replace the classes by those after a step."""
         _, numbers = np.unique(ids, return_inverse=True)
         self.class_of_key = numbers.astype(np.int32)
         self.sizes = np.bincount(numbers, self.frequency.weights).astype(np.int64)

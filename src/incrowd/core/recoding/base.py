@@ -106,13 +106,13 @@ class Recoding(ABC):
         """Keys with ``*`` in every quasi-identifier, for any reason: bool[keys]."""
         return np.asarray(self.suppressed | starred(self.cells))
 
-    def only(self, kept: NDArray[np.bool_]) -> Self:
+    def only(self, mask: NDArray[np.bool_]) -> Self:
         """Return the recoding of some of the keys: bool[keys]."""
         return replace(
             self,
-            keys=tuple(codes[kept] for codes in self.keys),
-            cells=tuple(column.only(kept) for column in self.cells),
-            suppressed=self.suppressed[kept],
+            keys=tuple(codes[mask] for codes in self.keys),
+            cells=tuple(column.only(mask) for column in self.cells),
+            suppressed=self.suppressed[mask],
         )
 
     def leaving(self, frequency: FrequencyTable) -> tuple[FrequencyTable, Self]:
@@ -248,7 +248,7 @@ def _domain_to_dict(domain: Domain) -> dict[str, Any]:
     }
 
 
-def remaining(table: FrequencyTable, kept: NDArray[np.bool_]) -> FrequencyTable:
+def remaining(table: FrequencyTable, mask: NDArray[np.bool_]) -> FrequencyTable:
     """Return some of the keys as if the rows of the others, and those without a key, had never come.
 
     Unlike those of `FrequencyTable.only`, its totals are of these rows alone, and so are its people and
@@ -256,45 +256,45 @@ def remaining(table: FrequencyTable, kept: NDArray[np.bool_]) -> FrequencyTable:
 
     Parameters
     ----------
-    kept
+    mask
         bool[keys]
     """
-    found = table.only(kept)
+    rest = table.only(mask)
     number = np.full(table.keys + 1, -1, np.int32)
-    number[:-1][kept] = np.arange(found.keys, dtype=np.int32)
+    number[:-1][mask] = np.arange(rest.keys, dtype=np.int32)
     rows = row_keys = None
     if table.row_keys is not None:
         rows = np.flatnonzero(number[table.row_keys] >= 0)
         row_keys = number[table.row_keys][rows]
     sensitive = tuple(
         replace(after, rows=before.rows).leaving(rows)
-        for before, after in zip(table.sensitive, found.sensitive, strict=True)
+        for before, after in zip(table.sensitive, rest.sensitive, strict=True)
     )
     sampling, homes = table.survey
     if sampling is not None:
         weight = None if sampling.of_row is None or rows is None else sampling.of_row[rows]
-        sampling = replace(sampling, keys=sampling.keys[kept], suppressed=0, of_row=weight)
+        sampling = replace(sampling, keys=sampling.keys[mask], suppressed=0, of_row=weight)
     estimated = sampling is not None and table.population is not None and table.population.weights
     return replace(
-        found,
+        rest,
         sensitive=sensitive,
         row_keys=row_keys,
-        population=PopulationCounts.estimated(sampling) if estimated and sampling else found.population,
-        target=None if found.target is None else found.target.leaving(None),
-        people=_people_left(table.people, found, rows),
+        population=PopulationCounts.estimated(sampling) if estimated and sampling else rest.population,
+        target=None if rest.target is None else rest.target.leaving(None),
+        people=_people_left(table.people, rest, rows),
         survey=Survey(sampling, None if homes is None else homes.leaving(number)),
     )
 
 
-def _people_left(people: People, found: FrequencyTable, rows: NDArray[np.int64] | None) -> People:
+def _people_left(people: People, rest: FrequencyTable, rows: NDArray[np.int64] | None) -> People:
     """Return the people of a table of which some keys are left, and some rows where they are in memory."""
     of_row = None
     if people.of_row is not None and rows is not None:
-        named = people.of_row[rows]
+        numbers = people.of_row[rows]
         of_row = np.full(len(rows), -1, np.int32)
-        of_row[named >= 0] = np.unique(named[named >= 0], return_inverse=True)[1]
-    table = found.people.table
-    number = found.records if table is None else table.records
+        of_row[numbers >= 0] = np.unique(numbers[numbers >= 0], return_inverse=True)[1]
+    table = rest.people.table
+    number = rest.records if table is None else table.records
     # Where rows are elsewhere, nobody knows which of those that name no person are left.
     unnamed = min(people.unnamed, number)
     if table is not None:
@@ -306,14 +306,14 @@ def _people_left(people: People, found: FrequencyTable, rows: NDArray[np.int64] 
 
 def _totals_of_people(table: FrequencyTable, number: int) -> tuple[SensitiveCounts, ...]:
     """Count the values of a table of people anew, each person once for a value."""
-    whole = EquivalenceClasses.from_assignment(table, np.zeros(table.keys, np.int32), 1)
-    made = []
-    for position, counted in enumerate(table.sensitive):
-        size, same, by_number = counted.domain.size, counted.domain.same_number, None
-        counts = whole.counts(position)
-        if counted.by_number is not None and same is not None:
-            merged = counts_by_number(whole, position, same, size)
+    classes = EquivalenceClasses.from_assignment(table, np.zeros(table.keys, np.int32), 1)
+    totals_by_person = []
+    for position, attribute in enumerate(table.sensitive):
+        size, same, by_number = attribute.domain.size, attribute.domain.same_number, None
+        counts = classes.counts(position)
+        if attribute.by_number is not None and same is not None:
+            merged = counts_by_number(classes, position, same, size)
             by_number = np.bincount(merged.codes, merged.counts, size).astype(np.int64)[same]
         totals = np.bincount(counts.codes, counts.counts, size).astype(np.int64)
-        made.append(replace(counted, totals=totals, people=number, by_number=by_number))
-    return tuple(made)
+        totals_by_person.append(replace(attribute, totals=totals, people=number, by_number=by_number))
+    return tuple(totals_by_person)

@@ -64,9 +64,9 @@ class Cells:
         cells = ValueCells(entry, list(self.labels), self.lo, self.hi, self.loss, self.depth)
         return with_suppressed(np.where(gone, -1, self.codes.astype(np.int64)), cells, size)
 
-    def only(self, kept: NDArray[np.bool_]) -> Cells:
+    def only(self, mask: NDArray[np.bool_]) -> Cells:
         """Return the cells of some keys: bool[keys]."""
-        return replace(self, codes=self.codes[kept])
+        return replace(self, codes=self.codes[mask])
 
     @property
     def starred(self) -> NDArray[np.bool_]:

@@ -49,14 +49,14 @@ def paired(
         When it is not sure.
     """
     rows, records = (len(table.key_of_row("comparing two tables")) for table in (raw, released))
-    read = [
+    literals = [
         covered_by(domain, written.values)
         for domain, written in zip(raw.domains, released.domains, strict=True)
     ]
-    untrue = {**_untrue_in_order(raw, released, read), **moved} if rows == records else {}
-    if rows == records and not any(untrue.values()) and _is_informative(raw, released, read):
+    untrue = {**_untrue_in_order(raw, released, literals), **moved} if rows == records else {}
+    if rows == records and not any(untrue.values()) and _is_informative(raw, released, literals):
         return released, "order"
-    keys = _by_cells(raw, released, read) if records <= rows else None
+    keys = _by_cells(raw, released, literals) if records <= rows else None
     if keys is not None:
         return replace(released, row_keys=keys, suppressed=int((keys < 0).sum())), "cells"
     raise TableError(_unsure(rows, records, untrue))
@@ -83,15 +83,17 @@ def _unsure(rows: int, records: int, untrue: Mapping[str, int]) -> str:
     return f"{reason}. {ways}. If row N of one is row N of the other all the same, say so ({aligned})"
 
 
-def _is_informative(raw: FrequencyTable, released: FrequencyTable, read: list[Literal]) -> bool:
+def _is_informative(raw: FrequencyTable, released: FrequencyTable, literals: list[Literal]) -> bool:
     """Return whether the cells reveal anything about the order, or all records are alike."""
     return released.keys < 2 or any(
         bool(ranks.named) or bool(((ranks.lo > 0) | (ranks.hi < domain.size - 1)).any())
-        for domain, ranks in zip(raw.domains, read, strict=True)
+        for domain, ranks in zip(raw.domains, literals, strict=True)
     )
 
 
-def _untrue_in_order(raw: FrequencyTable, released: FrequencyTable, read: list[Literal]) -> dict[str, int]:
+def _untrue_in_order(
+    raw: FrequencyTable, released: FrequencyTable, literals: list[Literal]
+) -> dict[str, int]:
     """Count by column the records whose cell does not cover the raw row at the same position."""
     from incrowd.core.kernels.grouping.grouping import group_columns
 
@@ -101,18 +103,20 @@ def _untrue_in_order(raw: FrequencyTable, released: FrequencyTable, read: list[L
     ids, first = group_columns([mine, theirs], [raw.keys, released.keys], len(mine))
     rows = np.bincount(ids, minlength=len(first))
     untrue = {}
-    for domain, ranks, labels, cells in zip(raw.domains, raw.codes, released.codes, read, strict=True):
+    for domain, ranks, labels, cells in zip(raw.domains, raw.codes, released.codes, literals, strict=True):
         true = cells.covers(labels[theirs[first]].astype(np.int64), ranks[mine[first]].astype(np.int64))
         untrue[domain.name] = int(rows[~true].sum())
     return untrue
 
 
-def _by_cells(raw: FrequencyTable, released: FrequencyTable, read: list[Literal]) -> NDArray[np.int32] | None:
+def _by_cells(
+    raw: FrequencyTable, released: FrequencyTable, literals: list[Literal]
+) -> NDArray[np.int32] | None:
     """Return the class of each raw row, int32[rows] with -1 for none, or None if uncertain."""
-    if raw.keys * released.keys * len(read) > _MOST:
+    if raw.keys * released.keys * len(literals) > _MOST:
         return None
     ranks = [codes.astype(np.int64) for codes in raw.codes]
-    cache: list[dict[int, NDArray[np.bool_]]] = [{} for _ in read]
+    cache: list[dict[int, NDArray[np.bool_]]] = [{} for _ in literals]
     class_of_key = np.full(raw.keys, -1, np.int32)
     sizes = released.weights.copy()
     empty = [
@@ -130,7 +134,7 @@ def _by_cells(raw: FrequencyTable, released: FrequencyTable, read: list[Literal]
             sizes[number] = 0
             continue
         fits = np.ones(raw.keys, np.bool_)
-        for label, cells, values, covered_by_label in zip(labels, read, ranks, cache, strict=True):
+        for label, cells, values, covered_by_label in zip(labels, literals, ranks, cache, strict=True):
             if label not in covered_by_label:
                 members = {label: cells.named[label]} if label in cells.named else {}
                 only = cells._replace(named=members)

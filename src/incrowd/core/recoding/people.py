@@ -95,9 +95,9 @@ def add_sensitive(released: FrequencyTable, frequency: FrequencyTable, recoding:
     classes = EquivalenceClasses.from_assignment(frequency, key, released.keys)
     if not _same_sizes(released, classes):
         raise TableError(_OTHER)
-    there = {counts.name: counts for counts in released.sensitive}
+    by_name = {counts.name: counts for counts in released.sensitive}
     before = classes.as_keys()
-    sensitive = tuple(there.get(counts.name, counts) for counts in before.sensitive)
+    sensitive = tuple(by_name.get(counts.name, counts) for counts in before.sensitive)
     return replace(released, sensitive=sensitive, joint=before.joint)
 
 

@@ -96,9 +96,9 @@ def read_recoding(path: Path, version: int, kinds: Mapping[str, Callable[..., R]
         raise TableError(_damaged(path, f"{'.'.join(map(str, first['loc']))}: {first['msg']}")) from None
 
 
-def _damaged(path: Path, what: str) -> str:
+def _damaged(path: Path, problem: str) -> str:
     return (
-        f"{path}: the recoding is damaged or was changed ({what}); take the folder that "
+        f"{path}: the recoding is damaged or was changed ({problem}); take the folder that "
         f"{setting('save', '--recoding')} wrote"
     )
 
@@ -116,8 +116,8 @@ class _Reader(Generic[R]):
         self.suppressed: NDArray[np.bool_] = np.zeros(0, np.bool_)
         self.treated = {name: entry.model_dump() for name, entry in document.treated.items()}
 
-    def refuse(self, what: str) -> NoReturn:
-        raise TableError(_damaged(self.path, what))
+    def refuse(self, problem: str) -> NoReturn:
+        raise TableError(_damaged(self.path, problem))
 
     def recoding(self) -> R:
         attributes = self.document.attributes
@@ -125,7 +125,7 @@ class _Reader(Generic[R]):
         if not names or len(set(names)) < len(names):
             self.refuse("its quasi-identifiers are none, or one stands twice")
         groups = {"local": ["class"], "single-dimensional": ["round"]}.get(self.document.kind, [])
-        columns = [f"{what}{j}" for what in ("key", "cell") for j in range(len(names))]
+        columns = [f"{part}{j}" for part in ("key", "cell") for j in range(len(names))]
         columns += [*groups, "suppressed"]
         if self.table.columns != columns:
             self.refuse(f"keys.parquet has the columns {named(self.table.columns)}")
@@ -141,8 +141,8 @@ class _Reader(Generic[R]):
             if ((key < column.lo[column.codes]) | (key > column.hi[column.codes])).any():
                 self.refuse(f"{name!r}: a cell does not cover its value")
         kind = self.document.kind
-        read = {"local": self.classes, "full-domain": self.levels, "single-dimensional": self.rounds}[kind]
-        decided = read(domains, keys, cells)
+        reader = {"local": self.classes, "full-domain": self.levels, "single-dimensional": self.rounds}[kind]
+        decided = reader(domains, keys, cells)
         codes = tuple(smallest_codes(key, domain.size) for key, domain in zip(keys, domains, strict=True))
         return self.kinds[kind](domains, codes, cells, self.suppressed, *decided, treated=self.treated)
 
@@ -315,10 +315,10 @@ def _is_range(domain: Domain, label: str, lo: int, hi: int) -> bool:
         span = read_span(label, domain.kind)
         written = None if span is None or lo == hi else domain.covered(span)
         return written is not None and written[:2] == (lo, hi)
-    meant = range_label(domain, lo, hi)
-    if label == meant or meant is None:
-        return label == meant
-    span = read_span(meant, domain.kind)
+    expected = range_label(domain, lo, hi)
+    if label == expected or expected is None:
+        return label == expected
+    span = read_span(expected, domain.kind)
     return span is not None and span == read_span(label, domain.kind)
 
 
