@@ -106,13 +106,13 @@ class Recoding(ABC):
         """Keys with ``*`` in every quasi-identifier, for any reason: bool[keys]."""
         return np.asarray(self.suppressed | starred(self.cells))
 
-    def only(self, mask: NDArray[np.bool_]) -> Self:
+    def only(self, kept: NDArray[np.bool_]) -> Self:
         """Return the recoding of some of the keys: bool[keys]."""
         return replace(
             self,
-            keys=tuple(codes[mask] for codes in self.keys),
-            cells=tuple(column.only(mask) for column in self.cells),
-            suppressed=self.suppressed[mask],
+            keys=tuple(codes[kept] for codes in self.keys),
+            cells=tuple(column.only(kept) for column in self.cells),
+            suppressed=self.suppressed[kept],
         )
 
     def leaving(self, frequency: FrequencyTable) -> tuple[FrequencyTable, Self]:

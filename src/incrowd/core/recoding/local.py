@@ -121,9 +121,9 @@ class Local(Recoding):
         class_of_key = np.where(gone, -1, self.class_of_key).astype(np.int32)
         return replace(super().without(gone), class_of_key=class_of_key)
 
-    def only(self, mask: NDArray[np.bool_]) -> Self:
+    def only(self, kept: NDArray[np.bool_]) -> Self:
         """Return the recoding of some of the keys (see `Recoding.only`)."""
-        return replace(super().only(mask), class_of_key=self.class_of_key[mask])
+        return replace(super().only(kept), class_of_key=self.class_of_key[kept])
 
     def _key_columns(self) -> dict[str, NDArray[np.generic]]:
         return {"class": self.class_of_key}

@@ -77,9 +77,9 @@ class SingleDimensional(Recoding):
         round_of_key = np.where(gone, -1, self.round_of_key).astype(np.int32)
         return replace(super().without(gone), round_of_key=round_of_key)
 
-    def only(self, mask: NDArray[np.bool_]) -> Self:
+    def only(self, kept: NDArray[np.bool_]) -> Self:
         """Return the recoding of some of the keys (see `Recoding.only`)."""
-        return replace(super().only(mask), round_of_key=self.round_of_key[mask])
+        return replace(super().only(kept), round_of_key=self.round_of_key[kept])
 
     def _key_columns(self) -> dict[str, NDArray[np.generic]]:
         return {"round": self.round_of_key}
