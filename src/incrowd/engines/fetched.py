@@ -428,8 +428,8 @@ class _FetchedValues(Values):
             places = categories.filter(present).to_physical().to_numpy()
             code_of = np.zeros(int(places.max(initial=0)) + 1, codes.to_numpy().dtype)
             code_of[places] = codes.filter(present).to_numpy()
-            place = column_named(name).to_physical().cast(pl.get_index_type())
-            code = pl.lit(pl.Series(code_of)).gather(place)
+            position = column_named(name).to_physical().cast(pl.get_index_type())
+            code = pl.lit(pl.Series(code_of)).gather(position)
             if len(missing := codes.filter(~present)):
                 code = code.fill_null(pl.lit(missing[0], dtype=codes.dtype))
             frame = frame.with_columns(code.alias(form.format(name)))
@@ -439,7 +439,7 @@ class _FetchedValues(Values):
 
 def joined_by(rows: pl.DataFrame, table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     """Join rows with a table by some columns (missing equals missing), and return the further columns."""
-    places = [f"\0by {place}" for place in range(len(names))]
+    places = [f"\0by {position}" for position in range(len(names))]
     renamed = dict(zip(names, places, strict=True))
     others = [name for name in table.columns if name not in renamed]
     left = rows.select(columns_named(names)).rename(renamed)

@@ -134,10 +134,10 @@ class Keys:
 
     def of(self, grouped: pl.DataFrame) -> NDArray[np.integer]:
         """Return the key of each combination of codes (suppressed: -1)."""
-        places = [_CODE.format(place) for place in range(len(self.names))]
+        places = [_CODE.format(position) for position in range(len(self.names))]
         table = self.lines.rename(dict(zip(self.names, places, strict=True)))
         matches = grouped.select(
-            column.alias(place) for column, place in zip(columns_named(self.names), places, strict=True)
+            column.alias(position) for column, position in zip(columns_named(self.names), places, strict=True)
         ).join(
             table.with_columns(pl.Series(KEY, self.numbers)),
             on=places,
@@ -342,12 +342,12 @@ def _number_keys(
     live = grouped.filter(~pl.Series(suppressed))
     domains, codes = [], []
     for attribute in schema.quasi:
-        distinct, place = np.unique(live[attribute.name].to_numpy(), return_inverse=True)
+        distinct, inverse = np.unique(live[attribute.name].to_numpy(), return_inverse=True)
         values = rows.values[attribute.name].gather(distinct)
         entries, places = dictionary(values, attribute.name, ())
         domain, rank_of = Domain.build(attribute, entries, schema.null_values)
         domains.append(domain)
-        codes.append(smallest_codes(rank_of[places][place], max(domain.size, 1)))
+        codes.append(smallest_codes(rank_of[places][inverse], max(domain.size, 1)))
     # A value may be written in several ways, as 1 and 1.0.
     ids, first = group_columns(codes, [domain.size for domain in domains], len(live))
     if not rows.in_order:
@@ -414,10 +414,10 @@ class _Counts(NamedTuple):
         names = [counts.name for counts in sensitive]
         groups, key, rows = self.grouped(names)
         ranked = self._ranks_of(names, groups)
-        combination, place = group_columns(ranked, [counts.domain.size for counts in sensitive], len(groups))
+        combination, first = group_columns(ranked, [counts.domain.size for counts in sensitive], len(groups))
         return JointCounts(
-            tuple(ranks[place].astype(np.int32) for ranks in ranked),
-            counts_per_key(key, combination, rows, self.size, len(place)),
+            tuple(ranks[first].astype(np.int32) for ranks in ranked),
+            counts_per_key(key, combination, rows, self.size, len(first)),
         )
 
     def _ranked(self, attribute: Attribute) -> tuple[Domain, NDArray[np.integer]]:

@@ -43,8 +43,8 @@ class RowKeys:
 
         self._sizes = tuple(sizes)
         words = keys.select(
-            word.alias(_WORD.format(place))
-            for place, word in enumerate(_words(columns_named(keys.columns), sizes))
+            word.alias(_WORD.format(position))
+            for position, word in enumerate(_words(columns_named(keys.columns), sizes))
         )
         alone = words.width == 1 and not so_few(len(words))
         self._lookup = KnownWords(words.to_series().to_numpy(), numbers.astype(np.int32)) if alone else None
@@ -65,7 +65,7 @@ class RowKeys:
             key = words[0].map_batches(self._look_up_batch, return_dtype=pl.UInt32(), is_elementwise=True)
             return frame.with_columns(key.alias(name))
         assert self._joined is not None
-        by = [_WORD.format(place) for place in range(len(words))]
+        by = [_WORD.format(position) for position in range(len(words))]
         return (
             frame.with_columns(word.alias(title) for title, word in zip(by, words, strict=True))
             .join(self._joined.rename({"": name}).lazy(), on=by, how="left", maintain_order="left")
@@ -104,7 +104,7 @@ def place_of(value: pl.Expr, distinct: pl.Series, kind: type[pl.DataType]) -> pl
     first = len(distinct) - len(present)
     if distinct.dtype == pl.String:
         # The cast builds no table in each batch.
-        place = value.cast(pl.Enum(present), strict=False).to_physical().cast(kind) + first
+        position = value.cast(pl.Enum(present), strict=False).to_physical().cast(kind) + first
     elif distinct.dtype in (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.Date):
         ranks = present.to_physical().cast(pl.Int64).to_numpy()
         low, between = int(ranks[0]), int(ranks[-1]) - int(ranks[0]) + 1
@@ -113,14 +113,14 @@ def place_of(value: pl.Expr, distinct: pl.Series, kind: type[pl.DataType]) -> pl
         # The place of each number, -1 where it has none; the last entry is for all other numbers.
         table = np.full(between + 1, -1, np.int64)
         table[ranks - low] = np.arange(first, len(distinct))
-        place = value.map_batches(
+        position = value.map_batches(
             partial(_look_up_table, low, table, kind),
             return_dtype=kind(),
             is_elementwise=True,
         )
     else:
         return None
-    return pl.when(value.is_null()).then(pl.lit(0, dtype=kind)).otherwise(place) if first else place
+    return pl.when(value.is_null()).then(pl.lit(0, dtype=kind)).otherwise(position) if first else position
 
 
 def _look_up_table(
@@ -140,11 +140,11 @@ def _words(places: Sequence[pl.Expr], sizes: Sequence[int]) -> list[pl.Expr]:
     """Pack codes below known sizes into as few 64-bit words as possible (any code missing: missing)."""
     words: list[pl.Expr] = []
     room = 0
-    for place, size in zip(places, sizes, strict=True):
+    for position, size in zip(places, sizes, strict=True):
         if room < size:
             words.append(pl.lit(0, dtype=pl.UInt64))
             room = 2**64
-        words[-1] = words[-1] * size + place.cast(pl.UInt64)
+        words[-1] = words[-1] * size + position.cast(pl.UInt64)
         room //= max(size, 1)
     return words
 

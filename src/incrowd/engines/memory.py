@@ -145,7 +145,7 @@ class MemoryEngine(Engine):
             coded = self._codes.of(name, self._series(name))
             counts = partial(group_sizes, coded.codes, len(coded.distinct))
             return coded.distinct.to_frame(), self._codes.once(("counts", name), counts)
-        labels = {f"c{place}": self._series(name) for place, name in enumerate(columns)}
+        labels = {f"c{position}": self._series(name) for position, name in enumerate(columns)}
         groups = pl.DataFrame(labels).group_by(*labels, maintain_order=True).len("n")
         return groups.drop("n"), groups["n"].cast(pl.Int64).to_numpy()
 
@@ -263,8 +263,8 @@ class MemoryCount(Counted):
             used = np.bincount(of_key[occurs], minlength=len(written)) > 0
             used_labels = [label for label, is_used in zip(written, used.tolist(), strict=True) if is_used]
             # There are many more rows than texts.
-            place = (np.cumsum(used) - 1).astype(np.min_scalar_type(len(used_labels)))
-            return place[of_key], pl.Series(used_labels, dtype=pl.String)
+            position = (np.cumsum(used) - 1).astype(np.min_scalar_type(len(used_labels)))
+            return position[of_key], pl.Series(used_labels, dtype=pl.String)
 
         each = zip(schema.quasi, recoding.domains, recoding.cells, strict=True)
         texts = at_once(len(rows), *(partial(texts_of, *column) for column in each))

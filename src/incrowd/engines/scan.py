@@ -114,9 +114,9 @@ class ScanEngine(Engine):
 
     def values_of(self, columns: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
         """Count the values of columns while the rows stream (see `Engine.values_of`)."""
-        places = [f"c{place}" for place in range(len(columns))]
+        places = [f"c{position}" for position in range(len(columns))]
         selection = self.frame.select(
-            column.alias(place) for column, place in zip(columns_named(columns), places, strict=True)
+            column.alias(position) for column, position in zip(columns_named(columns), places, strict=True)
         )
         groups = passing(selection).group_by(places).len("n").collect(engine="streaming")
         return groups.drop("n"), groups["n"].cast(pl.Int64).to_numpy()

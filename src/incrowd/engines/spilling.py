@@ -394,9 +394,9 @@ class SpilledRows(GroupedRows):
         )["place"]
         # One entry for each integer, and the last for the missing value.
         size = int(distinct.drop_nulls().max() or 0) + 1 if len(distinct.drop_nulls()) else 0  # type: ignore[arg-type]
-        place = np.zeros(size + 1, np.uint32)
-        place[distinct.cast(pl.Int64).fill_null(size).to_numpy()] = positions.to_numpy()
-        codes = place[numbers.cast(pl.UInt32).fill_null(size).to_numpy()]
+        position = np.zeros(size + 1, np.uint32)
+        position[distinct.cast(pl.Int64).fill_null(size).to_numpy()] = positions.to_numpy()
+        codes = position[numbers.cast(pl.UInt32).fill_null(size).to_numpy()]
         return pl.Series(name, codes, dtype=smallest(len(dictionary)))
 
     def _check_room(self, count: int, need: int, kind: str) -> None:

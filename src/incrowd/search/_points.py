@@ -352,8 +352,8 @@ class _FewUnused(Unused):
         np.copyto(self.total, self._distances(), where=self.total >= 0)
 
     def farthest(self) -> int:
-        place = int(self.total.argmax()) if self.left else -1
-        return int(self._rows[place]) if place >= 0 else -1
+        position = int(self.total.argmax()) if self.left else -1
+        return int(self._rows[position]) if position >= 0 else -1
 
     def farthest_from_aim(self) -> int:
         self.measure()

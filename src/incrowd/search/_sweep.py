@@ -243,7 +243,7 @@ def _in_order(ladders: list[list[Rung]], nodes: int, seconds: float) -> Iterator
     places = np.column_stack(np.unravel_index(order, [len(ladder) for ladder in ladders])).tolist()
     deadline, number, step = None, 0, 1
     for looked in count():
-        yield tuple(ladder[place] for ladder, place in zip(ladders, places[number], strict=True))
+        yield tuple(ladder[position] for ladder, position in zip(ladders, places[number], strict=True))
         waiting = len(places) - 1 - number
         if not waiting:
             return

@@ -56,8 +56,8 @@ class TargetTable:
         self.values = target.domain.size
         size = frequency.domains[position].size
         key = np.repeat(np.arange(frequency.keys), np.diff(target.keys.indptr))
-        place = frequency.codes[position][key].astype(np.int64) * self.values + target.keys.codes
-        counted = np.bincount(place, target.keys.counts, size * self.values).reshape(size, self.values)
+        cell = frequency.codes[position][key].astype(np.int64) * self.values + target.keys.codes
+        counted = np.bincount(cell, target.keys.counts, size * self.values).reshape(size, self.values)
         self.before = np.zeros((size + 1, self.values), np.int64)
         np.cumsum(counted, axis=0, out=self.before[1:])
 

@@ -65,10 +65,10 @@ class OKA(LocalAlgorithm):
         outermost = distances_within(ranks, costs, centres, class_of_row)
         # Of each cluster the k innermost stay, of equally far ones the first.
         inside_out = np.lexsort((np.arange(records), outermost, class_of_row))
-        place = np.empty(records, np.int64)
+        position = np.empty(records, np.int64)
         firsts = np.concatenate(([0], np.cumsum(np.bincount(class_of_row, minlength=count))))
-        place[inside_out] = np.arange(records) - np.repeat(firsts[:-1], np.diff(firsts))
-        surplus = np.flatnonzero(place >= k)
+        position[inside_out] = np.arange(records) - np.repeat(firsts[:-1], np.diff(firsts))
+        surplus = np.flatnonzero(position >= k)
         class_of_row[surplus] = -1
         centres = Centres.of(count, ranks, costs, class_of_row)
         for row in random.permutation(surplus).tolist():

@@ -278,7 +278,7 @@ class _Search:
 
     def _in_order(self) -> bool:
         """Look at the remaining nodes by least loss, until none can be better."""
-        place = 0
+        position = 0
         while True:
             alive = self.alive()
             if not alive.any():
@@ -289,9 +289,9 @@ class _Search:
                 candidates = np.flatnonzero(alive)
                 first = [int(candidates[self.least[candidates].argmin()])]
             else:
-                while not alive[self.order[place]]:
-                    place += 1
-                rest = self.order[place : place + 64]
+                while not alive[self.order[position]]:
+                    position += 1
+                rest = self.order[position : position + 64]
                 first = rest[alive[rest]][:2].tolist()
             for node in self.explorer.look(*(self.lattice.levels(number) for number in first)):
                 self._learn(node)

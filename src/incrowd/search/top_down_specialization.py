@@ -136,12 +136,12 @@ class _State:
         codes = self.frequency.codes[step.attribute]
         keys = np.flatnonzero((codes >= step.lo) & (codes < step.hi))
         part = np.searchsorted(step.parts, codes[keys], side="right") - 1
-        place, numbers = np.unique(
+        pairs, numbers = np.unique(
             self.class_of_key[keys].astype(np.int64) * len(step.parts) + part, return_inverse=True
         )
-        sizes = np.bincount(numbers, self.frequency.weights[keys], len(place)).astype(np.int64)
+        sizes = np.bincount(numbers, self.frequency.weights[keys], len(pairs)).astype(np.int64)
         untouched = np.ones(len(self.sizes), np.bool_)
-        untouched[place // len(step.parts)] = False
+        untouched[pairs // len(step.parts)] = False
         smallest = int(np.concatenate((sizes, self.sizes[untouched])).min())
         holds = smallest >= self.least
         ids = self.class_of_key
@@ -149,7 +149,7 @@ class _State:
             changed = np.full(self.frequency.keys, -1, np.int32)
             changed[keys] = numbers
             if self.checked:
-                classes = EquivalenceClasses.from_assignment(self.frequency, changed, len(place))
+                classes = EquivalenceClasses.from_assignment(self.frequency, changed, len(pairs))
                 holds = bool(all_hold(self.checked, classes).all())
             ids = np.where(changed >= 0, changed + len(self.sizes), self.class_of_key).astype(np.int32)
         return ids, holds, int(self.sizes.min()) - smallest

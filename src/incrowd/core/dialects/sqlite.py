@@ -174,8 +174,8 @@ class SQLite(Dialect):
         sql = f"SELECT {', '.join(checks)} FROM {self.qualified(table)} AS t"
         results = self._connection.execute(sql).fetchone()
         step = len(kinds) + 1
-        for place, name in enumerate(names):
-            *has, wide = results[place * step : place * step + step]
+        for position, name in enumerate(names):
+            *has, wide = results[position * step : position * step + step]
             types = {kind for kind, occurs in zip(kinds, has, strict=True) if occurs}
             self._known[table, name] = self._column(name, types, wide=bool(wide))
 

@@ -66,9 +66,9 @@ def line_of_names(start: bytes, delimiter: str | None, delimiters: str) -> int:
         numbers, rows = _records(text, mark, complete=len(start) < _HEAD_BYTES)
         if len({len(row) for row in rows}) == 1 and len(rows[0]) > 1 and 2 * _filled(rows[0]) > len(rows[0]):
             return 1
-        place = place_of_names(rows)
-        if place and len({len(row) for row in rows[place:]}) == 1 and len(rows[place]) > most:
-            best, most = numbers[place], len(rows[place])
+        position = place_of_names(rows)
+        if position and len({len(row) for row in rows[position:]}) == 1 and len(rows[position]) > most:
+            best, most = numbers[position], len(rows[position])
     return best
 
 
@@ -84,9 +84,9 @@ def place_of_names(rows: Sequence[Sequence[str]]) -> int:
     2
     """
     width = max(Counter(map(len, rows)).items(), key=lambda each: (each[1], each[0]), default=(0, 0))[0]
-    for place, row in enumerate(rows):
+    for position, row in enumerate(rows):
         if len(row) == len(set(row)) == width > 1 and all(cell and is_name(cell) for cell in row):
-            return place if _stands_above_digits(width, rows[place + 1 :]) else 0
+            return position if _stands_above_digits(width, rows[position + 1 :]) else 0
         if 2 * _filled(row) > width:
             return 0
     return 0
@@ -156,8 +156,8 @@ def _filled(row: Sequence[str]) -> int:
 def _stands_above_digits(width: int, below: Sequence[Sequence[str]]) -> bool:
     """Say whether a column of some rows has values, all of which are numbers or dates."""
     rows = [row for row in below if len(row) == width]
-    for place in range(width):
-        cells = [row[place] for row in rows if not is_no_answer(row[place])]
+    for position in range(width):
+        cells = [row[position] for row in rows if not is_no_answer(row[position])]
         if cells and all(re.match(DIGITS, cell) for cell in cells):
             return True
     return False

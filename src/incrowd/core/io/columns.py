@@ -67,8 +67,8 @@ def spread_rows(place: pl.Expr, share: float) -> pl.Expr:
 def repeated_columns(columns: Sequence[str], user_names: Container[str] = ()) -> str | None:
     """Describe columns that share a name by position, and by name only if among `user_names`."""
     places: dict[str, list[int]] = {}
-    for place, name in enumerate(columns, 1):
-        places.setdefault(name, []).append(place)
+    for position, name in enumerate(columns, 1):
+        places.setdefault(name, []).append(position)
     for name, positions in places.items():
         if len(positions) > 1:
             what = f"named {name!r}" if name in user_names else "of one name"

@@ -139,7 +139,7 @@ def _below(rows: pl.LazyFrame, words: Mapping[str, str]) -> dict[str, _Below]:
         ]
     texts = rows.slice(1).select(column_named(name).cast(pl.String) for name in words)
     results = passing(texts).select(aggregates).collect(engine="streaming").row(0)
-    return {name: _Below(*results[4 * place : 4 * place + 4]) for place, name in enumerate(words)}
+    return {name: _Below(*results[4 * position : 4 * position + 4]) for position, name in enumerate(words)}
 
 
 def _suspicious(words: Mapping[str, str], below: Mapping[str, _Below], width: int, *, enough: int) -> bool:

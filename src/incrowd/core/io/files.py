@@ -374,8 +374,8 @@ def _as_utf8(data: bytes, path: Path, encoding: str) -> bytes:
     try:
         text = data.decode(encoding)
     except (UnicodeDecodeError, UnicodeError) as error:
-        place = f"byte {error.start}" if isinstance(error, UnicodeDecodeError) else "the file"
-        raise EncodingError(f"{path}: {place} is not {encoding}; {naming_of_encoding()}") from None
+        location = f"byte {error.start}" if isinstance(error, UnicodeDecodeError) else "the file"
+        raise EncodingError(f"{path}: {location} is not {encoding}; {naming_of_encoding()}") from None
     if _is_utf8(encoding):
         return data
     return text.lstrip("\ufeff").encode()
@@ -484,8 +484,8 @@ def write_file(
     table: pl.DataFrame, target: str | os.PathLike[str], csv_format: CsvFormat, *, force: bool = False
 ) -> None:
     """Write a table to a file, all or nothing (see `write_table`, `incrowd.core.io.targets.writing`)."""
-    with writing(target, force=force) as place:
-        write_table(table, place, Path(target), csv_format)
+    with writing(target, force=force) as temporary:
+        write_table(table, temporary, Path(target), csv_format)
 
 
 # --- texts that a spreadsheet would run as formulas ----------------------------------------------------

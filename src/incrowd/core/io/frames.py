@@ -59,8 +59,8 @@ def with_columns(frame: nw.DataFrame[Any], columns: Mapping[str, pl.Series]) -> 
         return clone
     if frame.implementation.is_pyarrow():
         for name, series in columns.items():
-            place = native.column_names.index(name)
-            native = native.set_column(place, name, nameless(series).to_arrow())
+            position = native.column_names.index(name)
+            native = native.set_column(position, name, nameless(series).to_arrow())
         return native
     copy = native.copy(deep=False)
     for name, series in columns.items():
@@ -279,11 +279,11 @@ def _pandas_categories(name: str, series: pd.Series[Any]) -> pd.Series[Any]:
     if not array.ordered:
         occurring = occurring[array.categories.take(occurring).argsort()]
     # The last place is that of the missing value.
-    place = np.full(len(array.categories) + 1, -1, np.int64)
-    place[occurring] = np.arange(len(occurring))
+    position = np.full(len(array.categories) + 1, -1, np.int64)
+    position[occurring] = np.arange(len(occurring))
     categories = _copy_pandas(name, pd.Series(array.categories.take(occurring), name=None))
     kind = pd.CategoricalDtype(pd.Index(categories), bool(array.ordered))
-    return pd.Series(pd.Categorical.from_codes(place[array.codes], dtype=kind))
+    return pd.Series(pd.Categorical.from_codes(position[array.codes], dtype=kind))
 
 
 def readable(series: pd.Series[Any]) -> pd.Series[Any]:

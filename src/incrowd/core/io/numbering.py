@@ -39,7 +39,7 @@ def numbered(frame: pl.DataFrame) -> tuple[NDArray[np.int32], NDArray[np.int64]]
     if len(first) == len(frame) or frame.equals(frame[first][numbers]):
         return numbers, first
     # Two combinations have the same hash.
-    plain = frame.rename({name: f"{place}" for place, name in enumerate(frame.columns)})
+    plain = frame.rename({name: f"{position}" for position, name in enumerate(frame.columns)})
     grouped = (
         plain.with_row_index("row").group_by(columns_named(plain.columns), maintain_order=True).agg("row")
     )

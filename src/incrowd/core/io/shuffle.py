@@ -78,13 +78,13 @@ def _in_order(numbers: NDArray[np.uint64]) -> NDArray[np.int64]:
         words = numbers[inside] >> bits << bits
         words |= inside.view(np.uint64)
         words.sort()
-        place = (words & ((np.uint64(1) << bits) - np.uint64(1))).view(np.int64)
+        position = (words & ((np.uint64(1) << bits) - np.uint64(1))).view(np.int64)
         words >>= bits
         equal = words[1:] == words[:-1]
         close = np.flatnonzero(np.append(equal, False) | np.insert(equal, 0, False))
-        tied = place[close]
-        place[close] = tied[np.argsort(numbers[tied], kind="stable")]
-        return place
+        tied = position[close]
+        position[close] = tied[np.argsort(numbers[tied], kind="stable")]
+        return position
 
     parts = thread_count() if len(numbers) >= PARALLEL_FROM else 1
     return np.concatenate(each_on_a_core(sorted_between, list(_ranges(parts))))
@@ -153,7 +153,11 @@ class ShuffledRows:
                 merged = self._merged(folder, rows, count, max(at_once // 2, _LEAST))
                 yield (
                     count,
-                    (piece for part, place in merged for piece in self._in_pieces(part, place, batch_rows)),
+                    (
+                        piece
+                        for part, position in merged
+                        for piece in self._in_pieces(part, position, batch_rows)
+                    ),
                 )
 
     def _at_once(self, share: float, width: float) -> int:
@@ -186,14 +190,14 @@ class ShuffledRows:
         for start in range(0, count, at_once):
             stop = min(start + at_once, count)
             numbers = self.order.numbers(start, stop)
-            place = _in_order(numbers)
-            run = gathered(rows.slice(start, stop - start).collect(), place)
+            position = _in_order(numbers)
+            run = gathered(rows.slice(start, stop - start).collect(), position)
             path = folder / f"{start:020}.parquet"
             # A range is read without its neighbours.
-            run.with_columns(pl.Series(_NUMBER, numbers[place])).write_parquet(
+            run.with_columns(pl.Series(_NUMBER, numbers[position])).write_parquet(
                 path, compression="lz4", row_group_size=max(at_once // len(ranges), 1)
             )
-            edges = np.searchsorted(numbers[place], np.array([low for low, _ in ranges], np.uint64))
+            edges = np.searchsorted(numbers[position], np.array([low for low, _ in ranges], np.uint64))
             runs.append((path, [*edges.tolist(), stop - start]))
         for number in range(len(ranges)):
             parts = [

@@ -189,14 +189,14 @@ def _panel(runs: Sequence[ComparisonRun], limit: str, measure: Measure, algorith
         return _name("algorithm", scale=scale, legend=legend)
 
     up = _measure_axis(runs, measure)
-    place = {"x": _limit_axis(runs, limit), "color": distinguished(COLOURS)}
-    figure = place | {"y": _number("figure", **up)}
+    axes = {"x": _limit_axis(runs, limit), "color": distinguished(COLOURS)}
+    figure = axes | {"y": _number("figure", **up)}
     return {
         "data": {"values": _points(runs, limit, measure)},
         "layer": [
             {
                 "mark": {"type": "area", "opacity": 0.2},
-                "encoding": place | {"y": _number("low", **up), "y2": {"field": "high"}},
+                "encoding": axes | {"y": _number("low", **up), "y2": {"field": "high"}},
             },
             {"mark": {"type": "line", "strokeWidth": 1.5}, "encoding": figure},
             {
@@ -290,8 +290,8 @@ def boundaries(release: Recoded, x: str, y: str, *, width: int = 420, height: in
     sizes = np.bincount(of_key, frequency.weights[keep], recoding.count)
     ends = {}
     for name in (x, y):
-        place = places[name]
-        numbers = frequency.domains[place].numbers[frequency.codes[place][keep]]
+        position = places[name]
+        numbers = frequency.domains[position].numbers[frequency.codes[position][keep]]
         low, high = np.full(recoding.count, np.inf), np.full(recoding.count, -np.inf)
         np.fmin.at(low, of_key, numbers)
         np.fmax.at(high, of_key, numbers)
@@ -474,7 +474,7 @@ def front(nodes: Sequence[dict[str, Any]], *, width: int = _WIDTH, height: int =
         for node in nodes
     ]
     domain = ["chosen", "other"]
-    place = {
+    axes = {
         "x": _number("score", title="loss"),
         "y": _number("risk", title="mean risk", axis={"format": "~%", **_FIGURES}),
     }
@@ -486,7 +486,7 @@ def front(nodes: Sequence[dict[str, Any]], *, width: int = _WIDTH, height: int =
     point = {"type": "point", "filled": True, "size": 55, "opacity": 1}
     return _themed(
         data={"values": rows},
-        layer=[{"mark": line, "encoding": place}, {"mark": point, "encoding": place | marks}],
+        layer=[{"mark": line, "encoding": axes}, {"mark": point, "encoding": axes | marks}],
         width=width,
         autosize=_ONE_WIDTH,
         height=height,

@@ -97,8 +97,8 @@ def write_one_page(
             "notes": _notes(against_k, runs),
         }
         page = _fitted(page, folder)
-        with writing(path, force=force) as place:
-            typeset("one_page.typ", page, folder, place)
+        with writing(path, force=force) as temporary:
+            typeset("one_page.typ", page, folder, temporary)
 
 
 def _fitted(page: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def _thinned(page: dict[str, Any], most: int) -> dict[str, Any]:
         if len(rows) > most:
             places = [round(i * (len(rows) - 1) / (most - 1)) for i in range(most)] if most > 1 else []
             remarks.append(f"{len(places) or 'none'} of {len(rows)} values of {part['header'][0]}")
-            rows = [rows[place] for place in places]
+            rows = [rows[position] for position in places]
         parts.append({**part, "rows": rows})
     return {
         **page,
@@ -337,14 +337,14 @@ def _best(title: _Title, best: Mapping[Any, tuple[str, ...]], limit: str) -> str
     if len(spans) > _MOST_SPANS:
         counts = Counter(best.values()).most_common()
         winners = [
-            f"{_who(names, title) if not place else _listed(names)} for {count}"
-            for place, (names, count) in enumerate(counts)
+            f"{_who(names, title) if not position else _listed(names)} for {count}"
+            for position, (names, count) in enumerate(counts)
         ]
         return f"Of {len(best)} values of {limit}: {', '.join(winners)}."
     winners = [
-        f"{_who(names, title) if not place else _listed(names)} for {limit} = "
+        f"{_who(names, title) if not position else _listed(names)} for {limit} = "
         + (f"{values[0]}" if len(values) == 1 else f"{values[0]} to {values[-1]}")
-        for place, (names, values) in enumerate(spans)
+        for position, (names, values) in enumerate(spans)
     ]
     return f"{', '.join(winners)}."
 

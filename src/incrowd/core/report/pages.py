@@ -40,12 +40,12 @@ def write_report(document: Mapping[str, Any], path: str | os.PathLike[str], *, f
     suffix = file_path(path).suffix.lower()
     if suffix not in SUFFIXES:
         raise ParameterError(f"{Path(path)}: a report is written as {', '.join(SUFFIXES)}")
-    with writing(path, force=force) as place:
+    with writing(path, force=force) as temporary:
         if suffix == ".pdf":
-            _write_pdf(document, place)
+            _write_pdf(document, temporary)
         else:
             text = to_json(document) + "\n" if suffix == ".json" else to_html(document)
-            place.write_text(text, encoding="utf-8", newline="\n")
+            temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 # --- what a page shows, whatever it is written in -----------------------------------------------------
@@ -237,9 +237,9 @@ def _write_pdf(document: Mapping[str, Any], target: Path) -> None:
     pictures = _comparison_pictures(document) if comparison else _pictures(document)
     with PrivateFolder() as folder:
         figures = []
-        for place, (alt, draw) in enumerate(pictures):
-            charts.save(draw(), folder / f"chart{place}.pdf")
-            figures.append({"file": f"chart{place}.pdf", "alt": alt})
+        for position, (alt, draw) in enumerate(pictures):
+            charts.save(draw(), folder / f"chart{position}.pdf")
+            figures.append({"file": f"chart{position}.pdf", "alt": alt})
         page = {
             "title": document["title"],
             "notice": _notice(document),

@@ -153,11 +153,11 @@ class ClassCounts:
         if listed is None:
             return np.zeros(1, np.int64), np.zeros(0, np.int64)
         first, _ = self._first_listed
-        place = listed.classes_of_entries(self.indptr, self.members)[first]
+        class_of = listed.classes_of_entries(self.indptr, self.members)[first]
         entries = listed.people_of_keys
-        _, by_class = group_members(place, len(self))
+        _, by_class = group_members(class_of, len(self))
         indptr, order = group_members(entries.items[first][by_class], entries.many)
-        return indptr, place[by_class][order]
+        return indptr, class_of[by_class][order]
 
     @property
     def represented(self) -> NDArray[np.float64] | None:
@@ -401,9 +401,9 @@ def people_counts(
     from incrowd.core.kernels.grouping.grouping import group_columns
     from incrowd.core.kernels.people.people import Entries, add_distinct
 
-    place, codes = parts.spread(listed.values[attribute][listed.entry])
-    person = listed.person[listed.entry][place]
+    origin, codes = parts.spread(listed.values[attribute][listed.entry])
+    person = listed.person[listed.entry][origin]
     pairs, first = group_columns([person, codes], [listed.numbers, len(parts.names)], len(codes))
-    ends = np.searchsorted(place, listed.indptr).astype(np.int64)
+    ends = np.searchsorted(origin, listed.indptr).astype(np.int64)
     entries = Entries(ends, pairs.astype(np.int32), max(len(first), 1))
     return add_distinct(*where, parts.spread_counts(keys), entries, codes, len(parts.names))

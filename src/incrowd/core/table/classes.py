@@ -382,15 +382,15 @@ def _by_combination(
 
     if listed is None or combinations is None:
         return table(counts.counts, None), class_of, counts.codes
-    place = class_of * many + counts.codes
+    pair = class_of * many + counts.codes
     owner = np.repeat(classes, np.diff(alike.indptr))
-    weights = np.zeros(len(place), np.int64)
-    weights[np.searchsorted(place, owner * many + alike.codes)] = alike.counts
+    weights = np.zeros(len(pair), np.int64)
+    weights[np.searchsorted(pair, owner * many + alike.codes)] = alike.counts
     first, _ = first_entries(*where, listed.combinations_of_keys)
     combination = combinations[first]
-    key = np.searchsorted(place, listed.classes_of_entries(*where)[first] * many + combination)
+    key = np.searchsorted(pair, listed.classes_of_entries(*where)[first] * many + combination)
     entries = ListedPeople.of(
-        len(place),
+        len(pair),
         key,
         listed.people_of_keys.items[first],
         [values[combination]],

@@ -263,8 +263,8 @@ class Domain:
         )
         domain, ranks = cls.build(attribute, remaining, null_values)
         # What means missing has the last place, that of the missing value.
-        place = np.where(present, np.cumsum(present) - 1, len(remaining.texts))
-        return domain, ranks[np.append(place, len(remaining.texts))]
+        position = np.where(present, np.cumsum(present) - 1, len(remaining.texts))
+        return domain, ranks[np.append(position, len(remaining.texts))]
 
     @classmethod
     def _spelled(
@@ -333,8 +333,8 @@ class Domain:
         exact = [Fraction(measure(self.values[rank]) or 0) for rank in ranks.tolist()]
         unit = max(exact[-1] - exact[0], Fraction(1)) // 10**300 + 1
         positions, last = np.full(self.size, np.nan), -np.inf
-        for rank, place in zip(ranks.tolist(), exact, strict=True):
-            last = max(float((place - exact[0]) / unit), float(np.nextafter(last, np.inf)))
+        for rank, position in zip(ranks.tolist(), exact, strict=True):
+            last = max(float((position - exact[0]) / unit), float(np.nextafter(last, np.inf)))
             positions[rank] = last
         return positions
 

@@ -30,13 +30,13 @@ def probable_fillers(domain: Domain, totals: NDArray[np.integer]) -> list[tuple[
     records = max(int(totals.sum()), 1)
     # Of all values, only a few can have so large a share, and of them alone the texts are needed.
     often = np.flatnonzero(totals >= _SHARE * records).tolist()
-    rank = {domain.values[place]: place for place in often}
+    rank = {domain.values[position]: position for position in often}
     candidates = {"category": MISSING_TEXTS, "number": _NUMBERS, "date": _DAYS}[domain.kind]
     fillers = []
     for text in candidates:
-        place = rank.get(text)
-        if place is not None and _stands_out(text, place, domain):
-            fillers.append((text, int(totals[place]) / records))
+        position = rank.get(text)
+        if position is not None and _stands_out(text, position, domain):
+            fillers.append((text, int(totals[position]) / records))
     return fillers
 
 

@@ -319,8 +319,8 @@ def count_people(
         amounts = _sums(codes, rest, size)
         by_part = None
         if (parts := before.domain.parts) is not None:
-            place, part_codes = parts.spread(ranks)
-            by_part = _people_of_values(listed.person[place], part_codes, len(parts.names)) + parts.totals(
+            origin, part_codes = parts.spread(ranks)
+            by_part = _people_of_values(listed.person[origin], part_codes, len(parts.names)) + parts.totals(
                 amounts
             )
         counts.append(

@@ -137,9 +137,9 @@ class JointCounts:
         from incrowd.core.kernels.grouping.grouping import group_columns
 
         ranked = [ranks for _, ranks in sensitive]
-        combination, place = group_columns(ranked, [domain.size for domain, _ in sensitive], len(ranked[0]))
-        codes = tuple(ranks[place].astype(np.int32) for ranks in ranked)
-        return cls(codes, row_counts(*grouped, combination, len(place)))
+        combination, first = group_columns(ranked, [domain.size for domain, _ in sensitive], len(ranked[0]))
+        codes = tuple(ranks[first].astype(np.int32) for ranks in ranked)
+        return cls(codes, row_counts(*grouped, combination, len(first)))
 
     def numbers(self, ranks: Sequence[NDArray[np.integer]]) -> NDArray[np.integer]:
         """Return the combination of each row, given the rank in each attribute: int[rows] each."""

@@ -163,7 +163,8 @@ class TreatedColumn:
     def named(self, combinations: pl.DataFrame) -> pl.DataFrame:
         """Rename counted combinations to `columns`."""
         return pl.DataFrame(
-            {name: combinations.to_series(place) for place, name in enumerate(self.columns)}, strict=False
+            {name: combinations.to_series(position) for position, name in enumerate(self.columns)},
+            strict=False,
         )
 
     def following(

@@ -148,7 +148,7 @@ class SparkEngine(Engine):
             frame, _ = positional(self._frame)
             by_value = isinstance(recoding, FullDomain) and keyed == names
             frame, words = cell_words.by_value(frame) if by_value else cell_words.by_key(frame)
-            frame = frame.withColumns({WORD.format(place): word for place, word in enumerate(words)})
+            frame = frame.withColumns({WORD.format(position): word for position, word in enumerate(words)})
             frame, cells = self._with_leaving(frame, count.leaving, [*released, *keyed])
             others = [name for name in released if name not in names]
             rows = frame.select(
@@ -204,8 +204,8 @@ class SparkEngine(Engine):
         )  # fmt: skip
         for name in names:
             if not isinstance(self.kind(name), countable):
-                place = f"c{self._names.index(name)}"
-                empty = as_arrow(positional(self._frame)[0].select(place))
+                column = f"c{self._names.index(name)}"
+                empty = as_arrow(positional(self._frame)[0].select(column))
                 if empty is not None:
                     require_countable(name, empty.dtypes[0])
                 # Spark has types that Arrow lacks, as some intervals.
@@ -229,11 +229,11 @@ class SparkEngine(Engine):
         from pyspark.sql import Window
 
         cells = {}
-        for place, column in enumerate(leaving.by_value):
+        for position, column in enumerate(leaving.by_value):
             table = leaving.lookup(column)
             kind = self._type_of(column, table.schema[column.name])
-            frame = self._joined(frame, column.columns, table, f"t{place}", [kind])
-            cells[column.name] = sf.col(CELL.format(f"t{place}_0"))
+            frame = self._joined(frame, column.columns, table, f"t{position}", [kind])
+            cells[column.name] = sf.col(CELL.format(f"t{position}_0"))
         if not (by_row := leaving.by_row):
             return frame, cells
         names, table = leaving.drawn_from, leaving.drawn
@@ -285,8 +285,10 @@ class SparkEngine(Engine):
         for j, name in enumerate(names):
             column = cells.get(name)
             if column is None:
-                place = self._names.index(name)
-                column = without_comments(sf.col(f"c{place}"), self._frame.schema.fields[place].dataType)
+                position = self._names.index(name)
+                column = without_comments(
+                    sf.col(f"c{position}"), self._frame.schema.fields[position].dataType
+                )
             columns.append(column.alias(f"o{j}"))
         return columns
 
@@ -337,9 +339,9 @@ class _Base(NamedTuple):
             check_keys(self.rows, self.settings, names)
             return _fetched(self.base, names)
         places = [self.names.index(name) for name in names]
-        columns = [sf.col(f"c{place}").alias(f"c{j}") for j, place in enumerate(places)]
+        columns = [sf.col(f"c{position}").alias(f"c{j}") for j, position in enumerate(places)]
         grouped = (
-            self.base.groupBy(*(f"c{place}" for place in places))
+            self.base.groupBy(*(f"c{position}" for position in places))
             .agg(sf.sum(_COUNT).alias(_COUNT))
             .select(*columns, _COUNT)
         )
@@ -351,17 +353,17 @@ class _Base(NamedTuple):
         self, names: Sequence[str], sensitive: Sequence[str], lists: Sequence[Sequence[str]], schema: Schema
     ) -> ReducedPeople | None:
         """Reduce the people on Spark (see `Combinations.reduced`)."""
-        place = {name: f"c{self.names.index(name)}" for name in [*names, *sensitive, *schema.person]}
-        empty = as_arrow(self.base.select(*(place[name] for name in schema.person)))
+        column_of = {name: f"c{self.names.index(name)}" for name in [*names, *sensitive, *schema.person]}
+        empty = as_arrow(self.base.select(*(column_of[name] for name in schema.person)))
         if empty is None:
             return None
         person = [
-            person_of(self.base, place[name], kind, schema.null_values)
+            person_of(self.base, column_of[name], kind, schema.null_values)
             for name, kind in zip(schema.person, empty.dtypes, strict=True)
         ]
         if None in person:
             return None
-        keys, values = ([place[name] for name in listed] for listed in (names, sensitive))
+        keys, values = ([column_of[name] for name in listed] for listed in (names, sensitive))
         plan = PeoplePlan("{rows}", keys, values, list(map(str, person)), weight=_COUNT, hashed=HASHED)
         kinds = cache_rows(ask(plan.kinds(), rows=self.base))
 
@@ -411,7 +413,7 @@ def _grouped(frame: Any) -> Any:
 def positional(frame: Any) -> tuple[Any, Any]:
     """Name the columns of a DataFrame c0, c1, ... and return also the schema before."""
     schema = frame.schema
-    return frame.toDF(*(f"c{place}" for place in range(len(schema)))), schema
+    return frame.toDF(*(f"c{position}" for position in range(len(schema)))), schema
 
 
 def all_suppressed(names: Sequence[str]) -> Any:

@@ -56,8 +56,8 @@ def replace_folder(
             folder.replace(check, inputs, force=force)
             return
         files = [unquote(urlsplit(file).path) for file in inputs if file.startswith("file:")]
-        with writing(local, force=force, folder=True, sources=files) as place:
-            check(_write_and_open(frame, place.as_uri(), str(local)))
+        with writing(local, force=force, folder=True, sources=files) as temporary:
+            check(_write_and_open(frame, temporary.as_uri(), str(local)))
 
 
 def _refuse_unwritable(frame: Any, target: str) -> None:
@@ -132,13 +132,13 @@ class _Folder:
         if parent is None or not self.files.exists(parent):
             raise TableError(f"{self.target}: the folder to write it into does not exist")
         for file in inputs:
-            place = self.hadoop.Path(file)
-            while place is not None:
-                if place.toString() == self.path.toString():
+            ancestor = self.hadoop.Path(file)
+            while ancestor is not None:
+                if ancestor.toString() == self.path.toString():
                     raise TableError(
                         f"{self.target}: the output would replace the input; choose another name"
                     )
-                place = place.getParent()
+                ancestor = ancestor.getParent()
         if exists:
             refuse_other_files(self._files_in(self.path), self.target)
         return exists

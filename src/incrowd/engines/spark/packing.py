@@ -57,22 +57,22 @@ class Words:
     @property
     def count(self) -> int:
         """How many words there are."""
-        return 1 + max((place.word for place in self._places), default=-1)
+        return 1 + max((position.word for position in self._places), default=-1)
 
     def of(self, numbers: dict[int, pl.Expr]) -> dict[int, pl.Expr]:
         """Pack some of the numbers, given by position, into words, returned by position."""
         words: dict[int, pl.Expr] = {}
         for number, value in numbers.items():
-            place = self._places[number]
-            part = value.cast(pl.Int64) * (1 << place.shift)
-            words[place.word] = words[place.word] + part if place.word in words else part
+            position = self._places[number]
+            part = value.cast(pl.Int64) * (1 << position.shift)
+            words[position.word] = words[position.word] + part if position.word in words else part
         return words
 
     def read(self, words: Sequence[Any], number: int) -> Any:
         """Read a number from words, which are columns of Spark."""
-        place = self._places[number]
-        shifted = sf.shiftright(words[place.word], place.shift)
-        return shifted.bitwiseAND(sf.lit((1 << place.bits) - 1)).cast("int")
+        position = self._places[number]
+        shifted = sf.shiftright(words[position.word], position.shift)
+        return shifted.bitwiseAND(sf.lit((1 << position.bits) - 1)).cast("int")
 
 
 class CellTexts:
@@ -167,7 +167,7 @@ class Packed:
         cells = self.texts.looked_up(rows.sparkSession)
         columns = dict(zip(self.quasi, cells, strict=True))
         columns |= {name: sf.col(f"o{j}") for j, name in enumerate(self.others)}
-        places = (columns[name].alias(f"p{place}") for place, name in enumerate(self.released))
+        places = (columns[name].alias(f"p{position}") for position, name in enumerate(self.released))
         return rows.select(*places).toDF(*self.released)
 
 
@@ -181,12 +181,12 @@ def column_groups(sizes: Sequence[int], most: int) -> list[list[int]]:
     """
     groups: list[list[int]] = []
     product = 0
-    for place, size in enumerate(sizes):
+    for position, size in enumerate(sizes):
         if groups and product * size <= most:
-            groups[-1].append(place)
+            groups[-1].append(position)
             product *= size
         else:
-            groups.append([place])
+            groups.append([position])
             product = size
     return groups
 
@@ -221,8 +221,8 @@ class CellWords:
     ) -> CellWords:
         """Build the lookup from one frame of combinations and cell numbers."""
         values, numbers = keys[:, : len(names)], keys[:, len(names) :]
-        values.columns = [_VALUE.format(place) for place in range(values.width)]
-        numbers.columns = [_NUMBER.format(place) for place in range(numbers.width)]
+        values.columns = [_VALUE.format(position) for position in range(values.width)]
+        numbers.columns = [_NUMBER.format(position) for position in range(numbers.width)]
         return cls(names, join, values, numbers, CellTexts(texts))
 
     def by_key(self, frame: Any) -> tuple[Any, list[Any]]:
@@ -235,14 +235,14 @@ class CellWords:
             frame, of_rows = self._with_words(frame, "k", self._key_words, self._ranked)
             keys = _words(self._key_words, self._ranks, "k{}")
             frame = _joined_by_words(frame, of_rows, keys.hstack(table), [st.LongType()] * words.count)
-        return frame, [sf.col(joins.CELL.format(place)) for place in range(words.count)]
+        return frame, [sf.col(joins.CELL.format(position)) for position in range(words.count)]
 
     def by_value(self, frame: Any) -> tuple[Any, list[Any]]:
         """Join rows with the words of cells looked up value by value, except for deviating combinations.
 
         That they are is all that is known of them, so their rows have no words.
         """
-        of_value = [self._cells_of_values(place) for place in range(self.numbers.width)]
+        of_value = [self._cells_of_values(position) for position in range(self.numbers.width)]
         frame, words = self._with_words(frame, "v", self.texts.words, of_value)
         apart = self._deviating(of_value)
         if len(apart):
@@ -267,17 +267,17 @@ class CellWords:
         parts: dict[int, Any] = {}
         for group, places in enumerate(column_groups(self._sizes, _COMBINED)):
             table = of_value[places[0]]
-            for place in places[1:]:
-                table = table.join(of_value[place], how="cross")
-            columns = words.of({place: column_named(_NUMBER.format(place)) for place in places})
-            values = [_VALUE.format(place) for place in places]
+            for position in places[1:]:
+                table = table.join(of_value[position], how="cross")
+            columns = words.of({position: column_named(_NUMBER.format(position)) for position in places})
+            values = [_VALUE.format(position) for position in places]
             table = table.select(*values, *(part.alias(f"w{word}") for word, part in columns.items()))
             label = f"{mark}{group}"
             frame = self.join(
                 frame, [self.names[j] for j in places], table, label, [st.LongType()] * len(columns)
             )
-            for place, word in enumerate(columns):
-                part = sf.col(joins.CELL.format(f"{label}_{place}"))
+            for position, word in enumerate(columns):
+                part = sf.col(joins.CELL.format(f"{label}_{position}"))
                 parts[word] = parts[word].bitwiseOR(part) if word in parts else part
         return frame, [parts[word] for word in range(words.count)]
 
@@ -287,8 +287,8 @@ class CellWords:
     def _ranked(self) -> list[pl.DataFrame]:
         """Per column a frame of the distinct values and a number for each."""
         return [
-            column.unique().to_frame().with_columns(pl.int_range(pl.len()).alias(_NUMBER.format(place)))
-            for place, column in enumerate(self.values)
+            column.unique().to_frame().with_columns(pl.int_range(pl.len()).alias(_NUMBER.format(position)))
+            for position, column in enumerate(self.values)
         ]
 
     @property
@@ -307,8 +307,8 @@ class CellWords:
     def _looked_up(self, of_value: Sequence[pl.DataFrame]) -> pl.DataFrame:
         """Look up the numbers of the values of each combination."""
         numbers = []
-        for place, table in enumerate(of_value):
-            value, number = _VALUE.format(place), _NUMBER.format(place)
+        for position, table in enumerate(of_value):
+            value, number = _VALUE.format(position), _NUMBER.format(position)
             looked_up = self.values.select(value).join(
                 table, on=value, how="left", nulls_equal=True, maintain_order="left"
             )
@@ -321,7 +321,8 @@ class CellWords:
     def _suppressed(self) -> pl.Expr:
         """Whether all cells of a combination are ``*``."""
         return pl.all_horizontal(
-            column_named(_NUMBER.format(place)).is_in(stars) for place, stars in enumerate(self.texts.stars)
+            column_named(_NUMBER.format(position)).is_in(stars)
+            for position, stars in enumerate(self.texts.stars)
         )
 
     def _cells_of_values(self, place: int) -> pl.DataFrame:
@@ -344,7 +345,7 @@ class CellWords:
 
 def _words(words: Words, numbers: pl.DataFrame, form: str) -> pl.DataFrame:
     """Pack the numbers of each row (``n0``, ...) into words, with columns named by `form`."""
-    columns = words.of({place: column_named(name) for place, name in enumerate(numbers.columns)})
+    columns = words.of({position: column_named(name) for position, name in enumerate(numbers.columns)})
     return numbers.select(columns[word].alias(form.format(word)) for word in range(words.count))
 
 

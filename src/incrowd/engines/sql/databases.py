@@ -250,7 +250,7 @@ class DatabaseTable:
         """Fetch all rows in batches, with unchanged values."""
         names = self.columns
         columns = self.read(names)
-        listed = ", ".join(f"{columns[name].plain} AS c{place}" for place, name in enumerate(names))
+        listed = ", ".join(f"{columns[name].plain} AS c{position}" for position, name in enumerate(names))
         kinds = [columns[name].plain_dtype for name in names]
         with contextlib.closing(self.batches(f"SELECT {listed} FROM {self.source}")) as batches:
             for batch in batches:

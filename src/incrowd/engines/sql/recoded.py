@@ -262,7 +262,7 @@ class RecodedTable:
         self.rows.check_finite(others)
         expressions = [columns[name].key for name in inputs] + [columns[name].plain for name in others]
         kinds = [columns[name].dtype for name in inputs] + [columns[name].plain_dtype for name in others]
-        places = [_READ.format(place) for place in range(len(inputs))]
+        places = [_READ.format(position) for position in range(len(inputs))]
         if self.drawn is not None:
             expressions.append(self._number)
             kinds.append(pl.Int64())
@@ -271,7 +271,7 @@ class RecodedTable:
         query = f"SELECT {listed} FROM {self._source()} ORDER BY {self.table.dialect.random}"
         for rows in self.table.batches(query):
             batch = cast_all(rows, names, kinds)
-            values = batch.select(column_named(place) for place in places)
+            values = batch.select(column_named(position) for position in places)
             values.columns = inputs
             parts = [batch.select(columns_named(others))]
             if self.quasi:
@@ -411,7 +411,7 @@ class RecodedTable:
             by_row = self.leaving.by_row
             types = {"number": "bigint"} | self._types_of(self.drawn, by_row)
             add(f"{name} d", "d", self.drawn, self.leaving.drawn_from, types)
-            texts |= {column.name: f"d.c{place}" for place, column in enumerate(by_row)}
+            texts |= {column.name: f"d.c{position}" for position, column in enumerate(by_row)}
         columns = self.table.read(self.columns)
         listed = ", ".join(
             f"{texts.get(column, columns[column].stays)} AS {dialect.quote(column)}"
@@ -447,12 +447,12 @@ class RecodedTable:
         """Return the SQL types of treated columns, given a frame of untreated values."""
         columns = self.table.read([column.name for column in treated])
         types = {}
-        for place, column in enumerate(treated):
+        for position, column in enumerate(treated):
             dtype = frame.schema[column.name]
             kind = column.type_of(dtype)
             number = "bigint" if kind.is_integer() else "double precision"
             fallback = number if kind.is_numeric() else "text"
-            types[f"c{place}"] = columns[column.name].wire if kind == dtype else fallback
+            types[f"c{position}"] = columns[column.name].wire if kind == dtype else fallback
         return types
 
 

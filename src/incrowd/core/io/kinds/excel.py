@@ -41,7 +41,7 @@ class Excel(Kind):
 
         chosen = chosen_sheet(path, sheet)
         sheet = chosen.name
-        place = f"{path}, sheet {sheet!r}"
+        location = f"{path}, sheet {sheet!r}"
         # It says of a column without values that it does not know its type.
         logging.getLogger("fastexcel").setLevel(logging.ERROR)
         try:
@@ -51,16 +51,16 @@ class Excel(Kind):
                 head = _texts(book, sheet, chosen.top - 1, HEAD_ROWS)
                 cells = [[(cell or "").strip() for cell in cells] for cells in head.rows()]
                 row = chosen.top + place_of_names(cells)
-            require_values(place, chosen, row)
+            require_values(location, chosen, row)
             if row != header_row and row > 1:
-                say_row_of_names(place, "row", row)
+                say_row_of_names(location, "row", row)
             first = _texts(book, sheet, row - 1, 1)
             below = book.load_sheet(
                 sheet, header_row=None, skip_rows=row, schema_sample_rows=None
             ).to_polars()
         except fastexcel.FastExcelError:
             raise TableError(f"{path}: not a readable workbook (.xlsx)") from None
-        names = _names(place, first, below)
+        names = _names(location, first, below)
         if not names:
             return pl.DataFrame(), Kept(self.name)
         rows = below.filter(~pl.all_horizontal(pl.all().is_null()))

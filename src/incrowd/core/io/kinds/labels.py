@@ -241,7 +241,7 @@ def _with_new(
     numbers = [code for code in [*codes.values(), *column.labels] if isinstance(code, float)]
     above = 10.0 ** len(str(int(max((abs(number) for number in numbers), default=1))))
     new = [text for text in rest if text != SUPPRESSED]
-    further = {text: above + place for place, text in enumerate(new, 1)}
+    further = {text: above + position for position, text in enumerate(new, 1)}
     if SUPPRESSED in rest:
         if limits.letters:
             free = [letter for letter in limits.letters if letter not in {*column.letters, *column.labels}]

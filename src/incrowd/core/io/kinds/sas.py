@@ -87,8 +87,8 @@ def _letters(data: bytes, names: list[str], rows: int) -> dict[str, dict[int, st
     for name, field in zip(names, fields, strict=True):
         if field is None:
             continue
-        place, length = field
-        first, rest = every[:, place], every[:, place + 1 : place + length]
+        position, length = field
+        first, rest = every[:, position], every[:, position + 1 : position + length]
         letter = ((first >= ord("A")) & (first <= ord("Z"))) | (first == ord("_"))
         lettered = np.flatnonzero(letter & ~rest.any(axis=1)).tolist()
         if lettered:
