@@ -1,4 +1,12 @@
-"""Fold grouped rows into a frequency table, for all tables that are counted elsewhere."""
+"""Fold grouped rows into a frequency table, for all tables that are counted elsewhere.
+
+Example: ages 30 and 41 and sexes F and M have the codes 0 and 1, and `fold` numbers the distinct keys::
+
+    rows        grouped by code         keys
+    30  M       age  sex  rows
+    30  M   ->    0    1     2     ->   key 0, weight 2
+    41  F         1    0     1          key 1, weight 1
+"""
 
 from __future__ import annotations
 

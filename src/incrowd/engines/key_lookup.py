@@ -137,7 +137,11 @@ def _look_up_table(
 
 
 def _words(places: Sequence[pl.Expr], sizes: Sequence[int]) -> list[pl.Expr]:
-    """Pack codes below known sizes into as few 64-bit words as possible (any code missing: missing)."""
+    """Pack codes below known sizes into as few 64-bit words as possible (any code missing: missing).
+
+    Example: the codes 2 (of 3) and 1 (of 4) are the word 2 * 4 + 1 = 9. A column that would make the number
+    of combinations larger than 2^64 begins another word.
+    """
     words: list[pl.Expr] = []
     room = 0
     for position, size in zip(places, sizes, strict=True):

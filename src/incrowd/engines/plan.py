@@ -72,6 +72,14 @@ class PeoplePlan:
     def kinds(self) -> str:
         """Write SQL that groups equal rows of a person and counts the kinds of rows per person (unnamed: 1).
 
+        Example, with n rows and m kinds: `listed` lists Ann, who has two kinds, and `alike` counts Bob::
+
+            p0   c0  s0             p0   c0  s0      n  m
+            Ann  30  flu            Ann  30  flu     2  2
+            Ann  30  flu     ->     Ann  30  asthma  1  2
+            Ann  30  asthma         Bob  41  flu     1  1
+            Bob  41  flu
+
         MariaDB loses columns where a condition on two names stands outside.
         """
         sources = {f"c{j}": key for j, key in enumerate(self.keys)}

@@ -182,7 +182,13 @@ class ShuffledRows:
     ) -> Iterator[tuple[pl.DataFrame, NDArray[np.int64]]]:
         """Sort runs of rows that fit into memory, and then merge the runs range by range.
 
-        Yields rows with their places, as `_in_pieces` takes them.
+        Yields rows with their places, as `_in_pieces` takes them. Random numbers divide every sorted run at
+        the same edges, so a range of all runs is a finished part of the result::
+
+            numbers   0 ...... edge ...... 2^64
+            run 0     [range 0][ range 1 ]        one file each, sorted by number
+            run 1     [range 0][ range 1 ]
+            yielded   1st      2nd                a range of all runs, sorted again
         """
         names = rows.collect_schema().names()
         ranges = list(_ranges(-(-count // at_once)))

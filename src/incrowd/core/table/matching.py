@@ -304,6 +304,14 @@ class _Matches(NamedTuple):
         Classes that tell the same columns are looked at together. Those of one such pattern match those of
         another when they agree in the columns that both tell. Classes that agree there are a group. So a
         class has at most a group for each pattern, however many classes it matches.
+
+        Example: class 2 tells only the age, and class 3 only the sex. Each class has a group per pattern::
+
+            class        (age, sex)  (age)  (sex)
+            0   30  M    {0}         {2}    {3}
+            1   41  M    {1}                {3}
+            2   30  *    {0}         {2}    {3}      no column in common: all of the pattern match
+            3   *   M    {0, 1}      {2}    {3}
         """
         group, member, holder, holder_groups = [], [], [], []
         groups = 0
