@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from incrowd.core.table.treated_columns import TreatedColumn
 
 DRIVER_KEYS = 5_000_000
-"""Combinations of values that are fetched to the driver at most, unless the caller says otherwise."""
+"""Default limit on combinations of values fetched to the driver."""
 
 NOT_THE_SAME = "what was written does not read back the same; nothing is kept"
-"""What is said of a file that has other columns than the table."""
+"""Message about a written file whose columns differ from the table's."""
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from incrowd.core.table.schema import Schema
 
 _FEW = 1000
-"""Texts that become texts of Python at once."""
+"""Largest number of texts converted to Python at once."""
 
 _COPY_FACTOR = 4
-"""How many times as many bytes as its distinct texts have a column may have, to be held in their place."""
+"""Ratio of the bytes of a column and the distinct texts up to which the column may stay in memory."""
 
 
 def require_countable(column: str, dtype: pl.DataType) -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from incrowd.core.table.sensitive import JointCounts, SensitiveCounts
 
 ROWS = "\0rows"
-"""Column of a grouped frame: how many rows have a combination."""
+"""Column of a grouped frame: the number of rows of a combination."""
 
 PERSON = "\0person"
 """Column of a grouped frame: a number of the person."""
@@ -40,7 +40,7 @@ CELL = "\0cell {}"
 """Column that holds the released text of a quasi-identifier."""
 
 CHANGED = "the table was changed while it was counted; try again when nobody writes to it"
-"""What is said when two groupings do not fit each other."""
+"""Message about two groupings of a table that contradict each other."""
 
 KEY = "\0key"
 """Column that holds the number of a row's key."""
@@ -166,7 +166,7 @@ Lines = tuple["pl.DataFrame", "NDArray[np.integer]"]
 """A frame of codes in sensitive attributes, and the key of each line."""
 
 CodedPeople = tuple[Lines, list[Lines], tuple[int, int]]
-"""What `GroupedRows.people` returns."""
+"""Result of `GroupedRows.people`."""
 
 
 class TooManyKeysError(TableError):

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 
 _MANY = 3_000_000
-"""Rows from which on a database counts a written Parquet file sooner than it is read into memory."""
+"""Rows above which a database counts a written Parquet file faster than from memory."""
 _MOVED = 50_000
-"""Rows from which on the texts of keys are found again sooner than those of rows are moved."""
+"""Rows above which looking up texts of keys is faster than moving texts of rows."""
 
 
 class MemoryEngine(Engine):

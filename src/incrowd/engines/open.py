@@ -33,7 +33,7 @@ ENGINES: tuple[type[Engine], ...] = (
     SqlEngine,
     SparkEngine,
 )
-"""Every engine, asked in this order whether it takes a table."""
+"""Every engine, in the order of the search for an engine that takes a table."""
 
 
 def engine_for(

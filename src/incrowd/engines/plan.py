@@ -13,7 +13,7 @@ from incrowd.core.reading.missing import null_values_of
 from incrowd.engines.fold import PERSON, ROWS
 
 ReducedPeople = tuple["pl.DataFrame", list["pl.DataFrame"], tuple[int, int, int]]
-"""The people of a table as a query finds them; see `PeoplePlan.reduced`."""
+"""The people of a table as a query lists and counts the rows (see `PeoplePlan.reduced`)."""
 
 _ALL, _UNNAMED, _HASH = "\0all rows", "\0unnamed", "\0hash"
 

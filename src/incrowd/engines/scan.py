@@ -35,10 +35,10 @@ _FIRST = "\0first"
 _PLACE = "\0place"
 _TREATED = "\0treated"
 _TextLookup = Callable[["pl.DataFrame"], "pl.DataFrame"]
-"""What becomes of rows in short."""
+"""Function that replaces numbers by texts."""
 
 _AT_ONCE = 1 << 20
-"""Rows whose order is looked at together."""
+"""Rows per batch in the check of the row order."""
 
 
 class ScanEngine(Engine):

@@ -37,24 +37,24 @@ if TYPE_CHECKING:
     from incrowd.core.table.schema import Schema
 
 _KEY_BYTES = 120
-"""Most that a key takes while it is counted and judged, beside 8 bytes for each quasi-identifier."""
+"""Upper bound of bytes per key during counting and judging, plus 8 bytes per quasi-identifier."""
 
 _CHANGED = "the files were changed while they were counted; try again when nobody writes to them"
 _PAIR_BYTES = 40
-"""Most that a pair of a key and a sensitive value takes."""
+"""Upper bound of bytes per pair of a key and a sensitive value."""
 _ENTRY_BYTES = 120
 """Most that a pair of a person and a kind of row takes, beside `_PAIR_BYTES` for each sensitive attribute."""
 
 _ENUMERATED = 100_000
-"""Distinct texts up to which a column is grouped by their numbers."""
+"""Distinct texts up to which a column is grouped by integers."""
 
 _DATABASE_SHARE = 0.3
 _INTEGERS = (("UTINYINT", 2**8 - 1), ("USMALLINT", 2**16 - 1), ("UINTEGER", 2**22 - 1))
-"""Types of small integers, with the largest that is used of each."""
+"""Types of small integers, with the largest integer used of each."""
 _LEAST = 64 * 2**20
 _POLL = 0.2
 _PLACE = "file_index::BIGINT * 1099511627776 + file_row_number"
-"""SQL: the place of a row among those of all files."""
+"""SQL: the position of a row in all files together."""
 
 
 class _Packed(NamedTuple):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from incrowd.core.table.schema import Schema
 
 Grouped = tuple["pl.DataFrame", NDArray[np.integer], NDArray[np.int64]]
-"""Rows that are grouped by some columns and their key: places of values, keys, and rows of each group."""
+"""Rows grouped by some columns and the key: codes of values, keys, and the rows of each group."""
 
 
 def survey_columns(schema: Schema) -> tuple[str, ...]:

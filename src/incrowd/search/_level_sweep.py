@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 _WORK = 300_000_000
 """Keys times nodes of a sweep."""
 _MOST_LEFT = 2_000
-"""Keys beyond which whoever is left is not put into classes one by one."""
+"""Largest number of remaining keys that are put into classes singly."""
 _TRIED = 20
-"""Classes that are asked whether they may take somebody in, the cheapest first."""
+"""Classes tried for each remaining key, the cheapest first."""
 
 
 def swept_levels(

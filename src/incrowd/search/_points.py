@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _BITS = 62
 _COMPACT_FROM = 64
 _ASKED, _ASKED_AT_MOST = 16, 2048
-"""How many records are looked at for each that a class takes, those that cost least at first; and at most."""
+"""Candidates per record that a class takes, by least initial cost, and the largest number of candidates."""
 
 _FARTHER_THAN_ALL = np.iinfo(np.int64).max
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from incrowd.core.table.schema import Attribute
 
 _MOST_VALUES = 64
-"""Values up to which a set has a column for each of them."""
+"""Largest number of values of a set with a column per value."""
 
 
 class PricedKeys(NamedTuple):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from incrowd.search._sets import PricedKeys
 
 _MOST_NODES = 1 << 20
-"""Combinations of rungs of which the cheapest order is made; beyond, rungs are left out."""
+"""Largest number of combinations sorted by cost. Beyond, rungs are dropped."""
 
 _AT_ONCE = 4
 """Columns that are grouped before keys without company are left out."""

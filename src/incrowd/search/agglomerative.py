@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _CLASSES = 40
 """Classes that a block should have at least, so that there is something to choose from."""
 _JOINED = 50_000
-"""Keys of a table up to which keys are joined in the same blocks as they are exchanged in."""
+"""Keys up to which the blocks for joining and for exchanging are the same."""
 _SMALLEST = 0.1
 """Share of such a block that keys are joined in at least."""
 _LARGEST_BLOCK = 10_000
@@ -26,9 +26,9 @@ _LARGEST_BLOCK = 10_000
 _SWEEP = 300_000_000
 """Keys times nodes of a sweep."""
 _FEWEST_NODES, _MOST_NODES = 2_000, 15_000
-"""Nodes below which a sweep is not worth its time, and those that it looks at."""
+"""Least number of nodes for which a sweep pays, and the largest number that a sweep visits."""
 _WORTH_IMPROVING = 1.05
-"""How much more the classes of a sweep may cost before they are improved, in shares of those that are."""
+"""Relative cost of a sweep's classes up to which these are improved."""
 
 
 @dataclass(frozen=True)

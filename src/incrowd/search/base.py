@@ -231,7 +231,7 @@ def least_size(models: Sequence[PrivacyModel]) -> int:
 
 
 STARRED_ROOT = "a root other than * (such as Any)"
-"""What helps where `names_starred_root` says so."""
+"""Remedy where `names_starred_root` is true."""
 
 
 def names_starred_root(attributes: Sequence[Attribute]) -> bool:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _ROUND_SHARE = 0.5
 
 _FOR_SWEEP = 0.5
-"""Share of a time budget that is kept for the sweep. It also gets the time that searches leave over."""
+"""Share of a time budget reserved for the sweep, which also gets the time that searches leave."""
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from incrowd.core.table.domain import Domain
 
 _LONG = 10_000
-"""Keys of a run that one core cuts alone, however few there are."""
+"""Keys of a run that a single core always cuts."""
 
 _BATCH = 4_000_000
-"""Keys that are cut before progress is told."""
+"""Keys cut between progress reports."""
 
 
 @dataclass(frozen=True)

@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     from incrowd.search.lattice.loop import Loop
 
 _ENUMERATED = 2**22
-"""Nodes of a lattice that is searched whole; of a larger one, the search works its way down from the top."""
+"""Largest lattice searched as a whole. A larger lattice is searched from the top."""
 
 _UNBOUNDED = 2**18
-"""Nodes of a lattice that is searched to the end, however long that takes."""
+"""Largest lattice searched to the end without a time limit."""
 
 _CHOSEN = 16
-"""Nodes that are chosen in one walk over the lattice."""
+"""Nodes chosen per pass over the lattice."""
 
 _AT_ONCE = 2
-"""Nodes that are looked at before it is asked what comes next, whatever the number of cores."""
+"""Nodes looked at before the next choice, whatever the number of cores."""
 
 _COMPILED = 4096
-"""Nodes of a lattice that is worth a search without Python between nodes, which takes seconds to compile."""
+"""Least lattice for the compiled search, which takes seconds to compile."""
 
 _PROPOSED = 8
-"""Nodes that are looked at because they are guessed to be good, before the next are guessed."""
+"""Nodes looked at per round of guesses."""
 
 _WHOLE, _DOWNWARD = "10m", "60s"
 """Budgets of larger lattices, searched whole and from the top."""

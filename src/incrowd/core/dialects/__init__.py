@@ -26,4 +26,4 @@ DIALECTS: tuple[type[Dialect], ...] = (
     *_OWN,
     *plugin_classes("incrowd.dialects", Dialect, _OWN, lambda each: {each.scheme, *each.other_schemes}),
 )
-"""Every database, and those that other packages add."""
+"""Every database, including the databases of other packages."""

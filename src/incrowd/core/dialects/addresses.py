@@ -26,7 +26,7 @@ BEGINNINGS = tuple(f"{each.scheme}:{'//' if each.server else '///'}" for each in
 
 _HOST = r"(?:[A-Za-z0-9._%-]*|\[[A-Fa-f0-9:.%]+\])(?::[0-9]+)?"
 _SERVER = re.compile(rf"(?:([^@/?#]*)@)?({_HOST}(?:,{_HOST})*)(/[^@/?#:]*)?(?:\?([^@#]*))?")
-"""An address of which the parts are clear; of others nothing is shown, since a password may be anywhere."""
+"""Address whose parts are clear. Any other address is hidden, since a password may be anywhere."""
 _SECRET = re.compile(r"(?i)pass(?!file)|pwd|secret|token|scram")
 """Part of the name of an option that is, or holds, a password."""
 

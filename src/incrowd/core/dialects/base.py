@@ -80,19 +80,22 @@ class Dialect(ABC):
     title: ClassVar[str]
     """The database in words."""
     scheme: ClassVar[str]
-    """How its addresses begin."""
+    """Scheme of the addresses."""
+
     other_schemes: ClassVar[Sequence[str]] = ()
     """Other words for the scheme."""
     example: ClassVar[str]
     """An address, for `--help`."""
     server: ClassVar[bool] = False
-    """Whether an address names a server; else it names a file."""
+    """Whether an address names a server rather than a file."""
+
     secret: ClassVar[str] = "a file"
     """Where a password belongs that shall not be in an address."""
     sides: ClassVar[Sequence[str]] = ()
     """Endings of the files that the database keeps beside a file."""
     driver: ClassVar[tuple[str, str] | None] = None
-    """The package of the driver and the extra that installs it, where one is needed."""
+    """Package of the driver, and the extra that installs the driver, if needed."""
+
     random: ClassVar[str] = "random()"
     """SQL: another random number for every row."""
     whole: ClassVar[str] = "BIGINT"
@@ -102,7 +105,7 @@ class Dialect(ABC):
     temporary: ClassVar[re.Pattern[str]] = re.compile("temp", re.IGNORECASE)
     """Schemas whose tables end with the session."""
     uploaded: ClassVar[str] = ""
-    """SQL: the schema of uploaded tables, with a dot, where they have one of their own."""
+    """SQL: separate schema of uploaded tables, with a dot, if any."""
     _connection: Any
 
     # --- Its session ---------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from incrowd.core.lazy import duckdb, pl
 T = TypeVar("T")
 
 KEYS = "incrowd_released_keys"
-"""The name by which a relation finds the frame that it is joined with."""
+"""Name by which a relation finds the joined frame."""
 
 _INTEGERS = {
     "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",

@@ -18,7 +18,7 @@ _TEXTS = {"char", "varchar", "tinytext", "text", "mediumtext", "longtext", "uuid
 _INTEGERS = {"tinyint", "smallint", "mediumint", "int", "bigint", "year", "bit"}
 _LONGEST = 64
 _SORTED = 65_536
-"""Bytes by which texts are told apart where the server sorts; it takes longer ones for equal."""
+"""Bytes that the server's sort compares, so that longer texts may count as equal."""
 
 _SETTINGS = (
     "sql_mode = 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES,PIPES_AS_CONCAT,STRICT_ALL_TABLES', time_zone = '+00:00', "
@@ -33,7 +33,7 @@ _OPTIONS = ("unix_socket", "ssl_ca", "ssl_cert", "ssl_key")
 _COLUMN_TYPES = {
     "text": "LONGTEXT", "signed": "BIGINT", "unsigned": "BIGINT UNSIGNED", "double precision": "DOUBLE",
 }  # fmt: skip
-"""Types of columns, by those of values."""
+"""Types of columns, by types of values."""
 
 _CODES = {
     (1412,): "a table was changed by another session meanwhile; nothing was kept, try again",
@@ -67,7 +67,7 @@ _CODES = {
     (1054,): "a column is not there any more; nothing was kept",
     (1146,): "there is no such table or view",
 }
-"""What the server's numbers of errors mean here."""
+"""Meanings of the server's error numbers."""
 
 
 class MySQL(Dialect):

@@ -46,7 +46,7 @@ _STATES = {
     "57": "the server is not available, or ended the session; nothing was kept",
     "08": "the connection was lost; nothing was kept",
 }
-"""What SQLSTATEs mean here: the whole code, or its class."""
+"""Meanings of SQLSTATEs, by the whole code or the class."""
 
 _LOST = (
     ("password authentication failed", "28"),
@@ -58,12 +58,12 @@ _LOST = (
     ("terminating connection", "57P01"),
     ("server closed the connection", "57P01"),
 )
-"""Errors that come without a code. They are recognized by their English words and never passed on."""
+"""Errors without a code, recognized by English words that are never passed on."""
 _cancelling = threading.Lock()
 """Held while a server is asked to cancel."""
 
 _PATIENCE = 5.0
-"""Seconds to wait until a server was asked to cancel: on a busy machine, one was too short."""
+"""Seconds to wait for a cancel request to reach the server (a second is too short on a busy machine)."""
 
 
 class PostgreSQL(Dialect):

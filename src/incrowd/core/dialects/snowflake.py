@@ -22,7 +22,7 @@ _CODES = {
     3001: "the user lacks the rights to do that; nothing was kept",
     250001: "no connection; look at account, user, password and role",
 }
-"""What the numbers of errors mean here."""
+"""Meanings of error numbers."""
 
 
 class Snowflake(Dialect):

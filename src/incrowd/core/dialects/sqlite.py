@@ -30,7 +30,7 @@ _CODES = {
     "SQLITE_AUTH": "the file's rights do not allow that",
 }
 _EXACT = 2**53
-"""Whole numbers up to which every one is a float of its own."""
+"""Largest integer up to which all integers are distinct floats."""
 
 
 class SQLite(Dialect):

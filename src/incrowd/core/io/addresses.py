@@ -16,7 +16,7 @@ _ADDRESS = re.compile(
     r"(?i)\s*(?:[a-z][a-z0-9+.-]+:)+/|.*://|(?![a-z]:[\\/]).*:/\S*@|.*\bpassword\s*=", re.DOTALL
 )
 _DEVICE = re.compile(r"(?i)(con|prn|aux|nul|com[0-9]|lpt[0-9])\s*(\..*)?")
-"""Names that Windows keeps for devices, whatever ending they have."""
+"""Names that Windows reserves for devices, with any ending."""
 _LOGIN = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+:/{1,2})[^\n]*@")
 _PASSWORD = re.compile(r"(?i)(\bpassword\s*=\s*)[^\s&]+")
 

@@ -47,7 +47,7 @@ def columns_named(names: Iterable[str]) -> list[pl.Expr]:
 
 
 _TURN = 2654435761
-"""2^32 over the golden ratio: its multiples are spread evenly, and in no rhythm that rows may have."""
+"""2^32 over the golden ratio, whose multiples spread evenly and without a rhythm that rows may have."""
 
 
 def spread_rows(place: pl.Expr, share: float) -> pl.Expr:

@@ -22,7 +22,7 @@ _NO_ANSWER = {text.casefold() for text in MISSING_TEXTS} | {
     "refused", "declined", "withheld", "undisclosed", "other", "inf", "infinity", "true", "false", "yes",
     "no",
 }  # fmt: skip
-"""What a person's record may have in a column of numbers."""
+"""Texts that a person's record may have in a column of numbers."""
 _UNITS = "%€$£¥°"
 _HEAD = 1000
 """Records that are looked at before all are."""

@@ -7,7 +7,7 @@ import secrets
 from incrowd.core.lazy import NDArray, np
 
 _BLOCK = 4
-"""Numbers that the generator makes of one count."""
+"""Numbers that the generator makes per counter value."""
 
 
 class Draws:

@@ -41,7 +41,7 @@ Frame = TypeVar("Frame", "pl.DataFrame", "pl.LazyFrame")
 
 DELIMITERS = ",;\t|"
 _HEADER = 16 << 20
-"""Bytes of a CSV in which its names are looked for."""
+"""Bytes of a CSV searched for the header."""
 GZIP = b"\x1f\x8b"
 _PARQUET = b"PAR1"
 _NO_FILES = ("idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape")

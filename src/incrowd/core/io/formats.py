@@ -57,7 +57,7 @@ _SIGNATURES = (
 
 _KINDS = tuple((mark, kind) for kind in KINDS for mark in kind.marks)
 LONGEST_SIGNATURE = max(len(mark) for mark, _ in (*_SIGNATURES, *_KINDS))
-"""Bytes from the start of a file that tell its format."""
+"""Bytes from the start of a file that determine the format."""
 
 
 def refuse_content(path: Path, start: bytes) -> None:

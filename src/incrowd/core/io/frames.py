@@ -229,7 +229,7 @@ def _copy_pandas(name: str, series: pd.Series[Any]) -> pd.Series[Any]:
 
 
 _PANDAS_KINDS = frozenset({"string", "integer", "floating", "boolean", "datetime64", "empty"})
-"""Kinds of categories of pandas that stay categories; others, such as intervals, become text."""
+"""Kinds of pandas categories that stay categories, while others, such as intervals, become text."""
 
 
 def _copy_polars(series: pl.Series) -> pl.Series:

@@ -5,4 +5,4 @@ MISSING_TEXTS = (
     "NULL", "Null", "(null)", "<NA>", "nan", "NaN", "NAN", "missing", "Missing", "MISSING", "k.A.", "s/d",
     "n.d.",
 )  # fmt: skip
-"""`None` and `unknown` are answers, too, so they are not here."""
+"""Texts of missing answers. `None` and `unknown` may be answers and are not included."""

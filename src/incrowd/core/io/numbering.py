@@ -8,7 +8,7 @@ from incrowd.core.io.columns import columns_named
 from incrowd.core.lazy import NDArray, np, pl
 
 _FEW = 8
-"""Rows for each distinct one from which on these are gathered out of many pieces."""
+"""Rows per distinct row above which distinct rows are gathered without joining the pieces."""
 
 
 def numbered(frame: pl.DataFrame) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

@@ -17,11 +17,11 @@ from incrowd.core.io.chain import Chain
 from incrowd.core.io.publishing import publishing
 
 Identity = tuple[int, int]
-"""Device and inode: which file or folder it is, whatever its name."""
+"""Device and inode, which identify a file or folder whatever the name."""
 
 _JOURNAL, _RECORD = "steps.json", "record.json"
 _NO_REPLACE, _EXCHANGE = 1, 2
-"""What renameat2 of Linux can do at once."""
+"""Flags of Linux's renameat2."""
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV, errno.EINVAL}
 
 

@@ -20,21 +20,21 @@ from incrowd.core.lazy import NDArray, np, pl
 
 _NUMBER = "\0number"
 _SHARE = 0.25
-"""Part of the memory that rows may take while they are put in order."""
+"""Share of the memory for rows during sorting."""
 _PLACE = 24
-"""Bytes that the place of a row takes while it is found: its random number, its rank twice."""
+"""Bytes to compute the position of a row: a random number, and twice a rank."""
 _MADE = 1 << 18
-"""Rows that are made at once, at most."""
+"""Rows finished at once, at most."""
 _MADE_SHARE = 0.05
-"""Part of the memory that they may take."""
+"""Share of the memory for rows finished at once."""
 _VIEW = 16
-"""Bytes that a text takes; short ones are among them."""
+"""Bytes of a text's index entry, which includes short texts."""
 _SHORT = 12
-"""The most bytes of such a short text."""
+"""Largest number of bytes of a short text."""
 _LOOKED_AT = 10_000
-"""Rows whose size is looked at."""
+"""Rows sampled for the size of a row."""
 _LEAST = 1_000
-"""Rows that are put in order together however large they are."""
+"""Rows sorted together however large the rows are."""
 
 
 class RandomOrder(Draws):

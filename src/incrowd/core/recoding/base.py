@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 FORMAT_VERSION = 1
 
 READS_AS_MISSING = "a released cell would read as missing"
-"""What is said of a cell that would be taken for a missing value."""
+"""Message about a released cell that would be read as missing."""
 
 BLANKED_ABOVE = 0.5
 """Share of the records above which a column counts as blanked."""

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from incrowd.core.table.schema import Style
 
 SUPPRESSED = "*"
-"""What a suppressed record has in every quasi-identifier."""
+"""Cell of a suppressed record in every quasi-identifier."""
 
 _MISSING_MEMBER = "<missing>"
-"""What a set shows for the missing value; a value that is this very text is written with a backslash."""
+"""Member of a set for the missing value. A value of the same text is written with a backslash."""
 
 _MEAN_DECIMALS = 6
 _FEWEST = 3
@@ -31,7 +31,7 @@ _FEWEST = 3
 _FEW = 20
 """Distinct values below which a column is not taken for nearly unique."""
 _SHARED_BY = 4
-"""Records that share a value on average; in a nearly unique column they are fewer."""
+"""Average records per value below which a column is nearly unique."""
 
 
 def effective_style(style: Style, domain: Domain) -> Style:

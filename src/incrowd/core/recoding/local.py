@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _LONGEST_SET = 1_000_000
 _SET_TEXT = 2**33
 _SET_TEXT_EACH = 1_000
-"""Characters of one set, of the sets of all records together, and of each where there are many records."""
+"""Characters of a set, of the sets of all records together, and per record in large tables."""
 _WORD = 64
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from incrowd.core.table.frequency import FrequencyTable
 
 Spec: TypeAlias = dict[str, Any]
-"""A chart, or a part of one, as Vega-Lite writes it."""
+"""A Vega-Lite chart, or a part of a chart."""
 
 # Okabe and Ito: told apart by most people with impaired colour vision, and in grey by their order.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999999")
@@ -35,7 +35,7 @@ SHAPES = (
 )
 _MOST_TICKS = 10
 _FONT = "Liberation Sans"
-"""The font by which texts are measured; `vl_convert` brings it."""
+"""Font for measuring texts, bundled with `vl_convert`."""
 _FONTS = f"{_FONT}, Arial, Arimo, Helvetica, sans-serif"
 """The fonts that a page asks for: the first four have the same widths, the last is the reader's own."""
 _LABEL_SIZE = 9
@@ -46,9 +46,9 @@ _LONGEST_LABEL = 180
 _WIDER = 1.25
 """How much wider a text may be in the reader's font."""
 _WIDTH = 420
-"""Width of a picture of a report, in pixels, its texts included."""
+"""Width of a picture of a report in pixels, texts included."""
 _FIGURES = {"minExtent": 34, "titlePadding": 6, "labelExpr": "datum.value == 0 ? '0' : datum.label"}
-"""Settings of an axis of figures: room for its labels in any font, and 0 in place of 0k."""
+"""Settings of an axis of figures: room for labels in any font, and 0 in place of 0k."""
 
 
 class Measure(NamedTuple):
@@ -370,7 +370,7 @@ def _plain(chart: Any) -> Spec:
 
 _BEFORE, _AFTER = "before", "after"
 _ONE_WIDTH = {"type": "fit-x", "contains": "padding"}
-"""Pictures of one width have texts of one size when a page scales them."""
+"""Sizing by total width, so that pages scale the texts of all pictures alike."""
 
 
 _OF_EVERY_OBJECT = {

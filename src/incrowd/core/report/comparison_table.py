@@ -17,7 +17,7 @@ COMPARED = {
 }
 """Columns of figures, and the metric in each."""
 NOTHING = "nothing released"
-"""The cell of a setting without a release, in place of its figures."""
+"""Cell of a setting without a release, in place of figures."""
 
 _DIGITS = 6
 _LATEX = {

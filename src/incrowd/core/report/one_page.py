@@ -24,12 +24,12 @@ _MOST_SPANS = 6
 """How many spans of a limit, or runs without a release, a sentence names."""
 
 _NEAR = 0.1
-"""How much above the least LM an algorithm may lose to be preferred for its speed."""
+"""Relative excess over the least LM up to which a faster algorithm is preferred."""
 _SAME = 0.005
-"""By what share two losses may differ and be called the same."""
+"""Relative difference up to which two losses are called the same."""
 
 _Title = tuple[str, str]
-"""What is said of one algorithm, and of several."""
+"""Phrase for a single algorithm, and for several."""
 
 
 def check_one_page(path: str | os.PathLike[str], algorithms: Sequence[str]) -> None:

@@ -133,10 +133,6 @@ def _notice(document: Mapping[str, Any]) -> str:
     return ""
 
 
-def _file(name: str) -> str:
-    return Path(__file__).with_name(name).read_text(encoding="utf-8")
-
-
 # --- HTML ---------------------------------------------------------------------------------------------
 
 
@@ -173,10 +169,11 @@ def to_html(document: Mapping[str, Any]) -> str:
         )
     versions = ", ".join(f"{name} {value}" for name, value in document["reproduce"].items())
     title = html.escape(document["title"])
+    style = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
     return visible(
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{title}</title>\n<style>{_file('page.css')}</style>\n</head>\n<body>\n<main>\n"
+        f"<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n"
         + "\n".join(part for part in parts if part)
         + f"\n<footer>Made with {html.escape(versions)}.</footer>\n</main>\n</body>\n</html>\n"
     )

@@ -39,7 +39,7 @@ STYLES: tuple[Style, ...] = ("auto", "range", "ancestor", "set", "mean", "suppre
 UNRELEASED: tuple[Role, ...] = ("identifying", "person", "household", "weight")
 """The roles of columns that never leave."""
 OPEN_ROLE: Literal["?"] = "?"
-"""The role of a column that a draft asks about; no schema has it, so no job can pass it over."""
+"""Role of a column that a draft asks about. No schema accepts the role, so no job can ignore the question."""
 STYLE = Parameter(str, "output style", choices=STYLES)
 WEIGHT = Parameter(float, "how much the loss of a column counts", low=0)
 

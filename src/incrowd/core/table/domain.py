@@ -29,13 +29,13 @@ NUMBER_PATTERN = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?$"
 """Texts that count as numbers: no leading zeros (zip codes), no signs or exponents to guess about."""
 
 MOST_COMBINATIONS = 2.0**1000
-"""What more combinations of values count as, since those of hundreds of columns are beyond all doubles."""
+"""Limit on counted combinations of values, since hundreds of columns have more than any double."""
 
 _LARGE = 400
 """Binary exponent of numbers up to which sums, differences and squares of many fit a double."""
 
 _DEEP, _CELLS = 100, 20_000_000
-"""Levels from which a hierarchy is deep, and values times levels up to which a deep one is searched."""
+"""Levels of a deep hierarchy, and the largest product of values and levels that is searched."""
 _WHOLE = re.compile(r"-?[0-9]+(?:\.0+)?")
 
 _DATE_PATTERN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
@@ -46,7 +46,7 @@ _LOOKED_AT = 100
 """Texts that are looked at before all are."""
 
 MISSING = "\0missing"
-"""Label of the leaf that stands for the missing value inside a hierarchy; it is never shown."""
+"""Label of the leaf for the missing value inside a hierarchy, never shown."""
 
 
 @dataclass(frozen=True)

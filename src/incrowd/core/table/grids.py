@@ -22,7 +22,7 @@ ENDS = Parameter(
     choices=("outward", "exact"),
 )
 DEFAULT_ENDS: Ends = "outward"
-"""Ends of the ranges of every release that does not say them, whichever way it is made."""
+"""Default for the ends of ranges, the same for every way to make a release."""
 CALENDAR = ("day", "month", "year")
 """Grids of dates."""
 _DIGITS = "digits"
@@ -33,7 +33,7 @@ _WIDE = 20
 Two digits would leave the ages of people as they are, and most ages at an end are those of one person.
 """
 _YEARS = Decimal(1800), Decimal(2199)
-"""A column of whole numbers between these holds years, whose two leading digits would say nothing."""
+"""Bounds of a column of integers that holds years, whose two leading digits say nothing."""
 _WIDEST = 10**9
 _ROUNDINGS = {"down": ROUND_FLOOR, "up": ROUND_CEILING, "near": ROUND_HALF_EVEN}
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _LEAST = 20
 """Rows below which an order is taken for chance."""
 _ONE_WAY = 0.9
-"""Share of the changes from row to row that go one way in a column that is nearly sorted."""
+"""Share of the changes from row to row in one direction above which a column is nearly sorted."""
 _GROUPED = 0.5
 """Share of the changes of a random order below which equal values stand together."""
 

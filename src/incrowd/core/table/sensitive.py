@@ -18,7 +18,7 @@ ELSEWHERE = "the rows of this table are not in memory, so its records cannot be 
 """The message where somebody asks for rows."""
 
 Members = tuple[NDArray[np.int64], NDArray[np.int64]]
-"""The rows of each key, as `group_members` lists them."""
+"""The rows of each key, in the format of `group_members`."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from incrowd.core.parameters import Parameter
 Wildcards = Literal["value", "matches-any", "conservative"]
 
 WILDCARDS: tuple[Wildcards, ...] = ("value", "matches-any", "conservative")
-"""What a `*` or a missing cell matches: itself alone, anything, or nothing."""
+"""Values that a `*` or a missing cell matches: only itself, any, or none."""
 
 WILDCARD = Parameter(
     str,

@@ -17,13 +17,13 @@ ReleasedCells = list[tuple[NDArray[np.integer], Sequence[str | None]]]
 """Per quasi-identifier the number of each key's cell, int[keys], and the text of each."""
 
 Part = tuple[ReleasedCells, NDArray[np.bool_], FrequencyTable]
-"""The cells of a table, which of its keys count, and its counts."""
+"""The cells of a table, a mask of live keys, and the counts."""
 
 CommonValues = tuple[Domain, list[NDArray[np.int64]]]
-"""A domain of several tables' values, and per table the new rank of each old one."""
+"""A common domain of several tables, and per table the new rank of each old rank."""
 
 Members = tuple[NDArray[np.int64], NDArray[np.int64]]
-"""The keys of all tables, one table after the other, that become each new key; see `group_members`."""
+"""The old keys of each new key, numbered table after table (see `group_members`)."""
 
 
 def together(

@@ -17,7 +17,7 @@ from incrowd.core.recoding import READS_AS_MISSING
 from incrowd.engines.fold import CHANGED
 
 OTHER_VALUES = "incrowd-met-values-that-were-not-counted"
-"""What a task says when it meets values that were not there before."""
+"""Message of a task that meets uncounted values."""
 
 _OTHER_PYTHON = (
     "ModuleNotFoundError",
@@ -25,10 +25,10 @@ _OTHER_PYTHON = (
     "PYTHON_VERSION_MISMATCH",
     "Cannot run program",
 )
-"""What Spark says where the workers' Python cannot do what the driver's does."""
+"""Messages of Spark about workers whose Python differs from the driver's."""
 
 _BETWEEN = 0.2
-"""Seconds between two times that Spark's bars are taken away; they come back after half a second."""
+"""Seconds between removals of Spark's progress bars, which return after half a second."""
 
 
 @contextlib.contextmanager

@@ -11,16 +11,16 @@ from incrowd.core.lazy import pl, sf, st
 from incrowd.engines.fetched import plain
 
 BROADCAST_KEYS = 200_000
-"""Rows up to which a table from the driver is sent to every executor whole; a longer one is shuffled."""
+"""Rows up to which a table of the driver is broadcast rather than shuffled."""
 
 _TASK_ROWS = 500_000
-"""Rows of a large table of numbers that are read by one task."""
+"""Rows of a large table of numbers per task."""
 
 KNOWN = "k{}"
-"""Column that says of a row whether it was found."""
+"""Column that says whether a row was found."""
 
 CELL = "r{}"
-"""Column of what was found."""
+"""Column of a found cell."""
 
 
 def joined(

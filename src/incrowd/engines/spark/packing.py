@@ -16,7 +16,7 @@ from incrowd.core.lazy import pl, sf, st
 from incrowd.engines.spark import joins
 
 WORD = "w{}"
-"""Column of rows that has a word of their cells."""
+"""Column of a word of packed cells."""
 
 _BITS = 63
 """Bits of a word that are used, so that none is negative."""
@@ -24,7 +24,7 @@ _BITS = 63
 _VALUE = "v{}"
 _NUMBER = "n{}"
 _COMBINED = 20_000
-"""Combinations of the values of several columns up to which rows are joined with them at once."""
+"""Largest number of value combinations of several columns in a single join."""
 
 
 class _Place(NamedTuple):

@@ -30,4 +30,4 @@ _OWN = [
 _ADDED = plugin_classes("incrowd.kinds", Kind, _OWN, lambda each: {each.name, *each.suffixes})
 
 KINDS: tuple[Kind, ...] = tuple(kind() for kind in (*_OWN, *_ADDED))
-"""Every kind, and those that other packages add."""
+"""Every kind, including the kinds of other packages."""

@@ -17,9 +17,9 @@ _ROWS, _COLUMNS = 1_048_576, 16_384
 _SHEET = "Sheet1"
 _NO_DAY = datetime.date(1899, 12, 31)
 _FIRST_DAY = datetime.date(1900, 3, 1)
-"""Before it Excel counts a day that never was."""
+"""First day counted correctly, since Excel's calendar has a 29 February 1900."""
 _WRITTEN = datetime.datetime(1980, 1, 1)
-"""Stands in every workbook, so that none tells when it was written."""
+"""Creation date of every workbook, so that none reveals the actual date."""
 _FORMATS = {"date": "yyyy-mm-dd", "datetime": "yyyy-mm-dd hh:mm:ss.000", "time": "hh:mm:ss.000"}
 
 

@@ -22,7 +22,7 @@ from incrowd.core.lazy import pl
 Code = float | str
 SUPPRESSED = "*"
 _WHOLE = 2_147_483_620
-"""Largest whole number of the widest type for such numbers in Stata; beyond it numbers are doubles."""
+"""Largest integer of Stata's widest integer type, above which numbers are doubles."""
 
 
 @dataclass(frozen=True)
