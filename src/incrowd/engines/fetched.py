@@ -136,7 +136,7 @@ class LeavingColumns:
     _shuffle: int = field(default_factory=lambda: secrets.randbits(128), repr=False)
 
     def lookup(self, column: TreatedColumn) -> pl.DataFrame:
-        """Return a table from a column and the columns beside it to the treated value.
+        """Return a table of the treated value for each combination of the columns that a treatment reads.
 
         Returns
         -------

@@ -157,7 +157,7 @@ class FilesEngine(ScanEngine):
         in_short = count.in_short(schema, cells)
 
         def reordered(order: RandomOrder) -> Files:
-            """Put the rows of all files in one random order on writing."""
+            """Put the rows of all files in a common random order on writing."""
             from incrowd.core.io.shuffle import ShuffledRows
 
             rows, with_texts = in_short

@@ -72,7 +72,7 @@ class Values:
         return self._distinct[name]
 
     def learn(self, name: str, distinct: pl.Series) -> pl.Series:
-        """Record the distinct values of a column if new, and return the recorded ones first."""
+        """Record the distinct values of a column if new, and return the values recorded first."""
         return self._distinct.setdefault(name, distinct)
 
     def cleaned(self, name: str) -> pl.Expr:

@@ -208,7 +208,7 @@ def open_table(
     memory: str | int | None = None,
     progress: Progress | None = None,
 ) -> tuple[Any, CsvFormat | None]:
-    """Read the table at a path, or only open a folder, a pattern or (with `stream`) one file.
+    """Read a table from a file, or open a folder, a pattern or (with `stream`) a file without reading.
 
     Parameters
     ----------

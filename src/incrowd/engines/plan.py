@@ -99,7 +99,7 @@ class PeoplePlan:
         return f"SELECT x.*, {many} AS m FROM ({grouped}) AS x"
 
     def alike(self, kinds: str, attributes: Sequence[int], *, totals: bool) -> str:
-        """Count the people with one kind of row, by quasi-identifiers and some sensitive attributes.
+        """Count the people with a single kind of row, by quasi-identifiers and some sensitive attributes.
 
         Parameters
         ----------
@@ -201,7 +201,7 @@ class PeoplePlan:
         return f"SELECT {sums} FROM ({self._pairs([])}) AS x"
 
     def alone(self) -> str:
-        """Count the people, and the people who are unique in some combination of the quasi-identifiers."""
+        """Count the people, and the people alone in some combination of the quasi-identifiers."""
         is_nobody, by, names = nobody(self.person), ", ".join(self.keys), ", ".join(self.person)
         amount = f"CASE WHEN {is_nobody} THEN n ELSE 1 END"
         sized = (
@@ -239,7 +239,7 @@ def nobody(names: Sequence[str]) -> str:
 
 
 class _Writer(Protocol):
-    """Writer of texts, and of conditions on texts, in the SQL of one system."""
+    """Writer of texts, and of conditions on texts, in the SQL of a system."""
 
     def text(self, text: str) -> str: ...
     def value(self, text: str, wire: str) -> str: ...

@@ -256,12 +256,12 @@ class StreamedRows(GroupedRows):
 
     @classmethod
     def of(cls, frame: pl.LazyFrame, types: dict[str, pl.DataType], schema: Schema) -> StreamedRows:
-        """Wrap the rows of a frame, to be read in one pass with one sensitive attribute."""
+        """Wrap the rows of a frame, read in a single pass if there is only one sensitive attribute."""
         columns = [attribute.name for attribute in (*schema.quasi, *schema.sensitive)]
         return cls(frame, Values(types, schema.null_values), columns if len(schema.sensitive) == 1 else ())
 
     def look(self, names: Sequence[str]) -> None:
-        """Find the distinct values of some columns in one pass over the rows."""
+        """Find the distinct values of some columns in a single pass over the rows."""
         learn(self.values, self._frame, names)
 
     def grouped(self, names: Sequence[str]) -> pl.DataFrame:
@@ -295,7 +295,7 @@ class StreamedRows(GroupedRows):
 
 
 def learn(values: Values, frame: pl.LazyFrame, names: Sequence[str]) -> None:
-    """Find the unknown distinct values of some columns in one pass over the rows."""
+    """Find the unknown distinct values of some columns in a single pass over the rows."""
     unknown = [name for name in dict.fromkeys(names) if name not in values]
     frames = pl.collect_all(
         [

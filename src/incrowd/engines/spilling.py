@@ -327,7 +327,7 @@ class SpilledRows(GroupedRows):
     def _ask(
         self, packed: Mapping[str, _Packed], questions: Sequence[tuple[str, str]]
     ) -> dict[tuple[str, str], Any]:
-        """Compute aggregates of columns in one pass over the rows."""
+        """Compute aggregates of columns in a single pass over the rows."""
         if not questions:
             return {}
         columns = [form.format(packed[name].expression) for form, name in questions]
@@ -337,7 +337,7 @@ class SpilledRows(GroupedRows):
         return dict(zip(questions, answers, strict=True))
 
     def _expression(self, name: str) -> tuple[str, list[Any]]:
-        """Write a column in SQL, equal values being equal and missing ones NULL."""
+        """Write a column in SQL, with equal values made the same and missing values NULL."""
         kind = self.values.types[name]
         if name in self._files.partitions:
             text = "(CAST(? AS VARCHAR[]))[file_index::BIGINT + 1]"

@@ -33,7 +33,7 @@ _WORTH_IMPROVING = 1.05
 
 @dataclass(frozen=True)
 class Agglomerative(LocalAlgorithm):
-    """Joins the keys that lose least into classes, then moves, swaps and rebuilds them until nothing helps.
+    """Joins the keys that lose least into classes, then moves, swaps and rebuilds until nothing helps.
 
     Example with k = 2: the ages 30, 31, 33 and 34 become the classes 30-31 and 33-34. To join 31 and 33 would
     be as cheap as a first step. But it leaves 30 and 34, which lie far apart; then a swap mends it.
@@ -101,7 +101,7 @@ class Agglomerative(LocalAlgorithm):
         )
 
     def _left_over(self, problem: SearchProblem, class_of: NDArray[np.int32], count: int) -> int:
-        """Count the records over the suppression limit whose class became all `*`."""
+        """Count the records over the suppression limit in classes that became all `*`."""
         from incrowd.core.recoding import Local
         from incrowd.search.lattice import Limits
 
@@ -153,7 +153,7 @@ class _Search:
         return class_of.astype(np.int32), int(class_of.max(initial=-1)) + 1
 
     def _or_swept(self, class_of: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the cheaper of the classes and those of an improved sweep."""
+        """Return the cheaper of the classes and the classes of an improved sweep."""
         from incrowd.search._sweep import swept
 
         nodes = _SWEEP // max(self.problem.frequency.keys, 1)

@@ -155,7 +155,7 @@ class _State:
         return ids, holds, int(self.sizes.min()) - smallest
 
     def carry_out(self, step: _Step, ids: NDArray[np.int32]) -> None:
-        """Replace the classes by those after a step."""
+        """Replace the classes by the classes after a step."""
         _, numbers = np.unique(ids, return_inverse=True)
         self.class_of_key = numbers.astype(np.int32)
         self.sizes = np.bincount(numbers, self.frequency.weights).astype(np.int64)

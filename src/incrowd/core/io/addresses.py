@@ -46,7 +46,7 @@ def file_path(path: str | os.PathLike[str]) -> Path:
 
 
 def require_regular(path: Path) -> None:
-    """Refuse inputs without an end that is known beforehand, or without one at all.
+    """Raise for inputs without a known end, such as pipes, sockets and devices.
 
     Raises
     ------

@@ -87,7 +87,9 @@ class Chain:
                 raise
 
     def take_back(self, mark: str) -> None:
-        """Remove the last record if it has a mark, because the files of that record were never published."""
+        """Remove the last record if marked with `mark`, because the files of that record were never
+        published.
+        """
         with self.adding() as (content, _):
             if content.records and content.records[-1].get("mark") == mark:
                 last = self.path.read_bytes()[: content.size].splitlines(keepends=True)[-1]

@@ -41,7 +41,7 @@ class _Below:
 def refuse_double_header(
     table: pl.DataFrame | pl.LazyFrame, place: str, *, row: str = "the second line", headerless: bool = False
 ) -> None:
-    """Refuse a table whose first record looks like a second row of names.
+    """Raise for a table whose first record looks like a second row of names.
 
     Parameters
     ----------

@@ -122,7 +122,7 @@ class Step:
             raise
 
     def undo(self) -> None:
-        """Give the target back its former content."""
+        """Restore the target's former content."""
         if not self.done:
             if identity(self.aside, follow=False) and identity(self.target, follow=False) is None:
                 os.rename(self.aside, self.target)

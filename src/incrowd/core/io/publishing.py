@@ -113,7 +113,7 @@ def waiting() -> Iterator[None]:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Wait until no thread is past its point of no return, and let none go there in this block."""
+    """Wait until no thread publishes, and let no thread publish in this block."""
     with _FREE:
         _FREE.wait_for(lambda: not _Count.waiting)
         yield

@@ -36,12 +36,12 @@ def reason(error: BaseException) -> str:
 
 
 def is_seal(name: str) -> bool:
-    """Say whether a file is a seal, by its name."""
+    """Say whether a file name is that of a seal."""
     return name.startswith(_SEAL)
 
 
 def refuse_strangers(folder: Path, title: str) -> None:
-    """Refuse a folder that holds files that no earlier release wrote into it.
+    """Raise for a folder with files that no earlier release wrote.
 
     Raises
     ------

@@ -161,7 +161,7 @@ def _real(path: str) -> str:
 
 
 def _folded(path: str | os.PathLike[str]) -> str:
-    """Write a path as a file system without upper case and with one spelling of accents sees it."""
+    """Normalize a path as on a file system without upper case and with a single spelling of accents."""
     return unicodedata.normalize("NFC", os.fspath(path)).casefold()
 
 

@@ -76,7 +76,7 @@ class Recoding(ABC):
         """Return the decisions as plain data, without values of the table."""
 
     def classes(self, frequency: FrequencyTable) -> EquivalenceClasses:
-        """Group the keys by their released cells, with a cache of the last result."""
+        """Group the keys by released cells, with a cache of the last result."""
         cached = self.__dict__.get("_classes")
         if cached is not None and cached.frequency is frequency:
             return cast(EquivalenceClasses, cached)
@@ -249,7 +249,7 @@ def _domain_to_dict(domain: Domain) -> dict[str, Any]:
 
 
 def remaining(table: FrequencyTable, mask: NDArray[np.bool_]) -> FrequencyTable:
-    """Return some of the keys as if the rows of the others, and those without a key, had never come.
+    """Return some of the keys, with totals that ignore all other rows.
 
     Unlike those of `FrequencyTable.only`, its totals are of these rows alone, and so are its people and
     households.
@@ -287,7 +287,7 @@ def remaining(table: FrequencyTable, mask: NDArray[np.bool_]) -> FrequencyTable:
 
 
 def _people_left(people: People, rest: FrequencyTable, rows: NDArray[np.int64] | None) -> People:
-    """Return the people of a table of which some keys are left, and some rows where they are in memory."""
+    """Return the people of the remaining keys and rows."""
     of_row = None
     if people.of_row is not None and rows is not None:
         numbers = people.of_row[rows]

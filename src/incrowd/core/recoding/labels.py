@@ -108,7 +108,7 @@ def range_label(domain: Domain, lo: int, hi: int) -> str | None:
 
 
 def _without_zeros(number: str) -> str:
-    """Write a whole number such as ``20.0`` without its fraction."""
+    """Write an integer such as ``20.0`` without the fraction."""
     text = number.partition(".")[0]
     return "0" if text == "-0" else text
 

@@ -296,7 +296,7 @@ def _distinct_sets(
 def _refuse_long_sets(
     domain: Domain, sets: Sequence[NDArray[np.integer]], records: NDArray[np.float64]
 ) -> None:
-    """Raise for sets that would fill a disk, before their texts are made.
+    """Raise for sets that would fill a disk, before any text is written.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Observed(Recoding):
-    """A recoding by any tool, as far as the two tables reveal it.
+    """A recoding by any tool, as far as visible in the two tables.
 
     Attributes
     ----------
@@ -210,7 +210,7 @@ def _cells(
     of_key: NDArray[np.int64],
     suppressed: NDArray[np.bool_],
 ) -> tuple[Cells, NDArray[np.bool_]]:
-    """Return the cells of all labels, and the keys whose cell does not cover their value."""
+    """Return the cells of all labels, and the keys with a cell that does not cover the value."""
     read = _Reader(domain)
     meanings = [*map(read, labels), read(SUPPRESSED)._replace(loss=1.0)]
     lo = np.array([meaning.lo for meaning in meanings], np.int32)
@@ -237,7 +237,7 @@ def _summaries(
     members: NDArray[np.int64],
     present: NDArray[np.int64],
 ) -> Cells:
-    """Add entries for the values of a class, for keys that their cell does not cover."""
+    """Add entries for the values of a class, for keys not covered by the cell."""
     lo = np.minimum.reduceat(ranks[members], indptr[present]).astype(np.int32)
     hi = np.maximum.reduceat(ranks[members], indptr[present]).astype(np.int32)
     numbers = np.searchsorted(present, class_of_key[missed])
@@ -299,7 +299,7 @@ class _Reader:
         return _Meaning(*covered, int(span.low == span.high))
 
     def reads(self, label: str | None) -> bool:
-        """Return whether a label follows the grammar of cells, even if it covers no value."""
+        """Return whether a label follows the grammar of cells, even with no covered value."""
         if label is None or self(label).lo >= 0:
             return True
         if self.domain.kind == "category":
@@ -450,7 +450,7 @@ def read_intervals(
 
 
 def _distinct_doubles(numbers: Iterable[Decimal]) -> dict[Decimal, float]:
-    """Return distinct doubles for distinct numbers, each the nearest one unless that is taken."""
+    """Return distinct doubles for distinct numbers, as near as possible."""
     double_of: dict[Decimal, float] = {}
     last = -math.inf
     for number in sorted(set(numbers)):
@@ -490,7 +490,7 @@ class Literal(NamedTuple):
 
 
 def literal(domain: Domain, cells: Cells) -> Literal:
-    """Read the ranks that cells cover from their texts alone, where a mean covers only itself."""
+    """Read the ranks that cells cover from the texts alone, where a mean covers only that number."""
     reader = _Reader(domain)
     lo, hi = cells.lo.copy(), cells.hi.copy()
     for entry, label in enumerate(cells.labels):

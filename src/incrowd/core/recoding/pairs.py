@@ -1,4 +1,4 @@
-"""Matching of released rows to raw rows by their cells."""
+"""Matching of released rows to raw rows by cells."""
 
 from __future__ import annotations
 

@@ -236,13 +236,13 @@ def _keys_of_cells(
 
 
 def _same_sizes(released: FrequencyTable, classes: EquivalenceClasses) -> bool:
-    """Return whether the released keys have as many records as their raw keys."""
+    """Return whether the released keys have as many records as the raw keys."""
     same = np.array_equal(classes.sizes, released.weights)
     return same and classes.suppressed == released.suppressed
 
 
 def _same(before: SensitiveCounts, counts: Counts, after: SensitiveCounts) -> bool:
-    """Return whether the released keys have the sensitive values of their raw keys."""
+    """Return whether the released keys have the sensitive values of the raw keys."""
     ranks = _ranks(before, after)
     if ranks is None or not np.array_equal(
         before.totals, np.bincount(ranks, after.totals, before.domain.size).astype(np.int64)

@@ -28,7 +28,7 @@ class _Tree(BaseModel):
 
 
 class _Attribute(BaseModel):
-    """A quasi-identifier with its values before recoding and its cells after."""
+    """A quasi-identifier with the values before recoding and the released cells."""
 
     name: StrictStr
     kind: Literal["number", "date", "category"]
@@ -226,7 +226,7 @@ class _Reader(Generic[R]):
         )
 
     def count(self, number: int | None, name: str) -> tuple[NDArray[np.int32], int]:
-        """Return the class or round of each key, and the number of them."""
+        """Return the class or round of each key, and the number of classes or rounds."""
         if number is None or not 0 <= number < 2**31:
             self.refuse(f"decisions: no number of {name} that can be")
         column = {"classes": "class", "rounds": "round"}[name]

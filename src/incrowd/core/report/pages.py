@@ -137,7 +137,7 @@ def _notice(document: Mapping[str, Any]) -> str:
 
 
 def to_html(document: Mapping[str, Any]) -> str:
-    """Return the report as one self-contained page."""
+    """Return the report as a self-contained page."""
     verdict = document["verdict"]
     state = verdict["state"]
     notice = _notice(document)

@@ -238,7 +238,7 @@ def _check_levels(name: str, levels: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class WithCommas(Attribute):
-    """A released column whose cells have decimal commas (see `Attribute.as_released`)."""
+    """A released column with decimal commas in the cells (see `Attribute.as_released`)."""
 
 
 def attribute_of(name: str, role: Role, spec: object) -> Attribute:

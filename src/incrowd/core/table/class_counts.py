@@ -1,4 +1,4 @@
-"""ClassCounts: the keys of each class, and the counts of their records and people."""
+"""ClassCounts: the keys of each class, with counts of records and people."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class ClassCounts:
         return self.frequency.rows - self.records
 
     def within(self, chosen: NDArray[np.bool_]) -> int:
-        """Return the records in some of the classes, or the people with a record in these classes.
+        """Return the records in some of the classes, or the people with a record there.
 
         Parameters
         ----------
@@ -213,7 +213,7 @@ class ClassCounts:
         return worst_of_items(self.indptr, self.members, listed.people_of_keys, values)
 
     def counts(self, attribute: int) -> Counts:
-        """Count a sensitive attribute's values per class, given its position in the frequency table."""
+        """Count a sensitive attribute's values per class, given the attribute's position."""
         if attribute not in self._counts:
             from incrowd.core.kernels.grouping.counting import class_counts
             from incrowd.core.kernels.people.people import add_distinct
@@ -329,7 +329,7 @@ class ClassCounts:
 
     @property
     def outside(self) -> int:
-        """People of the population who are in no class."""
+        """People of the population outside all classes."""
         if self._people is not None:
             return self._people[1]
         population = self._counted_population()

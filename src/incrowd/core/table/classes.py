@@ -245,7 +245,7 @@ class EquivalenceClasses(ClassCounts):
         )
 
     def with_people(self, table: FrequencyTable) -> FrequencyTable:
-        """Return a table whose keys are these classes, with the people of the classes.
+        """Return a table with the classes as keys and with the people of the classes.
 
         Parameters
         ----------

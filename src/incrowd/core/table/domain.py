@@ -447,7 +447,7 @@ def exponent_of(numbers: NDArray[np.float64]) -> int:
 
 
 def followed(attribute: Attribute, kind: str) -> Hierarchy | Builder | None:
-    """Return the hierarchy for the cells of a column whose values are of a kind.
+    """Return the hierarchy that the cells of a column follow, if any.
 
     Ranges and means follow numbers, so the cuts must, too. Whether a column with a hierarchy holds numbers is
     what its policy says, not whether its texts happen to look like some.

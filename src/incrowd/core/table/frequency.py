@@ -92,7 +92,7 @@ class People:
 
     @cached_property
     def most_rows(self) -> int | None:
-        """Most rows of one person, or None if rows are not in memory."""
+        """Most rows of a person, or None if rows are not in memory."""
         if self.of_row is None:
             return None
         return int(np.bincount(self.of_row[self.of_row >= 0]).max(initial=1))

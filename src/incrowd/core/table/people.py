@@ -223,7 +223,7 @@ class ListedPeople:
         return self.indptr.nbytes + arrays * self.entry.nbytes
 
     def rolled(self, indptr: NDArray[np.int64], members: NDArray[np.int64]) -> ListedPeople:
-        """Return the list with a key for each class of keys; keys in no class are left out.
+        """Return the list with a key for each class of keys, without keys outside all classes.
 
         Parameters
         ----------

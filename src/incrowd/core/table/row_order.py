@@ -57,7 +57,7 @@ class ColumnOrder:
 
 
 def columns_in_order(frequency: FrequencyTable) -> list[str]:
-    """Return the quasi-identifiers that are nearly sorted, or whose equal values stand together.
+    """Return the quasi-identifiers that are nearly sorted, or that group equal values together.
 
     Suppressed rows are passed over. Where rows are not in memory nobody knows, and nothing is returned.
 

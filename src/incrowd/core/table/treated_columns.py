@@ -88,7 +88,7 @@ class TreatedColumn:
 
     @property
     def counted(self) -> list[str]:
-        """The columns whose combinations are counted before a decision, the treated column first."""
+        """The columns that are counted before a decision, the treated column first."""
         strata = self.treatment.strata
         return [self.name] if strata is None else [self.name, strata]
 

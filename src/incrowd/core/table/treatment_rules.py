@@ -94,7 +94,7 @@ def check_household(name: str, treatment: Treatment | None, roles: Container[str
 
 
 def check_together(name: str, treatments: Mapping[str, Treatment | None]) -> None:
-    """Raise for a column whose values move together with columns of other treatments.
+    """Raise for a column that moves together with columns of other treatments.
 
     Raises
     ------

@@ -88,7 +88,7 @@ def _write_and_open(frame: Any, place: str, target: str) -> Any:
 
 
 class _Folder:
-    """A folder of one of Hadoop's file systems."""
+    """A folder on a Hadoop file system."""
 
     def __init__(self, frame: Any, target: str) -> None:
         session = frame.sparkSession

@@ -76,7 +76,7 @@ class Words:
 
 
 class CellTexts:
-    """Texts of cells whose numbers are packed in words.
+    """Texts of cells, looked up by numbers packed in words.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ class CellWords:
     def of(
         cls, names: Sequence[str], join: Callable[..., Any], keys: pl.DataFrame, texts: Sequence[pl.Series]
     ) -> CellWords:
-        """Build the lookup from one frame of combinations and cell numbers."""
+        """Build the lookup from a frame of combinations and cell numbers."""
         values, numbers = keys[:, : len(names)], keys[:, len(names) :]
         values.columns = [_VALUE.format(position) for position in range(values.width)]
         numbers.columns = [_NUMBER.format(position) for position in range(numbers.width)]

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Database:
-    """A connection to a database, with all tables read from one snapshot.
+    """A connection to a database that reads all tables from a single snapshot.
 
     Everything is read from one snapshot, from the first question on. What others write meanwhile does not
     matter. The snapshot ends with `refresh`, with `Release.into`, and when the session is closed.

@@ -244,7 +244,7 @@ class RecodedTable:
         return pl.concat(list(self.batches()))
 
     def batches(self) -> Iterator[pl.DataFrame]:
-        """Fetch the released rows in one or more batches, possibly empty.
+        """Fetch the released rows in batches, at least one, possibly empty.
 
         Raises
         ------
@@ -463,7 +463,7 @@ _Types = dict[str, str]
 def split_by_column(
     frame: pl.DataFrame, keys: Sequence[str], cells: Sequence[str]
 ) -> tuple[pl.DataFrame, list[pl.DataFrame]] | None:
-    """Split keys into the suppressed ones and one table per column, if each text follows from one value.
+    """Split keys into the suppressed ones and a table per column, if each text follows from a single value.
 
     Returns
     -------

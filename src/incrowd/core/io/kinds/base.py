@@ -16,8 +16,7 @@ GIB = 1 << 30
 
 @dataclass(frozen=True)
 class Kept:
-    """Labels of columns that a file has beside its cells; a release of the same kind repeats those that are
-    left.
+    """Labels of columns beside the cells of a file, repeated in a release of the same kind.
 
     Attributes
     ----------

@@ -237,7 +237,7 @@ def _codes(distinct: Sequence[str], column: Column, limits: Limits) -> dict[str,
 def _with_new(
     codes: dict[str, Code], rest: Sequence[str], column: Column, limits: Limits
 ) -> dict[str, Code] | None:
-    """Add a missing code for ``*``, and new codes above the existing ones for other texts."""
+    """Add a missing code for ``*``, and new codes above the existing codes for other texts."""
     numbers = [code for code in [*codes.values(), *column.labels] if isinstance(code, float)]
     above = 10.0 ** len(str(int(max((abs(number) for number in numbers), default=1))))
     new = [text for text in rest if text != SUPPRESSED]

@@ -23,7 +23,7 @@ _RELATIONS = "xl/_rels/workbook.xml.rels"
 
 @dataclass
 class Sheet:
-    """The contents of one sheet.
+    """The contents of a sheet.
 
     Attributes
     ----------
