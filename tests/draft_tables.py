@@ -216,8 +216,10 @@ def _public(package: str, name: str) -> pl.DataFrame:
     return pl.read_csv(frame.to_csv(index=False).encode(), infer_schema=False)
 
 
+@cache
 def draft(name: str, *, ask: bool = True) -> Draft:
-    return draft_policy(table_of(name), name, ask=ask)
+    """Draft a policy for a table, once a process."""
+    return draft_policy(table_of(name) if name in TABLES else further(name), name, ask=ask)
 
 
 def markdown() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from functools import cache
 from pathlib import Path
 
 import polars as pl
@@ -51,6 +52,7 @@ def raw_of(meaning: str) -> pl.DataFrame:
     return pl.DataFrame({"age": values, "ill": ["xy"[row % 2] for row in range(len(values))]})
 
 
+@cache
 def figures(meaning: str, text: str) -> dict[str, object]:
     """Measure losses, attacks and the people of a population whom each class could be."""
     raw, release = raw_of(meaning), release_of(meaning, text)

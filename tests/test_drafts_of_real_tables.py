@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from draft_tables import FURTHER, LATER, PAGE, TABLES, UNKNOWN, draft, further, markdown, page_with, walk
-from incrowd.release.jobs.draft import draft_policy
+from draft_tables import FURTHER, LATER, PAGE, TABLES, UNKNOWN, draft, markdown, page_with, walk
 from test_real_tables import call
 
 pytestmark = pytest.mark.slow
@@ -25,14 +24,14 @@ def test_a_table_goes_from_init_to_a_verified_verdict_without_an_edit(name, tmp_
 
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_a_table_of_which_nothing_is_known_is_asked_about_whatever_the_options_say(name):
-    found = draft_policy(further(name), name, ask=False)
+    found = draft(name, ask=False)
     assert (found.kept_open, found.trial) == (True, None)
-    assert found.having("?") == draft_policy(further(name), name).having("?")
+    assert found.having("?") == draft(name).having("?")
 
 
 @pytest.mark.parametrize("name", [*TABLES, *FURTHER, *LATER])
 def test_no_draft_asks_more_than_ten_questions(name):
-    found = draft(name) if name in TABLES else draft_policy(further(name), name)
+    found = draft(name)
     usual = [each.text for each in found.questions if not each.special]
     assert len(usual) + len(found.unread) <= QUESTIONS, usual
     asked = [name for question in found.questions for name in question.names]
@@ -43,7 +42,7 @@ def test_no_draft_asks_more_than_ten_questions(name):
                                               "services": ["id"], "clinic": ["Patientennummer"], "pbcseq": ["id"],
                                               "wagepan": ["nr"], "evals": ["prof_id"]}.items())  # fmt: skip
 def test_who_has_several_rows_is_found(name, person):
-    assert draft_policy(further(name), name).having("person") == person
+    assert draft(name).having("person") == person
 
 
 @pytest.mark.parametrize("name", TABLES)

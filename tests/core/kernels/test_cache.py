@@ -92,9 +92,10 @@ def test_damaged_machine_code_is_made_again(installed):
     files = machine_code(kept)
     assert {file.suffix for file in files} == {".nbi", ".nbc"}
     contents = [file.read_bytes() for file in files]
-    for number, (file, content) in enumerate(zip(files, contents, strict=True)):
+    # Every damage of a list and of code that it names; all other kernels stay whole, and are not compiled again.
+    for number, (file, content) in enumerate(zip(files[:16], contents[:16], strict=True)):
         damage = (b"", b"garbled", content[: len(content) // 2], _flipped(content))
-        file.write_bytes(damage[number % len(damage)])
+        file.write_bytes(damage[(number + number // 4) % len(damage)])
     again = init(installed, NUMBA_CACHE_DIR=str(kept))
     assert (again.returncode, again.stderr, again.stdout) == (0, good.stderr, good.stdout)
     for file in files:
