@@ -104,7 +104,8 @@ def test() -> None:
 @task("test")
 def slow() -> None:
     """Run the slow tests (crosses, killed processes, real tables)."""
-    pytest("-m", "slow", INCROWD_EXAMPLES="1")
+    # One process more than there are cores: tests of Spark, a browser or killed processes mostly wait.
+    pytest("-n", str((os.cpu_count() or 1) + 1), "-m", "slow", INCROWD_EXAMPLES="1")
 
 
 @task("test")

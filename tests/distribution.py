@@ -12,6 +12,13 @@ CLUSTER = "release/jobs/test_spark_cluster.py"
 """Has processes of its own and no use for the session; it waits for them half of its time."""
 
 
+LONG = (
+    "fuzz/test_commands.py", "core/kernels/test_cache.py", "faces/studio/test_studio_hostile.py",
+    "faces/studio/test_studio_for_all.py", "/test_contributing.py",
+)  # fmt: skip
+"""Files of few tests that take long. At the end of a run one process alone would wait for them."""
+
+
 class FilesAndSpark(LoadFileScheduling):
     """A file's tests stay in one process, and all that need Spark in one, which begins with them.
 
@@ -26,7 +33,8 @@ class FilesAndSpark(LoadFileScheduling):
         return "spark" if "spark" in nodeid.lower() or file.endswith(ON_SPARK) else file
 
     def _assign_work_unit(self, node) -> None:
-        for first in ("cluster", "spark"):
+        long = [file for file in self.workqueue if file.endswith(LONG)]
+        for first in (*long, "cluster", "spark"):
             if first in self.workqueue:
                 self.workqueue.move_to_end(first, last=False)
         super()._assign_work_unit(node)
