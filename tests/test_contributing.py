@@ -299,7 +299,10 @@ SAID = {
 
 CHECKS = (
     *SAID.values(),
-    ("test_docs.py", "every_entry or docs/explanation/models/finding.md or CONTRIBUTING"),
+    (
+        "test_docs.py",
+        "every_entry or docs/explanation/models/finding.md or 100_characters or color or options",
+    ),
     ("test_contracts.py", "forgotten or shorthand or introduces or settings_come or bad_param or verifier"),
     ("test_contracts.py", "grow or worst or add_up or alone or probabilities or problem or infeasible"),
     ("test_contracts.py", "engines_are_asked or BatchEngine"),
