@@ -76,6 +76,7 @@ def test_every_spelling_has_the_figures_of_the_first(each):
     assert figures(meaning, text) == figures(meaning, SPELLINGS[meaning][0])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["number", "category"])
 def test_a_cell_that_is_left_out_is_a_star(kind):
     ages = [18, 20, 25, 30, 31, 33, 40, 45, 60, 63, 70, 70]

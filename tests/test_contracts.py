@@ -601,7 +601,7 @@ def test_algorithms_protect_sensitive_values(algorithm, rows, seed, k, l, t):  #
             assert emd(gap, distance) <= t + 1e-12
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda algorithm: algorithm.name)
 def test_algorithms_give_the_same_on_any_number_of_threads(algorithm, monkeypatch, tmp_path):
     from incrowd.core.kernels import jit
@@ -675,7 +675,7 @@ def test_every_engine_has_tables_to_be_tried_with():
     assert lacking == set(), "say in MAKERS of tests/engine_tables.py how a frame gets there"
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", MAKERS)
 def test_engines_count_every_row_once(kind, folder):
     # A job of Spark takes a second.

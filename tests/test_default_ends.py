@@ -179,6 +179,7 @@ DOORS: list[Callable[[Path, str | None], set[str]]] = [
 each_door = pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
 
 
+@pytest.mark.few(11)
 @each_door
 def test_no_end_is_a_value_of_a_person(door, tmp_path):
     found = told(door(tmp_path, None))
@@ -186,6 +187,7 @@ def test_no_end_is_a_value_of_a_person(door, tmp_path):
     assert not found & VALUES
 
 
+@pytest.mark.few(11)
 @each_door
 def test_exact_ends_are_values_of_people_where_they_are_said(door, tmp_path):
     found = told(door(tmp_path, "exact"))

@@ -72,7 +72,7 @@ def test_a_k_anonymous_release_gives_little_away():
     assert found["inference"].risk.value < 0.2
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("style", ["auto", "set", "mean", "suppress", "ancestor"])
 def test_cells_of_every_style_are_read(style):
     release = ic.anonymize(

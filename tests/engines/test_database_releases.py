@@ -118,6 +118,7 @@ def test_a_release_that_fails_its_check_leaves_nothing(store, monkeypatch, by_co
     assert _is_there(url, "people") == 6
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("by_column", [False, True])
 def test_postgresql_hashes_the_join(postgres, by_column):
     frame = pl.DataFrame({"q": ["a", None] * 500, "p": list(range(250)) * 4, "s": ["x"] * 1000})
@@ -156,7 +157,7 @@ def test_rows_that_get_lost_are_missed(store, monkeypatch):
     assert _is_there(url, "safe") is None
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 def test_keys_that_get_lost_are_suppressed(store, monkeypatch):
     url, _ = store
     with ic.Database(url) as database:
@@ -227,7 +228,7 @@ class Job(Cancellable):
         pass
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 def test_a_table_that_is_made_can_be_given_up(store, monkeypatch):
     """The database that fills the table is told to stop; what a cancelled job made is undone."""
     url, _ = store

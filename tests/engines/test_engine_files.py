@@ -153,7 +153,7 @@ def test_names_that_the_database_knows_otherwise(tmp_path, name):
         )
 
 
-@pytest.mark.few(10)
+@pytest.mark.few(8)
 @pytest.mark.parametrize(
     "values",
     [
@@ -451,7 +451,7 @@ def test_files_that_change_meanwhile(tmp_path, monkeypatch, new):
         engine.count(ic.Schema(quasi=["q"], sensitive=["s"]))
 
 
-@pytest.mark.few(11)
+@pytest.mark.few(9)
 @pytest.mark.parametrize(
     ("column", "person"), [("q", ()), ("s", ()), ("q", ("who",)), ("s", ("who",)), ("who", ("who",))]
 )

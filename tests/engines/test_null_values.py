@@ -84,7 +84,7 @@ def test_other_frames_count_it_so(frame):
         same(expected, MemoryEngine(made).count(schema(quasi, sensitive)).frequency)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", PLACES)
 def test_every_database_counts_it_so(kind, request):
     url = request.getfixturevalue("postgres") if kind == "postgresql" else None
@@ -131,7 +131,7 @@ def figures(assessment):
     )
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 @pytest.mark.parametrize("engine", sorted(set(MAKERS) - {"RecodedTable", "SparkEngine"}))
 def test_classes_are_those_that_the_released_file_shows(engine, ending, tmp_path):

@@ -73,7 +73,7 @@ def test_engines_count_the_same_people(place, algorithm, tmp_path, request):
     assert written.select(pl.col(cells).cast(pl.String)).sort(cells).equals(plain.sort(cells))
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("place", quick(PLACES, "parquet", "lazy", "sqlite"))
 def test_engines_suppress_the_same_people(place, tmp_path, request):
     """Whoever is exposed goes with all rows like theirs, so classes lose some of their rows."""
@@ -144,7 +144,7 @@ def test_two_columns_name_a_person_together():
     assert lazy == people
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("place", STORES)
 @pytest.mark.parametrize("other", [[1, 1, 1, 2, -1, -1], [1.5, 1.5, 1.5, 2.0, -1.0, -1.0], [*"xxxy", "-1", "-1"]])  # fmt: skip
 def test_two_columns_with_null_values_name_a_person_together_in_databases(place, other, request):

@@ -198,6 +198,7 @@ NAMED = {
 }  # fmt: skip
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize(("kind", "place"), crossed(NAMED, ["duckdb", "relation", "sqlite", "postgresql"]))
 def test_what_means_nobody_is_read_by_databases_as_in_memory(place, kind, request):
     if place == "sqlite" and kind in ("day", "moment", "truth", "decimal", "small number"):

@@ -61,7 +61,7 @@ def test_people_who_are_alone_with_a_key(place, rows):
     assert asked(place, rows, PLAN.alone()) == [(len(set(everybody)), len(alone))]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("place", ["duckdb", "sqlite"])
 @pytest.mark.parametrize(
     "plan",

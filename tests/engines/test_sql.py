@@ -28,7 +28,7 @@ def where(request):
     return kind, request.getfixturevalue("postgres") if kind == "postgresql" else None
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @examples(8, phases=PHASES)
 @given(
     frame=frames(),

@@ -277,7 +277,7 @@ def test_no_class_leaves_with_a_single_value_wherever_the_rows_lie(place, tmp_pa
         assert fewest_of(found) == 2
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("place", NEARLY)
 def test_people_are_counted_by_what_leaves_wherever_the_rows_lie(place, tmp_path, request):
     frame = ill_table(20).with_columns(
@@ -317,6 +317,7 @@ def test_a_new_table_of_the_database_has_what_was_drawn(place, tmp_path, request
     assert rows(found) == rows(first)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("place", quick(["pandas", "csv", "lazy", *AWAY], "pandas", "csv", "duckdb", "spark"))
 def test_households_move_wherever_the_rows_lie(place, tmp_path, request):
     raw = homes(2)
@@ -332,7 +333,7 @@ def test_households_move_wherever_the_rows_lie(place, tmp_path, request):
     assert 0.2 * able < moved < 0.6 * able
 
 
-@pytest.mark.few(7)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("place", ["pandas", "csv", "lazy", *AWAY])
 def test_whole_numbers_become_fractions_everywhere(place, tmp_path, request):
     frame = pl.DataFrame({"age": [1] * 6, "n": [3, 4, 6, 7, 8, 11], "went": ["x"] * 6})

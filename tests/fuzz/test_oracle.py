@@ -111,7 +111,7 @@ WRONG = {
 }  # fmt: skip
 
 
-@pytest.mark.few(12)
+@pytest.mark.few(9)
 @pytest.mark.parametrize("what", WRONG)
 def test_a_wrong_release_is_found(tmp_path, what):
     check, tamper, changes, expected = WRONG[what]

@@ -141,7 +141,7 @@ def test_optimal_without_a_budget_ends_on_twenty_columns(wide, monkeypatch, latt
     assert release.lattice.proved == proved
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("algorithm", BOUNDED, ids=str)
 def test_what_the_refusal_advises_ends(wide, algorithm):
     release = ic.anonymize(wide, hierarchies(), [ic.KAnonymity(3)], algorithm)
@@ -197,7 +197,7 @@ def in_rounds(free: int, rounds: str, budget: str) -> ic.Release:
     )
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("free", [7, 20])
 @pytest.mark.parametrize("rounds", ["search", "sweep"])
 def test_all_rounds_share_one_budget_of_time(clock, searches, rounds, free):
@@ -208,6 +208,7 @@ def test_all_rounds_share_one_budget_of_time(clock, searches, rounds, free):
     assert clock[0] > 1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rounds", ["search", "sweep"])
 def test_all_rounds_share_one_budget_of_nodes(searches, rounds):
     first = in_rounds(7, rounds, "60")

@@ -30,7 +30,7 @@ def minimal(anonymous: set[tuple[int, ...]]) -> set[tuple[int, ...]]:
     return {node for node in anonymous if not beaten(node)}
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["incognito", "flash", "ola"])
 @examples(20)
 @given(frame=tables(), limit=st.sampled_from([0.0, 0.15, 0.4]), models=st.sampled_from(MODELS))
@@ -150,7 +150,7 @@ ANJANA = {
 }
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("run", ANJANA)
 def test_datafly_of_anjana(shared_data, run):
     """ANJANA 1.2.3 on Adult: the levels of its greedy climb, the records kept and the classes."""
@@ -243,7 +243,7 @@ def test_nodes_and_their_numbers(bounds):
             assert all(levels in lattice.above(below) for below in lattice.below(levels))
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("algorithm", FULL_DOMAIN, ids=lambda entry: entry.name)
 def test_the_solution_space_is_saved(algorithm, tmp_path):
     frame = pl.DataFrame(

@@ -49,7 +49,7 @@ def assignment(shared_data):
     return frame, schema, quasi
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("algorithm", "k", "seed", "distortion", "loss", "clusters", "keys", "least"),
     [
@@ -112,7 +112,7 @@ ADULT = [
 ]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("models", "partitions", "first", "last"),
     [

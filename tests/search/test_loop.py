@@ -175,7 +175,7 @@ def threads_of(patch) -> set[int]:
     return began
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("metric", ["loss", "average-class-size", "discernibility", "ambiguity"])
 def test_what_is_found_does_not_depend_on_threads(monkeypatch, metric):
     """Scores to the last bit, and the order of the nodes."""
@@ -285,6 +285,7 @@ def test_a_budget_of_nodes_is_kept(calls):
     assert spent.best.score >= whole.best.score
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("metric", "limit", "most"),
     [("average-class-size", 0.02, 1400), ("average-class-size", 0.05, 1750), ("discernibility", 0.02, 700)],

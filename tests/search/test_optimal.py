@@ -107,7 +107,7 @@ LISTS = {
 }
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", LISTS)
 @examples(8)
 @given(frame=tables(), limit=st.sampled_from([0.0, 0.1, 0.35]))
@@ -284,7 +284,7 @@ ARX = [
 COLUMNS = "sex age race marital-status education native-country workclass occupation salary-class".split()  # noqa: SIM905
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("models", "limit", "sensitive", "levels", "suppressed", "score"), ARX)
 def test_optima_of_arx(shared_data, models, limit, sensitive, levels, suppressed, score):
     """ARX 3.9 on Adult (30,162 rows, nine hierarchies), loss by geometric mean; scores confirmed to 1e-9."""

@@ -236,7 +236,7 @@ LOSING = [
 ]
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("model", LOSING, ids=str)
 @examples(15)
 @given(data=st.data())

@@ -33,7 +33,7 @@ def given(folder, released, raw=NUMBERS, treat="round = 500, how = 'controlled',
 GOOD = ["1000", "500", "-500", "0", "0", "4000", "1500", "500"]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("released", "told"),
     [
@@ -81,6 +81,7 @@ def test_numbers_are_read_as_their_column_writes_them(tmp_path):
         assert verdict(checks_as_sql(**options)) is holds
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("treat", ["round = 500, how = 'controlled', top = 4500", "round = 500"])
 def test_sums_that_may_move_are_not_compared(tmp_path, treat):
     options = given(tmp_path, ["1500", *GOOD[1:]], treat=treat)

@@ -77,6 +77,7 @@ def test_a_release_is_verified_where_there_is_no_anonymizer(tmp_path):
 # --- published figures ---------------------------------------------------------------------------------
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("attribute", "distance", "expected"),
     [
@@ -174,7 +175,7 @@ ADULT = [
 ]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "sensitive", "limit", "holds"),
     [

@@ -147,7 +147,7 @@ def test_means_of_times_are_true(tmp_path):
     assert checked.keeps_limits, checked.problems
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("raw", "cell", "true"),
     [

@@ -114,7 +114,7 @@ def gate(tmp_path):
     return run
 
 
-@pytest.mark.few(7)
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("cells", "values", "share"),
     [
@@ -153,7 +153,7 @@ def test_a_mean_of_all_leaves_nothing(gate):
     assert gate(rows, [(1, "a"), (3, "a"), (5, "a"), (5, "a")], quasi) == {}
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("ages", "more", "derived"),
     [
@@ -253,6 +253,7 @@ REPEATED = {
 """Columns that are left out, and what they are: nearly unique numbers, amounts, counts of people."""
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", REPEATED)
 def test_the_verifier_and_the_release_agree_on_ids_that_repeat(name, tmp_path):
     table = pl.DataFrame({name: REPEATED[name], "age": [20 + row % 40 for row in range(600)]})

@@ -112,7 +112,7 @@ def test_what_else_is_wrong_in_either_file_counts(tmp_path, policy):
     assert verify(tmp_path / "good.csv", policy, previous_release=tmp_path / "good.csv").keeps_limits
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("here", "there"),
     [

@@ -321,7 +321,7 @@ def test_several_columns_name_a_person_together(tmp_path):
     assert checked(tmp_path, raw, policy_of(["clinic", "number"]), name="raw.csv").people.people == 6
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("who", "people", "unnamed"),
     [

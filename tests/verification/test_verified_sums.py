@@ -84,7 +84,7 @@ def test_sums_of_groups_that_moved_are_told_though_the_column_kept_its_own(tmp_p
     assert sum(abs(after[site] - before[site]) >= 500 for site in before) == 2
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("treatment", "given", "said"),
     [

@@ -72,7 +72,7 @@ def test_declared_numbers_may_be_written_freely(check):
     assert "secret" not in str(caught.value)
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("values", "distance"),
     [
@@ -118,7 +118,7 @@ TREES = {
 }
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", TREES)
 def test_hierarchy_files(check, tmp_path, name):
     (tmp_path / name).write_bytes(TREES[name].encode())

@@ -86,6 +86,7 @@ def test_figures_are_those_of_the_release(tmp_path, seed, wildcards, people):
     assert found.wildcards == release.privacy.wildcards == wildcards
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("people", [False, True], ids=["rows", "people"])
 def test_a_population_is_compared_with_whoever_counts_alone(tmp_path, people):
     table = made_up(1, people=people)

@@ -89,7 +89,7 @@ def release_of(table) -> ic.Release:
     return ic.anonymize(table, SCHEMA, [ic.KAnonymity(2)])
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", SCANNED)
 def test_a_file_that_is_scanned_is_not_replaced(work, name):
     scan, target = SCANNED[name]
@@ -107,6 +107,7 @@ def test_a_file_that_is_scanned_is_not_replaced(work, name):
     assert set(pl.read_parquet("other.parquet").columns) == {"age", "ill"}
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", HIDDEN)
 def test_what_a_frame_may_read_is_not_replaced(work, name):
     with OPENED:
@@ -121,6 +122,7 @@ def test_what_a_frame_may_read_is_not_replaced(work, name):
             release.write("new.csv")
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", MADE)
 def test_other_files_are_replaced(work, name):
     release_of(MADE[name]()).write("other.parquet", force=True)

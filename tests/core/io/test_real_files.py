@@ -104,7 +104,7 @@ def test_what_is_written_again_is_read_alike_by_another_reader(file, name, tmp_p
 BY_SIZE = [pytest.param(name, marks=[pytest.mark.slow] * (name == "flights.arrow")) for name in QUASI]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", BY_SIZE)
 def test_a_release_is_verified_against_it(file, name, tmp_path):
     policy = ic.Policy(

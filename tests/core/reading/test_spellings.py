@@ -313,6 +313,7 @@ def test_a_policy_file_keeps_the_spelling_and_asks_for_it(tmp_path):
         ic.Policy.read(tmp_path / "policy.toml")
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("algorithm", ["mondrian", "optimal"])
 @pytest.mark.parametrize("hierarchies", [False, True])
 def test_the_next_batch_is_read_in_the_same_spelling(tmp_path, algorithm, hierarchies):

@@ -124,7 +124,7 @@ def refused(folder: Path) -> str:
     return str(error.value)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ALGORITHMS)
 def test_changed_documents(kept, tmp_path, kind):
     document = json.loads((kept[kind] / "recoding.json").read_text())

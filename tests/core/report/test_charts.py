@@ -278,6 +278,7 @@ def test_bands_on_a_logarithmic_axis_end_above_nothing():
     assert all(0 < row["low"] < row["figure"] < row["high"] for row in rows)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("many", [False, True])
 def test_an_axis_of_many_values_chooses_its_own(many):
     values = list(range(2, 60, 2)) if many else [4, 8, 16]

@@ -123,7 +123,7 @@ def test_words_that_look_like_markup_are_words(tmp_path):
     assert "#set x *y*" in PdfReader(tmp_path / "r.pdf").pages[0].extract_text()
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("text", ["constructor", "toString", "__proto__", "hasOwnProperty", "a\u2028b"])
 def test_texts_that_every_object_of_the_charts_knows_are_texts(text):
     table = pl.DataFrame({text: ["x"] * 6 + ["y"] * 6, "age": [text] * 6 + ["other"] * 6})

@@ -129,7 +129,7 @@ def test_a_release_has_one_decimal_sign_and_verifies(style, where, tmp_path):
         assert not checked.problems
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @styles
 def test_utility_and_attacks_read_the_cells(style):
     made = [
@@ -154,6 +154,7 @@ def test_utility_and_attacks_read_the_cells(style):
 
 
 # A mean covers no value but itself.
+@pytest.mark.few(4)
 @pytest.mark.parametrize("style", [style for style in STYLES if style != "means"])
 def test_the_next_batch_has_the_same_cells_and_is_judged_with_the_earlier_release(style, tmp_path):
     asked = policy(style)

@@ -53,7 +53,7 @@ def stored(frame, kind, folder, request):
     yield frame.lazy() if kind == "lazy" else frame
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "kind", ["frame", "lazy", "csv", "parquet", *PLACES, pytest.param("spark", marks=pytest.mark.slow)]
 )
@@ -75,6 +75,7 @@ def test_every_engine_counts_by_the_raw_values(homes, tmp_path, kind, request):
     assert lived[0].risk["household"] != merged.risk["household"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("algorithm", ["mondrian", "optimal"])
 def test_a_release_and_its_verification(homes, tmp_path, algorithm):
     policies = [

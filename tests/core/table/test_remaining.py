@@ -68,7 +68,7 @@ SCHEMAS = {
 }
 
 
-@pytest.mark.few(7)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("roles", SCHEMAS)
 @pytest.mark.parametrize("kind", ["frame", "lazy"])
 def test_what_remains_is_what_a_table_without_the_rows_has(roles, kind):

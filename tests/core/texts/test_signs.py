@@ -109,12 +109,13 @@ def found(name: str, *texts: str) -> list[bool]:
     return BY_NAME[name].matches(pl.Series(texts, dtype=pl.String)).to_list()
 
 
-@pytest.mark.few(37)
+@pytest.mark.few(29)
 @pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in YES.items() for text in texts])
 def test_a_sign_is_found_in_a_text_among_others(name, text):
     assert found(name, "fine", text, "all good") == [False, True, False]
 
 
+@pytest.mark.few(116)
 @pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in NO.items() for text in texts])
 def test_no_sign_is_found_where_there_is_none(name, text):
     assert found(name, text) == [False]
@@ -146,7 +147,7 @@ def test_no_sign_is_forgotten():
                 assert type(BY_NAME[each.name]) is each, path.name
 
 
-@pytest.mark.few(9)
+@pytest.mark.few(7)
 @pytest.mark.parametrize("sign", OFFLINE, ids=lambda sign: sign.name)
 @settings(max_examples=30, deadline=None)
 @given(texts=st.lists(st.none() | st.text(max_size=30), max_size=8))
@@ -223,7 +224,7 @@ COLUMNS = {
 }
 
 
-@pytest.mark.few(9)
+@pytest.mark.few(7)
 @pytest.mark.parametrize("column", COLUMNS)
 def test_ordinary_columns_have_no_sign(column):
     assert signs_in(pl.Series(COLUMNS[column]).unique(maintain_order=True)) == {}
@@ -273,7 +274,7 @@ def test_of_many_candidates_so_many_evenly_spaced_ones_are_looked_at(monkeypatch
     assert CHECKED >= 5_000
 
 
-@pytest.mark.few(23)
+@pytest.mark.few(18)
 @pytest.mark.parametrize("region", sorted(phonenumbers.SUPPORTED_REGIONS))
 def test_international_numbers_of_every_region_are_found(region):
     numbers = [

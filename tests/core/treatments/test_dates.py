@@ -109,7 +109,7 @@ def moment(value: object, form: str | None) -> dt.datetime:
     return dt.datetime.combine(value, dt.time())
 
 
-@pytest.mark.few(11)
+@pytest.mark.few(9)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("lazy", [False, True])
 def test_dates_of_every_kind_keep_their_kind_and_their_intervals(kind, lazy):

@@ -93,7 +93,7 @@ def test_the_table_of_cases_has_every_place_of_the_issue():
         assert pair in found
 
 
-@pytest.mark.few(93)
+@pytest.mark.few(74)
 @pytest.mark.parametrize(
     ("words", "name", "callback"), CASES, ids=[f"{' '.join(case[0])} {case[1]}" for case in CASES]
 )

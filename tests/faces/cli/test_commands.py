@@ -90,7 +90,7 @@ def test_verify_catches_what_was_changed_afterwards(run, hospital_csv, tmp_path)
     assert "FAILS" in result.out
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])
 def test_formats_of_the_output(run, hospital_csv, tmp_path, suffix):
     target = tmp_path / f"out{suffix}"

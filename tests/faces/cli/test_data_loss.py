@@ -176,7 +176,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.few(54)
+@pytest.mark.few(43)
 @pytest.mark.parametrize(("command", "words"), CASES)
 def test_refused_before_any_work(run, work, command, words):
     before = content(work.parent)
@@ -195,7 +195,7 @@ GOOD = [
 ]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("command", "new"), GOOD)
 def test_what_is_nobodys_is_written(run, work, command, new):
     before = content(work)
@@ -271,7 +271,7 @@ APPEARED = [
 ]
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(5)
 @pytest.mark.parametrize(("command", "name"), APPEARED)
 @pytest.mark.parametrize("exchange", [True, False])
 def test_what_appears_meanwhile_stays(run, work, monkeypatch, command, name, exchange):

@@ -159,7 +159,7 @@ def test_a_release_is_that_of_a_csv_cell_for_cell(folder, run, kind, of_a_csv):
     assert released(run, made(kind), f"out{kind.suffixes[0]}").equals(of_a_csv["release"])
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(4)
 @by_name
 def test_a_script_of_sql_is_written_for_what_duckdb_reads_alone(folder, run, kind):
     out = f"out{kind.suffixes[0]}"
@@ -279,7 +279,7 @@ def test_rows_that_stream_are_refused_before_they_are_read(folder, run, kind):
         ic.scan(given)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @by_name
 def test_a_file_of_another_kind_under_its_name_is_refused(folder, run, kind):
     bad = folder / f"bad{kind.suffixes[0]}"

@@ -182,7 +182,7 @@ ENDS += ["[algorithm]\nname = 'top-down-specialization'\ntarget = 'age'"]
 TEXTS = [{"age": text} for text in AGE] + [{"top": text} for text in TOPS] + [{"end": text} for text in ENDS]
 
 
-@pytest.mark.few(39)
+@pytest.mark.few(31)
 @pytest.mark.parametrize("parts", TEXTS, ids=lambda parts: next(iter(parts.values()))[:40])
 def test_policies(run, people, parts):
     policy = people.with_name("policy.toml")
@@ -263,7 +263,7 @@ COLUMNS = {
 }
 
 
-@pytest.mark.few(18)
+@pytest.mark.few(14)
 @pytest.mark.parametrize("stream", [[], ["--stream"]], ids=["whole", "stream"])
 @pytest.mark.parametrize("role", ["--insensitive", "--qi", "--sensitive"])
 @pytest.mark.parametrize("column", COLUMNS.values(), ids=COLUMNS)

@@ -112,6 +112,7 @@ def told_by(run, *arguments: str) -> str:
     return result.err
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     "what", ["write", "save", "report", "recoding", "policy", "lattice", "anatomy", "apply"]
 )

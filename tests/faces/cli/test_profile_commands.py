@@ -69,6 +69,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.few(19)
 @pytest.mark.parametrize("said", [*WRONG, "rsik = 0.05"])
 @pytest.mark.parametrize("command", ["anonymize", "verify"])
 def test_a_wrong_input_is_refused_before_anything_is_made(command, said, incrowd, tmp_path, monkeypatch):
@@ -84,7 +85,7 @@ def test_a_wrong_input_is_refused_before_anything_is_made(command, said, incrowd
     assert sorted(path.name for path in tmp_path.iterdir()) == ["people.csv", "policy.toml"]
 
 
-@pytest.mark.few(23)
+@pytest.mark.few(18)
 @pytest.mark.parametrize(("check", "setting"), [("counts", "least"), ("ends", "least"), ("oldest", "oldest"), ("risk", "risk"),
                                                 ("shares", "share"), ("fraction", "largest"), ("absent", "share"), ("zip3", "least")])  # fmt: skip
 @pytest.mark.parametrize("command", ["anonymize", "verify", "verify-profile", "emit"])

@@ -71,7 +71,7 @@ def done(tmp_path_factory) -> Path:
     return folder
 
 
-@pytest.mark.few(29)
+@pytest.mark.few(23)
 @pytest.mark.parametrize(
     ("command", "ending"),
     [

@@ -71,7 +71,7 @@ def test_changes_are_for_kinds_of_points():
     assert set(CHANGES) <= set(KINDS)
 
 
-@pytest.mark.few(7)
+@pytest.mark.few(5)
 @pytest.mark.parametrize(("kind", "change"), TRIED)
 def test_a_change_removes_its_point(tmp_path, kind, change):
     work = opened(tmp_path, CASES[kind])

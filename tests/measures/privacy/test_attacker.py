@@ -61,7 +61,7 @@ def test_an_attacker_sees_groups_of_what_is_known(seed, person):
         assert measured[0].failing[0] == len(small)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("algorithm", "person"), crossed(ALGORITHMS, [False, True]))
 def test_every_algorithm_keeps_every_attacker_out(algorithm, person):
     releases = 0

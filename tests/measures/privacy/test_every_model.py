@@ -56,7 +56,7 @@ def test_measures_are_what_the_definition_says(kind, table, outside):
             assert not math.isnan(result.value)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", WITH_LISTS)
 @given(table=counts())
 def test_a_limit_is_met_with_equality(kind, table):

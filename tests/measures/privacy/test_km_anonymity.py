@@ -69,6 +69,7 @@ def test_who_has_one_row_is_as_safe_as_the_class():
     assert found[0].value == found[1].value == found[2].value
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("algorithm", "power"), crossed(["optimal", "samarati", "datafly", "bottom-up", "flash"], [1, 2, 3, 0])
 )

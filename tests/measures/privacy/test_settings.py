@@ -45,7 +45,7 @@ JOINT = [
 ]
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("model", JOINT)
 @examples(20)
 @given(rows=ROWS)

@@ -119,6 +119,7 @@ def test_rows_of_a_database_are_counted_there(tmp_path):
         assert list(found(release)) == [("unique-column", "seqn")]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     "treatments",
     [
@@ -146,6 +147,7 @@ def test_a_database_and_a_frame_have_the_same_points_whatever_is_treated(tmp_pat
         assert drawn & {*name} or shown[name].share == point.share
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("write_day", ["%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y"])
 def test_days_are_no_ids_of_people(tmp_path, write_day):
     """Nearly every row has its own day of birth, and a few have the same; the verifier reads texts."""
@@ -289,7 +291,7 @@ def test_texts_that_reach_people_are_found_and_counted(role):
     assert point.share == sum(records[text] for text in NOTES[3:]) / ROWS
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ["^a.*$", "*", "^n$", "", "a\nb"])
 def test_columns_of_odd_names_are_looked_at_like_others(name):
     rows = TABLE.with_columns(pl.Series(name, [f"call 030-555{number:04}" for number in range(ROWS)]))
@@ -451,7 +453,7 @@ def test_points_hold_no_value_of_the_table():
 SHOWN = ("unique-column", "unique-together", "unprotected-sensitive", "blanked-column", "much-suppressed")
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("plain", "sensitive", "models"),
     [

@@ -59,7 +59,7 @@ def test_ends_are_values_of_people_by_chance_alone():
     assert found["outward"] < 0.1
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "algorithm",
     ["mondrian", "clustering", "k-member", "mdav", "agglomerative", "top-down-specialization:target=ill"],

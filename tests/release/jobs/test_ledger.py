@@ -104,7 +104,7 @@ def frame(release):
     return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.Binary))
 
 
-@pytest.mark.few(10)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("seed", quick(range(150), *range(30)))
 def test_random_histories_of_three_releases_expose_whom_the_second_reading_finds(seed):
     releases, k, least = history(seed)
@@ -422,7 +422,7 @@ def written(table, how):
     return table.with_columns(ssn=ids[how])
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("one", "other"), [*itertools.permutations(["whole", "float", "text", "float text", "decimal"], 2)]
 )

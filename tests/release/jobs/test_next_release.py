@@ -248,7 +248,7 @@ def test_random_histories_keep_signatures_and_lose_nobody(seed, ledger):
     assert composition_of_ledger(ledger).figures["exposed"] == 0
 
 
-@pytest.mark.few(7)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("seed", range(12))
 def test_in_no_possible_world_of_a_tiny_history_a_value_is_likelier_than_one_in_m(seed, tmp_path):
     m, people = 2 + seed % 2, 6

@@ -77,7 +77,7 @@ def test_rows_leave_in_another_order_each_time_and_the_map_leads_back(kind, tmp_
         assert all(each.table.index.equals(pd.RangeIndex(ROWS)) for each in (one, kept))
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", ORDERED)
 def test_an_order_that_tells_is_not_kept(kind, tmp_path):
     table = ORDERED[kind](log(), tmp_path)

@@ -170,7 +170,7 @@ def test_frames_have_the_same_rows(kind, keep_order):
     assert numbers == sorted(numbers) or not keep_order
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 @pytest.mark.parametrize("many", [False, True])
 @pytest.mark.random_order
@@ -193,7 +193,7 @@ def test_files_have_the_same_rows(tmp_path, ending, many):
     assert len(pl.read_parquet(tmp_path / "saved" / "internal" / "rows.parquet")) == 24
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("where", ["sqlite", "duckdb"])
 @pytest.mark.parametrize("algorithm", ["optimal", "mondrian"])
 def test_tables_of_databases_have_the_same_rows(tmp_path, where, algorithm):

@@ -57,7 +57,7 @@ def check_treated(found: pl.DataFrame, raw: pl.DataFrame) -> None:
     assert 1 < (raw["salary"] > top + 250).sum() < len(raw) * 0.04
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_columns_are_treated_in_every_kind_of_table(kind):
     raw = people()

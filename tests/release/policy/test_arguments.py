@@ -12,7 +12,7 @@ SCHEMA = ic.Schema(quasi=["age", "zip"], sensitive=["ill"])
 MODELS = [ic.KAnonymity(2)]
 
 
-@pytest.mark.few(14)
+@pytest.mark.few(11)
 @pytest.mark.parametrize(
     "models", [ic.KAnonymity(2), "k-anonymity:2", ["k-anonymity:2"], MODELS, tuple(MODELS)]
 )

@@ -36,6 +36,7 @@ def histories(table, whose):
     return min(shared.values()), sum(many == 1 for many in shared.values())
 
 
+@pytest.mark.few(13)
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("lazy", [False, True])
 def test_assess_says_what_whole_histories_reach(seed, lazy):
@@ -53,6 +54,7 @@ def test_assess_says_what_whole_histories_reach(seed, lazy):
     assert ic.assess(table, PLAIN).people.histories is None
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("algorithm", "suppression"),
     [("optimal", 0.3), ("samarati", 0.3), ("datafly", 0.3), ("flash", 0.0), ("ola", 0.0), ("incognito", 0.0)],

@@ -159,6 +159,7 @@ def plain(is_valid):
     return lambda *args: bool(is_valid(*args))
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     "rule",
     [
