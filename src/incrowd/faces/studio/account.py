@@ -52,11 +52,11 @@ def tiles(document: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 def changes(document: Mapping[str, Any]) -> list[Change]:
     """Return the recoding of each quasi-identifier of `Release.document`."""
     lost = next(each for each in document["loss"] if each["metric"] == "loss")["per_attribute"]
-    found = []
+    rows = []
     for each in document["attributes"]:
         records = [Pair(one["label"], one["before"], one["after"]) for one in each["bins"]]
-        found.append(Change(each["name"], each["how"], lost[each["name"]], records))
-    return found
+        rows.append(Change(each["name"], each["how"], lost[each["name"]], records))
+    return rows
 
 
 def class_sizes(document: Mapping[str, Any]) -> list[Pair]:
@@ -94,8 +94,8 @@ def weakest(document: Mapping[str, Any]) -> tuple[list[str], list[tuple[str, ...
     for each in entries:
         of = each["model"] if each["attribute"] is None else f"{each['model']} of {each['attribute']}"
         cells = each["weakest"]["cells"]
-        shown = ("any" if name not in cells else _cell(cells[name]) for name in names)
-        rows.append((of, *shown, f"{each['weakest']['records']:,}", f"{each['reached']:.4g}"))
+        cells_of_class = ("any" if name not in cells else _cell(cells[name]) for name in names)
+        rows.append((of, *cells_of_class, f"{each['weakest']['records']:,}", f"{each['reached']:.4g}"))
     return ["model", *names, "records", "reached"], rows
 
 

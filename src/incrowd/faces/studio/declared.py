@@ -54,16 +54,16 @@ def first_of(name: str, declared: Parameter) -> Any:
 def first_settings(entry: type[Configured]) -> dict[str, Any]:
     """Return settings of an entry with which its form is filled as far as possible."""
     declared = entry.parameters()
-    found = {name: first_of(name, declared[name]) for name in entry.needed()}
-    return {name: value for name, value in found.items() if value is not None}
+    settings = {name: first_of(name, declared[name]) for name in entry.needed()}
+    return {name: value for name, value in settings.items() if value is not None}
 
 
 def parameters_of(entry: type[Configured]) -> tuple[Parameters, Parameters]:
     """Return an entry's parameters with their defaults: those that are needed or a limit, and the others."""
-    known = {each.name: (each.metadata["parameter"], each.default) for each in fields(entry)}
+    parameters = {each.name: (each.metadata["parameter"], each.default) for each in fields(entry)}
     names = {*entry.needed(), getattr(entry, "limit_name", "")}
-    first = {name: each for name, each in known.items() if name in names}
-    return first, {name: each for name, each in known.items() if name not in names}
+    first = {name: each for name, each in parameters.items() if name in names}
+    return first, {name: each for name, each in parameters.items() if name not in names}
 
 
 # --- models ---------------------------------------------------------------------------------------
@@ -86,9 +86,9 @@ def attacker_models() -> list[type[PrivacyModel]]:
 def plain_attacker(settings: dict[str, Any]) -> dict[str, Any]:
     """Write the short limits of an attacker, as ``k = 20``, as models; return the same settings."""
     short = {model.shorthand: model for model in MODELS if model.shorthand}
-    found = settings.setdefault("models", [])
+    models = settings.setdefault("models", [])
     for letter in [key for key in settings if key in short]:
-        found.append({"model": short[letter].name, short[letter].limit_name: settings.pop(letter)})
+        models.append({"model": short[letter].name, short[letter].limit_name: settings.pop(letter)})
     return settings
 
 
@@ -123,15 +123,15 @@ def treatments_for(role: str) -> list[type[Treatment]]:
 
 def read_treatment(spec: Any, column: str) -> tuple[str, dict[str, Any]]:
     """Return the name of a treatment, and its settings by name, from the notation of a policy file."""
-    found = treatment_of(spec, column, TREATMENTS)
-    return found.name, found.settings()
+    treatment = treatment_of(spec, column, TREATMENTS)
+    return treatment.name, treatment.settings()
 
 
 def give_role(settings: dict[str, Any], column: str, role: str) -> None:
     """Give a column a role; a treatment that the role cannot have goes."""
     settings["role"] = role
-    known = [each.name for each in treatments_for(role)]
-    if "treat" in settings and read_treatment(settings["treat"], column)[0] not in known:
+    names = [each.name for each in treatments_for(role)]
+    if "treat" in settings and read_treatment(settings["treat"], column)[0] not in names:
         del settings["treat"]
     if role != "sensitive":
         settings.pop("parts", None)

@@ -115,8 +115,8 @@ def cell_at(level: int, example: Sequence[str] | None) -> str:
 
 def best(points: Mapping[str, Point], document: Mapping[str, Any]) -> tuple[str | None, str]:
     """Return the number of the point that loses least and keeps the k of a policy, and say why."""
-    asked = [each.get("k", 1) for each in document.get("models", ()) if each["model"] == _MODEL]
-    least = max(asked, default=1)
+    limits = [each.get("k", 1) for each in document.get("models", ()) if each["model"] == _MODEL]
+    least = max(limits, default=1)
     fit = [(p.loss, p.risk, int(n)) for n, p in points.items() if getattr(p.of, "k", least) >= least]
     if not fit:
         return None, f"None is recommended: nothing with k of at least {least} keeps every limit."
@@ -138,11 +138,11 @@ def chart(points: Mapping[str, Point], best: str | None, risk: str, loss: str, u
         beside = sum(abs(x - a) < _NEAR and abs(y - b) < 2 * _NEAR for a, b in placed)
         placed.append((x, y))
         lost = f"{point.loss:.1%}" if unit else f"{point.loss:.4g}"
-        told = f"{number}: {visible(point.label)}\n{loss} {lost}\n{risk} {point.risk:.1%}"
+        text = f"{number}: {visible(point.label)}\n{loss} {lost}\n{risk} {point.risk:.1%}"
         data: dict[str, Any] = {
             "name": number,
             "value": [100 * point.risk, point.loss * (100 if unit else 1)],
-            "told": f"{told}\nsuppressed {point.suppressed:,.0f}",
+            "told": f"{text}\nsuppressed {point.suppressed:,.0f}",
             "symbolOffset": [_ASIDE * beside, 0],
         }
         if number == best:

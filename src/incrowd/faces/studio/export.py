@@ -72,8 +72,8 @@ def script(work: Work) -> str:
         table, beside = f"ic.scan({name}{beside})", ""
     if work.population is not None:
         beside += f", population={work.population!r}"
-    made = f"release = ic.anonymize({table}, policy{beside})"
-    release = [made, f"release.write({release_name(work)!r})"]
+    call = f"release = ic.anonymize({table}, policy{beside})"
+    release = [call, f"release.write({release_name(work)!r})"]
     if work.source.table is not None:
         lines.append(f"with ic.Database({name}) as database:")
         release = [f"    {line}" for line in release]
@@ -90,13 +90,13 @@ def _format(csv_format: CsvFormat | None) -> dict[str, Any]:
     """Return how the file is written, where it is not plain."""
     if csv_format is None:
         return {}
-    found = {
+    parts = {
         "delimiter": csv_format.delimiter,
         "encoding": csv_format.encoding,
         "names": csv_format.names,
         "sheet": None if csv_format.kept is None else csv_format.kept.sheet,
     }
-    return {name: value for name, value in found.items() if value not in (None, ",", "utf-8", ())}
+    return {name: value for name, value in parts.items() if value not in (None, ",", "utf-8", ())}
 
 
 def _released(work: Work) -> Release:

@@ -18,35 +18,35 @@ def button(text: str, mark: str, on_click: Any = None, kind: str = "outline", **
 
 def text_field(label: str, field: str, value: Any = "", hint: str = "", **given: Any) -> Any:
     """Show a field for a text; tests find it by the name of the field."""
-    found = ui.input(label, value=value, **given).props(f"outlined dense data-field={field}")
-    return hinted(found, hint) if hint else found
+    field_input = ui.input(label, value=value, **given).props(f"outlined dense data-field={field}")
+    return hinted(field_input, hint) if hint else field_input
 
 
 def choice_field(options: Any, label: str, field: str, value: Any = None, **given: Any) -> Any:
     """Show a list to choose from; tests find it by the name of the field."""
-    found = ui.select(options, label=label, value=value, **given)
-    return found.props(f"outlined dense options-dense data-field={field}")
+    select = ui.select(options, label=label, value=value, **given)
+    return select.props(f"outlined dense options-dense data-field={field}")
 
 
 def path_field(label: str, field: str, value: str, hint: str, take: Callable[[str], None]) -> Any:
     """Show a field for a path. `take` is called when it is written; an error stands below."""
-    found = text_field(label, field, value, hint)
+    area = text_field(label, field, value, hint)
 
     def written() -> None:
         try:
-            take((found.value or "").strip())
+            take((area.value or "").strip())
         except InputError as error:
-            found.error = str(error)
+            area.error = str(error)
         else:
-            found.error = None
+            area.error = None
 
-    return found.on("change", written)
+    return area.on("change", written)
 
 
 def several_of(options: list[str], label: str, field: str, value: list[str], on_change: Any) -> None:
     """Show a list to choose at least one from."""
-    found = choice_field(options, label, field, value, multiple=True, on_change=on_change)
-    found.validation = lambda chosen: None if chosen else "choose at least one"
+    select = choice_field(options, label, field, value, multiple=True, on_change=on_change)
+    select.validation = lambda chosen: None if chosen else "choose at least one"
 
 
 def hinted(element: Any, hint: str) -> Any:

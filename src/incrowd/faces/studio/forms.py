@@ -46,7 +46,7 @@ def entry_form(
     """
     if known is None:
         known = {name: each for part in parameters_of(entry) for name, each in part.items()}
-    found = {}
+    form_fields = {}
     for name, (parameter, default) in known.items():
 
         def change(value: Any, name: str = name) -> None:
@@ -60,8 +60,8 @@ def entry_form(
         value = settings.get(name, None if needed else default)
         of = (choices or {}).get(name)
         owner = getattr(entry, "name", "policy")
-        found[name] = _field(owner, name, parameter, value, change, of, needed=needed)
-    return found
+        form_fields[name] = _field(owner, name, parameter, value, change, of, needed=needed)
+    return form_fields
 
 
 def _field(
@@ -81,10 +81,10 @@ def _field(
 
     def wrong(text: str | None) -> str | None:
         try:
-            given = read(text or "")
+            number = read(text or "")
         except ParameterError as error:
             return str(error)
-        return f"give {parameter.describe()}" if given is None and needed else None
+        return f"give {parameter.describe()}" if number is None and needed else None
 
     def typed(event: Any) -> None:
         if wrong(event.value) is None:
@@ -92,28 +92,28 @@ def _field(
 
     shown = "" if value is None else str(value)
     hint = f"{parameter.meaning}; {parameter.describe()}"
-    found = text_field(name, name, shown, hint, on_change=typed, validation=wrong)
-    return found if parameter.kind is str else found.props("inputmode=decimal")
+    field = text_field(name, name, shown, hint, on_change=typed, validation=wrong)
+    return field if parameter.kind is str else field.props("inputmode=decimal")
 
 
 def slider(field: Any, settings: dict[str, Any], name: str, span: Slider, title: str) -> None:
     """Show a number of some settings also as a slider, which writes into its field and follows it."""
     low, high, step = span
-    found = ui.slider(min=low, max=high, step=step, value=settings.get(name, low))
-    found.classes("sliding").props(f"data-slider={name}").props["aria-label"] = title
+    slider = ui.slider(min=low, max=high, step=step, value=settings.get(name, low))
+    slider.classes("sliding").props(f"data-slider={name}").props["aria-label"] = title
 
     def slid(event: Any) -> None:
         # Some sliders give fractions for whole numbers, and 0.30000000000000004 for 0.3.
-        given = int(event.value) if step == 1 else round(event.value, 2)
-        if settings.get(name, low) not in (event.value, given):
-            field.set_value(str(given))
+        number = int(event.value) if step == 1 else round(event.value, 2)
+        if settings.get(name, low) not in (event.value, number):
+            field.set_value(str(number))
 
     def written(_: Any) -> None:
         now = settings.get(name, low)
-        if low <= now <= high and found.value != now:
-            found.set_value(now)
+        if low <= now <= high and slider.value != now:
+            slider.set_value(now)
 
-    found.on_value_change(slid)
+    slider.on_value_change(slid)
     field.on_value_change(written)
 
 
@@ -124,9 +124,9 @@ def advanced(mark: str, settings: Mapping[str, Any], known: Parameters) -> Any:
 
 
 def _choice(name: str, parameter: Parameter, options: list[str], value: Any, change: Any) -> Any:
-    shown = {option: option for option in options}
+    labels = {option: option for option in options}
     if parameter.optional:
-        shown = {_UNSET: "(not set)", **shown}
-    chosen = value if value in shown else (_UNSET if parameter.optional else None)
-    found = choice_field(shown, name, name, chosen, on_change=lambda e: change(e.value or None))
-    return hinted(found, parameter.meaning)
+        labels = {_UNSET: "(not set)", **labels}
+    chosen = value if value in labels else (_UNSET if parameter.optional else None)
+    select = choice_field(labels, name, name, chosen, on_change=lambda e: change(e.value or None))
+    return hinted(select, parameter.meaning)

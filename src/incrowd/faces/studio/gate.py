@@ -106,8 +106,8 @@ class Gate:
         profile = self._work.release.policy.profile
         question = None
         if clause is not None and profile is not None:
-            asked = {each.id: each.question for each in profile.profile.clauses}
-            question = asked.get(clause.id)
+            questions = {each.id: each.question for each in profile.profile.clauses}
+            question = questions.get(clause.id)
         if clause is not None and question is not None:
             self._attested.append(attestation_fields(clause.id, question))
         else:

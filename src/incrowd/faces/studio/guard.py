@@ -65,9 +65,9 @@ class Guard:
 
     def address(self, *, once: bool = False) -> str:
         """Return the address of the page with its token."""
-        shown = "127.0.0.1" if self.host in ("0.0.0.0", "::") else self.host
-        shown = f"[{shown}]" if ":" in shown else shown
-        return f"http://{shown}:{self.port}/?token={self.once if once else self.token}"
+        host = "127.0.0.1" if self.host in ("0.0.0.0", "::") else self.host
+        host = f"[{host}]" if ":" in host else host
+        return f"http://{host}:{self.port}/?token={self.once if once else self.token}"
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Let a request through or refuse it."""
@@ -108,16 +108,16 @@ class Guard:
 
     def _has_cookie(self, headers: Mapping[str, str]) -> bool:
         try:
-            found = SimpleCookie(headers.get("cookie", "")).get(self.cookie_name)
+            cookie = SimpleCookie(headers.get("cookie", "")).get(self.cookie_name)
         except CookieError:
             return False
-        return found is not None and _same(found.value, self._cookie)
+        return cookie is not None and _same(cookie.value, self._cookie)
 
     def _has_token(self, query: bytes) -> bool:
-        given = parse_qs(query.decode("latin-1")).get("token", [""])[0]
-        if _same(given, self.token):
+        token = parse_qs(query.decode("latin-1")).get("token", [""])[0]
+        if _same(token, self.token):
             return True
-        if self.once is not None and _same(given, self.once):
+        if self.once is not None and _same(token, self.once):
             self.once = None
             return True
         return False

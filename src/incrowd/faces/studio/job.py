@@ -89,12 +89,12 @@ class Job:
         watched = self._watched = Watched()
         self._running(True)
         try:
-            found = await self._page.doing(self._tell, watched, self._work, self._page.work, watched)
+            result = await self._page.doing(self._tell, watched, self._work, self._page.work, watched)
         finally:
             self._watched = None
             self._running(False)
-        if found is not None:
-            self._done(found)
+        if result is not None:
+            self._done(result)
         elif self._failed is not None:
             await self._failed()
 

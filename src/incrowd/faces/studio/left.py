@@ -31,8 +31,8 @@ class Left:
     def title(self) -> str:
         """The name of the table, when its window was left, and the verdict of its release."""
         assert self.work.source is not None
-        found = status.mark(self.work)
-        end = "" if found is None else f", verdict: {found[1]}"
+        mark = status.mark(self.work)
+        end = "" if mark is None else f", verdict: {mark[1]}"
         return f"{self.work.source.title}, left at {self.at:%H:%M}{end}"
 
 

@@ -82,12 +82,12 @@ def means(settings: Mapping[str, Any]) -> str:
         return f"For you: {entry.summary}."
     if counts_classes and value <= 1:
         return f"{_WHOEVER} may find your record alone: k = 1 asks for nothing."
-    said = _OTHER_L if name == "l-diversity" and kind != "distinct" else _MEANS[name]
+    sentence = _OTHER_L if name == "l-diversity" and kind != "distinct" else _MEANS[name]
     given = {
         "k": "?", "L": "?", **settings, "kind": kind, "x": f"{value:g}", "share": percent(value),
         "most": at_most(value), "one_of": at_most(1 / value) if counts_classes else "",
     }  # fmt: skip
-    return said.format_map(given)
+    return sentence.format_map(given)
 
 
 _MEANS = {
@@ -119,7 +119,7 @@ _OTHER_L = "What is sensitive about you is as open as among {x} equally frequent
 
 def reached(results: Iterable[ModelResult], model: str) -> str | None:
     """Say which value the worst attribute reaches in a model; None where it was not measured."""
-    found = [
+    limits = [
         each
         for each in results
         if each.model == model
@@ -128,8 +128,8 @@ def reached(results: Iterable[ModelResult], model: str) -> str | None:
         and each.attacker is None
         and each.quantity == MODELS.get(model).limit_name
     ]
-    if not found:
+    if not limits:
         return None
-    worst = (min if MODELS.get(model).more_is_safer else max)(found, key=lambda each: each.value or 0.0)
+    worst = (min if MODELS.get(model).more_is_safer else max)(limits, key=lambda each: each.value or 0.0)
     of = "" if worst.attribute is None else f" of {worst.attribute}"
     return f"The table now: {worst.quantity} is {worst.value:.4g}{of}."

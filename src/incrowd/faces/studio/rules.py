@@ -18,7 +18,7 @@ from incrowd_verify.profiles import PROFILES, Attestation, read_profile
 def rules_form(page: Any) -> None:
     """Let a profile be chosen, and ask for its inputs and the attestations of people."""
     document = page.work.choices.document
-    known = {"": "(none)", **{(each := read_profile(name)).full_name: each.title for name in PROFILES}}
+    titles = {"": "(none)", **{(each := read_profile(name)).full_name: each.title for name in PROFILES}}
     current = document.get("profile", {}).get("name", "")
 
     def choose(event: Any) -> None:
@@ -30,8 +30,8 @@ def rules_form(page: Any) -> None:
         with place:
             _asked(page)
 
-    known.setdefault(current, current)
-    choice_field(known, "Rule profile", "profile", current, on_change=choose).classes("w-full")
+    titles.setdefault(current, current)
+    choice_field(titles, "Rule profile", "profile", current, on_change=choose).classes("w-full")
     note("Each clause is judged on the release: checked, attested by somebody, or not met.")
     place = ui.column().classes("w-full")
     with place:
@@ -107,12 +107,12 @@ def attestation_fields(
 
     def answer() -> dict[str, str] | None:
         texts = {"by": by.value, "on": on.value, "says": says.value}
-        found = {"clause": clause, **{name: (text or "").strip() for name, text in texts.items()}}
+        answer = {"clause": clause, **{name: (text or "").strip() for name, text in texts.items()}}
         try:
-            Attestation.of(found)
+            Attestation.of(answer)
         except PolicyError:
             return None
-        return found
+        return answer
 
     return answer
 
@@ -125,5 +125,5 @@ def show_clauses(document: Mapping[str, Any]) -> None:
     heading("Clauses of the profile", 3)
     note("This is no legal opinion.")
     rows = [(each["id"], each["state"], each["text"], each["detail"], each["source"]) for each in clauses]
-    found = grid("Clauses of the profile", ("clause", "", "demand", "found", "source"), rows)
-    marked(found, "clauses").classes("wrapped")
+    clauses_grid = grid("Clauses of the profile", ("clause", "", "demand", "found", "source"), rows)
+    marked(clauses_grid, "clauses").classes("wrapped")

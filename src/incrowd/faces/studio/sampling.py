@@ -34,8 +34,8 @@ def sampled(rows: pl.LazyFrame, height: int, most: int) -> pl.DataFrame:
         limit = int(min(most * _SPARE / height, 1.0) * (2**64 - 1))
         chosen = column_named(_PLACE).hash(seed=0) <= pl.lit(limit, dtype=pl.UInt64)
         drawn = drawn.with_row_index(_PLACE).filter(chosen).drop(_PLACE)
-    found = drawn.collect(engine="streaming")
-    return found.sample(min(most, len(found)), shuffle=True, seed=0).select(map(column_named, names))
+    sample = drawn.collect(engine="streaming")
+    return sample.sample(min(most, len(sample)), shuffle=True, seed=0).select(map(column_named, names))
 
 
 def recoded(release: Release, rows: pl.DataFrame) -> pl.DataFrame:
@@ -64,20 +64,20 @@ def recoded(release: Release, rows: pl.DataFrame) -> pl.DataFrame:
     for cell, each in zip(cells, release.recoding.cells, strict=True):
         positions, labels = each.released
         released[cell] = pl.Series(cell, labels, dtype=pl.String).gather(positions[each.codes])
-    known = _values(release.frequency, places).with_columns(**released, known=pl.lit(value=True))
-    found = _values(frequency, places).join(
-        known.unique(places, keep="first", maintain_order=True),
+    leaving = _values(release.frequency, places).with_columns(**released, known=pl.lit(value=True))
+    keys = _values(frequency, places).join(
+        leaving.unique(places, keep="first", maintain_order=True),
         on=places, how="left", nulls_equal=True, maintain_order="left",
     )  # fmt: skip
     # A row that came in suppressed has no key.
     key = pl.Series(frequency.key_of_row("showing rows"))
     key = key.set(key < 0, None)
-    there = found["known"].gather(key).fill_null(value=False)
+    there = keys["known"].gather(key).fill_null(value=False)
     columns = []
     for name in schema.released(rows.columns):
         series = nameless(rows[name])
         if name in names:
-            texts = found[cells[names.index(name)]].gather(key)
+            texts = keys[cells[names.index(name)]].gather(key)
             series = texts.zip_with(there, pl.Series([SUPPRESSED]))
         columns.append(nameless(series).alias(name))
     return pl.DataFrame(columns)
@@ -85,12 +85,12 @@ def recoded(release: Release, rows: pl.DataFrame) -> pl.DataFrame:
 
 def leaving(release: Release, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return those rows of a table that are in its release, and as they are there; see `recoded`."""
-    found = recoded(release, rows)
+    cells = recoded(release, rows)
     if not release.left_out:
-        return rows, found
+        return rows, cells
     starred = (column_named(each.name).eq_missing(SUPPRESSED) for each in release.policy.schema.quasi)
-    there = found.select(~pl.all_horizontal(starred)).to_series()
-    return rows.filter(there), found.filter(there)
+    there = cells.select(~pl.all_horizontal(starred)).to_series()
+    return rows.filter(there), cells.filter(there)
 
 
 def _values(frequency: FrequencyTable, places: Sequence[str]) -> pl.DataFrame:
@@ -105,11 +105,11 @@ def _values(frequency: FrequencyTable, places: Sequence[str]) -> pl.DataFrame:
 
 def sliced(batches: Iterator[pl.DataFrame], start: int, count: int) -> pl.DataFrame:
     """Return some of the rows that come in batches."""
-    found = []
+    parts = []
     for batch in batches:
         part = batch.slice(min(start, batch.height), count)
         start, count = max(start - batch.height, 0), count - part.height
-        found.append(part)
+        parts.append(part)
         if not count:
             break
-    return pl.concat(found)
+    return pl.concat(parts)

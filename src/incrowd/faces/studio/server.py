@@ -70,18 +70,18 @@ def serve(
 
 def _listening(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    found = socket.socket(family, socket.SOCK_STREAM)
-    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    server_socket = socket.socket(family, socket.SOCK_STREAM)
+    server_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        found.bind((host, port))
+        server_socket.bind((host, port))
     except (OSError, OverflowError) as error:
-        found.close()
+        server_socket.close()
         why = getattr(error, "strerror", None) or str(error)
         raise ParameterError(
             f"cannot listen on {host}, port {port} ({why}); take another with "
             f"{setting('port', '--port')}, or 0 for a free one"
         ) from None
-    return found
+    return server_socket
 
 
 def _application(

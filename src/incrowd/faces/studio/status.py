@@ -27,9 +27,9 @@ def has_roles(work: Work) -> bool:
 
 def is_measurable(work: Work) -> bool:
     """Return whether the risk of the table can be measured while somebody looks on, and is not known yet."""
-    known = work.release is not None or work.assessment is not None
+    is_measured = work.release is not None or work.assessment is not None
     in_memory = isinstance(work.table, pl.DataFrame) and work.height <= _MEASURED
-    return not known and in_memory and has_roles(work)
+    return not is_measured and in_memory and has_roles(work)
 
 
 def mark(work: Work) -> tuple[str, str] | None:
@@ -44,16 +44,18 @@ def figures(work: Work) -> list[str]:
     """
     if work.choices is None:
         return []
-    asked = len(work.choices.having(OPEN_ROLE))
-    found = [
+    open_questions = len(work.choices.having(OPEN_ROLE))
+    parts = [
         f"{work.height:,} records",
-        f"{asked} open question{'' if asked == 1 else 's'}" if asked else "no open question",
+        f"{open_questions} open question{'' if open_questions == 1 else 's'}"
+        if open_questions
+        else "no open question",
     ]
     if work.release is not None:
         risk = work.account["risk"]["after"].get(_RISK, {}).get("max")
         lost = next(each["value"] for each in work.account["loss"] if each["metric"] == "loss")
-        found += [] if risk is None else [f"largest risk {at_most(risk)} after ({_AGAINST})"]
-        found.append(f"loss {percent(lost)}")
+        parts += [] if risk is None else [f"largest risk {at_most(risk)} after ({_AGAINST})"]
+        parts.append(f"loss {percent(lost)}")
     elif work.assessment is not None:
-        found.append(f"largest risk {at_most(work.assessment.risk[_RISK]['max'])} now ({_AGAINST})")
-    return found
+        parts.append(f"largest risk {at_most(work.assessment.risk[_RISK]['max'])} now ({_AGAINST})")
+    return parts

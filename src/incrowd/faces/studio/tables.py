@@ -132,8 +132,8 @@ def plain_name(name: str, ending: str) -> str:
     >>> plain_name("../people [1].csv", ".csv"), plain_name("..", ".csv")
     ('people _1_.csv', 'table.csv')
     """
-    shown = "".join(sign if sign.isprintable() and sign not in "*?[]" else "_" for sign in name)
-    plain = Path(shown.replace("\\", "/")).name
+    stem = "".join(sign if sign.isprintable() and sign not in "*?[]" else "_" for sign in name)
+    plain = Path(stem.replace("\\", "/")).name
     if not plain.strip(". ") or looks_like_address(plain) or len(plain.encode()) > _LONGEST_NAME:
         return f"table{ending}"
     return f"./{plain}" if plain.startswith("-") else plain
@@ -156,16 +156,16 @@ def in_database(address: str, table: str, copy: Path) -> Source:
     InputError
         When that is no address, or it may hold a password, which a command would show.
     """
-    found = Address(address)
-    if found.has_secret:
+    place = Address(address)
+    if place.has_secret:
         raise ParameterError(
-            f"leave the password out of the address: put it into {found.dialect.secret}, since the address "
-            f"is part of the command that makes the release again; write it as {found.dialect.example}, and "
+            f"leave the password out of the address: put it into {place.dialect.secret}, since the address "
+            f"is part of the command that makes the release again; write it as {place.dialect.example}, and "
             "other signs as %40 for @"
         )
     if not table:
         raise ParameterError("write the name of a table of the database, as people or schema.people")
-    return Source(copy, found.url, database=found, table=table)
+    return Source(copy, place.url, database=place, table=table)
 
 
 def copied(source: Source, progress: Progress) -> None:
@@ -187,16 +187,16 @@ def counted(rows: pl.LazyFrame, *, estimate: bool) -> tuple[int, list[Column]]:
     """Count the rows, and the values of each column; distinct ones about, where that is asked for."""
     columns = columns_named(rows.collect_schema())
     distinct = [x.approx_n_unique() if estimate else x.drop_nulls().n_unique() for x in columns]
-    asked = [pl.len(), *distinct, *(column.null_count() for column in columns)]
+    queries = [pl.len(), *distinct, *(column.null_count() for column in columns)]
     try:
-        counts = passing(rows).select(each.alias(f"{place}") for place, each in enumerate(asked))
-        height, *found = counts.collect(engine="streaming").row(0)
+        counts = passing(rows).select(each.alias(f"{place}") for place, each in enumerate(queries))
+        height, *counts_of_columns = counts.collect(engine="streaming").row(0)
     except pl.exceptions.PolarsError as error:
         raise TableError(
             f"the values of a column cannot be counted ({type(error).__name__}); leave columns of lists out"
         ) from None
     first = rows.head(_TYPED).collect(engine="streaming")
-    numbers = zip(found, found[len(columns) :], strict=False)
+    numbers = zip(counts_of_columns, counts_of_columns[len(columns) :], strict=False)
     return height, [Column(one.name, _type_of(one), *two) for one, two in zip(first, numbers, strict=True)]
 
 
@@ -204,9 +204,9 @@ def _type_of(column: pl.Series) -> str:
     """Find the type of a column from its first values, as a draft does: ``date (2021-03-05)``."""
     profile = profile_of(column, column.name, MISSING_TEXTS)
     kind = None if column.dtype == pl.Boolean else profile.kind
-    found = str(kind or column.dtype).replace("category", "text")
+    word = str(kind or column.dtype).replace("category", "text")
     values = (value for value in column if value is not None and value not in MISSING_TEXTS)
-    return f"{found} ({next(values, '')})" if kind == "date" or profile.ways else found
+    return f"{word} ({next(values, '')})" if kind == "date" or profile.ways else word
 
 
 def read_policy(path: Path, folder: Path | None = None) -> tuple[dict[str, Any], Path]:

@@ -80,14 +80,14 @@ def explain(page: Any, name: str) -> Callable[[], Any]:
     paths = any("{path}" in example for *_, example in terms)
 
     async def fill() -> None:
-        found = await page.doing(lambda _: None, None, facts, page.work, paths=paths) or {}
+        values = await page.doing(lambda _: None, None, facts, page.work, paths=paths) or {}
         if not box.is_deleted:
             with emptied(box):
                 for term, meaning, example in terms:
                     with ui.element("div"), suppress(KeyError):
                         words("div", term, "name")
                         words("p", meaning or f"{MODELS.get(term).summary.capitalize()}.")
-                        note(example.format(**found))
+                        note(example.format(**values))
 
     background_tasks.create(fill())
     return lambda: background_tasks.create(fill())

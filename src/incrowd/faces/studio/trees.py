@@ -66,9 +66,9 @@ class TreeEditor:
 
     def unknown(self) -> dict[str, int]:
         """Return the values of the column that the tree does not know, the most frequent first."""
-        known = self.tree.ranks
-        found = {value: count for value, count in self._counts.items() if value not in known}
-        return dict(sorted(found.items(), key=lambda each: (-each[1], each[0])))
+        ranks = self.tree.ranks
+        new_values = {value: count for value, count in self._counts.items() if value not in ranks}
+        return dict(sorted(new_values.items(), key=lambda each: (-each[1], each[0])))
 
     def below(self, node: int) -> list[Line]:
         """Return the children of a node."""
@@ -89,10 +89,10 @@ class TreeEditor:
 
     def most_frequent(self) -> tuple[str, ...] | None:
         """Return the most frequent value that the tree knows, and the groups above it up to the root."""
-        known = self.tree.ranks
-        counts = ((count, value) for value, count in self._counts.items() if value in known)
+        ranks = self.tree.ranks
+        counts = ((count, value) for value, count in self._counts.items() if value in ranks)
         best = max(counts, default=None)
-        return None if best is None else self.tree.path(known[best[1]])
+        return None if best is None else self.tree.path(ranks[best[1]])
 
     def level(self, level: int) -> list[tuple[str, int]]:
         """Return the cells of a level in the order of the tree, each with its records."""
@@ -104,8 +104,8 @@ class TreeEditor:
     def _line(self, node: int) -> Line:
         tree = self.tree
         records = self._cumulated()
-        held = records[tree.hi[node]] - records[tree.lo[node]]
-        share = float(held) / self._total if self._total else 0.0
+        records_below = records[tree.hi[node]] - records[tree.lo[node]]
+        share = float(records_below) / self._total if self._total else 0.0
         return Line(node, tree.labels[node], bool(tree.heights[node] == 0), share)
 
     def _cumulated(self) -> NDArray[np.int64]:

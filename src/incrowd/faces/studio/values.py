@@ -73,15 +73,15 @@ def most_frequent(cells: pl.Series) -> list[tuple[str, int]]:
     """
     texts = cells.cast(pl.String, strict=False).alias("value").drop_nulls()
     counted = texts.value_counts(name="records").sort("records", "value", descending=[True, False])
-    found = [*counted.head(_BARS).iter_rows(), ("other values", counted["records"][_BARS:].sum())]
+    bars = [*counted.head(_BARS).iter_rows(), ("other values", counted["records"][_BARS:].sum())]
     numbers = texts.cast(pl.Float64, strict=False)
     if counted.height > _BARS and numbers.is_finite().sum() == texts.len():
         records, ends = np.histogram(numbers, _BARS)
         style = ",.0f" if ends[-1] - ends[0] > 2 * _BARS else ",.4g"
         labels = [f"{low:{style}} to {high:{style}}" for low, high in pairwise(ends)]
-        found = list(zip(labels, records.tolist(), strict=True))
-    found.append(("(missing)", cells.null_count()))
-    return [(label or "(empty)", number) for label, number in found if number]
+        bars = list(zip(labels, records.tolist(), strict=True))
+    bars.append(("(missing)", cells.null_count()))
+    return [(label or "(empty)", number) for label, number in bars if number]
 
 
 def refuse_prompts(schema: Schema) -> None:

@@ -266,8 +266,8 @@ class Work:
     def remember(self, *names: str) -> None:
         """Keep the settings of some columns, or of all, before they change; see `undo`."""
         columns = self.chosen.columns
-        kept = deepcopy({name: columns[name] for name in names or columns})
-        self.past.append((kept, self.chosen.document.get("linked")))
+        before = deepcopy({name: columns[name] for name in names or columns})
+        self.past.append((before, self.chosen.document.get("linked")))
 
     def undo(self) -> list[str]:
         """Restore the columns that were remembered last, and name them."""
@@ -297,12 +297,12 @@ class Work:
 
         Columns whose tree is only known later are left out.
         """
-        found = {}
+        paths = {}
         for name in names:
             with suppress(InputError):
                 if (path := self.editor(name).most_frequent()) is not None:
-                    found[name] = path
-        return found
+                    paths[name] = path
+        return paths
 
     def keep_tree(self, name: str, tree: Hierarchy) -> None:
         """Make a tree the hierarchy of a column; it is kept among the window's files."""
@@ -347,9 +347,9 @@ class Work:
 
     def policy(self) -> Policy:
         """Return the policy as it stands. A treatment that would ask for its key is refused."""
-        found = self.chosen.policy()
-        refuse_prompts(found.schema)
-        return found
+        policy = self.chosen.policy()
+        refuse_prompts(policy.schema)
+        return policy
 
     def set_population(self, path: str) -> None:
         """Take the file of a population, which has to be there; an empty text takes none."""
@@ -371,7 +371,7 @@ class Work:
 
         policy = self.policy()
         with self._asked() as table:
-            found = assess(
+            assessment = assess(
                 table,
                 policy.written,
                 policy.models,
@@ -379,8 +379,8 @@ class Work:
                 progress=progress,
                 wildcards=policy.wildcards,
             )
-        self.assessment = found
-        return found
+        self.assessment = assessment
+        return assessment
 
     def anonymize(self, progress: Progress) -> Release:
         """Make the release."""
@@ -391,7 +391,9 @@ class Work:
         with ExitStack() as session:
             table = session.enter_context(self._asked())
             try:
-                found = anonymize(table, self.policy(), progress=progress, unanswered="write", **self._beside)
+                release = anonymize(
+                    table, self.policy(), progress=progress, unanswered="write", **self._beside
+                )
             except InfeasibleError:
                 self.infeasible = True
                 raise
@@ -399,9 +401,9 @@ class Work:
             self._session = session.pop_all()
         # Figures are measured when they are first asked for: here, and not while the page waits.
         progress.stage("report")
-        self.account = found.document()
-        self.release = found
-        return found
+        self.account = release.document()
+        self.release = release
+        return release
 
     def accept(self, answers: Sequence[Accepted], attested: Sequence[dict[str, str]] = ()) -> Release:
         """Accept points of the verdict: in policy and account, and whenever the release is made again.
@@ -412,14 +414,14 @@ class Work:
             Answers to clauses of the profile, each as a policy file has it.
         """
         assert self.release is not None
-        found = self.release.accepting(answers, map(Attestation.of, attested))
-        self.account = found.document()
-        self.release = found
+        release = self.release.accepting(answers, map(Attestation.of, attested))
+        self.account = release.document()
+        self.release = release
         document = self.chosen.document
         document.setdefault("accepted", []).extend(answer.to_dict() for answer in answers)
         if attested:
             document["profile"].setdefault("attested", []).extend(attested)
-        return found
+        return release
 
     def advise(self, progress: Progress) -> list[Suggestion]:
         """Find single changes of the policy with which there is a release, by trying them."""
@@ -470,9 +472,9 @@ class Work:
             progress.stage("draw rows")
             raw = sampled(self._rows, self.height, ATTACKED)
             return attack(*leaving(release, raw), schema, aligned=True, progress=progress)
-        kept = release.policy.keep_order and not release.left_out
-        rows = None if kept else release.row_map()
-        return attack(self.table, release.texts, schema, aligned=kept, row_map=rows, progress=progress)
+        keeps_order = release.policy.keep_order and not release.left_out
+        rows = None if keeps_order else release.row_map()
+        return attack(self.table, release.texts, schema, aligned=keeps_order, row_map=rows, progress=progress)
 
     @property
     def attacked(self) -> int:
@@ -559,5 +561,5 @@ def _ways(draft: Draft) -> dict[str, list[dict[str, str]]]:
 
 def policy_settings(names: Sequence[str]) -> dict[str, tuple[Any, Any]]:
     """Return the declared parameters of a policy by name, each with its default."""
-    known = {field.name: field for field in fields(Policy)}
-    return {name: (known[name].metadata["parameter"], known[name].default) for name in names}
+    policy_fields = {field.name: field for field in fields(Policy)}
+    return {name: (policy_fields[name].metadata["parameter"], policy_fields[name].default) for name in names}

@@ -86,10 +86,10 @@ class ColumnPanel:
             if not bars.is_deleted:
                 tell(bars, text)
 
-        found = await self.page.doing(wrong, None, lambda: most_frequent(work.rows(0, most)[name]))
-        if found is not None and not bars.is_deleted:
+        frequent = await self.page.doing(wrong, None, lambda: most_frequent(work.rows(0, most)[name]))
+        if frequent is not None and not bars.is_deleted:
             with bars:
-                histogram(f"Most frequent values of {name}", found)
+                histogram(f"Most frequent values of {name}", frequent)
 
     def show(self) -> None:
         """Show the role as it is, and the forms that it has."""
@@ -111,8 +111,8 @@ class ColumnPanel:
                 with self._fold("missing", lambda: ", ".join(settings.get("missing", ())) or "empty cells"):
                     self._codes()
             if role not in UNRELEASED and (self.name in choices.ways or _spelled(settings)):
-                asked = set(_spelled(settings).values()) <= {OPEN_ROLE}
-                with self._fold("spelling", lambda: _way_in_words(_spelled(settings)), opened=asked):
+                is_open = set(_spelled(settings).values()) <= {OPEN_ROLE}
+                with self._fold("spelling", lambda: _way_in_words(_spelled(settings)), opened=is_open):
                     self._spelling()
 
     def _fold(self, mark: str, told: Callable[[], str], *, opened: bool = False) -> Any:
@@ -146,8 +146,8 @@ class ColumnPanel:
                 settings.update(ways[int(event.value)])
                 self._changed()
 
-            found = choice_field(labels, "How its values are written", "spelling", chosen, on_change=take)
-            hinted(found, "the texts do not tell").classes("w-full")
+            select = choice_field(labels, "How its values are written", "spelling", chosen, on_change=take)
+            hinted(select, "the texts do not tell").classes("w-full")
             return
         for key in {"format", "decimal"} & settings.keys():
             asked = text_field(f"{key} of its values", key, settings[key], on_change=self._changed)
@@ -184,8 +184,11 @@ class ColumnPanel:
             self._keep_treatment(event.value, first)
 
         with emptied(self._treating):
-            known = declared.treatments_for(self._settings["role"])
-            labels = {_NONE: "no treatment", **{each.name: f"{each.name}: {each.summary}" for each in known}}
+            treatments = declared.treatments_for(self._settings["role"])
+            labels = {
+                _NONE: "no treatment",
+                **{each.name: f"{each.name}: {each.summary}" for each in treatments},
+            }
             chosen = choice_field(labels, "Treatment", "treatment", kind, on_change=take)
             chosen.props["aria-label"] = f"Treatment of {self.name}"
             self._missing = marked(words("div", "", "problem"), "treatment-problem")
@@ -236,8 +239,8 @@ class ColumnPanel:
             self._draw_recipe(event.value)
 
         with emptied(self._fields):
-            known = [_NONE, *_SPECS, _FILE, *([kind] if kind in (_KEPT, _EDITED) else [])]
-            chosen = choice_field(known, "Hierarchy", "hierarchy", kind, on_change=choose)
+            recipes = [_NONE, *_SPECS, _FILE, *([kind] if kind in (_KEPT, _EDITED) else [])]
+            chosen = choice_field(recipes, "Hierarchy", "hierarchy", kind, on_change=choose)
             alike = "says which values are alike, for the models"
             hinted(chosen, _HINTS[kind] if settings["role"] == "quasi" else alike)
             widths = partial(self._numbers, "intervals", "Widths", "each a multiple of the one before")
@@ -276,8 +279,8 @@ class ColumnPanel:
                 settings["hierarchy"] = {**settings["hierarchy"], recipe: _numbers(event.value)}
                 self._changed()
 
-        shown = ", ".join(f"{width:g}" for width in settings["hierarchy"][recipe])
-        text_field(label, label.lower(), shown, hint, on_change=typed, validation=wrong)
+        widths = ", ".join(f"{width:g}" for width in settings["hierarchy"][recipe])
+        text_field(label, label.lower(), widths, hint, on_change=typed, validation=wrong)
 
     def _levels(self, settings: dict[str, Any]) -> None:
         def take(event: Any) -> None:
@@ -300,7 +303,7 @@ def _way_in_words(way: dict[str, str]) -> str:
 def _numbers(text: str) -> list[float]:
     """Read numbers with commas between."""
     try:
-        found = [float(part) for part in text.split(",")]
+        widths = [float(part) for part in text.split(",")]
     except ValueError:
         raise InputError("write numbers with commas between, as 5, 10, 20") from None
-    return [int(each) if each.is_integer() else each for each in found]
+    return [int(each) if each.is_integer() else each for each in widths]

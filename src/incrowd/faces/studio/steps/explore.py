@@ -45,8 +45,8 @@ class Explore(Step):
             "leave this step out."
         )
         with ui.element("div").classes("fields"):
-            known = [each.name for each in ALGORITHMS if not each.needed()]
-            chosen = choice_field(known, "Algorithms", "algorithms", self._chosen, multiple=True)
+            names = [each.name for each in ALGORITHMS if not each.needed()]
+            chosen = choice_field(names, "Algorithms", "algorithms", self._chosen, multiple=True)
             chosen.bind_value_to(self, "_chosen")
             sizes = text_field("Class sizes k", "sizes", self._sizes, "whole numbers with commas between")
             sizes.bind_value_to(self, "_sizes")

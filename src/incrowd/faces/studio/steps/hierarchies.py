@@ -71,12 +71,12 @@ class Hierarchies(Step):
         with emptied(self._place):
             ui.spinner(size="lg")
         work, name = self.work, self.column
-        found = await self.page.doing(self._wrong, None, work.editor, name)
+        editor = await self.page.doing(self._wrong, None, work.editor, name)
         self._place.clear()
-        if found is None or name != self.column:
+        if editor is None or name != self.column:
             return
-        self._editor, self._first = found, work.choices.columns[name].get("hierarchy")
-        self._open, self._chosen = {found.tree.labels[0]}, set()
+        self._editor, self._first = editor, work.choices.columns[name].get("hierarchy")
+        self._open, self._chosen = {editor.tree.labels[0]}, set()
         with self._place:
             self._unknown = ui.column().classes("w-full")
             self._tools()

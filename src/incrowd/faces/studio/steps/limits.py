@@ -153,7 +153,7 @@ class Limits(Step):
         columns = {"attribute": self.work.choices.having("sensitive")}
 
         def changed() -> None:
-            said.set_text(meaning.means(settings))
+            sentence.set_text(meaning.means(settings))
             self._changed()
 
         with ui.column().classes("box").props(f"data-model={model.name}"):
@@ -164,7 +164,7 @@ class Limits(Step):
                 span = meaning.slider_of(model.name, settings.get(limit))
                 if span is not None:
                     slider(fields[limit], settings, limit, span, f"{limit} of {model.name}")
-            said = marked(words("p", meaning.means(settings)), "means").props("aria-live=polite")
+            sentence = marked(words("p", meaning.means(settings)), "means").props("aria-live=polite")
             if (now := self._reached.get(model.name)) is not None:
                 marked(note(now), "reached")
             if further:
@@ -216,12 +216,12 @@ class Limits(Step):
             note(f"{Attacker.summary[0].upper()}{Attacker.summary[1:]}.")
             with ui.element("div").classes("fields"):
                 text_field("Called", "called", settings["name"], on_change=write)
-                known = [name for name in settings["knows"] if name in quasi]
-                several_of(quasi, "Knows", "knows", known, choose)
+                knows = [name for name in settings["knows"] if name in quasi]
+                several_of(quasi, "Knows", "knows", knows, choose)
             for number in range(len(settings["models"])):
                 self._model_form(settings["models"], number)
-            known = declared.attacker_models()
-            self._adding("Another model against this attacker", known, settings["models"], "against")
+            knows = declared.attacker_models()
+            self._adding("Another model against this attacker", knows, settings["models"], "against")
 
     def _tell(self, found: Any) -> None:
         # A limit that is moved does not change the values that the table reaches.
@@ -232,10 +232,10 @@ class Limits(Step):
         self._show()
 
     def _show(self) -> None:
-        found = self.work.assessment
+        assessment = self.work.assessment
         with self._measured:
             rows = []
-            for each in found.results.asked:
+            for each in assessment.results.asked:
                 if each.limit is not None:
                     name = f"{each.model} of {each.attribute}" if each.attribute else each.model
                     reached = "-" if each.value is None else f"{each.value:.6g}"
@@ -243,4 +243,4 @@ class Limits(Step):
                     rows.append((name, each.quantity, reached, limit, holds))
             if rows:
                 grid("What the table reaches", ("model", "measure", "reached", "asked", ""), rows, (2, 3))
-            bullets(found.sentences(conditions=False))
+            bullets(assessment.sentences(conditions=False))

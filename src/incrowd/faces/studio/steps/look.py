@@ -92,10 +92,10 @@ class Look(Step):
             await self._draw_rows()
 
     async def _draw_rows(self) -> None:
-        found = await self.page.doing(self._wrong, None, self.work.side_by_side, self._from, _ROWS)
-        if found is None:
+        tables = await self.page.doing(self._wrong, None, self.work.side_by_side, self._from, _ROWS)
+        if tables is None:
             return
-        before, after = found
+        before, after = tables
         end, rows = self._from + before.height, self.work.height
         self._back.set_enabled(self._from > 0)
         self._on.set_enabled(end < rows)
@@ -115,14 +115,14 @@ class Look(Step):
             "Records by value, before and after. The loss metric is what a cell lost on average: 0% is the "
             "raw table, 100% nothing left."
         )
-        found = account.changes(document)
+        changes = account.changes(document)
         with marked(ui.element("div").classes("charts"), "distributions"):
-            for change in found[:_COLUMNS]:
+            for change in changes[:_COLUMNS]:
                 with box(change.name):
                     note(f"{change.lost:.1%} lost; {change.how}")
                     bars(f"Records by {change.name}", change.records, _records)
-        if len(found) > _COLUMNS:
-            note(f"The first {_COLUMNS} of {len(found):,} columns.")
+        if len(changes) > _COLUMNS:
+            note(f"The first {_COLUMNS} of {len(changes):,} columns.")
 
     def _sizes(self, document: dict[str, Any]) -> None:
         with ui.element("div").classes("charts"):
@@ -137,8 +137,8 @@ class Look(Step):
         if weak:
             heading("The weakest class of each model", 3)
             note("The class that is nearest to failing it, as it is released. Nobody is protected less.")
-            found = grid("The weakest classes", names, weak, numbers=(len(names) - 2, len(names) - 1))
-            marked(found, "weakest")
+            classes = grid("The weakest classes", names, weak, numbers=(len(names) - 2, len(names) - 1))
+            marked(classes, "weakest")
 
     def _risk(self, document: dict[str, Any]) -> None:
         heading("Risk", 3)

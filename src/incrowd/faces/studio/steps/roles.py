@@ -121,17 +121,17 @@ class Roles(Step):
         self._tell()
 
     def _draw_table(self, page: int) -> None:
-        shown = self._sought[page * _COLUMNS :][:_COLUMNS]
-        first, last = page * _COLUMNS + bool(shown), page * _COLUMNS + len(shown)
+        rows_of_page = self._sought[page * _COLUMNS :][:_COLUMNS]
+        first, last = page * _COLUMNS + bool(rows_of_page), page * _COLUMNS + len(rows_of_page)
         self._shown.set_text(f"Columns {first} to {last} of {len(self._sought):,}")
         self._heads: dict[str, tuple[Any, Any, Any, Any]] = {}
         with emptied(self._table), ui.element("table").classes("columns") as table:
-            table.style(f"min-width: {84 * len(shown)}px; max-width: {180 * len(shown)}px")
+            table.style(f"min-width: {84 * len(rows_of_page)}px; max-width: {180 * len(rows_of_page)}px")
             with ui.element("thead"), ui.element("tr"):
-                for name in shown:
+                for name in rows_of_page:
                     self._draw_head(name)
             with ui.element("tbody"):
-                for row in self._rows[:5].select(columns_named(shown)).iter_rows():
+                for row in self._rows[:5].select(columns_named(rows_of_page)).iter_rows():
                     with ui.element("tr"):
                         for cell in row:
                             words("td", "(missing)" if cell is None else cut(str(cell)))
@@ -223,21 +223,21 @@ class Roles(Step):
             elif not choices.having("quasi"):
                 words("div", "No column is a quasi-identifier yet: name at least one.", "problem")
             if unread := [x for x in choices.having(*_RELEASED) if OPEN_ROLE in self._columns[x].values()]:
-                told = f"Click the name and say how values are written: {listed(unread, 8)}"
-                marked(words("div", told, "problem"), "open-spellings")
+                hint = f"Click the name and say how values are written: {listed(unread, 8)}"
+                marked(words("div", hint, "problem"), "open-spellings")
 
     def _ask_together(self) -> None:
         """Ask about columns that look alike with one question, while several of them have no role."""
         self._together.clear()
         roles = {role: label for role, label in ROLES.items() if role not in _ONE_COLUMN}
         for text, names in self.work.choices.together.items():
-            asked = [name for name in names if self._columns[name]["role"] == OPEN_ROLE]
-            if len(asked) < 2:
+            open_names = [name for name in names if self._columns[name]["role"] == OPEN_ROLE]
+            if len(open_names) < 2:
                 continue
             with self._together, marked(box(text), "together"):
                 note("Columns that have a role keep it. Any column can get another role below.")
                 role = choice_field(roles, "Role of all of them", "together", OPEN_ROLE).style("width: 240px")
-                role.on_value_change(lambda e, asked=asked: self._give(asked, e.value))
+                role.on_value_change(lambda e, open_names=open_names: self._give(open_names, e.value))
 
     def _tell_people(self) -> None:
         """Ask the question of rows with people: whether anybody can join a person's rows."""

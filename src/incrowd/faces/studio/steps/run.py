@@ -94,12 +94,12 @@ class Run(Step):
             most = math.floor(share * height + 1e-9)
             return f"Records that may be suppressed: {100 * share:g}% (up to {most:,} of {height:,} records)"
 
-        said = marked(words("p", text()), "suppressed").props("aria-live=polite")
+        sentence = marked(words("p", text()), "suppressed").props("aria-live=polite")
         with ui.element("div").classes("fields"):
-            known = policy_settings((_SHARE,))
-            field = entry_form(Policy, document, self._changed, known=known)[_SHARE]
+            limits = policy_settings((_SHARE,))
+            field = entry_form(Policy, document, self._changed, known=limits)[_SHARE]
             slider(field, document, _SHARE, Slider(0, 1, 0.01), "Records that may be suppressed")
-        field.on_value_change(lambda _: said.set_text(text()))
+        field.on_value_change(lambda _: sentence.set_text(text()))
 
     async def make(self) -> None:
         """Make the release."""

@@ -138,13 +138,13 @@ class Table(Step):
             ui.spinner(size="lg")
             words("span", f"Opening {cut(source.name)}").props("role=status")
             button("Cancel", "cancel-open", watched.cancel, icon="stop")
-        found = await self.page.doing(self._wrong, watched, self._read, source, watched)
+        table = await self.page.doing(self._wrong, watched, self._read, source, watched)
         if not waiting.is_deleted:
             waiting.delete()
-        if found is True:
+        if table is True:
             self._show()
-        elif found:
-            self._ask(source, *found)
+        elif table:
+            self._ask(source, *table)
         else:
             self._reading.set_value(source.path.exists())
 
