@@ -106,7 +106,7 @@ def columns_of_ids(
 
 
 def ids_of_panels(table: pl.DataFrame, ids: Sequence[str], periods: Sequence[str]) -> dict[str, list[str]]:
-    """Return the ids that have each period once against chance, with the periods.
+    """Return the ids that never repeat a period although chance would repeat many, with the periods.
 
     An id that repeats and has one row in each year, wave or visit is one of a panel. The first twelve
     periods are looked at.

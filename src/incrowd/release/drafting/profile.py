@@ -159,7 +159,7 @@ class Profile:
 
     @property
     def titles(self) -> tuple[tuple[str, str], ...]:
-        """The name and the short label, each with the word "name" or "label"."""
+        """The name and the short label of the column, each with the word "name" or "label"."""
         label = self.label if len(tokens(self.label)) <= _SHORT_LABEL else ""
         return (("name", self.name), *([("label", label)] if label else []))
 

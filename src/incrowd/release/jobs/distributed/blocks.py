@@ -81,7 +81,7 @@ class _Counts:
 
 
 def without_suppressed(table: Any, quasi: Sequence[str]) -> tuple[Any, int]:
-    """Leave out rows that are already suppressed, and return DataFrame and number."""
+    """Leave out rows that are already suppressed, and return the table and the number of rows."""
     engine = SparkEngine(table)
     if not quasi or any(name not in engine.columns for name in quasi):
         return table, 0
@@ -333,7 +333,7 @@ class Blocks:
             return 8  # Connect does not say
 
     def _shared(self, value: Any) -> Any:
-        """Return a function that gives executors an object, sent once if possible."""
+        """Return a function that gives executors an object, which is sent once if possible."""
         try:
             broadcast = self.session.sparkContext.broadcast(value)
         except Exception:

@@ -58,7 +58,7 @@ class Cut:
 def cut_tree(
     sample: FrequencyTable, algorithm: Mondrian, attributes: Sequence[Attribute], blocks: int
 ) -> tuple[Cut, int]:
-    """Cut a sample into about `blocks` blocks as Mondrian does, and return tree and number.
+    """Cut a sample into about `blocks` blocks as Mondrian does, and return the tree and the number.
 
     The heaviest block is cut first. A cut of the sample says for every rank, those it has not met included,
     on which side it lies; so whatever the sample is, the blocks part the table by its keys.

@@ -77,7 +77,7 @@ class WholePeople:
     def alone(
         self, table: FrequencyTable, weights: NDArray[np.int64], values: Sequence[Any]
     ) -> FrequencyTable:
-        """Return keys with people, counted per key only (sums over keys are invalid)."""
+        """Return keys with people counted per key, so that counts of two keys must not be added."""
         none = np.zeros(0, np.int64)
         sizes = [counts.domain.size for counts in table.sensitive]
         people = replace(

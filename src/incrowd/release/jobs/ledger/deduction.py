@@ -243,7 +243,7 @@ class _Worlds:
         self._calls = 0
 
     def hide(self, cells: NDArray[np.int64]) -> pl.Series:
-        """Return for each of some cells whether enough values are possible."""
+        """Return for each of some cells whether enough values are possible to hide the true ones."""
         places = np.searchsorted(self._cells, cells)
         for place in places.tolist():
             start, stop = self._truth.indptr[place : place + 2].tolist()
