@@ -207,8 +207,8 @@ def test_one_pass_counts_as_several_do(monkeypatch, sensitive):
     table = pl.DataFrame(rows, schema=["q", "r", "s", "t"], orient="row")
     schema = ic.Schema(quasi=["q", "r"], sensitive=[name for name in sensitive if name != "q"])
     passes = []
-    of_rows = StreamedRows._of_rows
-    monkeypatch.setattr(StreamedRows, "_of_rows", lambda self, *a: passes.append(a) or of_rows(self, *a))
+    of_rows = StreamedRows._group_rows
+    monkeypatch.setattr(StreamedRows, "_group_rows", lambda self, *a: passes.append(a) or of_rows(self, *a))
     found = ScanEngine(table.lazy()).count(schema).frequency
     assert len(passes) == {("s",): 1, ("s", "t"): 3, ("q",): 1}[tuple(sensitive)]
     same(found, MemoryEngine(table).count(schema).frequency)

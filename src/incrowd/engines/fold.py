@@ -408,7 +408,7 @@ class _Counts(NamedTuple):
         from incrowd.core.table.sensitive import SensitiveCounts
 
         groups, key, rows = self.grouped([attribute.name])
-        domain, ranks = self._ranked(attribute)
+        domain, ranks = self._rank(attribute)
         codes = ranks.astype(np.int32)[groups[attribute.name].to_numpy()]
         totals = np.bincount(codes, rows, domain.size).astype(np.int64)
         return SensitiveCounts(domain, counts_per_key(key, codes, rows, self.size, domain.size), totals, None)
@@ -428,7 +428,7 @@ class _Counts(NamedTuple):
             counts_per_key(key, combination, rows, self.size, len(first)),
         )
 
-    def _ranked(self, attribute: Attribute) -> tuple[Domain, NDArray[np.integer]]:
+    def _rank(self, attribute: Attribute) -> tuple[Domain, NDArray[np.integer]]:
         """Return the domain of an attribute, and the rank of each distinct value."""
         from incrowd.core.table.domain import Domain
 
@@ -438,7 +438,7 @@ class _Counts(NamedTuple):
 
     def _ranks_of(self, names: Sequence[str], grouped: pl.DataFrame) -> tuple[NDArray[np.integer], ...]:
         """Rank the sensitive values of each combination."""
-        return tuple(self._ranked(self.schema[name])[1][grouped[name].to_numpy()] for name in names)
+        return tuple(self._rank(self.schema[name])[1][grouped[name].to_numpy()] for name in names)
 
     def with_people(self, frequency: FrequencyTable) -> FrequencyTable:
         """Count the people, and list those with several kinds of rows if the engine can."""

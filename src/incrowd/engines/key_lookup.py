@@ -48,7 +48,9 @@ class RowKeys:
         )
         alone = words.width == 1 and not so_few(len(words))
         self._lookup = KnownWords(words.to_series().to_numpy(), numbers.astype(np.int32)) if alone else None
-        self._joined = None if alone else words.with_columns(pl.Series(numbers, dtype=pl.UInt32).alias(""))
+        self._join_table = (
+            None if alone else words.with_columns(pl.Series(numbers, dtype=pl.UInt32).alias(""))
+        )
 
     def added(self, frame: pl.LazyFrame, columns: Sequence[str], name: str) -> pl.LazyFrame:
         """Add the number of each row's key (no key: missing), in the order of the rows.
@@ -64,11 +66,11 @@ class RowKeys:
         if self._lookup is not None:
             key = words[0].map_batches(self._look_up_batch, return_dtype=pl.UInt32(), is_elementwise=True)
             return frame.with_columns(key.alias(name))
-        assert self._joined is not None
+        assert self._join_table is not None
         by = [_WORD.format(position) for position in range(len(words))]
         return (
             frame.with_columns(word.alias(title) for title, word in zip(by, words, strict=True))
-            .join(self._joined.rename({"": name}).lazy(), on=by, how="left", maintain_order="left")
+            .join(self._join_table.rename({"": name}).lazy(), on=by, how="left", maintain_order="left")
             .drop(by)
         )
 

@@ -190,19 +190,19 @@ class StreamedCount(Counted):
             cells.streamed(name, KEY).alias(CELL.format(name)) for name in names
         )
         return keyed.select(
-            (column_named(CELL.format(name)) if name in names else self._plain(name)).alias(name)
+            (column_named(CELL.format(name)) if name in names else self._pass_on(name)).alias(name)
             for name in schema.released(self.rows.columns)
         )
 
     def in_short(self, schema: Schema, cells: KeyedCells) -> tuple[pl.LazyFrame, _TextLookup]:
         """Return `recoded` with a number in place of texts, and the function that looks the texts up."""
         released = schema.released(self.rows.columns)
-        others = [self._plain(name).alias(name) for name in released if name not in self.keys.names]
+        others = [self._pass_on(name).alias(name) for name in released if name not in self.keys.names]
         with_texts = partial(cells.of_rows, names=released, key=KEY)
         keyed = cells.leaving(self.keys.added(self.rows.frame, ordered=True), KEY)
         return keyed.select(*others, column_named(KEY)), with_texts
 
-    def _plain(self, name: str) -> pl.Expr:
+    def _pass_on(self, name: str) -> pl.Expr:
         """Pass a column on, with categories as plain texts so that no unused category leaks."""
         categorical = isinstance(self.rows.types[name], pl.Categorical | pl.Enum)
         return column_named(name).cast(pl.String) if categorical else column_named(name)
@@ -267,9 +267,9 @@ class StreamedRows(GroupedRows):
     def grouped(self, names: Sequence[str]) -> pl.DataFrame:
         """Count the combinations of some columns by code, in the order of the first row."""
         if not set(names) <= set(self._columns):
-            return self._of_rows(names).drop(_FIRST)
+            return self._group_rows(names).drop(_FIRST)
         if self._groups is None:
-            self._groups = self._of_rows(self._columns)
+            self._groups = self._group_rows(self._columns)
         groups = self._groups
         if len(names) < len(self._columns):
             groups = (
@@ -281,7 +281,7 @@ class StreamedRows(GroupedRows):
             )
         return groups.select(columns_named([*names, ROWS]))
 
-    def _of_rows(self, names: Sequence[str]) -> pl.DataFrame:
+    def _group_rows(self, names: Sequence[str]) -> pl.DataFrame:
         """Group the rows by the codes of some columns: `ROWS`, and the place of the first, in this order."""
         self.look(names)
         columns = columns_named(names)

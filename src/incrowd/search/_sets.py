@@ -74,7 +74,7 @@ def in_columns(keys: PricedKeys, order: Sequence[int]) -> tuple[NDArray[np.int64
         codes = frequency.codes[j].astype(np.int64)
         if keys.is_set(j):
             counts = np.bincount(codes, frequency.weights, frequency.domains[j].size)
-            columns += _of_set(codes, np.argsort(-counts, kind="stable"), keys.cost_of_value(j))
+            columns += _set_columns(codes, np.argsort(-counts, kind="stable"), keys.cost_of_value(j))
         else:
             columns.append(_as_it_is(codes, costs, j))
     ranks = [column.ranks[:, None] for column in columns]
@@ -99,7 +99,7 @@ def _as_it_is(codes: NDArray[np.int64], costs: Costs, j: int) -> _Column:
     )  # fmt: skip
 
 
-def _of_set(codes: NDArray[np.int64], order: NDArray[np.intp], each: int) -> list[_Column]:
+def _set_columns(codes: NDArray[np.int64], order: NDArray[np.intp], each: int) -> list[_Column]:
     """Return the columns of a set, where `order` lists the values by falling frequency."""
     size = len(order)
     if size > _MOST_VALUES:

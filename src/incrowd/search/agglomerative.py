@@ -97,10 +97,10 @@ class Agglomerative(LocalAlgorithm):
         return min(
             result,
             plain,
-            key=lambda assignment: (self._left_over(problem, *assignment), search.cost(assignment[0])),
+            key=lambda assignment: (self._excess(problem, *assignment), search.cost(assignment[0])),
         )
 
-    def _left_over(self, problem: SearchProblem, class_of: NDArray[np.int32], count: int) -> int:
+    def _excess(self, problem: SearchProblem, class_of: NDArray[np.int32], count: int) -> int:
         """Count the records over the suppression limit in classes that became all `*`."""
         from incrowd.core.recoding import Local
         from incrowd.search.lattice import Limits

@@ -303,7 +303,7 @@ class _Search:
         from incrowd.core.kernels.jit import over_ranges
         from incrowd.core.kernels.mondrian import partition
 
-        parts = self._opened(starts, stops, totals)
+        parts = self._new_partitions(starts, stops, totals)
         if self.by_numpy:
             numpy_fallback.spans(self.keys, parts, self.axes)
             if self.saves:
@@ -352,7 +352,7 @@ class _Search:
         parts.cuts[places[again], failed[again]] = -1
         parts.tried[again] -= 1
 
-    def _opened(
+    def _new_partitions(
         self, starts: NDArray[np.int64], stops: NDArray[np.int64], totals: NDArray[np.int64]
     ) -> Partitions:
         """Return partitions with only positions and numbers of records filled in."""

@@ -92,7 +92,7 @@ class MySQL(Dialect):
         # Texts are compared by their bytes, blanks at the end included; the two servers call that otherwise.
         maria = "mariadb" in str(self._row("SELECT VERSION()")[0]).lower()
         self._collation = "utf8mb4_nopad_bin" if maria else "utf8mb4_0900_bin"
-        self._known: dict[Name, dict[str, tuple[Any, ...]]] = {}
+        self._descriptions: dict[Name, dict[str, tuple[Any, ...]]] = {}
         self._uploaded: set[str] = set()
         self._writer: Any = None
         self._staged: tuple[str, Name, bool] | None = None
@@ -148,7 +148,7 @@ class MySQL(Dialect):
 
     def begin(self) -> None:
         """Begin a transaction that sees one snapshot (see `Dialect.begin`)."""
-        self._known = {}
+        self._descriptions = {}
         if not self._connection.open:
             # Ctrl-C has the driver close the connection.
             self._connection = self.connect(self._url)
@@ -389,7 +389,7 @@ class MySQL(Dialect):
 
     def described(self, table: Name) -> dict[str, tuple[Any, ...]]:
         """Return each column's base type, full type, precision and scale."""
-        if table not in self._known:
+        if table not in self._descriptions:
             where = self.target(table)
             engine = self._row(
                 "SELECT engine FROM information_schema.tables WHERE table_schema = %s AND table_name = %s "
@@ -407,8 +407,8 @@ class MySQL(Dialect):
                     "AND extra NOT LIKE '%%INVISIBLE%%' ORDER BY ordinal_position",
                     where,
                 )
-                self._known[table] = {row[0]: row[1:] for row in cursor.fetchall()}
-        return self._known[table]
+                self._descriptions[table] = {row[0]: row[1:] for row in cursor.fetchall()}
+        return self._descriptions[table]
 
     def column(self, c: str, base: str, words: str, precision: int | None, scale: int | None) -> Column:
         """Return the reading of a column by the description (see `Dialect.column`)."""

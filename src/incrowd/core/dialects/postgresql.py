@@ -82,7 +82,7 @@ class PostgreSQL(Dialect):
 
     def __init__(self, url: str) -> None:
         self._connection = self.connect(url)
-        self._known: dict[Name, dict[str, tuple[str, str, str, int]]] = {}
+        self._descriptions: dict[Name, dict[str, tuple[str, str, str, int]]] = {}
 
     @classmethod
     def connect(cls, where: str) -> Any:
@@ -110,7 +110,7 @@ class PostgreSQL(Dialect):
 
     def begin(self) -> None:
         """Begin a transaction (see `Dialect.begin`)."""
-        self._known = {}
+        self._descriptions = {}
         # Rights to write are not asked for, and on a standby there are none.
         self.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
 
@@ -219,7 +219,7 @@ class PostgreSQL(Dialect):
 
     def described(self, table: Name) -> dict[str, tuple[str, str, str, int]]:
         """Return each column's base type, the kind and name of the type, and the type's modifier."""
-        if table not in self._known:
+        if table not in self._descriptions:
             # Domains are read as what they are made of.
             rows = self.fetch(
                 "WITH RECURSIVE c AS (SELECT a.attnum, a.attname::text AS name, a.atttypid AS type, "
@@ -233,8 +233,8 @@ class PostgreSQL(Dialect):
                 "FROM c JOIN pg_catalog.pg_type t ON t.oid = c.type ORDER BY c.attnum, c.depth DESC",
                 self.qualified(table),
             )
-            self._known[table] = {row[1]: tuple(row[2:]) for row in rows.iter_rows()}
-        return self._known[table]
+            self._descriptions[table] = {row[1]: tuple(row[2:]) for row in rows.iter_rows()}
+        return self._descriptions[table]
 
     def column(self, c: str, base: str, kind: str, words: str, mode: int) -> Column:
         """Return the reading of a column by the description (see `Dialect.column`)."""

@@ -40,7 +40,7 @@ class Snowflake(Dialect):
         self._url = url
         self._connection = self.connect(url)
         self._at = ""
-        self._known: dict[Name, dict[str, tuple[Any, ...]]] = {}
+        self._descriptions: dict[Name, dict[str, tuple[Any, ...]]] = {}
         self._uploaded: set[str] = set()
         self._staged: tuple[Name, Name, bool] | None = None
 
@@ -79,7 +79,7 @@ class Snowflake(Dialect):
 
     def begin(self) -> None:
         """Take the current time as the snapshot (see `Dialect.begin`)."""
-        self._known = {}
+        self._descriptions = {}
         [(now,)] = self._rows("SELECT TO_VARCHAR(CURRENT_TIMESTAMP(), 'YYYY-MM-DD HH24:MI:SS.FF9 TZHTZM')")
         self._at = f"CAST('{now}' AS TIMESTAMP_TZ)"
 
@@ -196,15 +196,15 @@ class Snowflake(Dialect):
 
     def described(self, table: Name) -> dict[str, tuple[Any, ...]]:
         """Return each column's type and digits (see `Dialect.described`)."""
-        if table not in self._known:
+        if table not in self._descriptions:
             kind = self.kind(table)
             if kind not in (None, "table"):
                 raise TableError(
                     f"{self.title}: it is a {kind}, and only tables have snapshots; make one of it"
                 )
             rows = self._catalog("columns", "column_name, data_type, numeric_precision, numeric_scale", table)
-            self._known[table] = {row[0]: row[1:] for row in rows}
-        return self._known[table]
+            self._descriptions[table] = {row[0]: row[1:] for row in rows}
+        return self._descriptions[table]
 
     def column(self, c: str, base: str, precision: int | None, scale: int | None) -> Column:
         """Return the reading of a column by the description (see `Dialect.column`)."""

@@ -47,7 +47,7 @@ class SQLite(Dialect):
 
     def __init__(self, path: Path) -> None:
         self._connection = self.connect(path)
-        self._known: dict[tuple[Name, str], Column] = {}
+        self._descriptions: dict[tuple[Name, str], Column] = {}
         self._connection.create_function("incrowd_matches", 2, _matches, deterministic=True)
         try:
             self._connection.execute("SELECT COUNT(*) FROM sqlite_schema").fetchall()
@@ -65,7 +65,7 @@ class SQLite(Dialect):
 
     def begin(self) -> None:
         """Begin a transaction, with the snapshot fixed by a first read."""
-        self._known = {}
+        self._descriptions = {}
         self.execute("BEGIN")
         self._connection.execute("SELECT COUNT(*) FROM sqlite_schema").fetchall()
 
@@ -103,11 +103,11 @@ class SQLite(Dialect):
 
     def read(self, table: Name, names: Sequence[str]) -> dict[str, Column]:
         """Return the readings of some columns, with types found in one pass over the rows."""
-        new = [name for name in dict.fromkeys(names) if (table, name) not in self._known]
+        new = [name for name in dict.fromkeys(names) if (table, name) not in self._descriptions]
         # A result has at most two thousand columns.
         for start in range(0, len(new), 250):
             self._look(table, new[start : start + 250])
-        return {name: self._known[table, name] for name in names}
+        return {name: self._descriptions[table, name] for name in names}
 
     def kind(self, table: Name) -> str | None:
         """Return the kind of object that has a name."""
@@ -177,7 +177,7 @@ class SQLite(Dialect):
         for position, name in enumerate(names):
             *has, wide = results[position * step : position * step + step]
             types = {kind for kind, occurs in zip(kinds, has, strict=True) if occurs}
-            self._known[table, name] = self._column(name, types, wide=bool(wide))
+            self._descriptions[table, name] = self._column(name, types, wide=bool(wide))
 
     def _column(self, name: str, types: set[str], *, wide: bool) -> Column:
         c = f"t.{self.quote(name)}"

@@ -71,7 +71,7 @@ def frame_without_objects(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
             columns.append((name, frame[name].to_native()))
             continue
         fields = flat(objects[name].alias(name).to_frame(), f"column {name!r}")
-        columns += [(cells.name, _like(frame, cells)) for cells in fields]
+        columns += [(cells.name, _convert(frame, cells)) for cells in fields]
     if repeated := repeated_columns([name for name, _ in columns]):
         raise TableError(f"the table has {repeated}; a field of an object is a column such as profile.age")
     if frame.implementation.is_polars():
@@ -116,7 +116,7 @@ def _objects(frame: nw.DataFrame[Any], name: str) -> pl.Series | None:
         ) from None
 
 
-def _like(frame: nw.DataFrame[Any], cells: pl.Series) -> Any:
+def _convert(frame: nw.DataFrame[Any], cells: pl.Series) -> Any:
     """Convert a column to the kind of a frame."""
     if frame.implementation.is_polars():
         return cells
@@ -134,7 +134,11 @@ def joined(column: pl.Series) -> pl.Series:
     if not _is_short(column.dtype):
         return column
     return (
-        column.alias("").to_frame().select(_joined(pl.col(""), column.dtype)).to_series().alias(column.name)
+        column.alias("")
+        .to_frame()
+        .select(_join_list(pl.col(""), column.dtype))
+        .to_series()
+        .alias(column.name)
     )
 
 
@@ -151,14 +155,14 @@ def has_objects(kind: pl.DataType) -> bool:
 def _leaves(name: str, cells: pl.Expr, kind: pl.DataType) -> Iterator[tuple[str, pl.Expr]]:
     """Yield the columns of an object, or the column itself for any other type."""
     if not isinstance(kind, pl.Struct):
-        yield name, _joined(cells, kind) if _is_short(kind) else cells
+        yield name, _join_list(cells, kind) if _is_short(kind) else cells
         return
     for field in kind.fields:
         inner = cells.struct.field(address(field.name))
         yield from _leaves(f"{name}.{field.name}", inner, _instance(field.dtype))
 
 
-def _joined(cells: pl.Expr, kind: pl.DataType) -> pl.Expr:
+def _join_list(cells: pl.Expr, kind: pl.DataType) -> pl.Expr:
     """Join the values of lists, with values that contain the separator in quotes, as in a CSV."""
     lists = cells.arr.to_list() if isinstance(kind, pl.Array) else cells
     text = pl.element().cast(pl.String)

@@ -32,7 +32,7 @@ class Publishing:
     def __init__(self) -> None:
         self.placed = False
         self._waits = False
-        self._came: list[int] = []
+        self._signals: list[int] = []
         self._handlers: dict[int, Any] = {}
 
     def hold(self) -> None:
@@ -68,10 +68,10 @@ class Publishing:
                 stack.callback(signal.signal, number, handler)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        self._came.append(number)
+        self._signals.append(number)
 
     def _deliver(self, handlers: dict[int, Any]) -> None:
-        for number in self._came[:1]:
+        for number in self._signals[:1]:
             if callable(handlers[number]):
                 handlers[number](number, None)
             else:

@@ -54,7 +54,7 @@ def add_people(released: FrequencyTable, frequency: FrequencyTable, recoding: Re
         return released
     key, same_rows = released_keys(released, frequency, recoding)
     classes = EquivalenceClasses.from_assignment(frequency, key, released.keys)
-    if not (same_rows or _same_sizes(released, classes)):
+    if not (same_rows or _equal_sizes(released, classes)):
         raise TableError(_OTHER)
     moved = None if homes is None else homes.moved(key)
     carried = replace(released, survey=released.survey._replace(households=moved))
@@ -64,7 +64,9 @@ def add_people(released: FrequencyTable, frequency: FrequencyTable, recoding: Re
         return carried
     for position, (before, after) in enumerate(zip(frequency.sensitive, released.sensitive, strict=True)):
         by_row = same_rows and before.rows is not None and after.rows is not None
-        if not ((by_row and same_values(before, after)) or _same(before, classes.counts(position), after)):
+        if not (
+            (by_row and same_values(before, after)) or _equal_counts(before, classes.counts(position), after)
+        ):
             raise TableError(_OTHER)
     return _with_released_kinds(classes.with_people(carried))
 
@@ -93,7 +95,7 @@ def add_sensitive(released: FrequencyTable, frequency: FrequencyTable, recoding:
         return released
     key, _ = released_keys(released, frequency, recoding)
     classes = EquivalenceClasses.from_assignment(frequency, key, released.keys)
-    if not _same_sizes(released, classes):
+    if not _equal_sizes(released, classes):
         raise TableError(_OTHER)
     by_name = {counts.name: counts for counts in released.sensitive}
     before = classes.as_keys()
@@ -235,13 +237,13 @@ def _keys_of_cells(
     return key
 
 
-def _same_sizes(released: FrequencyTable, classes: EquivalenceClasses) -> bool:
+def _equal_sizes(released: FrequencyTable, classes: EquivalenceClasses) -> bool:
     """Return whether the released keys have as many records as the raw keys."""
     same = np.array_equal(classes.sizes, released.weights)
     return same and classes.suppressed == released.suppressed
 
 
-def _same(before: SensitiveCounts, counts: Counts, after: SensitiveCounts) -> bool:
+def _equal_counts(before: SensitiveCounts, counts: Counts, after: SensitiveCounts) -> bool:
     """Return whether the released keys have the sensitive values of the raw keys."""
     ranks = _ranks(before, after)
     if ranks is None or not np.array_equal(
@@ -249,7 +251,10 @@ def _same(before: SensitiveCounts, counts: Counts, after: SensitiveCounts) -> bo
     ):
         return False
     size = before.domain.size
-    one, other = _ranked(counts, counts.codes, size), _ranked(after.keys, ranks[after.keys.codes], size)
+    one, other = (
+        _sort_codes(counts, counts.codes, size),
+        _sort_codes(after.keys, ranks[after.keys.codes], size),
+    )
     parts = ("indptr", "codes", "counts")
     return all(np.array_equal(getattr(one, part), getattr(other, part)) for part in parts)
 
@@ -260,7 +265,7 @@ def same_values(before: SensitiveCounts, after: SensitiveCounts) -> bool:
     return ranks is not None and np.array_equal(before.rank_of_row(), ranks[after.rank_of_row()])
 
 
-def _ranked(counts: Counts, codes: NDArray[np.integer], size: int) -> Counts:
+def _sort_codes(counts: Counts, codes: NDArray[np.integer], size: int) -> Counts:
     """Return counts per key with replaced codes, in the order of the codes."""
     from incrowd.core.kernels.grouping.counting import counts_per_key
 

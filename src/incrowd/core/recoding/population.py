@@ -155,26 +155,26 @@ class _People:
 
     def covered(self, cell: str | None) -> Iterator[Sequence[int] | NDArray[np.int64]]:
         """Yield the numbers of the values that a cell covers, some perhaps twice."""
-        yield self._named(cell)
+        yield self._rank_of(cell)
         if cell is None:
             return
         if cell == SUPPRESSED:
             yield np.arange(len(self.rank))
             return
-        yield self._same(cell)
+        yield self._equal_numbers(cell)
         if self.tree is not None and cell in self.nodes:
             for node in self.nodes[cell]:
                 leaves = self.tree.values[int(self.tree.lo[node]) : int(self.tree.hi[node])]
                 yield [self.rank[leaf] for leaf in leaves if leaf in self.rank]
                 # A missing value hangs under the root.
-                yield self._named(None) if node == 0 else []
+                yield self._rank_of(None) if node == 0 else []
         elif cell not in self.rank:
             yield from self._described(cell)
 
-    def _named(self, value: str | None) -> list[int]:
+    def _rank_of(self, value: str | None) -> list[int]:
         return [self.rank[value]] if value in self.rank else []
 
-    def _same(self, text: str) -> NDArray[np.int64]:
+    def _equal_numbers(self, text: str) -> NDArray[np.int64]:
         """Return the values that are the same number as a text, in a column of numbers."""
         number = number_of(text) if self.by_number else None
         return self.numbers.between(number, number)
@@ -191,5 +191,5 @@ class _People:
         if self.kind == "category" and (mask := read_mask(cell)):
             yield [number for value, number in self.rank.items() if value and mask.fullmatch(value)]
         for part in read_set(cell, self.rank) or ():
-            yield self._named(part)
-            yield self._same(part) if part is not None else []
+            yield self._rank_of(part)
+            yield self._equal_numbers(part) if part is not None else []

@@ -346,7 +346,7 @@ def save(chart: Any, path: str | os.PathLike[str]) -> None:
     import vl_convert
 
     target = file_path(path)
-    document = _plain(chart)
+    document = _spec_of(chart)
     suffix = target.suffix.lower()
     if suffix == ".svg":
         target.write_text(vl_convert.vegalite_to_svg(document), encoding="utf-8", newline="\n")
@@ -361,7 +361,7 @@ def save(chart: Any, path: str | os.PathLike[str]) -> None:
         raise ParameterError(f"{target}: charts are written as .svg, .png, .pdf or .json")
 
 
-def _plain(chart: Any) -> Spec:
+def _spec_of(chart: Any) -> Spec:
     spec: Spec = chart if isinstance(chart, dict) else chart.to_dict()
     return spec
 
@@ -499,7 +499,7 @@ def svg_for_pages(chart: Any) -> str:
     require_extra(["vl_convert"], "report", "drawing charts")
     import vl_convert
 
-    document = deepcopy(_plain(chart))
+    document = deepcopy(_spec_of(chart))
     document["background"] = None
     config = document["config"]
     config["background"] = None

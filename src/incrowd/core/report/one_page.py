@@ -333,27 +333,27 @@ def _best(title: _Title, best: Mapping[Any, tuple[str, ...]], limit: str) -> str
         else:
             spans.append((names, [value]))
     if len(spans) == 1:
-        return f"{_who(spans[0][0], title)} at every {limit}."
+        return f"{_subject(spans[0][0], title)} at every {limit}."
     if len(spans) > _MOST_SPANS:
         counts = Counter(best.values()).most_common()
         winners = [
-            f"{_who(names, title) if not position else _listed(names)} for {count}"
+            f"{_subject(names, title) if not position else _join_names(names)} for {count}"
             for position, (names, count) in enumerate(counts)
         ]
         return f"Of {len(best)} values of {limit}: {', '.join(winners)}."
     winners = [
-        f"{_who(names, title) if not position else _listed(names)} for {limit} = "
+        f"{_subject(names, title) if not position else _join_names(names)} for {limit} = "
         + (f"{values[0]}" if len(values) == 1 else f"{values[0]} to {values[-1]}")
         for position, (names, values) in enumerate(spans)
     ]
     return f"{', '.join(winners)}."
 
 
-def _who(names: tuple[str, ...], title: _Title) -> str:
-    return f"{_listed(names)} {title[len(names) > 1]}".rstrip()
+def _subject(names: tuple[str, ...], title: _Title) -> str:
+    return f"{_join_names(names)} {title[len(names) > 1]}".rstrip()
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def _join_names(names: tuple[str, ...]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]][len(names) == 1 :])
 
 

@@ -51,7 +51,7 @@ def write_report(document: Mapping[str, Any], path: str | os.PathLike[str], *, f
 # --- what a page shows, whatever it is written in -----------------------------------------------------
 
 
-def _asked(document: Mapping[str, Any]) -> list[Row]:
+def _requirement_rows(document: Mapping[str, Any]) -> list[Row]:
     """Return a row per requested model: name, value, limit, verdict and weakest class."""
     rows = []
     for each in document.get("models", ()):
@@ -148,7 +148,7 @@ def to_html(document: Mapping[str, Any]) -> str:
         _html_points(document),
         f"<ul>{''.join(f'<li>{html.escape(line)}</li>' for line in document['sentences'])}</ul>",
     ]
-    requirements = _asked(document)
+    requirements = _requirement_rows(document)
     if requirements:
         parts += ["<h2>What was asked for</h2>", _html_table("", _ASKED, requirements)]
     pictures = _pictures(document)
@@ -244,7 +244,7 @@ def _write_pdf(document: Mapping[str, Any], target: Path) -> None:
             "colour": _COLOURS[verdict["state"]],
             "points": {"title": _POINTS, "lines": _points(document)},
             "sentences": document["sentences"],
-            "asked": {"header": _ASKED, "rows": _asked(document)},
+            "asked": {"header": _ASKED, "rows": _requirement_rows(document)},
             "charts": figures,
             "across": 1 if comparison else 2,
             "tables": [

@@ -218,7 +218,7 @@ class Domain:
         recipe = hierarchy if isinstance(hierarchy, Builder) and dictionary.texts else None
         if hierarchy is None:
             tree = None
-            values, ranks[:count] = _ranked(dictionary, numbers, kind)
+            values, ranks[:count] = _rank(dictionary, numbers, kind)
         elif isinstance(hierarchy, Builder) and not dictionary.texts:
             # Every value is missing, so there is nothing to make a tree of; the missing leaf joins below.
             values, tree = [], Hierarchy(["*"], [-1])
@@ -538,7 +538,7 @@ def _leaf_ranks(column: str, tree: Hierarchy, texts: Sequence[str]) -> list[int]
     return [ranks[text] for text in texts]
 
 
-def _ranked(
+def _rank(
     dictionary: Dictionary, numbers: NDArray[np.float64] | None, kind: str
 ) -> tuple[Sequence[str], NDArray[np.int64]]:
     """Rank values by `rank_values`, or directly if in order already."""

@@ -408,7 +408,7 @@ class FrequencyTable:
         """
         if several is None:
             several = people.number < self.rows
-        table = _of_people(self, people, listed, others) if several else None
+        table = _count_as_people(self, people, listed, others) if several else None
         return replace(self, people=replace(people, table=table))
 
     def only(self, mask: NDArray[np.bool_]) -> FrequencyTable:
@@ -474,7 +474,7 @@ def _rows_of(table: FrequencyTable, person: NDArray[np.int32]) -> PersonRows:
     return PersonRows(table.key_of_row("counting people"), person, ranks, combination)
 
 
-def _of_people(
+def _count_as_people(
     table: FrequencyTable, people: People, listed: PersonRows, others: Sequence[PersonRows]
 ) -> FrequencyTable:
     """Return the keys of a table with people instead of records."""

@@ -195,12 +195,12 @@ class WildcardClasses(EquivalenceClasses):
         Where each record counts alone, it is one with the class's most frequent value.
         """
         counts = self._wide.counts(attribute)
-        return _of_one(counts, self.alone) if self.alone.any() else counts
+        return _reduce_to_one(counts, self.alone) if self.alone.any() else counts
 
     def part_counts(self, attribute: int, parts: Parts | None = None) -> Counts:
         """Count the parts of a sensitive attribute's lists among the records that each class matches."""
         counts = self._wide.part_counts(attribute, parts)
-        return _of_one(counts, self.alone) if self.alone.any() else counts
+        return _reduce_to_one(counts, self.alone) if self.alone.any() else counts
 
     def most_frequent(self, attribute: int) -> NDArray[np.int64]:
         """Return how often the most frequent value of a sensitive attribute occurs: int64[classes]."""
@@ -257,7 +257,7 @@ def counts_by_number(
 
     if isinstance(classes, WildcardClasses):
         counts = counts_by_number(classes._wide, attribute, ranks, size)
-        return _of_one(counts, classes.alone) if classes.alone.any() else counts
+        return _reduce_to_one(counts, classes.alone) if classes.alone.any() else counts
     counted, listed = classes.frequency.sensitive[attribute], classes.frequency.people.listed
     assert listed is not None
     pairs, first = group_columns(
@@ -269,7 +269,7 @@ def counts_by_number(
     return add_distinct(classes.indptr, classes.members, keys, entries, of_entry, size)
 
 
-def _of_one(counts: Counts, alone: NDArray[np.bool_]) -> Counts:
+def _reduce_to_one(counts: Counts, alone: NDArray[np.bool_]) -> Counts:
     """Reduce some classes to a single record of the most frequent value."""
     lengths = np.diff(counts.indptr)
     owner = np.repeat(np.arange(len(alone)), lengths)
@@ -319,7 +319,7 @@ class _Matches(NamedTuple):
         for left_visible, left in patterns:
             for right_visible, right in patterns:
                 shared = [j for j in range(len(columns)) if left_visible[j] and right_visible[j]]
-                left_cells, right_cells = _meet([columns[j] for j in shared], left, right)
+                left_cells, right_cells = _number_cells([columns[j] for j in shared], left, right)
                 meets = np.isin(left_cells, right_cells)
                 cells, numbers = np.unique(left_cells[meets], return_inverse=True)
                 holder.append(left[meets])
@@ -329,8 +329,8 @@ class _Matches(NamedTuple):
                 group.append(groups + np.searchsorted(cells, right_cells[matching]))
                 groups += len(cells)
         return cls(
-            _listed(np.concatenate(group), np.concatenate(member), groups),
-            _listed(np.concatenate(holder), np.concatenate(holder_groups), classes),
+            _group_items(np.concatenate(group), np.concatenate(member), groups),
+            _group_items(np.concatenate(holder), np.concatenate(holder_groups), classes),
         )
 
     def sums(self, amounts: NDArray[Any]) -> NDArray[Any]:
@@ -347,7 +347,7 @@ class _Matches(NamedTuple):
         return _copy_keys(merged.as_keys(), *self.groups)
 
 
-def _listed(
+def _group_items(
     owner: NDArray[np.int64], item: NDArray[np.int64], owners: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     from incrowd.core.kernels.grouping.grouping import group_members
@@ -371,7 +371,7 @@ def _patterns(columns: Sequence[_Column], classes: int) -> list[tuple[NDArray[np
     return [(pattern, np.flatnonzero(which == number)) for number, pattern in enumerate(patterns)]
 
 
-def _meet(
+def _number_cells(
     columns: Sequence[_Column], left: NDArray[np.int64], right: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Give the cells of two sets of classes in some columns numbers, equal ones for equal cells."""

@@ -53,12 +53,12 @@ class PersonRows(NamedTuple):
     def parted(self) -> tuple[PersonRows, list[PersonRows]]:
         """Split the rows with a person from the others, and list the others for `count_people`."""
         has_person = self.person >= 0
-        listed = self if has_person.all() else self._some(np.flatnonzero(has_person))
-        others = self._some(np.flatnonzero(~has_person))
+        listed = self if has_person.all() else self._pick(np.flatnonzero(has_person))
+        others = self._pick(np.flatnonzero(~has_person))
         lists = [others._replace(ranks=(ranks,)) for ranks in others.ranks] or [others]
         return listed, lists if others.combination is None else [*lists, others]
 
-    def _some(self, chosen: NDArray[np.int64]) -> PersonRows:
+    def _pick(self, chosen: NDArray[np.int64]) -> PersonRows:
         return PersonRows(
             self.key[chosen],
             self.person[chosen],
@@ -177,7 +177,7 @@ class ListedPeople:
     def listed_values(self, attribute: int) -> NDArray[np.int32]:
         """Return the rank of each listed entry's value of a sensitive attribute: int32[listed]."""
         if attribute not in self._values:
-            self._values[attribute] = self._listed(self.values[attribute])
+            self._values[attribute] = self._pick_listed(self.values[attribute])
         return self._values[attribute]
 
     @cached_property
@@ -199,14 +199,14 @@ class ListedPeople:
     @property
     def listed_combinations(self) -> NDArray[np.int32] | None:
         """The combination of values of each listed entry: int32[listed], or None if not counted."""
-        return None if self.combination is None else self._listed(self.combination)
+        return None if self.combination is None else self._pick_listed(self.combination)
 
     def _entries(self, items: NDArray[np.int32], many: int) -> Entries:
         from incrowd.core.kernels.people.people import Entries
 
-        return Entries(self.indptr, self._listed(items), many)
+        return Entries(self.indptr, self._pick_listed(items), many)
 
-    def _listed(self, values: NDArray[np.int32]) -> NDArray[np.int32]:
+    def _pick_listed(self, values: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return the value of each listed entry, without a copy if all entries are listed."""
         return values if self.entry is self.every else values[self.entry]
 

@@ -124,7 +124,7 @@ class Schema:
         if unlisted not in (None, "drop", "keep"):
             raise SchemaError(f"unlisted must be 'drop', 'keep' or None, got {unlisted!r}")
         for name, treatment in (treatments or {}).items():
-            attributes[name] = _treated(attributes, name, treatment)
+            attributes[name] = _with_treatment(attributes, name, treatment)
         attributes |= _followers(attributes)
         _check_beside(attributes, unlisted)
         self._attributes = attributes
@@ -150,7 +150,7 @@ class Schema:
         """Build a schema from attributes, where a column that names people may also be a quasi-identifier."""
         merged: dict[str, Attribute] = {}
         for attribute in attributes:
-            both = _both(merged[attribute.name], attribute) if attribute.name in merged else attribute
+            both = _merge(merged[attribute.name], attribute) if attribute.name in merged else attribute
             if both is None:
                 raise SchemaError(f"column {attribute.name!r} is named twice; give it one role")
             merged[attribute.name] = both
@@ -420,7 +420,7 @@ def _by_name(
         specs = columns if isinstance(columns, Mapping) else None
         for name in columns:
             attribute = attribute_of(name, role, specs[name] if specs is not None else None)
-            both = _both(attributes[name], attribute) if name in attributes else None
+            both = _merge(attributes[name], attribute) if name in attributes else None
             if name in attributes and both is None:
                 earlier = attributes[name].role
                 conflict = f"both {earlier} and {role}" if earlier != role else f"twice among the {role}"
@@ -434,7 +434,7 @@ def _by_name(
     return attributes
 
 
-def _both(earlier: Attribute, later: Attribute) -> Attribute | None:
+def _merge(earlier: Attribute, later: Attribute) -> Attribute | None:
     """Return a column that names people or households beside another role, or None if impossible."""
     party = next((party for party in PARTIES if party == earlier.role), None)
     if party is not None and (later.role == "quasi" or (party, later.role) == ("person", "household")):
@@ -453,7 +453,7 @@ def _followers(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:
     return {name: replace(attributes[name], treatment=each) for name, each in treatments.items()}
 
 
-def _treated(attributes: Mapping[str, Attribute], name: str, spec: object) -> Attribute:
+def _with_treatment(attributes: Mapping[str, Attribute], name: str, spec: object) -> Attribute:
     """Return the attribute of a column with a treatment."""
     if name not in attributes:
         raise SchemaError(

@@ -186,7 +186,7 @@ class Households:
         with np.errstate(divide="ignore"):
             home, logs = self.home[single], self.rows[single] * np.log1p(-each[single])
             if self.member is not None:
-                of, worst = self._of_members(has_home & (self.member >= 0), each)
+                of, worst = self._worst_by_member(has_home & (self.member >= 0), each)
                 home, logs = np.concatenate((home, of)), np.concatenate((logs, np.log1p(-worst)))
         # Added up by size, the sums are the same in whatever order rows come.
         order = np.argsort(logs)
@@ -197,7 +197,7 @@ class Households:
         times = np.concatenate((np.ones(len(hidden), np.int64), alone))
         return risks, times, np.concatenate((rows, alone))
 
-    def _of_members(
+    def _worst_by_member(
         self, chosen: NDArray[np.bool_], each: NDArray[np.float64]
     ) -> tuple[NDArray[np.integer], NDArray[np.float64]]:
         """Return the household and the largest risk of each member of a household."""
@@ -263,7 +263,7 @@ def read_weights(
         When a row has no number above 0.
     """
     if attribute.spelling and values.dtype == pl.String:
-        values = _plain(values, attribute)
+        values = _read_spelled(values, attribute)
     textual = values.dtype == pl.String
     if not (textual or values.dtype.is_numeric()):
         raise SchemaError(
@@ -283,7 +283,7 @@ def read_weights(
     return weights
 
 
-def _plain(values: pl.Series, attribute: Attribute) -> pl.Series:
+def _read_spelled(values: pl.Series, attribute: Attribute) -> pl.Series:
     """Convert texts of numbers by the column's spelling."""
     distinct = values.drop_nulls().unique()
     _, numbers, places = read_spelled(distinct.to_list(), attribute.spelling, attribute.name)

@@ -245,9 +245,7 @@ class _Reading(NamedTuple):
         gives = self.column.treatment.gives
         if treated.dtype == pl.String or gives == "text":
             return treated
-        return (
-            _numbers_written(self, treated, kind) if gives == "number" else _days_written(self, treated, kind)
-        )
+        return _write_numbers(self, treated, kind) if gives == "number" else _write_dates(self, treated, kind)
 
 
 def _refuse(column: TreatedColumn, wrong: int, kind: str) -> SchemaError:
@@ -258,7 +256,7 @@ def _refuse(column: TreatedColumn, wrong: int, kind: str) -> SchemaError:
     )
 
 
-def _texts(series: pl.Series, column: TreatedColumn, codes: Codes) -> _Reading:
+def _read_texts(series: pl.Series, column: TreatedColumn, codes: Codes) -> _Reading:
     def coded() -> Coded:
         return codes.of(column.name, series).read(lambda distinct: as_texts(distinct, column.nulls))
 
@@ -266,7 +264,7 @@ def _texts(series: pl.Series, column: TreatedColumn, codes: Codes) -> _Reading:
     return _Reading(as_texts(series, column.nulls), series, column)
 
 
-def _by_value(series: pl.Series, column: TreatedColumn, codes: Codes, reader: _Reader) -> pl.Series:
+def _read_distinct(series: pl.Series, column: TreatedColumn, codes: Codes, reader: _Reader) -> pl.Series:
     """Read each distinct text of a column once."""
     coded = codes.of(column.name, series)
     return coded.read(lambda distinct: as_texts(distinct, column.nulls)).each(
@@ -277,7 +275,7 @@ def _by_value(series: pl.Series, column: TreatedColumn, codes: Codes, reader: _R
 # --- numbers -----------------------------------------------------------------------------------------
 
 
-def _numbers(series: pl.Series, column: TreatedColumn, codes: Codes) -> _Reading:
+def _read_numbers(series: pl.Series, column: TreatedColumn, codes: Codes) -> _Reading:
     kind = series.dtype
     if kind.is_numeric():
         values = null_values_of(column.nulls).without(series).cast(pl.Float64).fill_nan(None)
@@ -288,10 +286,10 @@ def _numbers(series: pl.Series, column: TreatedColumn, codes: Codes) -> _Reading
                 "text and mask it, or leave it out"
             )
         return _Reading(values, series, column)
-    return _Reading(_by_value(series, column, codes, _as_numbers), series, column)
+    return _Reading(_read_distinct(series, column, codes, _parse_numbers), series, column)
 
 
-def _as_numbers(texts: pl.Series, column: TreatedColumn) -> pl.Series:
+def _parse_numbers(texts: pl.Series, column: TreatedColumn) -> pl.Series:
     spelling = column.attribute.spelling
     if spelling:
         plain = pl.Series([spelling.number(text)[0] for text in texts], dtype=pl.String)
@@ -305,18 +303,18 @@ def _as_numbers(texts: pl.Series, column: TreatedColumn) -> pl.Series:
     return numbers
 
 
-def _numbers_written(reading: _Reading, treated: pl.Series, kind: pl.DataType) -> pl.Series:
+def _write_numbers(reading: _Reading, treated: pl.Series, kind: pl.DataType) -> pl.Series:
     if kind.is_integer():
         return treated.round().clip(-_WIDEST, _WIDEST).cast(kind)
     if kind.is_numeric():
         return treated.cast(kind)
     spelling = reading.column.attribute.spelling
     return Coded.of(treated).each(
-        lambda numbers: pl.Series([_number(x, spelling) for x in numbers], dtype=pl.String)
+        lambda numbers: pl.Series([_write_number(x, spelling) for x in numbers], dtype=pl.String)
     )
 
 
-def _number(value: float, spelling: Spelling) -> str:
+def _write_number(value: float, spelling: Spelling) -> str:
     """Write a number plainly, or in the column's spelling."""
     text = np.format_float_positional(value, trim="-")
     integer, _, part = text.partition(".")
@@ -329,7 +327,7 @@ def _number(value: float, spelling: Spelling) -> str:
 # --- days --------------------------------------------------------------------------------------------
 
 
-def _days(series: pl.Series, column: TreatedColumn, codes: Codes) -> _Reading:
+def _read_days(series: pl.Series, column: TreatedColumn, codes: Codes) -> _Reading:
     kind = series.dtype
     if kind == pl.Date or isinstance(kind, pl.Datetime):
         present = null_values_of(column.nulls).without(series)
@@ -337,12 +335,12 @@ def _days(series: pl.Series, column: TreatedColumn, codes: Codes) -> _Reading:
         return _Reading(local.cast(pl.Date).cast(pl.Int32).cast(pl.Int64), present, column)
     if kind.is_numeric():
         raise _refuse(column, series.n_unique(), "dates")
-    reader = _plain_days if column.attribute.format is None else _spelled_days
-    days = _by_value(series, column, codes, reader)
+    reader = _parse_days if column.attribute.format is None else _parse_spelled_days
+    days = _read_distinct(series, column, codes, reader)
     return _Reading(days, as_texts(series, column.nulls), column)
 
 
-def _spelled_days(texts: pl.Series, column: TreatedColumn) -> pl.Series:
+def _parse_spelled_days(texts: pl.Series, column: TreatedColumn) -> pl.Series:
     moments = [column.attribute.spelling.moment(text) for text in texts]
     if wrong := moments.count(None):
         raise _refuse(column, wrong, "dates")
@@ -350,7 +348,7 @@ def _spelled_days(texts: pl.Series, column: TreatedColumn) -> pl.Series:
     return pl.Series(days, dtype=pl.Int64)
 
 
-def _plain_days(texts: pl.Series, column: TreatedColumn) -> pl.Series:
+def _parse_days(texts: pl.Series, column: TreatedColumn) -> pl.Series:
     right = pl.lit(texts).str.contains(_DAY)
     days = pl.lit(texts).str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
     parsed = pl.select(pl.when(right).then(days)).to_series()
@@ -359,7 +357,7 @@ def _plain_days(texts: pl.Series, column: TreatedColumn) -> pl.Series:
     return parsed.cast(pl.Int32).cast(pl.Int64)
 
 
-def _days_written(reading: _Reading, treated: pl.Series, kind: pl.DataType) -> pl.Series:
+def _write_dates(reading: _Reading, treated: pl.Series, kind: pl.DataType) -> pl.Series:
     moved = treated - reading.values
     keeps = reading.column.treatment.keeps_time
     source = reading.source
@@ -370,14 +368,14 @@ def _days_written(reading: _Reading, treated: pl.Series, kind: pl.DataType) -> p
         return pl.select(pl.lit(start) + pl.duration(days=pl.lit(moved))).to_series().cast(kind)
     spelling = reading.column.attribute.spelling
     if spelling.format is None:
-        days = _each_day(treated, _plain_texts)
+        days = _each_day(treated, _write_days)
         times = source.str.slice(_DATE)
         return days + times if keeps and (times != "").any() else days
     if not (keeps and spelling.is_timed):
-        return _each_day(treated, lambda days: _spelled_texts(days, spelling))
+        return _each_day(treated, lambda days: _write_spelled_days(days, spelling))
     pairs = pl.DataFrame({"text": source, "moved": moved})
     distinct = pairs.drop_nulls().unique()
-    texts = [_moved(spelling, text, days) for text, days in distinct.iter_rows()]
+    texts = [_shift(spelling, text, days) for text, days in distinct.iter_rows()]
     table = distinct.with_columns(pl.Series("made", texts, dtype=pl.String))
     return pairs.join(table, on=["text", "moved"], how="left", maintain_order="left")["made"]
 
@@ -392,11 +390,11 @@ def _each_day(values: pl.Series, write: Callable[[pl.Series], pl.Series]) -> pl.
     return write(days).gather(values.cast(pl.Int64) - first)
 
 
-def _plain_texts(days: pl.Series) -> pl.Series:
+def _write_days(days: pl.Series) -> pl.Series:
     return days.cast(pl.Int32).cast(pl.Date).dt.to_string("iso")
 
 
-def _spelled_texts(days: pl.Series, spelling: Spelling) -> pl.Series:
+def _write_spelled_days(days: pl.Series, spelling: Spelling) -> pl.Series:
     assert spelling.format is not None
     try:
         dates = [dt.date.fromordinal(_EPOCH + day) for day in days]
@@ -407,7 +405,7 @@ def _spelled_texts(days: pl.Series, spelling: Spelling) -> pl.Series:
     return pl.Series(texts, dtype=pl.String)
 
 
-def _moved(spelling: Spelling, text: str, days: int) -> str:
+def _shift(spelling: Spelling, text: str, days: int) -> str:
     """Write the moment `days` after another in the column's spelling."""
     moment = spelling.moment(text)
     assert moment is not None
@@ -424,7 +422,7 @@ def _at_the_ends() -> SchemaError:
 
 _Reader = Callable[["pl.Series", TreatedColumn], "pl.Series"]
 _READERS: dict[Reads, Callable[[pl.Series, TreatedColumn, Codes], _Reading]] = {
-    "text": _texts,
-    "number": _numbers,
-    "date": _days,
+    "text": _read_texts,
+    "number": _read_numbers,
+    "date": _read_days,
 }

@@ -144,7 +144,7 @@ class SparkEngine(Engine):
         keys, texts = count.numbered_keys(schema, recoding)
         with guarded(self._frame.sparkSession):
             names, keyed = [attribute.name for attribute in schema.quasi], count.keyed_by
-            cell_words = CellWords.of(keyed, self._joined, keys, texts)
+            cell_words = CellWords.of(keyed, self._join, keys, texts)
             frame, _ = positional(self._frame)
             by_value = isinstance(recoding, FullDomain) and keyed == names
             frame, words = cell_words.by_value(frame) if by_value else cell_words.by_key(frame)
@@ -232,7 +232,7 @@ class SparkEngine(Engine):
         for position, column in enumerate(leaving.by_value):
             table = leaving.lookup(column)
             kind = self._type_of(column, table.schema[column.name])
-            frame = self._joined(frame, column.columns, table, f"t{position}", [kind])
+            frame = self._join(frame, column.columns, table, f"t{position}", [kind])
             cells[column.name] = sf.col(CELL.format(f"t{position}_0"))
         if not (by_row := leaving.by_row):
             return frame, cells
@@ -244,7 +244,7 @@ class SparkEngine(Engine):
         number = sf.row_number().over(Window.partitionBy(*alike).orderBy(*order)).cast("long")
         kinds = [self._type_of(column, table.schema[column.name]) for column in by_row]
         numbered = [(sf.col(_NUMBERED), st.LongType())]
-        frame = self._joined(frame.withColumn(_NUMBERED, number), names, table, "d", kinds, numbered)
+        frame = self._join(frame.withColumn(_NUMBERED, number), names, table, "d", kinds, numbered)
         cells |= {column.name: sf.col(CELL.format(f"d_{j}")) for j, column in enumerate(by_row)}
         return frame, cells
 
@@ -266,7 +266,7 @@ class SparkEngine(Engine):
             return st.LongType() if kind.is_integer() else st.StringType()
         return self.kind(column.name)
 
-    def _joined(
+    def _join(
         self,
         frame: Any,
         names: Sequence[str],

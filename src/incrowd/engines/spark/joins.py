@@ -67,7 +67,7 @@ def joined(
             right = right.hint("shuffle_hash")
     pairs = [(column, sf.col(key)) for key, (column, _) in zip(keys, columns, strict=True)]
     if with_missing:
-        on = _same(pairs, [kind for _, kind in columns])
+        on = _equal(pairs, [kind for _, kind in columns])
     else:
         on = reduce(and_, (column == key for column, key in pairs))
     return frame.join(right, on, "left").drop(*keys)
@@ -89,7 +89,7 @@ def _spread(session: Any, table: Any, fields: Any) -> Any:
     return fresh.createDataFrame(table, schema=fields)
 
 
-def _same(pairs: Sequence[tuple[Any, Any]], kinds: Sequence[Any]) -> Any:
+def _equal(pairs: Sequence[tuple[Any, Any]], kinds: Sequence[Any]) -> Any:
     """Say where columns of two tables are equal, missing values being equal.
 
     Rows of several columns are sorted by a hash of them, which is far less to compare. The columns

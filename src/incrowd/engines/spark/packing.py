@@ -232,9 +232,9 @@ class CellWords:
         if len(self.values) <= joins.BROADCAST_KEYS or max(self._sizes) > joins.BROADCAST_KEYS:
             frame = self.join(frame, self.names, self.values.hstack(table), "", [st.LongType()] * words.count)
         else:
-            frame, of_rows = self._with_words(frame, "k", self._key_words, self._ranked)
+            frame, of_rows = self._with_words(frame, "k", self._key_words, self._value_numbers)
             keys = _words(self._key_words, self._ranks, "k{}")
-            frame = _joined_by_words(frame, of_rows, keys.hstack(table), [st.LongType()] * words.count)
+            frame = _join_by_words(frame, of_rows, keys.hstack(table), [st.LongType()] * words.count)
         return frame, [sf.col(joins.CELL.format(position)) for position in range(words.count)]
 
     def by_value(self, frame: Any) -> tuple[Any, list[Any]]:
@@ -246,8 +246,8 @@ class CellWords:
         frame, words = self._with_words(frame, "v", self.texts.words, of_value)
         apart = self._deviating(of_value)
         if len(apart):
-            frame, of_rows = self._with_words(frame, "k", self._key_words, self._ranked)
-            frame = _joined_by_words(frame, of_rows, apart, [])
+            frame, of_rows = self._with_words(frame, "k", self._key_words, self._value_numbers)
+            frame = _join_by_words(frame, of_rows, apart, [])
             regular = sf.col(joins.KNOWN.format("")).isNull()
             words = [sf.when(regular, word) for word in words]
         return frame, words
@@ -284,7 +284,7 @@ class CellWords:
     # --- keys -----------------------------------------------------------------------------------------
 
     @cached_property
-    def _ranked(self) -> list[pl.DataFrame]:
+    def _value_numbers(self) -> list[pl.DataFrame]:
         """Per column a frame of the distinct values and a number for each."""
         return [
             column.unique().to_frame().with_columns(pl.int_range(pl.len()).alias(_NUMBER.format(position)))
@@ -293,7 +293,7 @@ class CellWords:
 
     @property
     def _sizes(self) -> list[int]:
-        return [len(ranked) for ranked in self._ranked]
+        return [len(ranked) for ranked in self._value_numbers]
 
     @cached_property
     def _key_words(self) -> Words:
@@ -302,7 +302,7 @@ class CellWords:
     @cached_property
     def _ranks(self) -> pl.DataFrame:
         """The combinations, values being numbered."""
-        return self._looked_up(self._ranked)
+        return self._looked_up(self._value_numbers)
 
     def _looked_up(self, of_value: Sequence[pl.DataFrame]) -> pl.DataFrame:
         """Look up the numbers of the values of each combination."""
@@ -330,7 +330,7 @@ class CellWords:
         value, number = _VALUE.format(place), _NUMBER.format(place)
         both = self.values.select(value).hstack(self.numbers)
         cells = both.filter(~self._suppressed).select(value, number).unique()
-        rest = self._ranked[place].select(value).join(cells, on=value, how="anti", nulls_equal=True)
+        rest = self._value_numbers[place].select(value).join(cells, on=value, how="anti", nulls_equal=True)
         # A row with such a value is suppressed by its combination.
         star = pl.lit(self.texts.stars[place][-1], dtype=cells.schema[number])
         return pl.concat([cells, rest.with_columns(star.alias(number))])
@@ -349,7 +349,7 @@ def _words(words: Words, numbers: pl.DataFrame, form: str) -> pl.DataFrame:
     return numbers.select(columns[word].alias(form.format(word)) for word in range(words.count))
 
 
-def _joined_by_words(frame: Any, words: Sequence[Any], table: pl.DataFrame, cells: Sequence[Any]) -> Any:
+def _join_by_words(frame: Any, words: Sequence[Any], table: pl.DataFrame, cells: Sequence[Any]) -> Any:
     """Join rows with a table by words (a row without a word: no match)."""
     columns = [(word, st.LongType()) for word in words]
     return joins.joined(frame, columns, table, "", cells, with_missing=False)

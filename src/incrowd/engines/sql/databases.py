@@ -46,9 +46,9 @@ class Database:
         self._dialect: Dialect | None = None
         self._snapshot = 0
         self._reading = False
-        self._dialect = self._opened()
+        self._dialect = self._open()
 
-    def _opened(self) -> Dialect:
+    def _open(self) -> Dialect:
         dialect = self.address.dialect
         try:
             return dialect(self.address.url if dialect.server else self.address.path)

@@ -130,14 +130,14 @@ def write_kind(kind: Kind, table: pl.DataFrame, place: Path, target: Path, kept:
     if copy.columns != meant.columns or copy.height != meant.height:
         raise TableError(f"{target}: what was written does not read back the same; nothing is kept")
     for name in meant.columns:
-        if not _same(meant[name], copy[name]):
+        if not _equal_cells(meant[name], copy[name]):
             raise TableError(
                 f"{target}: column {name!r} does not read back the same, so nothing is kept; look for blanks "
                 "at the end of texts, control characters and long numbers, or write .parquet"
             )
 
 
-def _same(meant: pl.Series, copy: pl.Series) -> bool:
+def _equal_cells(meant: pl.Series, copy: pl.Series) -> bool:
     if meant.dtype == copy.dtype:
         return meant.equals(copy, null_equal=True)
     return _texts(meant).equals(_texts(copy), null_equal=True)
