@@ -40,7 +40,7 @@ from incrowd.measures.privacy import MODELS
 from incrowd.measures.risk import RISKS
 from incrowd.measures.utility import METRICS, STEERING, CellMetric, ClassMetric
 from incrowd.search import ALGORITHMS, Algorithm
-from model_readings import classes_of, counts
+from model_readings import classes_of, counts, distance
 
 REGISTRIES: dict[str, Registry] = {
     "measures.privacy": MODELS, "search": ALGORITHMS, "measures.utility": METRICS, "measures.risk": RISKS,
@@ -545,14 +545,6 @@ def test_infeasible_is_said_with_what_failed(algorithm):
         )
 
 
-def emd(shares: list[Fraction], distance: str) -> Fraction:
-    """Earth Mover's Distance of the differences p - q, read from the definition."""
-    if distance == "equal" or len(shares) < 2:
-        return sum(map(abs, shares), Fraction(0)) / 2
-    partial = (abs(sum(shares[: i + 1], Fraction(0))) for i in range(len(shares)))
-    return sum(partial, Fraction(0)) / (len(shares) - 1)
-
-
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda algorithm: algorithm.name)
 @examples(10)  # of each of the twenty
 @given(
@@ -584,7 +576,7 @@ def test_algorithms_protect_sensitive_values(algorithm, rows, seed, k, l, t):  #
     except ic.InfeasibleError:
         assert may_give_up(algorithm)
         return
-    for name, distance in (("disease", "equal"), ("stay", "ordered")):
+    for name, ground in (("disease", "equal"), ("stay", "ordered")):
         classes: dict[tuple[str, ...], Counter] = {}
         for record in table.iter_rows(named=True):
             key = tuple(str(record[column]) for column in quasi)
@@ -598,7 +590,7 @@ def test_algorithms_protect_sensitive_values(algorithm, rows, seed, k, l, t):  #
             gap = [
                 Fraction(held[value], held.total()) - Fraction(whole[value], rows) for value in sorted(whole)
             ]
-            assert emd(gap, distance) <= t + 1e-12
+            assert distance(ic.TCloseness(t, ground), "", list(whole.values()), gap) <= t + 1e-12
 
 
 @pytest.mark.few(1)
