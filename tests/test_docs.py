@@ -126,6 +126,7 @@ def test_the_policy_page_names_every_builder():
         assert f"`{name}`" in text
 
 
+@cache
 def changed() -> set[str]:
     """Return the files that differ from the last commit; none where there is no Git."""
     with suppress(OSError):
