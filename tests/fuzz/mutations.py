@@ -36,7 +36,7 @@ from incrowd.release.jobs.batch_judge import BatchJudge
 from incrowd.release.jobs.ledger import Ledger
 from incrowd.release.jobs.next_release import _Plan
 from incrowd.search import ALGORITHMS
-from incrowd_verify import figures
+from incrowd_verify import classes
 
 Wrap = Callable[..., Any]
 
@@ -146,7 +146,7 @@ MUTATIONS: dict[str, tuple[Patch, ...]] = {
     "labels are those of a level lower": (("incrowd.core.recoding.cells", "level_cells", _up),),
     "means are one too high": (("incrowd.core.recoding.labels", "_number_text", lambda f: lambda value, exponent: f(value + 1, exponent)),),
     "days that are written in a way of their own are first days": (
-        ("incrowd.core.reading.spellings", "_iso", after(lambda text: text[:8] + "01" + text[10:])),
+        (Spelling, "moment", after(lambda moment: moment and moment.replace(day=1))),
     ),
     "the signs of a spelled column are lost": (
         (Spelling, "number", after(lambda read: (read[0] and read[0].lstrip("-"), read[1]))),
@@ -180,7 +180,7 @@ MUTATIONS: dict[str, tuple[Patch, ...]] = {
         (_Plan, "counterfeits_by_group", after(lambda counted: counted.clear())),
     ),
     "verify counts one record more": (
-        (figures, "count_records", after(lambda counted: (counted[0] + 1, *counted[1:]))),
+        (classes, "count_records", after(lambda counted: (counted[0] + 1, *counted[1:]))),
     ),
 }  # fmt: skip
 SLOW = (
