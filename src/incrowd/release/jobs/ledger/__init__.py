@@ -257,7 +257,7 @@ class Ledger:
         else:
             account, people = account_of(key, release, getattr(release, "came", table), keys)
             entry |= account | {"columns": column_digest(key, *sorted(nw.from_native(table).columns))}
-        paths = {name: getattr(path, "made", path) for name, path in (files or {}).items() if path}
+        paths = {name: getattr(path, "temporary", path) for name, path in (files or {}).items() if path}
         entry |= {"policy": None, **{name: digest_of(path) for name, path in paths.items()}}
         for name, content in {"input": table, "release": release.table}.items():
             if name not in paths:
