@@ -119,7 +119,7 @@ def test_kept_code_is_loaded_without_all_that_the_compiler_knows(tmp_path):
     )
     assert first.stdout.split(") ") == ["(2, 2, 0, 0, 0", "True\n"]
     assert second.stdout.split(") ") == ["(2, 2, 0, 0, 0", "False\n"]
-    assert cache._TRIED[0] <= numba.version_info.short <= cache._TRIED[1], "try kept code with this version"
+    assert cache._TESTED[0] <= numba.version_info.short <= cache._TESTED[1], "try kept code with this version"
 
 
 def test_who_waits_is_told_once_that_it_compiles(tmp_path, monkeypatch):
@@ -205,12 +205,12 @@ def doubled(number):
 if sys.argv[1] == "ship":
     from numba import config, int64
     config.CPU_NAME, config.CPU_FEATURES = cache.PORTABLE
-    made = doubled.made()
+    made = doubled.dispatcher()
     made.compile((int64,))
     made._cache.ship(made.targetctx)
     raise SystemExit
 if sys.argv[1] == "together":
-    doubled.made()
+    doubled.dispatcher()
     (here / f"ready-{sys.argv[2]}").touch()
     while len(list(here.glob("ready-*"))) < 2:
         time.sleep(0.001)

@@ -223,7 +223,7 @@ def test_few_classes_are_measured_alike_without_the_compiler(tree, data, top):
             patched.setattr(jit, "_is_loaded", lambda: compiler)
             patched.setattr(jit.Kernel, "spent", 0)
             if not compiler:
-                patched.setattr(jit.Kernel, "made", lambda _: pytest.fail("the compiler is loaded"))
+                patched.setattr(jit.Kernel, "dispatcher", lambda _: pytest.fail("the compiler is loaded"))
             return [
                 hierarchical(of_leaves, tree),
                 ordered(table),

@@ -17,7 +17,7 @@ def test_all_kernels_are_compiled_beforehand():
     )
     assert done.stdout == f"{sum(map(bool, signatures.listed().values()))} kernels are ready\n"
     for name in signatures.listed():
-        kept = signatures.kernel_named(name).made()._cache.signatures()
+        kept = signatures.kernel_named(name).dispatcher()._cache.signatures()
         assert kept >= set(signatures.signatures_of(name)), name
 
 

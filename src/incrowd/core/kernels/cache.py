@@ -1,4 +1,4 @@
-"""Machine code that is kept between runs, or comes with the package; damaged code counts as missing."""
+"""Disk cache of compiled kernels, in user folders and in the package, sealed by digests."""
 
 from __future__ import annotations
 
@@ -27,33 +27,33 @@ from incrowd.core.kernels.compiling import on_compiling
 
 _DIGEST = hashlib.sha256().digest_size
 
-_TRIED = ((0, 61), (0, 68))
-"""The first and the last version of Numba of which we know what kept code needs."""
+_TESTED = ((0, 61), (0, 68))
+"""First and last tested versions of Numba in which cached code needs only Numba's runtime."""
 
 SHIPPED = Path(__file__).parent / "shipped"
-"""Machine code that a wheel of one platform brings: for all its processors that have `PORTABLE`."""
+"""Machine code in a platform's wheel, for all processors with the features of `PORTABLE`."""
 
 _LATE_X86 = ("x86-64-v3", "+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe,+popcnt,+sse4.2,+xsave")
 PORTABLE = {"x86_64": _LATE_X86, "AMD64": _LATE_X86}.get(platform.machine(), ("generic", ""))
-"""The processor that shipped code is compiled for, and the features that it uses, as LLVM names them."""
+"""Target processor and features of shipped code, by their names in LLVM."""
 
 _PATIENCE = 120
-"""Seconds to wait for another process that compiles the same kernel; then both compile it."""
+"""Seconds to wait for another process compiling the same kernel, before both compile."""
 
 
 def keep_machine_code(dispatcher: Any) -> None:
-    """Keep compiled kernels in ``NUMBA_CACHE_DIR``, beside the package or in the home folder.
+    """Cache a kernel's machine code in ``NUMBA_CACHE_DIR``, beside the package or in the home folder.
 
-    Where none of them can be written, a private temporary folder serves, and where that cannot be had
-    either, nothing is kept; a warning says so once.
+    If none of these folders is writable, a private temporary folder is used. If that fails too, nothing is
+    cached. A warning is given once in both cases.
     """
     if not hasattr(dispatcher, "py_func"):
         # NUMBA_DISABLE_JIT=1: the loops run as they are written, and there is nothing to keep.
         return
-    kept = _cache_of(dispatcher.py_func)
-    if kept is not None:
-        dispatcher._cache = kept
-        dispatcher.compile = _compile_alone(dispatcher, kept)
+    kernel_cache = _cache_of(dispatcher.py_func)
+    if kernel_cache is not None:
+        dispatcher._cache = kernel_cache
+        dispatcher.compile = _compile_alone(dispatcher, kernel_cache)
 
 
 def _cache_of(function: Callable[..., Any]) -> KernelCache | None:
@@ -66,8 +66,8 @@ def _cache_of(function: Callable[..., Any]) -> KernelCache | None:
     return None
 
 
-def _compile_alone(dispatcher: Any, kept: KernelCache) -> Callable[[Any], Any]:
-    """Return the dispatcher's ``compile``, which waits where another process compiles the same kernel."""
+def _compile_alone(dispatcher: Any, kernel_cache: KernelCache) -> Callable[[Any], Any]:
+    """Return a ``compile`` that waits for other processes compiling the same kernel."""
     compile_now = dispatcher.compile
 
     def compile_alone(signature: Any) -> Any:
@@ -76,14 +76,14 @@ def _compile_alone(dispatcher: Any, kept: KernelCache) -> Callable[[Any], Any]:
             try:
                 return compile_now(signature)
             finally:
-                kept.unlock()
+                kernel_cache.unlock()
 
     return compile_alone
 
 
 @cache
 def _temporary_folder() -> Path | None:
-    """Return a folder of this user alone for machine code, None where there is no safe one; and say so."""
+    """Return a private temporary folder for machine code, or None, with a warning in both cases."""
     problem = "compiled code can be kept neither beside the package nor in the home folder"
     remedy = "NUMBA_CACHE_DIR names another folder"
     try:
@@ -93,8 +93,12 @@ def _temporary_folder() -> Path | None:
         user = getattr(os, "getuid", int)()
         folder = Path(tempfile.gettempdir()) / f"incrowd-kernels-{user}"
         folder.mkdir(0o700, exist_ok=True)
-        found = folder.lstat()
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != user or (found.st_mode & 0o077 and not windows):
+        status = folder.lstat()
+        if (
+            not stat.S_ISDIR(status.st_mode)
+            or status.st_uid != user
+            or (status.st_mode & 0o077 and not windows)
+        ):
             raise PermissionError
         tempfile.TemporaryFile(dir=folder).close()
     except (OSError, AttributeError):
@@ -108,7 +112,7 @@ def _temporary_folder() -> Path | None:
 
 @cache
 def _sources() -> bytes:
-    """Digest of the sources of all kernels: they are compiled into one another."""
+    """Digest of all kernel sources, since kernels are compiled into one another."""
     digest = hashlib.sha256()
     for path in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(hashlib.sha256(path.read_bytes()).digest())
@@ -116,7 +120,7 @@ def _sources() -> bytes:
 
 
 class _SealedFile(IndexDataCacheFile):
-    """Files that begin with a digest of the rest; a file with another digest counts as missing."""
+    """Cache files that begin with a digest of the content, so that damaged files count as missing."""
 
     @contextlib.contextmanager
     def _open_for_write(self, filepath: str) -> Iterator[io.BytesIO]:
@@ -132,7 +136,7 @@ class _SealedFile(IndexDataCacheFile):
                 return {}
             stamp, overloads = pickle.load(content)
         except (OSError, ImportError, AttributeError):
-            # Signatures of earlier sources may name modules and classes that there are no more.
+            # Signatures of earlier sources may name modules and classes that no longer exist.
             return {}
         return dict(overloads) if stamp == self._source_stamp else {}
 
@@ -148,7 +152,7 @@ def _unsealed(path: str) -> bytes:
 
 
 class KernelCache(FunctionCache):
-    """Machine code of one kernel; to keep it and to find it is a convenience that never fails a run."""
+    """Disk cache of a single kernel, whose failures never fail a run."""
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)
@@ -157,42 +161,42 @@ class KernelCache(FunctionCache):
         room = Path(function.__code__.co_filename).parent.name
         self._shipped = _SealedFile(str(SHIPPED), f"{room}.{name}", _sources())
         self._lock = Path(self._cache_path, f"{name}.lock")
-        self._held = contextlib.ExitStack()
+        self._locks = contextlib.ExitStack()
 
     def signatures(self) -> set[Any]:
-        """Return the signatures, as types of Numba, for which machine code is kept."""
+        """Return the cached signatures, as types of Numba."""
         return {sig for sig, *_ in self._cache_file._load_index()}
 
     def ship(self, target_context: Any) -> None:
-        """Copy all code that is kept, which is compiled for `PORTABLE`, into `SHIPPED`."""
+        """Copy all cached code, compiled for `PORTABLE`, into `SHIPPED`."""
         SHIPPED.mkdir(exist_ok=True)
         for sig in self.signatures():
             (_, key), (file, portable) = self._places(sig, target_context)
             file.save(portable, self._cache_file.load(key))
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the code for a signature; where there is none, lock the kernel and say that it is compiled.
+        """Return cached code for a signature, or lock the kernel and call `on_compiling`.
 
-        It stays locked until `unlock`, as far as the file system has locks.
+        The kernel stays locked until `unlock`, if the file system supports locks.
         """
-        if (found := self._found(sig, target_context)) is not None:
-            return found
+        if (code := self._load(sig, target_context)) is not None:
+            return code
         with contextlib.suppress(Exception):
             self._impl.locator.ensure_cache_path()
-            self._held.enter_context(FileLock(self._lock, timeout=_PATIENCE))
+            self._locks.enter_context(FileLock(self._lock, timeout=_PATIENCE))
         # The process that had the lock may have compiled it.
-        found = self._found(sig, target_context)
-        if found is None:
-            for tell in tuple(on_compiling):
-                tell()
-        return found
+        code = self._load(sig, target_context)
+        if code is None:
+            for callback in tuple(on_compiling):
+                callback()
+        return code
 
     def unlock(self) -> None:
-        """Let other processes compile this kernel."""
-        self._held.close()
+        """Release the kernel's lock for other processes."""
+        self._locks.close()
 
     def _places(self, sig: Any, target_context: Any) -> list[tuple[IndexDataCacheFile, Any]]:
-        """Return the files that may have code for a signature, each with its key."""
+        """Return cache files that may have code for a signature, with the key in each file."""
         key = self._index_key(sig, target_context.codegen())
         _, (_, _, features), code = key
         places = [(self._cache_file, key)]
@@ -200,9 +204,9 @@ class KernelCache(FunctionCache):
             places.append((self._shipped, (sig, PORTABLE, code)))
         return places
 
-    def _found(self, sig: Any, target_context: Any) -> Any:
+    def _load(self, sig: Any, target_context: Any) -> Any:
         try:
-            if _TRIED[0] <= numba.version_info.short <= _TRIED[1]:
+            if _TESTED[0] <= numba.version_info.short <= _TESTED[1]:
                 # Numba would first load its whole compiler, which takes longer than the rest of a start.
                 # Code from the disk needs Numba's runtime alone. A later compilation loads the compiler.
                 rtsys.initialize(target_context)
@@ -216,7 +220,7 @@ class KernelCache(FunctionCache):
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep the code for a signature."""
-        # A full disk, or a folder that was taken away meanwhile.
+        """Save the code for a signature."""
+        # The disk may be full, or the folder removed meanwhile.
         with contextlib.suppress(Exception):
             super().save_overload(sig, data)

@@ -1,4 +1,4 @@
-"""The least loss of a class before its values are diverse enough: the fewest records beyond a cap."""
+"""Lower bounds on the records that a class must lose to become diverse enough."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ def _shares(start, stop, indptr, counts, limits, failing, lost):
         if not failing[group]:
             continue
         size = counts[indptr[group] : indptr[group + 1]].sum()
-        # What the values may keep grows with the size of the part, and ever more slowly.
+        # The records allowed in a part grow with the part's size, ever more slowly.
         low, high = 0.0, float(size)
         while high - low > _CLOSE:
             middle = (low + high) / 2
-            kept = 0.0
+            allowed = 0.0
             for entry in range(indptr[group], indptr[group + 1]):
-                kept += min(float(counts[entry]), limits[entry] * middle)
-            if kept < middle:
+                allowed += min(float(counts[entry]), limits[entry] * middle)
+            if allowed < middle:
                 high = middle
             else:
                 low = middle
@@ -79,22 +79,22 @@ def _entropies(start, stop, indptr, counts, failing, least, lost):
         lost[group] = ordered.sum()
         if many < least:
             continue
-        whole = 0.0
+        total = 0.0
         logs = 0.0
         below = 0
         # Values below the cap count as they are. The caps go up from value to value, then halve the way.
         low, high = 0.0, 0.0
         for i in range(many):
             high = ordered[i]
-            if _effective_below(whole, logs, many - below, high) < least:
+            if _effective_below(total, logs, many - below, high) < least:
                 break
             low = high
-            whole += high
+            total += high
             logs += high * np.log(high)
             below += 1
         while high - low > _CLOSE:
             middle = (low + high) / 2
-            if _effective_below(whole, logs, many - below, middle) < least:
+            if _effective_below(total, logs, many - below, middle) < least:
                 high = middle
             else:
                 low = middle
@@ -102,25 +102,30 @@ def _entropies(start, stop, indptr, counts, failing, least, lost):
 
 
 @inner
-def _effective_below(whole, logs, many, cap):
-    """Exponential of the entropy of values with the sums ``whole`` and ``logs``, and of others at the cap."""
-    size = whole + many * cap
+def _effective_below(total, logs, many, cap):
+    """Exponential of the entropy of values with sums `total` and `logs` and of `many` values at the cap."""
+    size = total + many * cap
     return size / np.exp((logs + many * cap * np.log(cap)) / size)
 
 
 def beyond_tail(classes: Counts, failing: NDArray[np.bool_], level: int, c: float) -> NDArray[np.int64]:
-    """Fewest records without which the most frequent value of a class weighs less than c times its tail.
+    """Fewest records to remove until a class's largest count is below c times the tail.
 
-    The tail are the records of all values but the ``level`` - 1 most frequent ones. Fewest leave if no
-    value keeps more than a cap, and the cap is as high as it may be: a higher one fails, because what it
-    adds to the tail falls while what it adds to the most frequent value does not.
+    The tail has the records of all values but the ``level`` - 1 most frequent values. The fewest records
+    leave if every count is cut off at the highest cap that satisfies the condition::
+
+        counts 9 5 2, level 2, c 1     tail 5 + 2 = 7, and 9 < 7 fails
+        cap 7: 7 5 2                   7 < 7 fails
+        cap 6: 6 5 2                   6 < 7 holds, 3 records removed
+
+    A higher cap fails, because the growth of the tail falls while the growth of the largest count does not.
 
     Parameters
     ----------
     classes
         Counts per class, no class empty.
     failing
-        bool[classes]: which classes are asked about. Others lose nothing.
+        bool[classes]: the classes to bound. Other classes lose nothing.
 
     Returns
     -------
@@ -135,32 +140,32 @@ def beyond_tail(classes: Counts, failing: NDArray[np.bool_], level: int, c: floa
 def beyond_shares(
     classes: Counts, failing: NDArray[np.bool_], limits: NDArray[np.float64]
 ) -> NDArray[np.int64]:
-    """Bound from below the records without which no value has more than its share: int64[classes].
+    """Lower bound on the records to remove until no value exceeds a share: int64[classes].
 
-    A part of x records keeps of a value no more than there are, and no more than its share of x.
+    A part of x records has of each value at most the class's records and at most the value's share of x.
 
     Parameters
     ----------
     classes
         Counts per class, no class empty.
     failing
-        bool[classes]: which classes are asked about; each of them loses a record at least.
+        bool[classes]: the classes to bound, each of which loses at least one record.
     limits
         float64[entries]: the largest share of each value.
     """
     lost = np.zeros(len(failing), np.int64)
-    # A bound from below: a share that is just reached is enough, whatever is rounded.
+    # Rounding errors must not raise the bound, so a share that is just reached is enough.
     limits = limits * (1 + 1e-9) + 1e-12
     over_ranges(_shares, classes.indptr, classes.indptr, classes.counts, limits, failing, lost)
     return lost
 
 
 def beyond_entropy(classes: Counts, failing: NDArray[np.bool_], least: float) -> NDArray[np.int64]:
-    """Bound the records without which a class has as many effective values: int64[classes], from below.
+    """Lower bound on the records to remove until a class has enough effective values: int64[classes].
 
-    Of all parts of a class with as many records, the entropy is greatest where no value keeps more than a
-    cap. A lower cap makes it greater. Parameters as `beyond_tail`; a class that fails by the error of
-    rounding alone loses one record.
+    Of all parts of a class with equally many records, a part with all counts cut off at a cap has the largest
+    entropy. A lower cap gives more. Parameters as in `beyond_tail`. A class that fails by rounding alone
+    loses one record.
     """
     lost = np.zeros(len(failing), np.int64)
     # A bound from below: as many equally frequent values as asked for must be enough, whatever is rounded.

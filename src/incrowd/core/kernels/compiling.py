@@ -1,8 +1,8 @@
-"""Who is told that loops are compiled, since the first job takes seconds longer than all others."""
+"""Callbacks for the compilation of kernels, which delays a first job by seconds."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 on_compiling: list[Callable[[], None]] = []
-"""Called when a loop is compiled because its code is not kept yet."""
+"""Functions called when a kernel without cached code is compiled."""

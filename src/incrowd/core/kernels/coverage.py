@@ -1,4 +1,4 @@
-"""Which keys cover which records of another table."""
+"""Weights of the records covered by each generalized key."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from incrowd.core.kernels.jit import compiled, over_ranges
 
 
 class _Labels(NamedTuple):
-    """The ranks that the labels of each attribute j cover, and the keys that have them.
+    """Lookup tables of labels, by attribute j: covered values, and keys with the label.
 
     ``match[offsets[j] + value * labels[j] + label]`` says whether a label covers a value, and
     ``counts[values[j] + value]`` how many keys have such a label. The keys of a label are ``members[j, i]``
@@ -40,26 +40,29 @@ def _candidates(match, starts, counts):
 
 
 @compiled
-def _cover(start, stop, keys, known, records, weights):
-    match, offsets, labels = known.match, known.offsets, known.labels
-    counts, values, starts = known.counts, known.values, known.starts
+def _cover(start, stop, keys, tables, records, weights):
+    match, offsets, labels = tables.match, tables.offsets, tables.labels
+    counts, values, starts = tables.counts, tables.values, tables.starts
     attributes = keys.shape[1]
     covered = np.zeros(keys.shape[0], np.int64)
     outside = 0
     for record in range(start, stop):
-        # Walk over the keys that the most selective attribute leaves, and look at the others.
-        chosen = 0
+        # Walk over the keys selected by the most selective attribute, and test the other attributes.
+        attribute = 0
         for j in range(1, attributes):
-            if counts[values[j] + records[record, j]] < counts[values[chosen] + records[record, chosen]]:
-                chosen = j
-        found = False
-        row = offsets[chosen] + records[record, chosen] * labels[chosen]
-        for label in range(labels[chosen]):
+            if (
+                counts[values[j] + records[record, j]]
+                < counts[values[attribute] + records[record, attribute]]
+            ):
+                attribute = j
+        is_covered = False
+        row = offsets[attribute] + records[record, attribute] * labels[attribute]
+        for label in range(labels[attribute]):
             if not match[row + label]:
                 continue
-            base = known.first[chosen] + label
+            base = tables.first[attribute] + label
             for position in range(starts[base], starts[base + 1]):
-                key = known.members[chosen, position]
+                key = tables.members[attribute, position]
                 fits = True
                 for j in range(attributes):
                     if not match[offsets[j] + records[record, j] * labels[j] + keys[key, j]]:
@@ -67,8 +70,8 @@ def _cover(start, stop, keys, known, records, weights):
                         break
                 if fits:
                     covered[key] += weights[record]
-                    found = True
-        if not found:
+                    is_covered = True
+        if not is_covered:
             outside += weights[record]
     return covered, outside
 
@@ -79,7 +82,12 @@ def covered_weights(
     records: Sequence[NDArray[np.unsignedinteger]],
     weights: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], int]:
-    """Add up the weights of the records that each key covers.
+    """Sum the weights of the records covered by each key::
+
+        key 0 = (20-29, *)    covers records 1 (25, m) and 2 (28, f)
+        key 1 = (20-39, f)    covers records 2 (28, f) and 3 (31, f)
+
+    Record 2 counts for both keys.
 
     Parameters
     ----------
@@ -112,7 +120,7 @@ def covered_weights(
         members.append(ordered)
     before = lambda amounts: np.concatenate(([0], np.cumsum(amounts)[:-1]))  # noqa: E731
     work = np.arange(len(weights) + 1, dtype=np.int64) * 50
-    known = _Labels(
+    tables = _Labels(
         match=np.concatenate([match.ravel() for match in matches]),
         offsets=before(sizes),
         labels=labels,
@@ -126,7 +134,7 @@ def covered_weights(
         _cover,
         work,
         np.column_stack([codes.astype(np.int64) for codes in keys]),
-        known,
+        tables,
         np.column_stack([codes.astype(np.int64) for codes in records]),
         weights,
     )

@@ -22,7 +22,7 @@ _SAFE = 2**62
 
 
 class Tree(NamedTuple):
-    """A hierarchy, nodes in depth-first order: the nodes of leaf ranks, the parents and heights of nodes.
+    """A hierarchy with nodes in depth-first order.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ def flat_tree(values: int) -> Tree:
 
 
 class _Shares(NamedTuple):
-    """Of each node but the root: its parent, its share of the table, and the value of a match there."""
+    """A tree with the table's share below each node, and the worth of matching a record there."""
 
     leaves: NDArray[np.int32]
     parents: NDArray[np.int32]
@@ -60,8 +60,8 @@ def _ordered(start, stop, classes, sizes, total, cumulative, prefix, distances):
     values = cumulative.size
     for group in range(start, stop):
         size = sizes[group]
-        moved = total * 0
-        held = total * 0
+        cost = total * 0
+        below = total * 0
         at = 0
         for entry in range(indptr[group], indptr[group + 1] + 1):
             last = entry == indptr[group + 1]
@@ -69,7 +69,7 @@ def _ordered(start, stop, classes, sizes, total, cumulative, prefix, distances):
             if upto > at:
                 # Between two present values the class's cumulative count stands still while the
                 # table's grows, so their difference changes sign at most once: find where.
-                level = held * total
+                level = below * total
                 low, high = at, upto
                 while low < high:
                     middle = (low + high) // 2
@@ -77,12 +77,12 @@ def _ordered(start, stop, classes, sizes, total, cumulative, prefix, distances):
                         high = middle
                     else:
                         low = middle + 1
-                moved += (low - at) * level - size * (prefix[low] - prefix[at])
-                moved += size * (prefix[upto] - prefix[low]) - (upto - low) * level
+                cost += (low - at) * level - size * (prefix[low] - prefix[at])
+                cost += size * (prefix[upto] - prefix[low]) - (upto - low) * level
                 at = upto
             if not last:
-                held += counts[entry]
-        distances[group] = moved / (size * total * (values - 1))
+                below += counts[entry]
+        distances[group] = cost / (size * total * (values - 1))
 
 
 @simple
@@ -90,13 +90,13 @@ def _equal(start, stop, classes, sizes, total, totals, distances):
     indptr, codes, counts = classes
     for group in range(start, stop):
         size = sizes[group]
-        moved = total * 0
+        cost = total * 0
         shared = total * 0
         for entry in range(indptr[group], indptr[group + 1]):
-            moved += abs(counts[entry] * total - totals[codes[entry]] * size)
+            cost += abs(counts[entry] * total - totals[codes[entry]] * size)
             shared += totals[codes[entry]]
-        moved += (total - shared) * size
-        distances[group] = moved / (2 * size * total)
+        cost += (total - shared) * size
+        distances[group] = cost / (2 * size * total)
 
 
 @simple
@@ -115,83 +115,83 @@ def _hierarchical(start, stop, classes, sizes, total, mass, tree, distances):
     indptr, codes, counts = classes
     leaves, parents, heights = tree
     nodes = parents.size
-    held = mass * 0  # the class's count below each node
+    below = mass * 0  # the class's count below each node
     plus = mass * 0  # surplus and deficit of the children met so far
     minus = mass * 0
-    met = mass * 0  # table mass of the children met so far
-    seen = np.zeros(nodes, np.bool_)
+    mass_met = mass * 0  # table mass of the children met so far
+    is_touched = np.zeros(nodes, np.bool_)
     touched = np.empty(nodes, np.int64)
     for group in range(start, stop):
         size = sizes[group]
-        found = 0
+        length = 0
         for entry in range(indptr[group], indptr[group + 1]):
             node = leaves[codes[entry]]
             while node >= 0:
-                if not seen[node]:
-                    seen[node] = True
-                    touched[found] = node
-                    found += 1
-                held[node] += counts[entry]
+                if not is_touched[node]:
+                    is_touched[node] = True
+                    touched[length] = node
+                    length += 1
+                below[node] += counts[entry]
                 node = parents[node]
-        sort_run(touched, 0, found)
+        sort_run(touched, 0, length)
         cost = total * 0
         # Children come after their parent in depth-first order, so go from the back.
-        for i in range(found - 1, -1, -1):
+        for i in range(length - 1, -1, -1):
             node = touched[i]
             if heights[node] > 0:
-                lacking = minus[node] + (mass[node] - met[node]) * size
+                lacking = minus[node] + (mass[node] - mass_met[node]) * size
                 cost += heights[node] * min(plus[node], lacking)
-            extra = held[node] * total - mass[node] * size
+            extra = below[node] * total - mass[node] * size
             parent = parents[node]
             if parent >= 0:
-                met[parent] += mass[node]
+                mass_met[parent] += mass[node]
                 if extra > 0:
                     plus[parent] += extra
                 else:
                     minus[parent] -= extra
-            held[node] = 0
+            below[node] = 0
             plus[node] = 0
             minus[node] = 0
-            met[node] = 0
-            seen[node] = False
+            mass_met[node] = 0
+            is_touched[node] = False
         distances[group] = cost / (size * total * heights[0])
 
 
 @compiled
-def _most_kept(start, stop, asked, classes, shares, limit, kept):
+def _most_kept(start, stop, groups, classes, shares, limit, bounds):
     indptr, codes, counts = classes
     leaves, parents, share, worth = shares
-    held = np.zeros(parents.size, np.int64)
+    below = np.zeros(parents.size, np.int64)
     touched = np.empty(parents.size, np.int64)
     for place in range(start, stop):
-        group = asked[place]
-        found = 0
+        group = groups[place]
+        length = 0
         most = 0.0
         for entry in range(indptr[group], indptr[group + 1]):
             most += counts[entry]
             node = leaves[codes[entry]]
             while parents[node] >= 0:
-                if held[node] == 0:
-                    touched[found] = node
-                    found += 1
-                held[node] += counts[entry]
+                if below[node] == 0:
+                    touched[length] = node
+                    length += 1
+                below[node] += counts[entry]
                 node = parents[node]
-        # Newton's method from above: what is matched is concave in what is kept, so it never passes the root.
+        # Newton's method from above; the match is concave in the records kept, so the root is never passed.
         while True:
             full = 0.0
             slope = 1.0 - limit
-            for i in range(found):
+            for i in range(length):
                 node = touched[i]
-                if held[node] <= most * share[node]:
-                    full += worth[node] * held[node]
+                if below[node] <= most * share[node]:
+                    full += worth[node] * below[node]
                 else:
                     slope -= worth[node] * share[node]
             if slope <= 0.0 or full >= slope * most * (1.0 - 1e-12):
                 break
             most = full / slope
-        kept[place] = most
-        for i in range(found):
-            held[touched[i]] = 0
+        bounds[place] = most
+        for i in range(length):
+            below[touched[i]] = 0
 
 
 def _scaled(
@@ -277,26 +277,26 @@ def hierarchical_distances(
     if not len(sizes) or tree.heights[0] == 0:
         return distances
     total, sized, scaled = _scaled(sizes, totals, 2 * int(tree.heights[0]))
-    # Every node above a value is met on the way up, and once more on the way down.
+    # Every node above a value is visited on the way up and on the way down.
     work = classes.indptr * (2 * int(tree.heights[0]) + 2)
     over_ranges(_hierarchical, work, classes, sized, total, _masses(tree, scaled), tree, distances)
     return distances
 
 
 def most_kept(
-    asked: NDArray[np.int64], classes: Counts, totals: NDArray[np.int64], tree: Tree, limit: float
+    groups: NDArray[np.int64], classes: Counts, totals: NDArray[np.int64], tree: Tree, limit: float
 ) -> NDArray[np.float64]:
-    """Bound how many records can be kept of classes, however they are divided, near enough to the table.
+    """Upper bound on the records of classes that can be divided into parts close to the table.
 
-    The distance of a class is 1 less what it matches: at each node the lesser of its share of the class and
-    of the table counts as much as the edge above it is high. If M records are kept, in parts that are near
-    enough, all parts together are, too. They have at each node no more than M of them, and no more than the
-    class has. So sum(worth * min(held, M * share)) >= (1 - limit) * M, which bounds M.
+    The distance of a class is 1 less the match: the sum over nodes of the lesser of the shares of class and
+    table there, weighted by the height of the edge above (`worth`). If M records are kept in parts within the
+    limit, so is the union of the parts. The union has at each node at most the class's records there,
+    `below`. So sum(worth * min(below, M * share)) >= (1 - limit) * M, which bounds M.
 
     Parameters
     ----------
-    asked
-        int64[asked]: the classes.
+    groups
+        int64[groups]: the classes.
     classes, totals
         As in `hierarchical_distances`.
     limit
@@ -304,16 +304,16 @@ def most_kept(
 
     Returns
     -------
-    float64[asked]: at most the records of the class.
+    float64[groups]: at most the records of the class.
     """
-    kept = np.zeros(len(asked))
+    bounds = np.zeros(len(groups))
     above = tree.heights[np.maximum(tree.parents, 0)]
     worth = (above - tree.heights) / max(int(tree.heights[0]), 1)
     shares = _Shares(tree.leaves, tree.parents, _masses(tree, totals) / totals.sum(), worth)
-    work = np.zeros(len(asked) + 1, np.int64)
-    np.cumsum(np.diff(classes.indptr)[asked], out=work[1:])
-    over_ranges(_most_kept, work, asked, classes, shares, limit, kept)
-    return kept
+    work = np.zeros(len(groups) + 1, np.int64)
+    np.cumsum(np.diff(classes.indptr)[groups], out=work[1:])
+    over_ranges(_most_kept, work, groups, classes, shares, limit, bounds)
+    return bounds
 
 
 def _masses(tree: Tree, totals: NDArray[Any]) -> NDArray[Any]:

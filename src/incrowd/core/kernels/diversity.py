@@ -1,4 +1,4 @@
-"""How diverse the values of each class are."""
+"""Diversity of the values in each class: entropies, effective values, recursive levels."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def normalized_entropies(classes: Counts, effective: NDArray[np.float64]) -> NDA
 
 
 def recursive_levels(classes: Counts, c: float) -> NDArray[np.int64]:
-    """Largest l for which each class is recursively (c, l)-diverse: int64[classes], 0 where none is."""
+    """Largest l for which each class is recursively (c, l)-diverse: int64[classes], 0 for no l."""
     levels = np.zeros(len(classes.indptr) - 1, np.int64)
     over_ranges(_recursive, classes.indptr, *classes, c, levels)
     return levels

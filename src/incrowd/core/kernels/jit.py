@@ -1,4 +1,4 @@
-"""How kernels are compiled and how they share the cores."""
+"""Compilation of kernels and distribution over cores."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ PARALLEL_FROM = 50_000
 """Units of work (usually rows) below which starting threads costs more than it saves."""
 
 _TASKS_FROM = 10_000
-"""Rows below which tasks of a column each are done one after the other."""
+"""Rows below which tasks on single columns run one after the other."""
 
 FEW = 20_000
-"""Rows up to which NumPy has done a job before the compiler is loaded."""
+"""Largest number of rows that NumPy processes faster than the compiler loads."""
 
 _BY_PYTHON = 200_000
-"""Units of work up to which Python has run simple loops, all together, before the compiler is loaded."""
+"""Total units of work that plain Python does in simple loops before the compiler is loaded."""
 
-_making = RLock()
+_dispatcher_lock = RLock()
 
 _alone = ContextVar("alone", default=False)
-"""Whether what runs has one core, and leaves the others to what runs beside it."""
+"""Whether the current task is limited to one core, since other tasks run beside."""
 
 
 class Kernel:
-    """A loop that is compiled, or taken from the disk, when it is called first; the compiler loads slowly.
+    """A loop that is compiled, or loaded from the cache, at the first call.
 
     `spent` counts the work that Python has done in place of compiled loops, of whatever kernel.
     """
@@ -58,61 +58,63 @@ class Kernel:
         self.kept = kept
         self.plain = plain
         self._options = options
-        self._made: Any = None
+        self._dispatcher: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the compiled loop."""
-        # Nearly all that takes its time goes through here, so a cancelled job ends here.
+        # Nearly all long work passes through here, so a cancelled job ends here.
         check()
         # Parts of kernels are called from Python only by a loop that Python runs.
-        return (self._made or self.made())(*arguments) if self.kept else self.by_python(*arguments)
+        return (
+            (self._dispatcher or self.dispatcher())(*arguments) if self.kept else self.by_python(*arguments)
+        )
 
     def by_python(self, *arguments: Any) -> Any:
-        """Run the loop as it is written."""
+        """Run the loop in plain Python."""
         return self._function(*arguments)
 
     @property
     def _numba_type_(self) -> Any:
-        """The type by which the compiler knows it where another kernel calls it."""
+        """Numba's type of the kernel, for calls from other kernels."""
         from numba import typeof
 
-        return typeof(self.made())
+        return typeof(self.dispatcher())
 
-    def made(self) -> Any:
-        """Return the compiler's form of the loop, which is compiled for the arguments of each call."""
-        with _making:
-            if self._made is None:
+    def dispatcher(self) -> Any:
+        """Return Numba's dispatcher of the loop."""
+        with _dispatcher_lock:
+            if self._dispatcher is None:
                 import numba
 
-                made = numba.njit(nogil=True, error_model="numpy", **self._options)(self._function)
+                dispatcher = numba.njit(nogil=True, error_model="numpy", **self._options)(self._function)
                 if self.kept:
                     from incrowd.core.kernels.cache import keep_machine_code
 
-                    keep_machine_code(made)
-                self._made = made
-        return self._made
+                    keep_machine_code(dispatcher)
+                self._dispatcher = dispatcher
+        return self._dispatcher
 
 
 def compiled(function: F) -> F:
-    """Make a kernel of a loop: no interpreter lock, machine code kept on disk between runs."""
+    """Decorate a kernel that runs without the interpreter lock and is cached on disk."""
     return cast(F, Kernel(function, kept=True))
 
 
 def simple(function: F) -> F:
-    """Make a kernel that Python may run itself: its numbers are whole or floats of 64 bits."""
+    """Decorate a kernel that plain Python may also run, with 64-bit integers and floats only."""
     return cast(F, Kernel(function, kept=True, plain=True))
 
 
 def inner(function: F) -> F:
-    """Make a part of kernels, which only kernels call: nothing is made for calls from Python."""
+    """Decorate a function that only kernels call, without an entry point for Python."""
     return cast(F, Kernel(function, kept=False, no_cpython_wrapper=True, no_cfunc_wrapper=True))
 
 
 def inlined(function: F) -> F:
-    """Make a small part of kernels that becomes a piece of each.
+    """Decorate a small function that is inlined into each calling kernel.
 
-    A part that is called counts the references to its arrays. Where that happens for each group, cores wait
-    for each other.
+    A called function counts references to its arrays. Done for each group, this makes cores wait for each
+    other.
     """
     return cast(
         F,
@@ -121,7 +123,7 @@ def inlined(function: F) -> F:
 
 
 def so_few(rows: int) -> bool:
-    """Say whether NumPy does the work sooner than the compiler is loaded, which it is not yet."""
+    """Whether NumPy finishes the work before the compiler, not loaded yet, would be loaded."""
     return rows <= FEW and not _is_loaded()
 
 
@@ -130,10 +132,10 @@ def _is_loaded() -> bool:
 
 
 def thread_count() -> int:
-    """Return how many threads kernels may use (``INCROWD_THREADS``, else the cores given to us)."""
-    asked = os.environ.get("INCROWD_THREADS", "")
-    if asked.isdecimal() and int(asked) > 0:
-        return int(asked)
+    """Return the number of threads for kernels: ``INCROWD_THREADS``, else the usable cores."""
+    setting = os.environ.get("INCROWD_THREADS", "")
+    if setting.isdecimal() and int(setting) > 0:
+        return int(setting)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -171,14 +173,14 @@ def over_ranges(kernel: Callable[..., Any], work: NDArray[np.int64], *arguments:
 
 
 def each_on_a_core(work: Callable[[T], R], items: Sequence[T]) -> list[R]:
-    """Return ``work(item)`` of every item; `work` spends its time in kernels, and has one core to itself."""
+    """Map `work` over items in parallel on single cores, best for work inside kernels."""
     threads = thread_count()
     if threads == 1 or len(items) < 2 or _alone.get():
         return [work(item) for item in items]
-    # Were work to wait for threads that wait for it, none would end.
+    # Nested waiting for the same pool would be a deadlock.
     before = _alone.set(True)
     try:
-        # Each thread works for the job of this one.
+        # Each thread inherits this thread's context, with the job to check.
         tasks = [_pool(threads).submit(copy_context().run, work, item) for item in items[1:]]
         try:
             first = work(items[0])
@@ -191,14 +193,14 @@ def each_on_a_core(work: Callable[[T], R], items: Sequence[T]) -> list[R]:
 
 
 def at_once(rows: int, *tasks: Callable[[], Any]) -> list[Any]:
-    """Return the results of tasks on the rows; each has a core to itself where there are many rows."""
+    """Run tasks and return the results, in parallel if there are many rows."""
     if rows < _TASKS_FROM:
         return [task() for task in tasks]
     return each_on_a_core(lambda task: task(), tasks)
 
 
 def _results(tasks: Sequence[Future[R]]) -> list[R]:
-    """Wait for tasks. When one fails, as in a cancelled job, none begins any more and none goes on behind."""
+    """Return the results of tasks, or cancel and await the other tasks after a failure."""
     try:
         return [task.result() for task in tasks]
     except BaseException:

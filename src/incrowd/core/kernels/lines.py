@@ -1,4 +1,4 @@
-"""One pass over the bytes of a CSV: does every record have as many fields as the first?"""
+"""One-pass scan of a CSV's bytes for records with a deviating number of fields."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ WORD = 8
 
 @inner
 def _byte(data, start, place, bits):
-    """Return a byte of a word, shifted by so many bits."""
+    """Return a byte of a word, shifted left by `bits`."""
     # An index without a sign is not looked at. So the compiler makes one instruction of eight bytes.
     return np.uint64(data[start + np.uint64(place)]) << np.uint64(bits)
 
 
 @inner
 def first_weighs_least(data, start):
-    """Read a word of which the first byte has the lowest bits."""
+    """Read a little-endian 64-bit word."""
     at = np.uint64(start)
     low = _byte(data, at, 0, 0) | _byte(data, at, 1, 8) | _byte(data, at, 2, 16) | _byte(data, at, 3, 24)
     high = _byte(data, at, 4, 32) | _byte(data, at, 5, 40) | _byte(data, at, 6, 48) | _byte(data, at, 7, 56)
@@ -30,9 +30,9 @@ def first_weighs_least(data, start):
 
 _LF = 10
 _RECORD = 64
-"""Bytes of a record, about."""
+"""Approximate bytes of a record."""
 _LARGE = 1 << 22
-"""Bytes from which a file is gone over in parts, by all cores."""
+"""Size from which a file is scanned in parts on all cores, in bytes."""
 
 
 _ONES = np.uint64(0x0101010101010101)
@@ -40,19 +40,19 @@ _HIGH = np.uint64(0x8080808080808080)
 
 
 @inner
-def _find(data, i, one, other):
-    """Return the place of the first byte from a place on that is one of two, or the end: a word at a time."""
+def _find(data, i, first, other):
+    """Index of the first byte equal to `first` or `other` from `i` on, or the size."""
     while i + WORD <= data.size:
         word = first_weighs_least(data, i)
-        # A byte is zero where the word has what is looked for. The lowest such byte gets its highest bit.
-        against = word ^ (_ONES * np.uint64(one))
+        # A match gives a zero byte, and the lowest zero byte gets the highest bit set.
+        against = word ^ (_ONES * np.uint64(first))
         beside = word ^ (_ONES * np.uint64(other))
-        met = (((against - _ONES) & ~against) | ((beside - _ONES) & ~beside)) & _HIGH
-        if met != 0:
-            lowest = (met & (~met + np.uint64(1))) >> np.uint64(7)
+        hits = (((against - _ONES) & ~against) | ((beside - _ONES) & ~beside)) & _HIGH
+        if hits != 0:
+            lowest = (hits & (~hits + np.uint64(1))) >> np.uint64(7)
             return i + np.int64((((lowest - np.uint64(1)) & _ONES) * _ONES) >> np.uint64(56))
         i += WORD
-    while i < data.size and data[i] != one and data[i] != other:
+    while i < data.size and data[i] != first and data[i] != other:
         i += 1
     return i
 
@@ -122,7 +122,7 @@ def _scan(data, delimiter, limit):
 
 @compiled
 def _scan_plain(data, start, stop, delimiter, expected):
-    """Go over whole lines: records, blank lines, and whether there is a quote or a record of other fields."""
+    """Scan lines without quotes: records, blank lines, whether a quote or a deviating record occurs."""
     records = np.int64(0)
     blank = np.int64(0)
     fields = np.int64(1)
@@ -146,7 +146,7 @@ def _scan_plain(data, start, stop, delimiter, expected):
 
 
 def _scan_in_parts(data: NDArray[np.uint8], delimiter: np.uint8, parts: int) -> tuple[int, ...] | None:
-    """Scan as `_scan` does, parts at once; None where there are quotes, or records unlike the first."""
+    """Scan in parallel like `_scan`, or return None for quotes or a deviating record."""
     expected = _scan(data, delimiter, 1)[0]
     borders = [0]
     for part in range(1, parts):
@@ -162,16 +162,22 @@ def _scan_in_parts(data: NDArray[np.uint8], delimiter: np.uint8, parts: int) -> 
     def whole_lines(part: int) -> tuple[int, int, int]:
         return _scan_plain(data, borders[part], borders[part + 1], delimiter, expected)  # type: ignore[no-any-return]
 
-    found = each_on_a_core(whole_lines, range(len(borders) - 1))
-    # What no line end closes is a record, too.
+    results = each_on_a_core(whole_lines, range(len(borders) - 1))
+    # The rest without a line end is a record, too.
     fields, records, line, _, _ = _scan(data[borders[-1] :], delimiter, -1)
-    if line or any(odd for *_, odd in found) or (records and fields != expected):
+    if line or any(odd for *_, odd in results) or (records and fields != expected):
         return None
-    return expected, records + sum(each[0] for each in found), 0, 0, sum(each[1] for each in found)
+    return (
+        expected,
+        records + sum(result[0] for result in results),
+        0,
+        0,
+        sum(result[1] for result in results),
+    )
 
 
 def scan(data: NDArray[np.uint8], delimiter: str, limit: int = -1) -> tuple[int, int, int, int, int]:
-    """Count fields and records up to the first record that is unlike the others.
+    """Count fields and records up to the first record with another number of fields.
 
     Parameters
     ----------
@@ -189,34 +195,34 @@ def scan(data: NDArray[np.uint8], delimiter: str, limit: int = -1) -> tuple[int,
     records
         Records before the stop; blank lines are none.
     line
-        Line on which the deviating record begins, from 1; 0 where there is none.
-    found
-        Fields of the deviating record; -1 where a quote is never closed.
+        Line on which the deviating record begins, from 1; 0 for no such record.
+    deviating
+        Fields of the deviating record; -1 for an unclosed quote.
     blank
         Blank lines among the records, with those above the first.
     """
     if so_few(data.size // _RECORD):
-        found_few = numpy_fallback.scan(data.tobytes(), delimiter.encode(), limit)
-        if found_few is not None:
-            return found_few
+        result = numpy_fallback.scan(data.tobytes(), delimiter.encode(), limit)
+        if result is not None:
+            return result
     mark = np.uint8(ord(delimiter))
-    whole = _scan_in_parts(data, mark, thread_count()) if limit < 0 and data.size >= _LARGE else None
-    fields, records, line, found, blank = whole or _scan(data, mark, limit)
-    return int(fields), int(records), int(line), int(found), int(blank)
+    counts = _scan_in_parts(data, mark, thread_count()) if limit < 0 and data.size >= _LARGE else None
+    fields, records, line, deviating, blank = counts or _scan(data, mark, limit)
+    return int(fields), int(records), int(line), int(deviating), int(blank)
 
 
 @compiled
-def _without_blank_lines(data, delimiter, kept):
+def _without_blank_lines(data, delimiter, output):
     n = data.size
     length = 0
-    began = 0  # where the record begins in what is kept
+    began = 0  # where the record begins in the output
     quoted = False
     closed = -1  # where a quote was closed last; one right after it is a doubled quote
     fresh = True
     empty = True
     for i in range(n):
         byte = data[i]
-        kept[length] = byte
+        output[length] = byte
         length += 1
         if quoted:
             if byte == 34:
@@ -241,14 +247,14 @@ def _without_blank_lines(data, delimiter, kept):
     return length
 
 
-def without_blank_lines(data: NDArray[np.uint8], delimiter: str, kept: NDArray[np.uint8]) -> int:
-    """Copy a CSV without its blank lines, those within quotes excepted; return how many bytes are left.
+def without_blank_lines(data: NDArray[np.uint8], delimiter: str, output: NDArray[np.uint8]) -> int:
+    """Copy a CSV without blank lines outside quotes and return the number of bytes written.
 
     Parameters
     ----------
     data
         uint8[bytes], in which every record has as many fields as the first.
-    kept
+    output
         uint8[bytes], filled from its beginning.
     """
-    return int(_without_blank_lines(data, np.uint8(ord(delimiter)), kept))
+    return int(_without_blank_lines(data, np.uint8(ord(delimiter)), output))

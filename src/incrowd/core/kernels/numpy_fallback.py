@@ -1,6 +1,6 @@
-"""The loops in NumPy, for so few rows that they end before the compiler is loaded.
+"""NumPy versions of kernels, for so few rows that the compiler would load for longer.
 
-Every function gives what the kernel of its name gives, to the last bit.
+Every function returns the same bits as the kernel of the same name.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from incrowd.core.kernels.mondrian.partition_arrays import Axes, Keys, Partitions, Sides
 
 _DENSE = 16
-"""Ranks of all partitions, per key, up to which records are counted in an array and not sorted."""
+"""Largest ratio of possible (partition, rank) pairs to keys for counting in a dense array."""
 
 
 def shape(
     parents: NDArray[np.int32], last: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], int]:
-    """Find the shape of a tree; see `trees.shape_of`."""
+    """Compute the shape of a tree (see `trees.shape_of`)."""
     above, covered = parents.tolist(), last.tolist()
     depths, heights = [0] * len(above), [0] * len(above)
     way = [0]  # the nodes from the root down to the one before
@@ -45,7 +45,7 @@ def shape(
 
 
 def scan(data: bytes, mark: bytes, limit: int) -> tuple[int, int, int, int, int] | None:
-    """Count fields and records of a CSV; see `lines.scan`. None where a quote is never closed."""
+    """Count fields and records of a CSV like `lines.scan`, or return None for an unclosed quote."""
     if b'"' in data:
         data = _quoted(mark).sub(_without_quotes, data)
         if _opening(mark).search(data):
@@ -81,9 +81,9 @@ def _quoted(mark: bytes) -> re.Pattern[bytes]:
     return re.compile(_opening(mark).pattern + rb'[^"]*(?:""[^"]*)*"(?!")')
 
 
-def _without_quotes(found: re.Match[bytes]) -> bytes:
-    """Put something else for a quoted text, which still tells how many lines it goes over."""
-    return b"x" + b"\0" * found[0].count(b"\n")
+def _without_quotes(match: re.Match[bytes]) -> bytes:
+    """Replace a quoted text by a placeholder with the same number of line breaks."""
+    return b"x" + b"\0" * match[0].count(b"\n")
 
 
 def first_ids(words: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -98,29 +98,32 @@ def first_ids(words: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.
 def class_counts(
     indptr: NDArray[np.int64], codes: NDArray[np.integer], counts: NDArray[np.int64], values: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
-    """Add up counts per class; ``indptr[c]`` is where the entries of class c begin. Gives a `Counts`."""
+    """Sum counts by class and code, as the fields of a `Counts`.
+
+    Class c has the entries ``indptr[c]:indptr[c + 1]``.
+    """
     classes = len(indptr) - 1
     size = max(values, 1)
     owner = np.repeat(np.arange(classes, dtype=np.int64), np.diff(indptr))
-    found, which = np.unique(owner * size + codes, return_inverse=True)
-    summed = np.zeros(len(found), np.int64)
-    np.add.at(summed, which, counts)
+    words, inverse = np.unique(owner * size + codes, return_inverse=True)
+    sums = np.zeros(len(words), np.int64)
+    np.add.at(sums, inverse, counts)
     ends = np.zeros(classes + 1, np.int64)
-    np.cumsum(np.bincount(found // size, minlength=classes), out=ends[1:])
-    return ends, (found % size).astype(np.int32), summed
+    np.cumsum(np.bincount(words // size, minlength=classes), out=ends[1:])
+    return ends, (words % size).astype(np.int32), sums
 
 
 def class_sums(
     indptr: NDArray[np.int64], members: NDArray[np.int64], amounts: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Add up the whole amounts of each class's members: int64[classes]."""
+    """Sum the integer amounts of each class's members: int64[classes]."""
     before = np.zeros(len(members) + 1, np.int64)
     np.cumsum(amounts[members], out=before[1:])
     return before[indptr[1:]] - before[indptr[:-1]]
 
 
 def least_of(values: NDArray[np.number], want: int) -> NDArray[np.int64]:
-    """Return the places of the least values, in order; of equal ones the first: int64[want]."""
+    """Return indices of the `want` smallest values, ascending, ties by index: int64[want]."""
     if not want:
         return np.zeros(0, np.int64)
     near = np.flatnonzero(values <= np.partition(values, want - 1)[want - 1])
@@ -128,9 +131,9 @@ def least_of(values: NDArray[np.number], want: int) -> NDArray[np.int64]:
 
 
 def last_groups(values: NDArray[np.float64], least: int) -> NDArray[np.int64]:
-    """Return the size of the last group in the best grouping of the first i values; see `groups`."""
+    """Size of the last group in the best grouping of the first i values (see `clusters.groups`)."""
     count, sizes = len(values), 2 * least - 1
-    # Of the last `size` values before each place: their mean and squares, as far as there are so many.
+    # Mean and squared deviations of the `size` values before each place.
     mean, squares = np.zeros(count + 1), np.zeros(count + 1)
     error = np.full((count + 1, least), np.inf)
     for size in range(1, min(sizes, count) + 1):
@@ -140,34 +143,34 @@ def last_groups(values: NDArray[np.float64], least: int) -> NDArray[np.int64]:
         squares[size:] += gap * (last - mean[size:])
         if size >= least:
             error[size:, size - least] = squares[size:]
-    # What there are too few values before is never best.
+    # A place with too few values before has an infinite error.
     best = np.full(count + 1 + sizes, np.inf)
     best[sizes] = 0.0
-    found = np.zeros(count + 1, np.int64)
+    last_size = np.zeros(count + 1, np.int64)
     for end in range(least, count + 1):
-        each = best[end : end + least][::-1] + error[end]
-        size = each.argmin()
-        if each[size] < np.inf:
-            best[end + sizes], found[end] = each[size], size + least
-    return found
+        errors = best[end : end + least][::-1] + error[end]
+        size = errors.argmin()
+        if errors[size] < np.inf:
+            best[end + sizes], last_size[end] = errors[size], size + least
+    return last_size
 
 
 def gather(points: NDArray[np.float64], k: int, group: NDArray[np.int64]) -> None:
-    """Write for each record the number of its group; see `mdav`."""
-    left = np.arange(len(points))
+    """Write the group number of each record (see `clusters.mdav`)."""
+    rest = np.arange(len(points))
     number = 0
-    while len(left) >= 2 * k:
-        here = points[left]
-        # Added up one after the other, as the loop does.
-        away = _squares(here, np.cumsum(here, axis=0)[-1] / len(left))
-        away = _squares(here, here[away.argmax()])
-        farthest = here[away.argmax()]
-        left = _without(left, least_of(away, k), number, group)
+    while len(rest) >= 2 * k:
+        here = points[rest]
+        # Sequential sums, like those of the kernel.
+        squares = _squares(here, np.cumsum(here, axis=0)[-1] / len(rest))
+        squares = _squares(here, here[squares.argmax()])
+        farthest = here[squares.argmax()]
+        rest = _without(rest, least_of(squares, k), number, group)
         number += 1
-        if len(left) >= 2 * k:
-            left = _without(left, least_of(_squares(points[left], farthest), k), number, group)
+        if len(rest) >= 2 * k:
+            rest = _without(rest, least_of(_squares(points[rest], farthest), k), number, group)
             number += 1
-    group[left] = number
+    group[rest] = number
 
 
 def _squares(points: NDArray[np.float64], centre: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -179,16 +182,16 @@ def _squares(points: NDArray[np.float64], centre: NDArray[np.float64]) -> NDArra
 
 
 def _without(
-    left: NDArray[np.int64], taken: NDArray[np.int64], number: int, group: NDArray[np.int64]
+    rest: NDArray[np.int64], places: NDArray[np.int64], number: int, group: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    group[left[taken]] = number
-    return np.delete(left, taken)
+    group[rest[places]] = number
+    return np.delete(rest, places)
 
 
 def spans(keys: Keys, parts: Partitions, axes: Axes) -> None:
-    """Find each partition's extent, and the order in which to try its attributes; see `partition.spans`."""
+    """Write each partition's extents and order of attributes (see `mondrian.partition.spans`)."""
     borders = np.column_stack((parts.starts, parts.stops)).ravel()
-    # A run may end where the keys end; there must be something to begin with.
+    # `reduceat` needs an index within the array, even for a run that ends with the keys.
     codes = np.vstack((keys.codes, keys.codes[-1:]))
     parts.lows[:] = np.minimum.reduceat(codes, borders)[::2]
     parts.highs[:] = np.maximum.reduceat(codes, borders)[::2]
@@ -200,9 +203,9 @@ def spans(keys: Keys, parts: Partitions, axes: Axes) -> None:
 
 
 def order_by_saving(keys: Keys, parts: Partitions, axes: Axes, least: int) -> None:
-    """Order the attributes of each partition by the loss that a cut saves; see `savings.order_by_saving`."""
+    """Order the attributes of each partition by the best cut's saving (see `mondrian.savings`)."""
     places, owner, _ = members_of_runs(parts.starts, parts.stops)
-    saved = np.full(parts.lows.shape, -1.0)
+    savings = np.full(parts.lows.shape, -1.0)
     for j, size in enumerate(axes.size.tolist() if len(owner) else ()):
         words = owner * size + keys.codes[places, j].astype(np.int64)
         room = len(parts.starts) * size
@@ -211,18 +214,18 @@ def order_by_saving(keys: Keys, parts: Partitions, axes: Axes, least: int) -> No
             values = np.flatnonzero(sums)
             sums = sums[values]
         else:
-            values, which = np.unique(words, return_inverse=True)
-            sums = np.bincount(which, keys.weights[places])
+            values, inverse = np.unique(words, return_inverse=True)
+            sums = np.bincount(inverse, keys.weights[places])
         records = sums.astype(np.int64)
         if axes.way[j] in (DOWN, EITHER):
-            saved[:, j] = _saved_down(values, records, parts, axes, j, least)
+            savings[:, j] = _savings_down(values, records, parts, axes, j, least)
         if axes.way[j] != DOWN:
-            _save_between(values, records, parts, axes, j, least, saved[:, j])
-        saved[:, j] *= axes.weight[j]
-    parts.order[:] = np.argsort(-saved, axis=1, kind="stable")
+            _write_savings_between(values, records, parts, axes, j, least, savings[:, j])
+        savings[:, j] *= axes.weight[j]
+    parts.order[:] = np.argsort(-savings, axis=1, kind="stable")
 
 
-def _saved_down(
+def _savings_down(
     values: NDArray[np.int64],
     records: NDArray[np.int64],
     parts: Partitions,
@@ -230,7 +233,7 @@ def _saved_down(
     j: int,
     least: int,
 ) -> NDArray[np.float64]:
-    """Return the loss saved by a cut of each partition below the common ancestor; -1 where there is none."""
+    """Return the saving of a cut below the common ancestor, by partition, or -1 for no such cut."""
     owner, rank = np.divmod(values, axes.size[j])
     node = _ancestor(axes, j, *(ends[:, j].astype(np.int64) for ends in (parts.lows, parts.highs)))
     deepest = (axes.ladder[j + 1] - axes.ladder[j]) // axes.size[j] - 1
@@ -249,7 +252,7 @@ def _saved_down(
     return np.where((ways > 1) | ((ways > 0) & (rest >= least)), saved, -1.0)
 
 
-def _save_between(
+def _write_savings_between(
     values: NDArray[np.int64],
     records: NDArray[np.int64],
     parts: Partitions,
@@ -258,14 +261,14 @@ def _save_between(
     least: int,
     most: NDArray[np.float64],
 ) -> None:
-    """Write the loss saved by the best cut of each partition between two values, and the rank right of it.
+    """Write the saving of each partition's best cut between two values, and the rank above the cut.
 
     Parameters
     ----------
     values, records
-        The partition and rank of each value, as one number, and its records there: int64[values].
+        Partition and rank of each value, as one number, and the records with that value: int64[values].
     most
-        The loss that another cut saves: float64[partitions], which is written where this one saves more.
+        float64[partitions]: the saving of another cut, replaced by a larger saving.
     """
     owner, rank = np.divmod(values, axes.size[j])
     first = np.flatnonzero(np.diff(owner, prepend=-1))
@@ -278,9 +281,12 @@ def _save_between(
     whose, left, total = owner[right], before[right], parts.totals[owner[right]]
     if axes.counted[j] and not axes.is_tree[j]:
         # Such cells are sets, and each value after the first costs as much.
-        held = np.diff(first, append=len(owner))[whose]
+        distinct = np.diff(first, append=len(owner))[whose]
         below = right - first[whose]
-        spans = [(each - 1) / max(axes.size[j] - 1, 1) for each in (held, below, held - below)]
+        spans = [
+            (values_there - 1) / max(axes.size[j] - 1, 1)
+            for values_there in (distinct, below, distinct - below)
+        ]
     else:
         low, high = (ends[whose, j].astype(np.int64) for ends in (parts.lows, parts.highs))
         pairs = (low, high), (low, rank[right - 1]), (rank[right], high)
@@ -293,7 +299,7 @@ def _save_between(
 
 
 def _span(axes: Axes, j: int, lo: NDArray[np.int64], hi: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the share of an attribute that intervals of ranks cover; 1 where they join the missing one."""
+    """Share of an attribute covered by intervals of ranks, or 1 with the missing rank."""
     if axes.is_tree[j]:
         return _share(axes, j, _ancestor(axes, j, lo, hi))
     places = axes.positions[axes.offset[j] : axes.offset[j + 1]]
@@ -305,7 +311,7 @@ def _span(axes: Axes, j: int, lo: NDArray[np.int64], hi: NDArray[np.int64]) -> N
 
 
 def _ancestor(axes: Axes, j: int, lo: NDArray[np.int64], hi: NDArray[np.int64]) -> NDArray[np.integer]:
-    """Return the lowest common ancestors of intervals of leaf ranks; see `runs.ancestor`."""
+    """Lowest common ancestors of intervals of leaf ranks (see `mondrian.runs.ancestor`)."""
     node: NDArray[np.integer] = axes.at_depth[axes.ladder[j + 1] - axes.size[j] + lo]
     while (below := axes.node_hi[axes.nodes[j] + node] <= hi).any():
         node[below] = axes.node_parent[axes.nodes[j] + node[below]]
@@ -313,15 +319,15 @@ def _ancestor(axes: Axes, j: int, lo: NDArray[np.int64], hi: NDArray[np.int64]) 
 
 
 def _share(axes: Axes, j: int, node: NDArray[np.integer]) -> NDArray[np.float64]:
-    """Return the loss of nodes; see `runs.share_of`."""
+    """Loss of nodes (see `mondrian.runs.share_of`)."""
     leaves = axes.node_hi[axes.nodes[j] + node] - axes.node_lo[axes.nodes[j] + node]
     return np.asarray((leaves - 1) / max(axes.size[j] - 1, 1))
 
 
 def propose(keys: Keys, parts: Partitions, axes: Axes, least: int) -> None:
-    """Write for each partition the next cut by order whose sides are large enough.
+    """Write each partition's next cut with large enough sides.
 
-    It is at the rank that is given, where there are ``parts.cuts``; else both sides weigh about alike.
+    A cut by order is made at the rank in ``parts.cuts`` if there are any, else as balanced as possible.
     """
     parts.many[:] = 0
     attributes = keys.codes.shape[1]
@@ -330,16 +336,16 @@ def propose(keys: Keys, parts: Partitions, axes: Axes, least: int) -> None:
         waiting = np.flatnonzero(open_ & (parts.many == 0) & (parts.tried < attributes))
         if not len(waiting):
             return
-        tried = parts.order[waiting, parts.tried[waiting]].astype(np.int64)
+        attribute = parts.order[waiting, parts.tried[waiting]].astype(np.int64)
         parts.tried[waiting] += 1
-        wide = parts.lows[waiting, tried] != parts.highs[waiting, tried]
-        down = np.isin(axes.way[tried], (DOWN, EITHER))
+        wide = parts.lows[waiting, attribute] != parts.highs[waiting, attribute]
+        down = np.isin(axes.way[attribute], (DOWN, EITHER))
         if parts.cuts.shape[1]:
-            down &= parts.cuts[waiting, tried] < 0
+            down &= parts.cuts[waiting, attribute] < 0
         if (across := wide & ~down).any():
-            _cut(keys, parts, axes, least, waiting[across], tried[across])
-        for j in np.unique(tried[wide & down]).tolist():
-            _divide(keys, parts, axes, least, waiting[wide & down & (tried == j)], j)
+            _cut(keys, parts, axes, least, waiting[across], attribute[across])
+        for j in np.unique(attribute[wide & down]).tolist():
+            _divide(keys, parts, axes, least, waiting[wide & down & (attribute == j)], j)
 
 
 def _cut(
@@ -350,48 +356,48 @@ def _cut(
     chosen: NDArray[np.int64],
     attribute: NDArray[np.int64],
 ) -> None:
-    """Cut some partitions by one attribute each, where this leaves enough records on both sides."""
+    """Cut partitions by order, one attribute each, if both sides keep enough records."""
     places, owner, first = members_of_runs(parts.starts[chosen], parts.stops[chosen])
     total = parts.totals[chosen]
     highest = parts.highs[chosen, attribute].astype(np.int64)
     rank = keys.codes[places, attribute[owner]].astype(np.int64)
     weight = keys.weights[places]
-    # Those who have no value go their own way, where they are enough.
+    # Records without a value form a side of their own if there are enough.
     absent = np.add.reduceat(np.where(rank == highest[owner], weight, 0), first)
     apart = (highest == axes.missing[attribute]) & (absent >= least) & (total - absent >= least)
     if parts.cuts.shape[1]:
-        given = parts.cuts[chosen, attribute]
-        good = apart | (given >= 0)
+        ranks = parts.cuts[chosen, attribute]
+        good = apart | (ranks >= 0)
     else:
-        given, left = _middles(rank, weight, owner, first, total)
+        ranks, left = _middles(rank, weight, owner, first, total)
         good = apart | ((left >= least) & (total - left >= least))
-    cut = np.where(apart, highest, given)
-    taken = good[owner]
-    keys.groups[places[taken]] = (rank >= cut[owner])[taken]
+    cut = np.where(apart, highest, ranks)
+    moving = good[owner]
+    keys.groups[places[moving]] = (rank >= cut[owner])[moving]
     parts.many[chosen[good]] = 2
     parts.binary[chosen[good]] = True
 
 
 def _divide(keys: Keys, parts: Partitions, axes: Axes, least: int, chosen: NDArray[np.int64], j: int) -> None:
-    """Part some partitions by the children below the common ancestor; see `partition._divide`."""
+    """Divide partitions by the children of the common ancestor (see `mondrian.partition`)."""
     places, owner, _ = members_of_runs(parts.starts[chosen], parts.stops[chosen])
     node = _ancestor(axes, j, *(ends[chosen, j].astype(np.int64) for ends in (parts.lows, parts.highs)))
     depth = axes.node_depth[axes.nodes[j] + node] + 1
     child = axes.at_depth[axes.ladder[j] + depth[owner] * axes.size[j] + keys.codes[places, j]]
     nodes = axes.nodes[j + 1] - axes.nodes[j]
-    found, which = np.unique(owner * nodes + child, return_inverse=True)
-    whose, below = found // nodes, np.bincount(which, keys.weights[places])
+    words, inverse = np.unique(owner * nodes + child, return_inverse=True)
+    whose, below = words // nodes, np.bincount(inverse, keys.weights[places])
     apart = below >= least
     pooled = np.bincount(whose[~apart], below[~apart], len(chosen))
-    # Where the others are too few, the smallest joins them, and then they are enough.
+    # If the pooled rest is too small, the smallest child joins, which is always enough.
     few = np.flatnonzero(apart & ((pooled > 0) & (pooled < least))[whose])
     few = few[np.lexsort((below[few], whose[few]))]
     apart[few[np.flatnonzero(np.diff(whose[few], prepend=-1))]] = False
     ways = np.bincount(whose[apart], minlength=len(chosen))
     before: NDArray[np.int64] = np.cumsum(apart) - apart
     side = np.where(apart, before - before[np.flatnonzero(np.diff(whose, prepend=-1))][whose], ways[whose])
-    taken = ways[owner] > 0
-    keys.groups[places[taken]] = side[which][taken]
+    moving = ways[owner] > 0
+    keys.groups[places[moving]] = side[inverse][moving]
     parts.many[chosen] = np.where(ways > 0, ways + (np.bincount(whose, minlength=len(chosen)) > ways), 0)
     parts.binary[chosen] = False
 
@@ -403,21 +409,21 @@ def _middles(
     first: NDArray[np.int64],
     total: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return where the right side begins so that both sides weigh about alike, and the weight left of it."""
+    """First rank of the right side for the most balanced cut, and the weight left of the cut."""
     order = np.lexsort((rank, owner))
-    ranked, held = rank[order], owner[order]
+    ranked, owners = rank[order], owner[order]
     before = np.cumsum(weight[order]) - weight[order]
-    before -= before[first][held]
-    begins = np.flatnonzero((ranked[1:] != ranked[:-1]) & (held[1:] == held[:-1])) + 1
-    gap = np.abs(total[held[begins]] - 2 * before[begins])
-    best = begins[np.lexsort((begins, gap, held[begins]))]
-    _, at = np.unique(held[best], return_index=True)
+    before -= before[first][owners]
+    begins = np.flatnonzero((ranked[1:] != ranked[:-1]) & (owners[1:] == owners[:-1])) + 1
+    gap = np.abs(total[owners[begins]] - 2 * before[begins])
+    best = begins[np.lexsort((begins, gap, owners[begins]))]
+    _, at = np.unique(owners[best], return_index=True)
     best = best[at]
     return ranked[best], before[best]
 
 
 def arrange(keys: Keys, sides: Sides) -> None:
-    """Sort each partition's keys by group, and write where each side ends."""
+    """Sort each partition's keys by group and write the ends of the sides."""
     places, owner, first = members_of_runs(sides.starts, sides.stops)
     groups = keys.groups[places]
     source = places[np.lexsort((groups, owner))]
@@ -430,7 +436,7 @@ def arrange(keys: Keys, sides: Sides) -> None:
 def members_of_runs(
     starts: NDArray[np.int64], stops: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """List the places of some runs: place, which run it is in, and where each run begins in the list."""
+    """Concatenate runs: the places, the run of each place, and the start of each run in the list."""
     lengths = stops - starts
     first = np.cumsum(lengths) - lengths
     owner = np.repeat(np.arange(len(starts), dtype=np.int64), lengths)

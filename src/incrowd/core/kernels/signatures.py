@@ -1,4 +1,4 @@
-"""The signatures for which kernels are compiled ahead of their first use, listed in ``signatures.json``.
+"""Signatures of kernels to compile ahead of the first use, from ``signatures.json``.
 
 A signature lists the types of the arguments: ``"int64"`` is a number, ``"int64 2C"`` an array of two axes in
 C order, and ``["grouping.counting:Counts", "int64 1C", ...]`` a named tuple.
@@ -26,7 +26,7 @@ _LIST = Path(__file__).with_suffix(".json")
 
 
 def kept_kernels() -> Iterator[tuple[str, Kernel]]:
-    """Return all kernels whose machine code is kept, each by its module and name."""
+    """Yield all kernels with cached machine code, by ``module:name``."""
     for module in pkgutil.walk_packages([str(Path(__file__).parent)], f"{_ROOM}."):
         for name, value in vars(import_module(module.name)).items():
             if isinstance(value, Kernel) and value.kept and value.__module__ == module.name:
@@ -34,9 +34,9 @@ def kept_kernels() -> Iterator[tuple[str, Kernel]]:
 
 
 def listed() -> dict[str, list[list[Description]]]:
-    """Return the list: the signatures of each kernel by its name."""
-    found: dict[str, list[list[Description]]] = json.loads(_LIST.read_text())
-    return found
+    """Read the listed signatures by kernel."""
+    signatures: dict[str, list[list[Description]]] = json.loads(_LIST.read_text())
+    return signatures
 
 
 def signatures_of(name: str) -> list[tuple[Any, ...]]:
@@ -45,21 +45,27 @@ def signatures_of(name: str) -> list[tuple[Any, ...]]:
 
 
 def list_of_kept() -> str:
-    """Return the list as JSON, with the signatures that runs of these sources have compiled."""
+    """Return the list as JSON, extended by all signatures in the cache."""
     before = listed()
-    found = {}
+    signatures_by_name = {}
     for name, kernel in kept_kernels():
-        kept = [[_description(each) for each in signature] for signature in kernel.made()._cache.signatures()]
-        # A literal is a constant that another kernel passes on: that one compiles it.
-        kept = [each for each in kept if "Literal" not in str(each)]
+        compiled = [
+            [_description(each) for each in signature]
+            for signature in kernel.dispatcher()._cache.signatures()
+        ]
+        # A literal is a constant passed by another kernel, and is compiled with that kernel.
+        compiled = [each for each in compiled if "Literal" not in str(each)]
         old = before.get(name, [])
-        found[name] = sorted([*old, *(each for each in kept if each not in old)], key=str)
-    lines = (f"{json.dumps(name)}: {json.dumps(signatures)}" for name, signatures in sorted(found.items()))
+        signatures_by_name[name] = sorted([*old, *(each for each in compiled if each not in old)], key=str)
+    lines = (
+        f"{json.dumps(name)}: {json.dumps(signatures)}"
+        for name, signatures in sorted(signatures_by_name.items())
+    )
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def kernel_named(name: str) -> Any:
-    """Return a kernel, or the class of a named tuple, by its module and name."""
+    """Return a kernel or the class of a named tuple by ``module:name``."""
     module, _, attribute = name.partition(":")
     return getattr(import_module(f"{_ROOM}.{module}"), attribute)
 

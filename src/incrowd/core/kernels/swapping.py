@@ -1,4 +1,4 @@
-"""Rank swapping: which record each value goes to."""
+"""Rank swapping: random exchange of values between close ranks."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from incrowd.core.kernels.jit import compiled
 
 
 def swapped_ranks(count: int, window: int, draws: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return the rank whose value each rank gets.
+    """Return the source rank of each rank's value after swapping.
 
-    The lowest rank that has no partner yet is swapped with one that is drawn among those within `window`
-    ranks above it that have none either. Without such a rank it stays.
+    The lowest free rank is swapped with a random free rank among the `window` ranks above, if there is any::
+
+        rank    0 1 2 3 4      window 2
+        0 draws 1 of {1, 2}, 2 draws 4 of {3, 4}, 3 has no free rank above
+        result  1 0 4 3 2
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The shape of a tree whose nodes stand in depth-first order."""
+"""Depths, heights and leaf ranges of a tree in depth-first order."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _shape(parents, last, depths, heights):
 def shape_of(
     parents: NDArray[np.int32], is_leaf: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], int]:
-    """Find how deep and how high nodes are, and which leaves they cover.
+    """Compute depths, heights and covered leaves of all nodes.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def shape_of(
 def by_kernel(
     parents: NDArray[np.int32], last: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], int]:
-    """Find the shape, given one more than the rank of the last leaf before each node, or at it."""
+    """Compute the shape by the compiled kernel, given the number of leaves up to each node."""
     depths, heights = np.zeros(len(parents), np.int32), np.zeros(len(parents), np.int32)
     wrong = int(_shape(parents, last, depths, heights))
     return depths, heights, last, wrong

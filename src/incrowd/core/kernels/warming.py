@@ -1,4 +1,4 @@
-"""Compile all kernels ahead of their first use: ``python -m incrowd.core.kernels.warming`` for a wheel."""
+"""Ahead-of-time compilation of all kernels, also as a script for wheels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from incrowd.core.progress import Progress, Silent
 
 
 def warm(progress: Progress, *, ship: bool = False) -> int:
-    """Compile every listed kernel that has no machine code yet, on all cores.
+    """Compile every listed kernel without cached code, on all cores.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def _compile(name: str, ship: bool) -> None:
 
     if ship:
         config.CPU_NAME, config.CPU_FEATURES = cache.PORTABLE  # type: ignore[attr-defined]
-    dispatcher = kernel_named(name).made()
+    dispatcher = kernel_named(name).dispatcher()
     for signature in signatures_of(name):
         dispatcher.compile(signature)
     if ship:

@@ -14,14 +14,14 @@ from incrowd.core.kernels.jit import compiled
 def groups_of_distinct(
     values: NDArray[np.int64], order: NDArray[np.int64], size: int, each: int
 ) -> tuple[NDArray[np.int32], int]:
-    """Take one record from each of the `each` fullest buckets, again and again.
+    """Form groups by repeatedly taking one record from each of the `each` fullest buckets.
 
     Parameters
     ----------
     values
         int64[records]: the bucket of each record.
     order
-        int64[records]: the order in which records leave their buckets.
+        int64[records]: the order in which records leave the buckets.
     size
         Number of buckets.
     each
@@ -29,8 +29,8 @@ def groups_of_distinct(
 
     Returns
     -------
-    int32[records]: group of each record, -1 where fewer than `each` buckets were left; and how many
-    groups there are. Of equally full buckets the lowest comes first.
+    int32[records]: group of each record, -1 if fewer than `each` buckets were left; and the number of groups.
+    Of equally full buckets the lowest comes first.
     """
     starts = np.zeros(size + 1, np.int64)
     for value in values:
@@ -42,13 +42,13 @@ def groups_of_distinct(
     for record in order:
         bucket[cursor[values[record]]] = record
         cursor[values[record]] += 1
-    # The heap pops the smallest: fuller buckets are more negative, ties go to the lower bucket.
+    # Fuller buckets have more negative entries and are popped first, ties by the lower bucket.
     heap = [np.int64(0)]
     heap.pop()
     for b in range(size):
         if starts[b + 1] > starts[b]:
             heapq.heappush(heap, (starts[b] - starts[b + 1]) * size + b)
-    taken = starts[:-1].copy()
+    next_record = starts[:-1].copy()
     group_of = np.full(values.size, -1, np.int32)
     groups = 0
     chosen = np.empty(each, np.int64)
@@ -57,9 +57,9 @@ def groups_of_distinct(
             chosen[i] = heapq.heappop(heap)
         for entry in chosen:
             at = entry % size
-            group_of[bucket[taken[at]]] = groups
-            taken[at] += 1
-            if taken[at] < starts[at + 1]:
+            group_of[bucket[next_record[at]]] = groups
+            next_record[at] += 1
+            if next_record[at] < starts[at + 1]:
                 heapq.heappush(heap, entry + size)
         groups += 1
     return group_of, groups

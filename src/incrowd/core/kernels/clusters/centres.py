@@ -12,7 +12,7 @@ from incrowd.core.kernels.jit import compiled
 
 
 class Centres(NamedTuple):
-    """The centre of each cluster c in attribute j.
+    """The centre of each cluster c by attribute j.
 
     ``lows[c, j] .. highs[c, j]`` are its ranks (highs is -1 while it is empty); ``sums[c, j]`` adds up the
     places of its numbers, ``known[c, j]`` of them; ``sizes[c]`` counts records.
@@ -28,7 +28,7 @@ class Centres(NamedTuple):
     def of(
         cls, clusters: int, ranks: NDArray[np.int64], costs: Costs, class_of_row: NDArray[np.int32]
     ) -> Centres:
-        """Look at the records that have a cluster: int32[records], -1 for the others."""
+        """Compute the centres of `class_of_row`, int32[records], -1 for a record without a cluster."""
         shape = (clusters, ranks.shape[1])
         centres = cls(
             np.zeros(shape, np.int64),
@@ -75,7 +75,7 @@ def _distance(row, cluster, ranks, costs, centres):
             lo = min(rank, centres.lows[cluster, j])
             total += cell_cost(costs, j, lo, max(rank, centres.highs[cluster, j]))
         elif rank == costs.missing[j]:
-            # As far from numbers as can be.
+            # A missing value has the largest distance from numbers.
             total += costs.whole[j] if centres.known[cluster, j] else 0
         elif centres.known[cluster, j] == 0:
             total += costs.whole[j]
@@ -94,7 +94,7 @@ def join_nearest(
     centres: Centres,
     class_of_row: NDArray[np.int32],
 ) -> None:
-    """Let records join the nearest of some clusters, one after the other; of equally near ones the first."""
+    """Add each record in turn to the nearest of `clusters`, ties to the first."""
     for row in rows:
         lowest = np.inf
         chosen = clusters[0]
@@ -111,7 +111,7 @@ def join_nearest(
 def distances_within(
     ranks: NDArray[np.int64], costs: Costs, centres: Centres, class_of_row: NDArray[np.int32]
 ) -> NDArray[np.float64]:
-    """Return the distance of every record to the centre of its cluster."""
+    """Return each record's distance to the cluster's centre."""
     distances = np.empty(class_of_row.size)
     for row in range(class_of_row.size):
         distances[row] = _distance(row, class_of_row[row], ranks, costs, centres)

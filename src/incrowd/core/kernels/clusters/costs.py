@@ -1,4 +1,4 @@
-"""The cost of giving records one cell: whole numbers, so that equal costs are equal.
+"""Integer costs of generalizing records to common cells, so that ties are exact.
 
 An attribute's cell is the interval of ranks ``lo .. hi``. Ranks of all attributes stand in one row of
 spots: rank r of attribute j is spot ``first[j] + r``.
@@ -15,7 +15,7 @@ from incrowd.core.kernels.jit import compiled
 
 
 class Costs(NamedTuple):
-    """The cost tables of each attribute j, for the loops.
+    """Cost tables for kernels, by attribute j.
 
     Where ``is_tree[j]``, a cell costs ``node_cost`` of the lowest common ancestor. Else it costs ``place``
     of its last spot less that of its first, plus ``step[j]`` where the two differ; an interval that joins
@@ -40,7 +40,7 @@ class Costs(NamedTuple):
 
 
 class Clusters(NamedTuple):
-    """Classes that others may join: class c has the cells ``lows[c] .. highs[c]``, which cost ``own[c]``."""
+    """Classes that may be joined: class c has the cells ``lows[c] .. highs[c]`` of cost ``own[c]``."""
 
     lows: NDArray[np.int64]
     highs: NDArray[np.int64]
@@ -50,7 +50,7 @@ class Clusters(NamedTuple):
 
 @compiled
 def number_cost(costs, j, lo, hi):
-    """Cost of the cell ``lo .. hi`` of attribute j, which has no hierarchy."""
+    """Cost of the cell ``lo .. hi`` of attribute j, an attribute without hierarchy."""
     if lo == hi:
         return np.int64(0)
     if hi == costs.missing[j]:
@@ -70,7 +70,7 @@ def _ancestor(costs, j, lo, hi):
 
 @compiled
 def cell_cost(costs, j, lo, hi):
-    """Cost of the cell ``lo .. hi`` of attribute j, without the cost of the records' own ranks."""
+    """Cost of the cell ``lo .. hi`` of attribute j, without the records' `own` costs."""
     if costs.is_tree[j]:
         return costs.node_cost[costs.nodes[j] + _ancestor(costs, j, lo, hi)]
     return number_cost(costs, j, lo, hi)
@@ -78,7 +78,7 @@ def cell_cost(costs, j, lo, hi):
 
 @compiled
 def cell_costs(costs: Costs, lows: NDArray[np.int64], highs: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Cost of each class's cells ``lows[c] .. highs[c]``, without the cost of the records' own ranks."""
+    """Cost of each class's cells ``lows[c] .. highs[c]``, without the records' `own` costs."""
     total = np.zeros(lows.shape[0], np.int64)
     for c in range(lows.shape[0]):
         for j in range(lows.shape[1]):
@@ -101,7 +101,7 @@ def pair_cost(costs, a, b):
 def nearest_centroid(
     costs: Costs, records: NDArray[np.int32], centroids: NDArray[np.int32]
 ) -> NDArray[np.int32]:
-    """Return for each record, given by its spots, the nearest centroid; of equal ones the first."""
+    """Return the nearest centroid of each record, both given by spots, ties to the first."""
     best = np.zeros(records.shape[0], np.int32)
     for i in range(records.shape[0]):
         lowest = np.int64(9223372036854775807)
@@ -121,7 +121,13 @@ def reach(
     which: NDArray[np.int64],
     cost: NDArray[np.int64],
 ) -> None:
-    """Write for every spot of the attributes `which` the cost of the cell ``lo .. hi`` with it."""
+    """Write the cost of the cell ``lo .. hi`` extended by each spot of the attributes `which`.
+
+    The tree is walked from the cell's ancestor to the root; each ring of new leaves has one cost::
+
+        root {a b c d e}     node {a b c}     cell a..b has ancestor {a b}
+        cost of a, b: that of {a b}; of c: that of {a b c}; of d, e: that of the root
+    """
     for j in which:
         base = costs.first[j]
         size = costs.first[j + 1] - base
@@ -153,17 +159,16 @@ def _before(distance, row, other_distance, other_row):
 # It is called for every record, and a tuple of these arrays would add a tenth to a short call.
 @compiled
 def nearest(start, stop, want, alive, spots, near, rows, cursor, ends, total):  # noqa: PLR0913
-    """Find the `want` nearest unused records of points ``alive[start:stop]``, ties to the lowest row.
+    """Find the `want` nearest unused records of points ``alive[start:stop]``, ties by the lowest row.
 
-    A point is what records with equal quasi-identifiers share: ``spots[point]``, its unused records
-    ``rows[cursor[point]:ends[point]]`` in ascending order. The distance of a point is the sum of `near`
-    over its spots; it is added to ``total[point]`` where `total` is not empty. Returns the distances and
-    rows found, in no order.
+    A point stands for records with equal quasi-identifiers. Point p has ``spots[p]`` and the unused records
+    ``rows[cursor[p]:ends[p]]``, ascending. The distance of a point is the sum of `near` over the spots, added
+    to ``total[p]`` unless `total` is empty. Returns distances and rows, unordered.
     """
     width = spots.shape[1]
     distances = np.empty(want, np.int64)
-    found_rows = np.empty(want, np.int64)
-    found = 0
+    heap_rows = np.empty(want, np.int64)
+    count = 0
     for a in range(start, stop):
         point = alive[a]
         if cursor[point] == ends[point]:
@@ -175,19 +180,19 @@ def nearest(start, stop, want, alive, spots, near, rows, cursor, ends, total):  
             total[point] += distance
         for at in range(cursor[point], ends[point]):
             row = rows[at]
-            if found < want:
-                # Sift up: the worst of the chosen stands on top of the heap.
-                place = found
-                found += 1
+            if count < want:
+                # Sift up: the top of the heap is the farthest record.
+                place = count
+                count += 1
                 while place > 0:
                     above = (place - 1) >> 1
-                    if not _before(distances[above], found_rows[above], distance, row):
+                    if not _before(distances[above], heap_rows[above], distance, row):
                         break
                     distances[place] = distances[above]
-                    found_rows[place] = found_rows[above]
+                    heap_rows[place] = heap_rows[above]
                     place = above
             else:
-                if want == 0 or not _before(distance, row, distances[0], found_rows[0]):
+                if want == 0 or not _before(distance, row, distances[0], heap_rows[0]):
                     break
                 place = 0
                 while True:
@@ -195,22 +200,22 @@ def nearest(start, stop, want, alive, spots, near, rows, cursor, ends, total):  
                     if below >= want:
                         break
                     if below + 1 < want and _before(
-                        distances[below], found_rows[below], distances[below + 1], found_rows[below + 1]
+                        distances[below], heap_rows[below], distances[below + 1], heap_rows[below + 1]
                     ):
                         below += 1
-                    if not _before(distance, row, distances[below], found_rows[below]):
+                    if not _before(distance, row, distances[below], heap_rows[below]):
                         break
                     distances[place] = distances[below]
-                    found_rows[place] = found_rows[below]
+                    heap_rows[place] = heap_rows[below]
                     place = below
             distances[place] = distance
-            found_rows[place] = row
-    return distances[:found], found_rows[:found]
+            heap_rows[place] = row
+    return distances[:count], heap_rows[:count]
 
 
 @compiled
 def measure(start, stop, alive, spots, near, cursor, ends, total):
-    """Write the distance of points ``alive[start:stop]`` to ``total[point]``; see `nearest`."""
+    """Write the distance of points ``alive[start:stop]`` to ``total[point]`` (see `nearest`)."""
     for a in range(start, stop):
         point = alive[a]
         if cursor[point] < ends[point]:
@@ -256,14 +261,14 @@ def farthest_from(start, stop, alive, spots, near, rows, cursor, ends):
 
 @compiled
 def take(
-    taken: NDArray[np.int64],
+    rows: NDArray[np.int64],
     number: int,
     point_of_row: NDArray[np.int32],
     cursor: NDArray[np.int64],
     class_of_row: NDArray[np.int32],
 ) -> None:
-    """Give records a class and mark them used: always the lowest unused ones of their points."""
-    for row in taken:
+    """Assign records, the lowest unused of each point, to class `number`."""
+    for row in rows:
         class_of_row[row] = number
         cursor[point_of_row[row]] += 1
 
@@ -278,10 +283,10 @@ def cheapest_class(
     itself: int,
     classes: Clusters,
 ) -> np.int64:
-    """Find the class that records with the cells ``lo .. hi`` are cheapest to join; of equal ones the first.
+    """Find the cheapest class to join for records with the cells ``lo .. hi``, ties to the first.
 
-    A join costs what the cells of both grow by, times records. ``near`` is what `reach` wrote for
-    ``lo .. hi``; class `itself` is left out.
+    A join costs the growth of both cells times records. ``near`` is the result of `reach` for ``lo .. hi``.
+    Class `itself` is skipped.
     """
     lows, highs, sizes, own = classes
     lowest = np.int64(9223372036854775807)
@@ -292,7 +297,7 @@ def cheapest_class(
         cost = np.int64(0)
         for j in range(lows.shape[1]):
             if costs.is_tree[j]:
-                # Both ancestors lie on the way from the cell to the root: the upper one covers all.
+                # Both ancestors lie between the cell and the root, and the upper ancestor covers all.
                 base = costs.first[j]
                 cost += max(near[base + lows[c, j]], near[base + highs[c, j]])
             else:
@@ -305,12 +310,12 @@ def cheapest_class(
 
 
 @compiled
-def nearest_class(start, stop, asking, classes, costs, best):
-    """Write the class that is cheapest to join for each class ``asking[start:stop]``."""
+def nearest_class(start, stop, targets, classes, costs, best):
+    """Write the cheapest class to join for each class ``targets[start:stop]``."""
     lows, highs, sizes, _ = classes
     near = np.empty(costs.first[-1], np.int64)
     which = np.arange(lows.shape[1])
     for i in range(start, stop):
-        f = asking[i]
+        f = targets[i]
         reach(costs, lows[f], highs[f], which, near)
         best[i] = cheapest_class(costs, near, lows[f], highs[f], sizes[f], f, classes)

@@ -1,4 +1,4 @@
-"""Moving single keys between classes, swapping them, taking classes apart, until nothing costs less."""
+"""Local search on classes: moves and swaps of keys, dissolving and splitting of classes."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from incrowd.core.kernels.clusters.keyed_classes import (
 from incrowd.core.kernels.jit import compiled, inner
 
 _SWAPS = 64
-"""Keys of a class that are tried in exchange for one; a class may have thousands."""
+"""Most keys of a class tried as swap partners."""
 
 
 @compiled
 def exchange(classes, points, cells, k, rounds):
-    """Improve classes by moves, swaps, dissolving and splitting; each keeps k records in every class.
+    """Improve classes by moves, swaps, dissolving and splitting, with k records in every class.
 
-    Stops after so many rounds, or when a round changes fewer than one key in a thousand.
+    Stops after `rounds`, or when a round changes at most one key in a thousand.
     """
     keys = points.weights.size
     members = np.empty(keys, np.int64)
@@ -39,7 +39,7 @@ def exchange(classes, points, cells, k, rounds):
     cost = np.full(len(classes.totals), -1, np.int64)
     for _ in range(rounds):
         changes = 0
-        # Where a class costs what it did a round before, its keys had their turn.
+        # The keys of a class with unchanged cost were tried in the round before.
         fresh = changed(classes, cost)
         for i in range(keys):
             if fresh[classes.links[i, CLASS]]:
@@ -57,7 +57,13 @@ def exchange(classes, points, cells, k, rounds):
 
 @inner
 def _move_or_swap(classes, points, cells, k, i):
-    """Move a key to where it costs less; if its class would be too small, for a key of that class."""
+    """Move key i to a cheaper class, or swap if class `home` would become too small.
+
+    With k = 3, keys of one record, and a cost of records times range::
+
+        home 1 2 8 (21), there 7 9 9 9 (8)      8 cannot move: home would have 2 records
+        home 1 2 7 (18), there 8 9 9 9 (4)      8 swapped for 7 costs 22 instead of 29
+    """
     home = classes.links[i, CLASS]
     rest = classes.totals[home, RECORDS] - points.weights[i]
     if classes.totals[home, COST] == 0 or rest == 0:
@@ -81,7 +87,7 @@ def _move_or_swap(classes, points, cells, k, i):
 
 @inner
 def _best_swap(classes, points, cells, k, i, there):
-    """Find the key of a class for which key i may come, so that both classes cost less; -1 for none."""
+    """Find the key of class `there` to swap with key i at the lowest total cost, or -1."""
     home = classes.links[i, CLASS]
     before = classes.totals[home, COST] + classes.totals[there, COST]
     best, chosen = before, np.int64(-1)
@@ -102,13 +108,17 @@ def _best_swap(classes, points, cells, k, i, there):
 
 @inner
 def _dissolve(classes, points, cells, c, members, target):
-    """Give the keys of a class to others, if all of them cost less there than here."""
+    """Distribute the keys of a class over other classes if the total cost falls::
+
+    class 1 9 (16), others 1 2 (2) and 8 9 (2)      20
+    1 1 2 (3) and 8 9 9 (3)                          6
+    """
     before = classes.totals[c, COST]
     if before == 0:
         return 0
     many = class_members(classes, c, members, 0)
     size = classes.totals[c, RECORDS]
-    # Nobody joins the class that is taken apart.
+    # A class without records is no target of a join.
     classes.totals[c, RECORDS] = 0
     spent, done = np.int64(0), 0
     while done < many:
@@ -134,7 +144,11 @@ def _dissolve(classes, points, cells, c, members, target):
 
 @inner
 def _split(classes, points, cells, k, c, members):
-    """Part a class in two where that costs less: between two keys far apart, at the best place."""
+    """Split a class in two if the cost falls: order by closeness to two distant keys, then cut::
+
+    keys 1 2 8 9 (32), k = 2; the distant keys are 1 and 9
+    1 | 2 8 9 is too small, 1 2 | 8 9 costs 2 + 2, 1 2 8 | 9 is too small
+    """
     many = class_members(classes, c, members, 0)
     if many < 2 or classes.totals[c, COST] == 0:
         return 0
@@ -165,7 +179,7 @@ def _split(classes, points, cells, k, c, members):
 
 @inner
 def _in_order(items, values):
-    """Return the first items in the order of their values, equal ones as they stand, by merging."""
+    """Sort the first items by `values` in a stable merge sort."""
     many = values.size
     row, other = np.arange(many), np.empty(many, np.int64)
     width = 1
@@ -189,7 +203,7 @@ def _in_order(items, values):
 
 @inner
 def _best_cut(classes, points, cells, k, c, row):
-    """Find the place after which a row of keys is cut at the least cost below the class's; -1 for none."""
+    """Find the last position of the left side in the cheapest cut below the class's cost, or -1."""
     many = row.size
     behind = np.zeros(many + 1, np.int64)
     size = np.int64(0)
@@ -209,7 +223,7 @@ def _best_cut(classes, points, cells, k, c, row):
 
 @inner
 def _stretched(classes, points, cells, i, afresh):
-    """Stretch the cells in the last row of the bounds over a key, or begin them; return their cost."""
+    """Extend the scratch cells (last row of the bounds) by key i, or restart, and return the cost."""
     bounds = classes.bounds
     last = bounds.shape[1] - 1
     cost = np.int64(0)

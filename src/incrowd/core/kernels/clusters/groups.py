@@ -1,4 +1,4 @@
-"""Groups of sorted values with the least squared error."""
+"""Optimal univariate microaggregation: groups of sorted values with least squared error."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _HELD = 1 << 20
 
 @compiled
 def _last_groups(values, least):
-    """Size of the last group in the best grouping of the first i values; 0 where there is none."""
+    """Size of the last group in the best grouping of the first i values, or 0 for no grouping."""
     n = values.size
     best = np.full(n + 1, np.inf)
     best[0] = 0.0
     last = np.zeros(n + 1, np.int64)
     for i in range(least, n + 1):
-        # Welford's update: differences of running sums would cancel where values are close together.
+        # Welford's update: differences of running sums would cancel for close values.
         mean = 0.0
         squares = 0.0
         for size in range(1, min(2 * least - 1, i) + 1):
@@ -33,7 +33,7 @@ def _last_groups(values, least):
 
 
 def least_squares_groups(values: NDArray[np.float64], least: int) -> NDArray[np.int64]:
-    """Group sorted values so that the squared distances to the groups' means are least in sum.
+    """Group sorted values with the least sum of squared distances to group means.
 
     Parameters
     ----------

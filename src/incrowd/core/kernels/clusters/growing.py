@@ -1,4 +1,4 @@
-"""Growing one class by the records that cost least, without asking all records each time."""
+"""Greedy growth of one class by the cheapest records, from a list of candidates."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from incrowd.core.kernels.clusters.costs import number_cost, reach
 from incrowd.core.kernels.jit import compiled, inner
 
 
-# A bundle of these arrays would add to each of many short calls.
+# A tuple of these arrays would slow down each of many short calls.
 @compiled
 def grow(costs, near, lo, hi, rows, spots, every, taken):
-    """Let a class take the cheapest of some records, one after the other; return how many it took.
+    """Add the cheapest records to a class in turn and return the number added.
 
-    A class that grows makes no record cheaper. So the first costs of records are bounds, and the records that
-    are not among these cost no less than the last of them. It ends early where one of those might be cheaper.
+    A growing class makes no record cheaper, so the initial costs of records are lower bounds, and records
+    outside the list cost at least as much as the last. Growth ends early if such a record might be cheaper.
 
     Parameters
     ----------
     costs, near
-        See `kernels.clusters.costs`; `near` has the result of `reach` for the cell. It is kept up to date for
-        hierarchies; a column of numbers may have as many spots as records.
+        See `kernels.clusters.costs`; `near` has the result of `reach` for the cell, and is updated for
+        hierarchies only, since a column of numbers may have as many spots as records.
     lo, hi
-        int64[attributes]: the class's cell, written.
+        int64[attributes]: the class's cell, updated.
     rows, spots
-        int64[records] and int32[records, attributes]: the unused records that cost least, the cheapest first;
-        of equals the lowest row.
+        int64[records] and int32[records, attributes]: the cheapest unused records, ascending by cost, ties by
+        the lowest row.
     every
-        Whether no other record is unused.
+        Whether the list has all unused records.
     taken
-        int64[...]: written, the places of the records that were taken; as many are wanted.
+        int64[wanted]: output, the positions of the added records in the list.
     """
     records = rows.size
     first = np.empty(records, np.int64)
@@ -61,7 +61,7 @@ def grow(costs, near, lo, hi, rows, spots, every, taken):
 
 @inner
 def _distance(costs, near, lo, hi, spots):
-    """Return the cost of a cell with a record."""
+    """Cost of the cell extended by a record."""
     distance = np.int64(0)
     for j in range(lo.size):
         if costs.is_tree[j]:
@@ -74,13 +74,13 @@ def _distance(costs, near, lo, hi, spots):
 
 @inner
 def _widen(costs, near, lo, hi, spots):
-    """Let a cell take in a record."""
-    changed = np.empty(lo.size, np.int64)
+    """Extend the cell by a record."""
+    widened_trees = np.empty(lo.size, np.int64)
     count = 0
     for j in range(lo.size):
         rank = spots[j] - costs.first[j]
         if rank < lo[j] or rank > hi[j]:
             lo[j], hi[j] = min(lo[j], rank), max(hi[j], rank)
-            changed[count] = j
+            widened_trees[count] = j
             count += costs.is_tree[j]
-    reach(costs, lo, hi, changed[:count], near)
+    reach(costs, lo, hi, widened_trees[:count], near)

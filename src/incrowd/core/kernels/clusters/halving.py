@@ -1,4 +1,4 @@
-"""Cutting points in two, where it saves most."""
+"""Median cut of points at the attribute with the largest saving."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from incrowd.core.kernels.clusters.keyed_classes import Cells, interval
 from incrowd.core.kernels.jit import compiled
 
 _SAMPLE = 512
-"""Points that are asked where to cut; with so many a median is off by a few hundredths of all points."""
+"""Points sampled for the choice of a cut; their median is off by a few percent of all points."""
 
 
 def halve(
     ranks: NDArray[np.int64], members: NDArray[np.int64], cells: Cells, factors: NDArray[np.float64]
 ) -> int:
-    """Bring the points that lie below the best cut to the front, in order: how many these are.
+    """Move the points below the best cut to the front, in order, and return the number of points below.
 
-    A cut lies at the median of one attribute, and it saves what all points cost as one class less what both
-    sides cost. `factors` says how much that counts for each attribute. It is 0 where all points are alike.
+    A cut lies at the median of one attribute and saves the cost of all points as one class less the cost of
+    both sides, weighted by ``factors[j]``. The number is 0 for equal points.
     """
-    some = min(len(members), _SAMPLE)
-    attribute, bar = _cut(ranks[members[np.arange(some) * len(members) // some]], cells, factors)
-    if attribute < 0 and some < len(members):
-        # The points of a sample may be alike where others are not.
+    count = min(len(members), _SAMPLE)
+    attribute, bar = _cut(ranks[members[np.arange(count) * len(members) // count]], cells, factors)
+    if attribute < 0 and count < len(members):
+        # The points of a sample may be equal although others differ.
         attribute, bar = _cut(ranks[members], cells, factors)
     if attribute < 0:
         return 0
@@ -35,10 +35,10 @@ def halve(
 
 
 def _cut(ranks: NDArray[np.int64], cells: Cells, factors: NDArray[np.float64]) -> tuple[int, int]:
-    """Find the attribute to cut, -1 for none, and the first rank above the cut."""
+    """Return the attribute to cut (-1 for none) and the first rank above the cut."""
     middle = len(ranks) // 2
-    found: tuple[int, int] = _best_cut(ranks, np.partition(ranks, middle, axis=0)[middle], cells, factors)
-    return found
+    cut: tuple[int, int] = _best_cut(ranks, np.partition(ranks, middle, axis=0)[middle], cells, factors)
+    return cut
 
 
 @compiled

@@ -1,7 +1,7 @@
-"""Classes of keys that loops take apart and put together: their costs, members and cheapest partners.
+"""Classes of keys for local search: costs, members and cheapest joins.
 
-A key is a row of ranks with a weight, its records. The cells of a class are the intervals of ranks that cover
-its keys, and each of its records costs what these cells cost.
+A key is a row of ranks with a number of records as weight. The cells of a class are the smallest intervals of
+ranks that cover all keys of the class, and each record of the class costs the sum of these cells' costs.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from incrowd.core.kernels.clusters.costs import Costs, cell_cost
 from incrowd.core.kernels.jit import compiled, inner
 
 _TABLED = 1 << 11
-"""Values of a hierarchy up to which the costs of all its intervals are tabulated."""
+"""Largest number of leaves for tabulating the costs of all intervals of a hierarchy."""
 _NUMBER, _TABLE, _LADDER = range(3)
 _KIND, _START, _SIZE, _MISSING, _WHOLE, _STEP = range(6)
 
 
 class Cells(NamedTuple):
-    """Costs of intervals of ranks. ``about[j]`` says how attribute j has it in ``values``, from a place on.
+    """Costs of intervals of ranks, with the layout of attribute j in ``about[j]``.
 
-    - A number: the place of each rank. ``lo .. hi`` costs their difference and a step; with the missing rank,
-      all that the column can cost.
+    - A number: the place of each rank. ``lo .. hi`` costs the difference plus a step; with the missing rank,
+      the cost of the whole column.
     - A small hierarchy: a table of all intervals, ``lo * size + hi``.
-    - A large one: at level n the most that an ancestor of two neighbouring ranks costs, of 2^n in a row. The
-      common ancestor of an interval is that of the two neighbours in it who have least in common.
+    - A large hierarchy: at level n the largest cost of a common ancestor among 2^n pairs of neighbouring
+      ranks. An interval costs the maximum over the pairs within.
     """
 
     about: NDArray[np.int64]
@@ -42,12 +42,12 @@ class Points(NamedTuple):
 
 
 class KeyedClasses(NamedTuple):
-    """Classes with their keys, as linked lists.
+    """Classes as linked lists of keys.
 
-    ``totals[c]`` has a key of class c (-1 if there is none), its records, and what all of them and each cost.
-    ``bounds[0, c]`` and ``bounds[1, c]`` are its lowest and highest ranks, and ``bounds[2, c]`` is what these
-    cells cost; the last row is room to work in.
-    ``links[i]`` has the next key of the class of key i, the one before, and the class.
+    ``totals[c]`` has the first key of class c (-1 for none), the records, the total cost and the cost of a
+    record. ``bounds[0, c]`` and ``bounds[1, c]`` are the lowest and highest ranks of class c, and
+    ``bounds[2, c]`` the costs of these cells; the last row is scratch space.
+    ``links[i]`` has the next and the previous key in the class of key i, and the class.
     """
 
     totals: NDArray[np.int64]
@@ -60,7 +60,7 @@ AFTER, BEFORE, CLASS = range(3)
 
 
 def tabulate(costs: Costs) -> Cells:
-    """Tabulate the costs of the cells of each attribute."""
+    """Tabulate the interval costs of all attributes."""
     about = np.zeros((len(costs.is_tree), 6), np.int64)
     parts: list[NDArray[np.int64]] = []
     start = 0
@@ -96,7 +96,7 @@ def _neighbours(costs, j, size):
 
 
 def _ladder(level: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Lay out the largest of 1, 2, 4, ... neighbours from each place on, one level after the other."""
+    """Sparse table for range maxima: maxima of 1, 2, 4, ... neighbours from each place, level by level."""
     size, levels = len(level), [level]
     width = 1
     while 2 * width <= size:
@@ -142,7 +142,7 @@ def distance(cells, points, a, b):
 
 @inner
 def picked(points, keys):
-    """Return some of the keys."""
+    """Select points by index."""
     ranks = np.empty((keys.size, points.ranks.shape[1]), np.int64)
     weights = np.empty(keys.size, np.int64)
     for at in range(keys.size):
@@ -154,17 +154,17 @@ def picked(points, keys):
 
 @inner
 def changed(classes, cost):
-    """Say which classes changed their cost, bool[classes], and write the new costs."""
-    found = np.empty(cost.size, np.bool_)
+    """Compare class costs with `cost`, bool[classes], and update `cost`."""
+    is_changed = np.empty(cost.size, np.bool_)
     for c in range(cost.size):
-        found[c] = classes.totals[c, COST] != cost[c]
+        is_changed[c] = classes.totals[c, COST] != cost[c]
         cost[c] = classes.totals[c, COST]
-    return found
+    return is_changed
 
 
 @inner
 def keyed_classes(points, cells, class_of, room):
-    """Set up classes from a number for each key, with room for so many."""
+    """Build classes from a class number per key, with capacity `room`."""
     keys, width = points.ranks.shape
     totals = np.zeros((room, 4), np.int64)
     for c in range(room):
@@ -192,7 +192,7 @@ def _link(classes, points, i, c):
 
 @inner
 def move(classes, points, i, c):
-    """Move a key to another class; `settle` both afterwards."""
+    """Move key i to class c, without updating bounds and costs (see `settle`)."""
     totals, links = classes.totals, classes.links
     home, after, before = links[i, CLASS], links[i, AFTER], links[i, BEFORE]
     if before >= 0:
@@ -207,7 +207,7 @@ def move(classes, points, i, c):
 
 @inner
 def settle(classes, points, cells, c):
-    """Find the cells of a class anew, and its cost."""
+    """Recompute the bounds and the cost of class c."""
     totals, bounds = classes.totals, classes.bounds
     if totals[c, HEAD] < 0:
         totals[c, COST] = 0
@@ -222,7 +222,7 @@ def settle(classes, points, cells, c):
 
 @inner
 def take_in(classes, points, cells, c, i):
-    """Stretch the cells of a class over a key, and count its records, as if it had come."""
+    """Extend the cells and the records of class c by key i, without linking the key."""
     totals = classes.totals
     totals[c, RECORDS] += points.weights[i]
     totals[c, EACH] += stretch(cells, classes.bounds, c, points, i)
@@ -231,7 +231,7 @@ def take_in(classes, points, cells, c, i):
 
 @inner
 def stretch(cells, bounds, c, points, i):
-    """Stretch the cells of a class over a key; return the extra cost of a record there."""
+    """Extend the cells of class c by key i and return the growth of a record's cost."""
     growth = np.int64(0)
     for j in range(bounds.shape[2]):
         rank = points.ranks[i, j]
@@ -245,12 +245,12 @@ def stretch(cells, bounds, c, points, i):
 
 @inner
 def without(classes, points, cells, out, into):
-    """Cost of a class after key `out` has left it and key `into` (unless -1) has come."""
+    """Cost of the class of key `out` without `out` and with key `into` (-1: none)."""
     c = classes.links[out, CLASS]
     size = classes.totals[c, RECORDS] - points.weights[out]
     if into >= 0:
         size += points.weights[into]
-    # A key within the bounds of all attributes holds none of them.
+    # A key strictly within all bounds leaves them unchanged.
     bounds, ranks = classes.bounds, points.ranks
     cost = np.int64(0)
     for j in range(ranks.shape[1]):
@@ -266,24 +266,24 @@ def without(classes, points, cells, out, into):
 
 @inner
 def _covered(classes, points, cells, c, out, into):
-    """Cover a class without key `out` and with key `into`, each unless -1, in the last row of the bounds.
+    """Write the cells of class c without key `out` and with key `into` (-1: none) into the scratch row.
 
-    Returns what a record costs there.
+    Returns the cost of a record in these cells.
     """
     bounds, links, ranks = classes.bounds, classes.links, points.ranks
     last = bounds.shape[1] - 1
     for j in range(ranks.shape[1]):
         bounds[0, last, j] = 9223372036854775807
         bounds[1, last, j] = -1
-    came = into >= 0
-    i = into if came else classes.totals[c, HEAD]
+    is_first = into >= 0
+    i = into if is_first else classes.totals[c, HEAD]
     while i >= 0:
         if i != out:
             for j in range(ranks.shape[1]):
                 bounds[0, last, j] = min(bounds[0, last, j], ranks[i, j])
                 bounds[1, last, j] = max(bounds[1, last, j], ranks[i, j])
-        i = classes.totals[c, HEAD] if came else links[i, AFTER]
-        came = False
+        i = classes.totals[c, HEAD] if is_first else links[i, AFTER]
+        is_first = False
     cost = np.int64(0)
     for j in range(ranks.shape[1]):
         bounds[2, last, j] = interval(cells, j, bounds[0, last, j], bounds[1, last, j])
@@ -293,7 +293,7 @@ def _covered(classes, points, cells, c, out, into):
 
 @inner
 def best_join(classes, points, cells, i, limit):
-    """Find the class, other than its own, that key i joins at the least growth below `limit`; -1 for none."""
+    """Find the other class where key i adds the least cost below `limit`, or -1."""
     home = classes.links[i, CLASS]
     weight = points.weights[i]
     best, chosen = limit, np.int64(-1)
@@ -316,7 +316,7 @@ def best_join(classes, points, cells, i, limit):
 
 @inner
 def union_growth(classes, cells, a, b):
-    """Return the extra cost of two classes as one."""
+    """Growth of the total cost if classes a and b are merged."""
     cost = np.int64(0)
     for j in range(classes.bounds.shape[2]):
         low = min(classes.bounds[0, a, j], classes.bounds[0, b, j])
@@ -330,19 +330,19 @@ def union_growth(classes, cells, a, b):
 
 
 @inner
-def class_members(classes, c, members, found):
-    """Write the keys of a class to ``members[found:]``; return where they end."""
+def class_members(classes, c, members, count):
+    """Write the keys of class c to ``members[count:]`` and return the new count."""
     i = classes.totals[c, HEAD]
     while i >= 0:
-        members[found] = i
-        found += 1
+        members[count] = i
+        count += 1
         i = classes.links[i, AFTER]
-    return found
+    return count
 
 
 @inner
 def free_class(classes):
-    """Return the first number that no class has."""
+    """Return the first unused class number, -1 for none."""
     for c in range(len(classes.totals)):
         if classes.totals[c, RECORDS] == 0:
             return c

@@ -1,4 +1,4 @@
-"""MDAV over columns of numbers: groups of k around the records that are farthest from the average."""
+"""MDAV microaggregation: groups of k around the records farthest from the centroid."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from incrowd.core.kernels.jit import compiled, so_few
 
 
 def mdav_groups(points: NDArray[np.float64], k: int) -> NDArray[np.int64]:
-    """Put every record into a group of k to 2k - 1 records.
+    """Assign every record to a group of k to 2k - 1 records.
 
     Parameters
     ----------
@@ -32,54 +32,54 @@ def mdav_groups(points: NDArray[np.float64], k: int) -> NDArray[np.int64]:
 @compiled
 def _gather(points, k, group):
     count, columns = points.shape
-    left = np.arange(count)
+    records = np.arange(count)
     squared = np.empty(count)
     centre = np.empty(columns)
     number = 0
-    while left.size >= 2 * k:
+    while records.size >= 2 * k:
         for j in range(columns):
             total = 0.0
-            for row in left:
+            for row in records:
                 total += points[row, j]
-            centre[j] = total / left.size
-        _measure(points, left, centre, squared)
-        first = left[np.argmax(squared[: left.size])]
+            centre[j] = total / records.size
+        _measure(points, records, centre, squared)
+        first = records[np.argmax(squared[: records.size])]
         centre[:] = points[first]
-        # Where 2k to 3k - 1 records are left, one group is made, and the rest is another.
-        two = left.size >= 3 * k
-        _measure(points, left, centre, squared)
-        farthest = points[left[np.argmax(squared[: left.size])]].copy()
-        left = _take(left, squared, k, number, group)
+        # With 2k to 3k - 1 records left, one group is formed and the rest is another.
+        two = records.size >= 3 * k
+        _measure(points, records, centre, squared)
+        farthest = points[records[np.argmax(squared[: records.size])]].copy()
+        records = _take(records, squared, k, number, group)
         number += 1
         if two:
             centre[:] = farthest
-            _measure(points, left, centre, squared)
-            # The outermost record may have gone with the first group: the nearest to its place is taken.
-            left = _take(left, squared, k, number, group)
+            _measure(points, records, centre, squared)
+            # The farthest record may be in the first group, so distances are to its position.
+            records = _take(records, squared, k, number, group)
             number += 1
-    for row in left:
+    for row in records:
         group[row] = number
 
 
 @compiled
-def _measure(points, left, centre, squared):
-    for place in range(left.size):
+def _measure(points, records, centre, squared):
+    for place in range(records.size):
         total = 0.0
         for j in range(centre.size):
-            gap = points[left[place], j] - centre[j]
+            gap = points[records[place], j] - centre[j]
             total += gap * gap
         squared[place] = total
 
 
 @compiled
-def _take(left, squared, k, number, group):
-    order = np.argsort(squared[: left.size], kind="mergesort")
+def _take(records, squared, k, number, group):
+    order = np.argsort(squared[: records.size], kind="mergesort")
     for place in order[:k]:
-        group[left[place]] = number
-    kept = np.empty(left.size - k, np.int64)
-    found = 0
-    for row in left:
+        group[records[place]] = number
+    rest = np.empty(records.size - k, np.int64)
+    count = 0
+    for row in records:
         if group[row] < 0:
-            kept[found] = row
-            found += 1
-    return kept
+            rest[count] = row
+            count += 1
+    return rest

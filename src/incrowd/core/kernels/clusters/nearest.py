@@ -1,4 +1,4 @@
-"""The released records that are nearest to raw ones, cells counting as each of their values."""
+"""Nearest released records of raw rows by expected Gower distance over the values of a cell."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from incrowd.core.kernels.jit import compiled, inner, over_ranges
 
 
 class Cloud(NamedTuple):
-    """Released records and the rows that are compared with them, by column j.
+    """Released records and rows to compare, by column j.
 
     Attributes
     ----------
@@ -44,16 +44,15 @@ class Cloud(NamedTuple):
 def nearest(
     cloud: Cloud, rows: NDArray[np.int64], count: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the nearest records of each row by the sum of Gower distances, and how far they are.
+    """Return the nearest records of each row, and distances, by the sum of Gower distances.
 
-    Distances are rounded to 1e-12, and of equal ones the first record counts: int64[rows, count] and
-    float64[rows, count].
+    Distances are rounded to 1e-12, ties go to the first record: int64[rows, count] and float64[rows, count].
     """
-    found = np.zeros((len(rows), count), np.int64)
+    records = np.zeros((len(rows), count), np.int64)
     gaps = np.full((len(rows), count), np.inf)
     work = np.arange(len(rows) + 1, dtype=np.int64) * len(cloud.codes)
-    over_ranges(_nearest, work, cloud, rows, found, gaps)
-    return found, gaps
+    over_ranges(_nearest, work, cloud, rows, records, gaps)
+    return records, gaps
 
 
 @inner
@@ -72,7 +71,7 @@ def _apart(cloud, record, row, j):
 
 @inner
 def _not_named(members, starts, number, rank):
-    """Return the chance that a cell is another category, each that it names being as likely."""
+    """Probability of another category, if all categories of the cell are equally likely."""
     if number < 0:
         return 1.0
     low, end = starts[number], starts[number + 1]
@@ -90,7 +89,7 @@ def _not_named(members, starts, number, rank):
 @inner
 def _gap(value, low, high, extent):
     if np.isnan(value) or np.isnan(low):
-        # Missing beside a number is as far as can be, beside missing it is the same.
+        # A missing value has distance 1 from a number and 0 from a missing value.
         return 0.0 if np.isnan(value) and np.isnan(low) else 1.0
     if low < value < high:
         gap = ((value - low) ** 2 + (high - value) ** 2) / (2 * (high - low))
@@ -100,27 +99,27 @@ def _gap(value, low, high, extent):
 
 
 @compiled
-def _nearest(start, stop, cloud, rows, found, gaps):
-    count = found.shape[1]
+def _nearest(start, stop, cloud, rows, records, gaps):
+    count = records.shape[1]
     for place in range(start, stop):
         row = rows[place]
-        held = 0
+        size = 0
         for record in range(len(cloud.codes)):
-            far = 0.0
+            distance = 0.0
             rounded = 0.0
             worst = gaps[place, count - 1]
             for j in range(len(cloud.numeric)):
-                far += _apart(cloud, record, row, j)
-                rounded = np.rint(far * 1e12) / 1e12
+                distance += _apart(cloud, record, row, j)
+                rounded = np.rint(distance * 1e12) / 1e12
                 if rounded >= worst:
                     break
             if rounded >= worst:
                 continue
-            spot = min(held, count - 1)
+            spot = min(size, count - 1)
             while spot > 0 and gaps[place, spot - 1] > rounded:
                 gaps[place, spot] = gaps[place, spot - 1]
-                found[place, spot] = found[place, spot - 1]
+                records[place, spot] = records[place, spot - 1]
                 spot -= 1
             gaps[place, spot] = rounded
-            found[place, spot] = record
-            held = min(held + 1, count)
+            records[place, spot] = record
+            size = min(size + 1, count)

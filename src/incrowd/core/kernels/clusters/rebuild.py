@@ -1,4 +1,4 @@
-"""Taking a few neighbouring classes apart and building them anew, where that costs less."""
+"""Local search on classes: merge neighbouring classes and rebuild them from scratch if cheaper."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from incrowd.core.kernels.clusters.keyed_classes import (
 from incrowd.core.kernels.jit import compiled, inner
 
 _NEIGHBOURS = 5
-"""Classes that are taken apart together with one."""
+"""Most neighbouring classes rebuilt together with a class."""
 _TRIES = 4
-"""Beginnings that are tried for each set of classes."""
+"""First keys tried for each rebuilt set of classes."""
 _MOST_KEYS = 256
-"""Keys that are built anew at most; the work grows with their square."""
+"""Most keys rebuilt together; the work is quadratic."""
 _ROUNDS = 12
 _INFINITE = 9223372036854775807
 
 
 class Blocks(NamedTuple):
-    """Sets of keys that are looked at apart: ``keys[indptr[b]:indptr[b + 1]]``, each with a seed."""
+    """Independent sets of keys, ``keys[indptr[b]:indptr[b + 1]]`` for block b, with a seed each."""
 
     indptr: NDArray[np.int64]
     keys: NDArray[np.int64]
@@ -46,23 +46,23 @@ class Blocks(NamedTuple):
 
 @compiled
 def improve_blocks(start, stop, blocks, points, cells, k, class_of):
-    """Give the keys of blocks ``start .. stop`` classes of least cost.
+    """Assign the keys of blocks ``start .. stop - 1`` to classes of low cost.
 
-    ``class_of`` holds numbers from 0 in each block, or -1 for all keys of a block that has no classes yet. It
-    gets the new ones.
+    ``class_of`` has class numbers from 0 in each block, or -1 for all keys of a block without classes, and is
+    overwritten by the new numbers.
     """
     for b in range(start, stop):
         keys = blocks.keys[blocks.indptr[b] : blocks.indptr[b + 1]]
-        own = picked(points, keys)
+        part = picked(points, keys)
         numbers = np.empty(keys.size, np.int64)
         for i in range(keys.size):
             numbers[i] = class_of[keys[i]]
         if numbers[0] < 0:
-            numbers = joined(own, cells, k)
-        classes = keyed_classes(own, cells, numbers, _room(own, numbers, k))
-        exchange(classes, own, cells, k, _ROUNDS)
-        rebuild(classes, own, cells, k, blocks.seeds[b])
-        exchange(classes, own, cells, k, _ROUNDS)
+            numbers = joined(part, cells, k)
+        classes = keyed_classes(part, cells, numbers, _room(part, numbers, k))
+        exchange(classes, part, cells, k, _ROUNDS)
+        rebuild(classes, part, cells, k, blocks.seeds[b])
+        exchange(classes, part, cells, k, _ROUNDS)
         number = np.full(len(classes.totals), -1, np.int64)
         count = 0
         for i in range(keys.size):
@@ -75,7 +75,7 @@ def improve_blocks(start, stop, blocks, points, cells, k, class_of):
 
 @inner
 def _room(points, numbers, k):
-    """Return the largest number of classes: new ones have k records, and given ones may have fewer."""
+    """Capacity for classes: new classes have k records, classes of `numbers` may have fewer."""
     records = np.zeros(numbers.size, np.int64)
     total = np.int64(0)
     for i in range(numbers.size):
@@ -89,7 +89,10 @@ def _room(points, numbers, k):
 
 @inner
 def rebuild(classes, points, cells, k, seed):
-    """Take each class apart with its nearest ones and build them anew; three times, or while it helps."""
+    """Rebuild each class together with the nearest classes, in three rounds at most.
+
+    The search ends early after a round with few rebuilt classes.
+    """
     members = np.empty(points.weights.size, np.int64)
     near = np.empty(_NEIGHBOURS, np.int64)
     labels = np.empty(_MOST_KEYS, np.int64)
@@ -102,15 +105,15 @@ def rebuild(classes, points, cells, k, seed):
         for c in range(len(classes.totals)):
             if classes.totals[c, COST] == 0 or not fresh[c]:
                 continue
-            found = _neighbours(classes, cells, c, near)
+            count_near = _neighbours(classes, cells, c, near)
             many = class_members(classes, c, members, 0)
             before = classes.totals[c, COST]
-            for n in range(found):
+            for n in range(count_near):
                 before += classes.totals[near[n], COST]
                 many = class_members(classes, near[n], members, many)
                 if many > _MOST_KEYS:
                     break
-                if n not in (0, found // 2, found - 1):
+                if n not in (0, count_near // 2, count_near - 1):
                     continue
                 keys = members[:many]
                 part = picked(points, keys)
@@ -125,31 +128,31 @@ def rebuild(classes, points, cells, k, seed):
 
 @inner
 def _neighbours(classes, cells, c, near):
-    """Find the classes that class c joins at least cost, the cheapest first; return how many there are."""
+    """Write the cheapest classes to merge with class c, ascending by cost, and return the number."""
     growths = np.empty(near.size, np.int64)
-    found = 0
+    count = 0
     for b in range(len(classes.totals)):
         if b == c or classes.totals[b, RECORDS] == 0:
             continue
         growth = union_growth(classes, cells, c, b)
-        if found == near.size and growth >= growths[found - 1]:
+        if count == near.size and growth >= growths[count - 1]:
             continue
-        at = found if found < near.size else found - 1
-        if found < near.size:
-            found += 1
+        at = count if count < near.size else count - 1
+        if count < near.size:
+            count += 1
         while at > 0 and growths[at - 1] > growth:
             growths[at] = growths[at - 1]
             near[at] = near[at - 1]
             at -= 1
         growths[at] = growth
         near[at] = b
-    return found
+    return count
 
 
 class _Built(NamedTuple):
-    """Classes that are being built, laid out as those of `KeyedClasses`, and the keys that are in none.
+    """Classes under construction, with the layout of `KeyedClasses`, and the free keys.
 
-    ``totals[c]`` has the records of class c, and what each costs. ``free`` begins with the keys, in order.
+    ``totals[c]`` has the records of class c and the cost of a record. ``free`` starts as all keys in order.
     """
 
     bounds: NDArray[np.int64]
@@ -159,7 +162,7 @@ class _Built(NamedTuple):
 
 @inner
 def _best_build(part, cells, k, before, state, labels, best_labels):
-    """Build classes from several first keys; return the number of the cheapest, 0 if none costs less."""
+    """Build classes from several first keys and return the cheapest number of classes, 0 if not cheaper."""
     keys, width = part.ranks.shape
     records = np.int64(0)
     for i in range(keys):
@@ -175,11 +178,11 @@ def _best_build(part, cells, k, before, state, labels, best_labels):
         for i in range(keys):
             built.free[i] = i
         first = _farthest(part, cells, built.free, np.int64((state[0] >> np.uint64(33)) % np.uint64(keys)))
-        # From the same beginning the same classes are built.
-        known = False
+        # The same first key gives the same classes.
+        is_repeat = False
         for other in firsts:
-            known = known or other == first
-        if known:
+            is_repeat = is_repeat or other == first
+        if is_repeat:
             continue
         firsts[turn] = first
         count, cost = _build(part, cells, k, built, first, labels, best)
@@ -193,10 +196,9 @@ def _best_build(part, cells, k, before, state, labels, best_labels):
 
 @inner
 def _build(part, cells, k, built, begin, labels, limit):
-    """Grow one class of k records after the other, each from the key farthest from the seed before.
+    """Grow classes of k records in turn, each from the free key farthest from the previous seed.
 
-    Writes the class of each key and returns how many there are, and their cost; infinite where it reaches
-    the limit.
+    Writes the class of each key. Returns the number of classes and the cost, infinite from the limit on.
     """
     bounds, totals, free = built
     left, count, cost = np.int64(0), 0, np.int64(0)
@@ -230,7 +232,7 @@ def _build(part, cells, k, built, begin, labels, limit):
 
 @inner
 def _begin(part, built, c, i):
-    """Begin a class with a key."""
+    """Start class c with key i."""
     built.totals[c, 0] = part.weights[i]
     built.totals[c, 1] = 0
     for j in range(part.ranks.shape[1]):
@@ -240,14 +242,14 @@ def _begin(part, built, c, i):
 
 @inner
 def _take_in(part, cells, built, c, i):
-    """Add a key to a class."""
+    """Add key i to class c."""
     built.totals[c, 0] += part.weights[i]
     built.totals[c, 1] += stretch(cells, built.bounds, c, part, i)
 
 
 @inner
 def _without(free, i):
-    """Return the free keys without one of them, in order."""
+    """Remove key i from the free keys, in order."""
     at = 0
     while free[at] != i:
         at += 1
@@ -258,7 +260,7 @@ def _without(free, i):
 
 @inner
 def _farthest(part, cells, free, begin):
-    """Find the free key that is farthest from one."""
+    """Find the free key farthest from key `begin`."""
     most, chosen = np.int64(-1), begin
     for i in free:
         apart = distance(cells, part, begin, i)
@@ -270,7 +272,7 @@ def _farthest(part, cells, free, begin):
 
 @inner
 def _cheapest_key(part, cells, free, bounds, each, c):
-    """Find the free key with which a record of a class costs least; it costs `each` now."""
+    """Find the free key with the least cost of a record in class c, which costs `each` now."""
     best, chosen = _INFINITE, free[0]
     for i in free:
         cost = each
@@ -287,7 +289,7 @@ def _cheapest_key(part, cells, free, bounds, each, c):
 
 @inner
 def _cheapest_class(part, cells, i, built, count):
-    """Find the class that a key makes grow least."""
+    """Find the class with the least growth of cost by key i."""
     weight = part.weights[i]
     best, chosen = _INFINITE, 0
     for c in range(count):
@@ -308,21 +310,21 @@ def _cheapest_class(part, cells, i, built, count):
 
 @inner
 def _replace(classes, points, cells, keys, labels, count):
-    """Give some keys, which are whole classes, the classes that were built of them."""
+    """Replace the classes of `keys`, which are complete, by the `count` rebuilt classes."""
     old, numbers = np.empty(keys.size, np.int64), np.empty(count, np.int64)
     many = 0
     for i in keys:
         c = classes.links[i, CLASS]
-        known = False
+        is_listed = False
         for at in range(many):
-            known = known or old[at] == c
-        if not known:
+            is_listed = is_listed or old[at] == c
+        if not is_listed:
             old[many] = c
             many += 1
     for c in range(count):
         numbers[c] = old[c] if c < many else free_class(classes)
         if c >= many:
-            # It is no longer free once it has its keys.
+            # The number is no longer free once keys are assigned.
             for at in range(keys.size):
                 if labels[at] == c:
                     move(classes, points, keys[at], numbers[c])
@@ -336,7 +338,7 @@ def _replace(classes, points, cells, keys, labels, count):
 
 
 class _Unions(NamedTuple):
-    """Classes by their first key: the lowest and highest ranks of each; its records, and their cost."""
+    """Classes by first key: bounds of ranks, and totals of records and cost."""
 
     bounds: NDArray[np.int64]
     totals: NDArray[np.int64]
@@ -344,24 +346,24 @@ class _Unions(NamedTuple):
 
 @inner
 def _growth(cells, unions, a, b, k, limit):
-    """Return the extra cost of two classes as one, for k records of each at most; infinite from `limit`."""
+    """Growth of cost per record by merging classes a and b, for k records at most (infinite from `limit`)."""
     bounds, totals = unions
-    size, own = totals[0, a] + totals[0, b], totals[1, a] + totals[1, b]
-    # What is beyond k records need not have been joined: it does not make a union cheaper.
-    counted = min(size, k)
-    most = (limit * counted + own) / size
+    size, current = totals[0, a] + totals[0, b], totals[1, a] + totals[1, b]
+    # Records beyond k were not needed, so they do not make a union cheaper.
+    weight = min(size, k)
+    most = (limit * weight + current) / size
     cost = np.int64(0)
     for j in range(bounds.shape[2]):
         low, high = min(bounds[0, a, j], bounds[0, b, j]), max(bounds[1, a, j], bounds[1, b, j])
         cost += interval(cells, j, low, high)
         if cost > most:
             return np.inf
-    return (size * cost - own) / counted
+    return (size * cost - current) / weight
 
 
 @inner
 def _nearest(cells, unions, a, alive, left, k):
-    """Find the class that a is cheapest to join; of equal ones the first of those left."""
+    """Find the cheapest class for class a to join, ties to the first."""
     best, chosen = np.inf, np.int64(-1)
     for at in range(left):
         b = alive[at]
@@ -375,10 +377,13 @@ def _nearest(cells, unions, a, alive, left, k):
 
 @compiled
 def joined(points, cells, k):
-    """Join keys until every class has k records: the class of each key, int64[keys], numbered from 0.
+    """Merge keys until every class has k records, and return the classes from 0: int64[keys].
 
-    Classes of fewer than k records ask for the class that they are cheapest to join. The cheapest union of
-    all happens, and whoever had asked for one of the two asks anew.
+    Each class of fewer than k records has a target, the cheapest class to join. The cheapest union of all is
+    carried out, and classes with a merged or grown target look for a new target::
+
+        k = 2, keys 1 2 5 6 7      1 joins 2, 7 joins 6, and 5 joins 6 7
+        classes {1 2} {5 6 7}
     """
     keys = points.weights.size
     unions = _Unions(np.empty((2, *points.ranks.shape), np.int64), np.zeros((2, keys), np.int64))
@@ -401,7 +406,7 @@ def joined(points, cells, k):
         if growth[a] == np.inf:
             break
         b = target[a]
-        # The one that it had asked for may be gone, or may have grown.
+        # The target may be merged or may have grown since.
         if into[b] != b or _growth(cells, unions, a, b, k, np.inf) > growth[a]:
             target[a], growth[a] = _nearest(cells, unions, a, alive, left, k)
             continue
@@ -418,7 +423,7 @@ def joined(points, cells, k):
 
 @inner
 def _unite(cells, unions, a, b):
-    """Let a class take another one in."""
+    """Merge class a into class b."""
     bounds, totals = unions
     cost = np.int64(0)
     for j in range(bounds.shape[2]):
@@ -431,9 +436,9 @@ def _unite(cells, unions, a, b):
 
 @inner
 def _numbered(into):
-    """Give each key the number of its root, from 0."""
+    """Return the number of each key's root, from 0."""
     number = np.full(into.size, -1, np.int64)
-    found = np.empty(into.size, np.int64)
+    numbers = np.empty(into.size, np.int64)
     count = 0
     for a in range(into.size):
         root = a
@@ -442,5 +447,5 @@ def _numbered(into):
         if number[root] < 0:
             number[root] = count
             count += 1
-        found[a] = number[root]
-    return found
+        numbers[a] = number[root]
+    return numbers

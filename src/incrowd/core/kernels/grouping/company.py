@@ -1,4 +1,4 @@
-"""Who shares their codes with enough records: some columns are grouped, and small groups are left out."""
+"""Groups of rows with enough records, without the rows in small groups."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ def group_with_company(
     rows: NDArray[np.int64],
     weights: NDArray[np.int64],
     least: int,
-    kept: NDArray[np.int64],
+    large_rows: NDArray[np.int64],
     ids: NDArray[np.int64],
 ) -> tuple[int, int]:
-    """Group rows by some columns; keep those whose group has enough records.
+    """Group rows by some columns and return the rows in groups with enough records.
 
-    ``codes`` is int64[all columns, all rows]. The rows ``rows`` are grouped by the columns ``columns``. The
-    kept rows are written into ``kept``, and the group of each into ``ids``: int64, as long as ``rows``.
-    Groups are numbered in order of first appearance, those of fewer than ``least`` records left out::
+    ``codes`` is int64[all columns, all rows]. The rows ``rows`` are grouped by the columns ``columns``. Rows
+    in large groups go into ``large_rows`` and their groups into ``ids``, int64, both as long as ``rows``.
+    Groups of at least ``least`` records are numbered in order of first appearance::
 
         column 0 | a a b c b
-        column 1 | 1 1 2 1 2      least 2: kept 0 1 2 4, ids 0 0 1 1
+        column 1 | 1 1 2 1 2      least 2: large_rows 0 1 2 4, ids 0 0 1 1
 
-    Returns how many rows are kept, and how many groups there are.
+    Returns the number of rows and groups written.
     """
     capacity = 16
     while capacity < 2 * rows.size:
@@ -48,34 +48,34 @@ def group_with_company(
             word = word * _PRIME ^ np.uint64(codes[column, row])
         slot = slot_of(word, mask)
         while True:
-            known = table[slot]
-            if known < 0:
-                table[slot] = known = groups
+            candidate = table[slot]
+            if candidate < 0:
+                table[slot] = candidate = groups
                 first[groups] = row
                 groups += 1
                 break
             same = True
             for column in columns:
-                if codes[column, first[known]] != codes[column, row]:
+                if codes[column, first[candidate]] != codes[column, row]:
                     same = False
                     break
             if same:
                 break
             slot = (slot + np.uint64(1)) & mask
-        group[place] = known
-        sums[known] += weights[row]
+        group[place] = candidate
+        sums[candidate] += weights[row]
     large = 0
-    for known in range(groups):
-        if sums[known] >= least:
-            first[known] = large
+    for candidate in range(groups):
+        if sums[candidate] >= least:
+            first[candidate] = large
             large += 1
         else:
-            first[known] = -1
+            first[candidate] = -1
     count = 0
     for place in range(rows.size):
         number = first[group[place]]
         if number >= 0:
-            kept[count] = rows[place]
+            large_rows[count] = rows[place]
             ids[count] = number
             count += 1
     return count, large

@@ -13,7 +13,7 @@ from incrowd.core.kernels.jit import compiled, inlined, over_ranges, so_few
 
 
 class Counts(NamedTuple):
-    """How often each value occurs in each class, absent values left out.
+    """Counts of the values in each class, in compressed sparse rows.
 
     Class c holds the values ``codes[indptr[c]:indptr[c + 1]]`` (ascending), each as often as the
     entry of ``counts`` at the same place says.
@@ -26,7 +26,7 @@ class Counts(NamedTuple):
 
 @inlined
 def take_out(tally, codes, counts, base, touched):
-    """Sort the codes that were tallied, from a place on, write their counts, and leave the tally empty."""
+    """Sort the tallied codes from `base` on, write the counts, and reset the tally to zero."""
     sort_run(codes, base, base + touched)
     for i in range(base, base + touched):
         counts[i] = tally[codes[i]]
@@ -34,7 +34,7 @@ def take_out(tally, codes, counts, base, touched):
 
 
 @compiled
-def _count(start, stop, indptr, members, keys, values, sparse, found):
+def _count(start, stop, indptr, members, keys, values, sparse, lengths):
     offsets, codes, counts = sparse
     tally = np.zeros(values, np.int64)
     for group in range(start, stop):
@@ -49,11 +49,11 @@ def _count(start, stop, indptr, members, keys, values, sparse, found):
                     touched += 1
                 tally[code] += keys.counts[entry]
         take_out(tally, codes, counts, base, touched)
-        found[group] = touched
+        lengths[group] = touched
 
 
 @compiled
-def _count_rows(start, stop, indptr, members, ranks, values, sparse, found):
+def _count_rows(start, stop, indptr, members, ranks, values, sparse, lengths):
     codes, counts = sparse.codes, sparse.counts
     tally = np.zeros(values, np.int64)
     for group in range(start, stop):
@@ -66,15 +66,15 @@ def _count_rows(start, stop, indptr, members, ranks, values, sparse, found):
                 touched += 1
             tally[code] += 1
         take_out(tally, codes, counts, base, touched)
-        found[group] = touched
+        lengths[group] = touched
 
 
 @compiled
-def _compact(start, stop, sparse, found, compact):
+def _compact(start, stop, sparse, lengths, compact):
     for group in range(start, stop):
         base = sparse.indptr[group]
         target = compact.indptr[group]
-        for i in range(found[group]):
+        for i in range(lengths[group]):
             compact.codes[target + i] = sparse.codes[base + i]
             compact.counts[target + i] = sparse.counts[base + i]
 
@@ -89,7 +89,7 @@ def _sum(start, stop, indptr, members, amounts, sums):
 
 
 def class_counts(indptr: NDArray[np.int64], members: NDArray[np.int64], keys: Counts, values: int) -> Counts:
-    """Add up the counts of each class's members.
+    """Sum the counts of each class's members.
 
     Parameters
     ----------
@@ -105,9 +105,9 @@ def class_counts(indptr: NDArray[np.int64], members: NDArray[np.int64], keys: Co
         entries_of = picked(keys, members)
         return Counts(*numpy_fallback.class_counts(work, entries_of.codes, entries_of.counts, values))
     sparse = room_for(work, values)
-    found = np.zeros(len(indptr) - 1, np.int64)
-    over_ranges(_count, work, indptr, members, keys, values, sparse, found)
-    return compacted(sparse, found)
+    lengths = np.zeros(len(indptr) - 1, np.int64)
+    over_ranges(_count, work, indptr, members, keys, values, sparse, lengths)
+    return compacted(sparse, lengths)
 
 
 def value_counts(
@@ -117,15 +117,15 @@ def value_counts(
     weights: NDArray[np.int64],
     values: int,
 ) -> Counts:
-    """Add up the records of each value in a class: `class_counts` of members that have one value each."""
-    each = np.arange(len(codes) + 1, dtype=np.int64)
-    return class_counts(indptr, members, Counts(each, codes.astype(np.int32), weights), values)
+    """Sum records by class and value: `class_counts` for members with one value each."""
+    ends = np.arange(len(codes) + 1, dtype=np.int64)
+    return class_counts(indptr, members, Counts(ends, codes.astype(np.int32), weights), values)
 
 
 def row_counts(
     indptr: NDArray[np.int64], members: NDArray[np.int64], ranks: NDArray[np.integer], values: int
 ) -> Counts:
-    """Count the values of each class's rows: `class_counts` of members that have one value each.
+    """Count rows by class and value: `class_counts` for rows with one value each.
 
     Parameters
     ----------
@@ -141,13 +141,13 @@ def row_counts(
         ones = np.ones(len(members), np.int64)
         return Counts(*numpy_fallback.class_counts(indptr, ranks[members], ones, values))
     sparse = _empty(indptr)
-    found = np.zeros(len(indptr) - 1, np.int64)
-    over_ranges(_count_rows, indptr, indptr, members, ranks, values, sparse, found)
-    return compacted(sparse, found)
+    lengths = np.zeros(len(indptr) - 1, np.int64)
+    over_ranges(_count_rows, indptr, indptr, members, ranks, values, sparse, lengths)
+    return compacted(sparse, lengths)
 
 
 def room_for(work: NDArray[np.int64], values: int) -> Counts:
-    """Make room for the counts of classes, none of which has more codes than entries or values.
+    """Allocate counts for classes, with an upper bound on the codes of each.
 
     Parameters
     ----------
@@ -159,22 +159,22 @@ def room_for(work: NDArray[np.int64], values: int) -> Counts:
     return _empty(indptr)
 
 
-def compacted(sparse: Counts, found: NDArray[np.int64]) -> Counts:
-    """Return counts without the room that was not needed, given how many codes each class has."""
-    ends = np.zeros(len(found) + 1, np.int64)
-    np.cumsum(found, out=ends[1:])
+def compacted(sparse: Counts, lengths: NDArray[np.int64]) -> Counts:
+    """Remove unused space from counts, given the number of codes of each class."""
+    ends = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=ends[1:])
     if ends[-1] == sparse.indptr[-1]:
         return sparse._replace(indptr=ends)
     compact = _empty(ends)
-    over_ranges(_compact, sparse.indptr, sparse, found, compact)
+    over_ranges(_compact, sparse.indptr, sparse, lengths, compact)
     return compact
 
 
-def picked(counts: Counts, chosen: NDArray[np.int64]) -> Counts:
-    """Return the counts of some keys."""
-    lengths = (counts.indptr[1:] - counts.indptr[:-1])[chosen]
+def picked(counts: Counts, keys: NDArray[np.int64]) -> Counts:
+    """Select the counts of `keys`."""
+    lengths = (counts.indptr[1:] - counts.indptr[:-1])[keys]
     indptr = np.concatenate(([0], np.cumsum(lengths)))
-    places = np.arange(indptr[-1]) + np.repeat(counts.indptr[chosen] - indptr[:-1], lengths)
+    places = np.arange(indptr[-1]) + np.repeat(counts.indptr[keys] - indptr[:-1], lengths)
     return Counts(indptr, counts.codes[places], counts.counts[places])
 
 
@@ -185,7 +185,7 @@ def _empty(indptr: NDArray[np.int64]) -> Counts:
 def class_sums(
     indptr: NDArray[np.int64], members: NDArray[np.int64], amounts: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Add up the amounts of each class's members: int64[classes], or float64[classes]."""
+    """Sum the amounts of each class's members: int64[classes], or float64[classes]."""
     if so_few(len(members)) and not np.issubdtype(amounts.dtype, np.floating):
         return numpy_fallback.class_sums(indptr, members, amounts)
     sums = np.zeros(len(indptr) - 1, np.result_type(amounts.dtype, np.int64))
@@ -197,7 +197,7 @@ def class_sums(
 def entries_before(
     indptr: NDArray[np.int64], members: NDArray[np.int64], entries: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Count the entries before those of each class's members: int64[classes + 1].
+    """Accumulate the entries of each class's members: int64[classes + 1].
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def entries_before(
 
 
 def tally(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Count how often each number occurs: the distinct ones, ascending, and how often. None is negative."""
+    """Return distinct non-negative numbers, ascending, and the frequency of each."""
     if int(numbers.max(initial=0)) > 4 * len(numbers):
         distinct, times = np.unique(numbers, return_counts=True)
         return distinct, times
@@ -222,16 +222,16 @@ def tally(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int
 def counts_per_key(
     key: NDArray[np.integer], codes: NDArray[np.integer], rows: NDArray[np.integer], keys: int, size: int
 ) -> Counts:
-    """Lay counts out per key, values in order; those of no key are left out."""
+    """Build counts per key from triples of key, code and rows, without triples of a negative key."""
     live = key >= 0
     if not live.all():
         key, codes, rows = key[live], codes[live], rows[live]
-    # There may be many more pairs than keys, so little is copied, and what is in order stays where it is.
+    # There may be many more pairs than keys, so copies are few, and sorted pairs are not sorted again.
     place = key.astype(np.int64)
     place *= size
     place += codes
     if (place[1:] < place[:-1]).any():
-        # Equal places are added up below, so their order is no matter.
+        # Equal places are summed below, so the sort need not be stable.
         order = np.argsort(place)
         place, rows = place[order], rows[order]
     new = np.ones(len(place), np.bool_)

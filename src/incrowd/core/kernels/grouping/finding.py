@@ -1,4 +1,4 @@
-"""Finding words among known ones, on the thread of whoever asks."""
+"""Lookup of words in a hash table, on the calling thread."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from incrowd.core.kernels.grouping.hashing import slot_of
 from incrowd.core.kernels.jit import compiled
 
 _FULL = 0.7
-"""Share of the slots that are taken at most."""
+"""Largest share of used slots."""
 
 
 @compiled
@@ -23,19 +23,19 @@ def _fill(words, slots):
 
 
 @compiled
-def _find(asked, words, slots, numbers, found):
+def _find(queries, words, slots, numbers, result):
     mask = np.uint64(slots.size - 1)
-    for row in range(asked.size):
-        slot = slot_of(asked[row], mask)
+    for row in range(queries.size):
+        slot = slot_of(queries[row], mask)
         place = slots[slot]
-        while place >= 0 and words[place] != asked[row]:
+        while place >= 0 and words[place] != queries[row]:
             slot = (slot + np.uint64(1)) & mask
             place = slots[slot]
-        found[row] = numbers[place] if place >= 0 else -1
+        result[row] = numbers[place] if place >= 0 else -1
 
 
 class KnownWords:
-    """Distinct words, each of which has a number.
+    """Hash table from distinct words to numbers.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class KnownWords:
         _fill(words, self._slots)
 
     def find(self, words: NDArray[np.uint64]) -> NDArray[np.int32]:
-        """Return the number of each word: int32[words], -1 where it is not known."""
-        found = np.empty(len(words), np.int32)
-        _find(words, self._words, self._slots, self._numbers, found)
-        return found
+        """Return the number of each word: int32[words], -1 for an unknown word."""
+        result = np.empty(len(words), np.int32)
+        _find(words, self._words, self._slots, self._numbers, result)
+        return result

@@ -1,4 +1,4 @@
-"""Grouping rows by packed keys, and groups into contiguous runs."""
+"""Grouping of rows by packed keys, and lists of group members."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from incrowd.core.kernels.jit import compiled, over_ranges, so_few, thread_count
 _WORD = 64
 
 _MANY = 1 << 18
-"""Words from which on their table does not stay near a core, if they are mostly distinct."""
+"""Number of mostly distinct words from which a hash table outgrows a core's cache."""
 
-_LOOKED_AT = 1 << 12
+_SAMPLE = 1 << 12
 
 _DENSE = 4
-"""A table of all numbers is small with at most so many a row; with so many rows a number, it is tiny."""
+"""Largest ratio of table slots to rows for a dense table, and of rows to groups for a run."""
 
 _BLOCK = 1 << 15
-"""Rows whose words stay near a core while they are packed."""
+"""Rows packed at a time, so that their words stay in a core's cache."""
 
 
 @compiled
@@ -35,59 +35,59 @@ def _first_ids(words):
     slot_word = np.empty(capacity, np.uint64)
     slot_id = np.full(capacity, -1, np.int32)
     mask = np.uint64(capacity - 1)
-    found = 0
+    groups = 0
     for row in range(n):
         word = words[row]
         slot = slot_of(word, mask)
         while slot_id[slot] >= 0 and slot_word[slot] != word:
             slot = (slot + np.uint64(1)) & mask
         if slot_id[slot] < 0:
-            if found == first.size:
+            if groups == first.size:
                 larger = np.empty(first.size * 2, np.int64)
-                for known in range(found):
-                    larger[known] = first[known]
+                for group in range(groups):
+                    larger[group] = first[group]
                 first = larger
             slot_word[slot] = word
-            slot_id[slot] = found
-            first[found] = row
-            ids[row] = found
-            found += 1
-            if found * 2 > capacity:
+            slot_id[slot] = groups
+            first[groups] = row
+            ids[row] = groups
+            groups += 1
+            if groups * 2 > capacity:
                 capacity *= 4
                 mask = np.uint64(capacity - 1)
                 slot_word = np.empty(capacity, np.uint64)
                 slot_id = np.full(capacity, -1, np.int32)
-                for known in range(found):
-                    word = words[first[known]]
+                for group in range(groups):
+                    word = words[first[group]]
                     slot = slot_of(word, mask)
                     while slot_id[slot] >= 0:
                         slot = (slot + np.uint64(1)) & mask
                     slot_word[slot] = word
-                    slot_id[slot] = known
+                    slot_id[slot] = group
         else:
             ids[row] = slot_id[slot]
-    return ids, first[:found].copy()
+    return ids, first[:groups].copy()
 
 
 @compiled
 def _first_in_table(words, least, number):
-    """Return `_first_ids`, given a table of all words from the least on, which has -1 everywhere."""
+    """Compute `_first_ids` by a dense table `number` of all words from `least` on, filled with -1."""
     ids = np.empty(words.size, np.int32)
     first = np.empty(min(words.size, number.size), np.int64)
-    found = 0
+    groups = 0
     for row in range(words.size):
         place = words[row] - least
         if number[place] < 0:
-            number[place] = found
-            first[found] = row
-            found += 1
+            number[place] = groups
+            first[groups] = row
+            groups += 1
         ids[row] = number[place]
-    return ids, first[:found].copy()
+    return ids, first[:groups].copy()
 
 
 @compiled
 def _fill_members(start, stop, group_of, before, cursor, members):
-    """Move the cursor of each row's group, and write the row there if there is room for members."""
+    """Advance the cursor of each row's group, writing the row there if `members` is not empty."""
     for run in range(start, stop):
         for row in range(before[run], before[run + 1]):
             group = group_of[row]
@@ -106,9 +106,9 @@ def _distinct(words: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.
 
 
 def _are_mostly_distinct(words: NDArray[np.uint64]) -> bool:
-    """Say whether four fifths of some words are distinct, as where the table of all is large."""
-    looked_at = words[:: max(len(words) // _LOOKED_AT, 1)]
-    return len(np.unique(looked_at)) * 5 > len(looked_at) * 4
+    """Whether more than four fifths of a sample are distinct."""
+    sample = words[:: max(len(words) // _SAMPLE, 1)]
+    return len(np.unique(sample)) * 5 > len(sample) * 4
 
 
 def group_columns(
@@ -138,13 +138,13 @@ def group_columns(
 def group_codes(
     columns: Sequence[NDArray[np.integer]], rows: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Group rows as `group_columns` does, where nobody says how many codes a column can have."""
+    """Group rows like `group_columns`, with the columns' sizes taken from the codes."""
     return group_columns(columns, [int(codes.max(initial=0)) + 1 for codes in columns], rows)
 
 
 def group_numbers(numbers: NDArray[np.integer]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Group rows as `group_columns` does, by a whole number each, which may be negative or large."""
-    # Negative numbers become large ones, each another.
+    """Group rows like `group_columns`, by one integer each, which may be negative or large."""
+    # Negative numbers become distinct large numbers.
     words = numbers.astype(np.uint64)
     low, high = (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, 0)
     if so_few(len(words)) or high - low >= _DENSE * len(words):
@@ -154,7 +154,7 @@ def group_numbers(numbers: NDArray[np.integer]) -> tuple[NDArray[np.int32], NDAr
 
 
 def packed(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], rows: int) -> NDArray[np.uint64]:
-    """Write the codes of each row as one word: uint64[rows]. Rows with the same codes have the same word.
+    """Pack the codes of each row into one word, equal for equal codes: uint64[rows].
 
     The parameters are those of `group_columns`.
     """
@@ -166,8 +166,8 @@ def packed(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], rows: i
     for codes, size in zip(columns, sizes, strict=True):
         bits = max(int(size) - 1, 0).bit_length()
         if used + bits > _WORD:
-            # Ids of what was packed so far need at most 31 bits and leave room for the next column.
-            _pack_all(word, waiting)
+            # Ids of the words packed so far need at most 31 bits and leave room for the next column.
+            _append_codes(word, waiting)
             ids, first = _distinct(word)
             word = ids.astype(np.uint64)
             waiting = []
@@ -175,12 +175,12 @@ def packed(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], rows: i
         if bits:
             waiting.append((codes, bits))
             used += bits
-    _pack_all(word, waiting)
+    _append_codes(word, waiting)
     return word
 
 
-def _pack_all(word: NDArray[np.uint64], columns: Sequence[tuple[NDArray[np.integer], int]]) -> None:
-    """Append codes of so many bits each to words, block by block and on all cores."""
+def _append_codes(word: NDArray[np.uint64], columns: Sequence[tuple[NDArray[np.integer], int]]) -> None:
+    """Append the bits of codes to words, block by block on all cores."""
     blocks = -(-len(word) // _BLOCK)
 
     def pack(start: int, stop: int) -> None:
@@ -197,7 +197,7 @@ def _pack_all(word: NDArray[np.uint64], columns: Sequence[tuple[NDArray[np.integ
 
 
 def group_members(group_of: NDArray[np.integer], groups: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """List the members of each group, in order; a negative group leaves its row out.
+    """List the members of each group in order, without rows of a negative group.
 
     Returns
     -------
@@ -219,12 +219,12 @@ def group_members(group_of: NDArray[np.integer], groups: int) -> tuple[NDArray[n
 
 
 def group_sizes(group_of: NDArray[np.integer], groups: int) -> NDArray[np.int64]:
-    """Count the members of each group: int64[groups]; a negative group leaves its row out."""
+    """Count the members of each group without rows of a negative group: int64[groups]."""
     return np.asarray(_sizes_of_runs(group_of, groups)[1].sum(axis=0))
 
 
 def _sizes_of_runs(group_of: NDArray[np.integer], groups: int) -> tuple[NDArray[np.int64], ...]:
-    """Cut rows into runs: rows before each, int64[runs + 1], and its groups' sizes, int64[runs, groups]."""
+    """Divide rows into runs: bounds, int64[runs + 1], and group sizes by run, int64[runs, groups]."""
     if so_few(len(group_of)):
         return np.array([0, len(group_of)]), np.bincount(group_of[group_of >= 0], minlength=groups)[None]
     runs = max(min(thread_count(), len(group_of) // (_DENSE * max(groups, 1))), 1)
@@ -235,10 +235,10 @@ def _sizes_of_runs(group_of: NDArray[np.integer], groups: int) -> tuple[NDArray[
 
 
 _PART = 1 << 14
-"""Words of a part, about: their table takes as much as the cache of one core has."""
+"""Approximate words of a part, so that a part's hash table fits a core's cache."""
 
 _RUN = 1 << 16
-"""Words that are parted one after the other."""
+"""Words per chunk of the partitioning step."""
 
 
 @compiled
@@ -249,19 +249,19 @@ def _tally(start, stop, words, run, shift, counts):
 
 
 @compiled
-def _spread(start, stop, words, run, shift, cursor, parted, rows):
+def _spread(start, stop, words, run, shift, cursor, ordered, rows):
     for chunk in range(start, stop):
         for row in range(chunk * run, min((chunk + 1) * run, words.size)):
             part = scattered(words[row]) >> shift
             place = cursor[chunk, part]
-            parted[place] = words[row]
+            ordered[place] = words[row]
             rows[place] = row
             cursor[chunk, part] = place + 1
 
 
 @compiled
-def _lead(start, stop, ends, parted, rows, leader):
-    """Write for each row the first row of the same word."""
+def _lead(start, stop, ends, ordered, rows, leader):
+    """Write the first row with the same word for each row."""
     for part in range(start, stop):
         first = ends[part]
         size = ends[part + 1] - first
@@ -269,40 +269,40 @@ def _lead(start, stop, ends, parted, rows, leader):
         while capacity < 2 * size:
             capacity *= 2
         mask = np.uint64(capacity - 1)
-        known = np.full(capacity, -1, np.int32)
-        for own in range(size):
-            word = parted[first + own]
+        slots = np.full(capacity, -1, np.int32)
+        for place in range(size):
+            word = ordered[first + place]
             slot = slot_of(word, mask)
-            while known[slot] >= 0 and parted[first + known[slot]] != word:
+            while slots[slot] >= 0 and ordered[first + slots[slot]] != word:
                 slot = (slot + np.uint64(1)) & mask
-            if known[slot] < 0:
-                known[slot] = own
-            leader[rows[first + own]] = rows[first + known[slot]]
+            if slots[slot] < 0:
+                slots[slot] = place
+            leader[rows[first + place]] = rows[first + slots[slot]]
 
 
 @compiled
 def _number(ids):
-    """Put in place of each row's leader its number, in order of first appearance; return the leaders."""
-    found = 0
+    """Replace each row's leader by a number in order of first appearance, and return the leaders."""
+    groups = 0
     for row in range(ids.size):
-        found += ids[row] == row
-    first = np.empty(found, np.int64)
-    found = 0
+        groups += ids[row] == row
+    first = np.empty(groups, np.int64)
+    groups = 0
     for row in range(ids.size):
         if ids[row] == row:
-            first[found] = row
-            ids[row] = found
-            found += 1
+            first[groups] = row
+            ids[row] = groups
+            groups += 1
         else:
-            # A leader comes before its followers, and has its number.
+            # A leader comes before all followers, so the number is known.
             ids[row] = ids[ids[row]]
     return first
 
 
 def first_of_parts(words: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Give each distinct word an id in order of first appearance, on all cores; and its first row.
+    """Compute ids in order of first appearance, and first rows, of distinct words on all cores.
 
-    The result does not depend on how many cores there are.
+    The result does not depend on the number of cores.
     """
     bits = min(max((len(words) // _PART).bit_length(), 4), 10)
     shift = np.uint64(64 - bits)
@@ -314,8 +314,8 @@ def first_of_parts(words: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArra
     np.cumsum(counts.sum(axis=0), out=ends[1:])
     # Within a part the words stand in the order of their rows.
     cursor = ends[:-1] + np.cumsum(counts, axis=0) - counts
-    parted, rows = np.empty(len(words), np.uint64), np.empty(len(words), np.int32)
-    over_ranges(_spread, before, words, _RUN, shift, cursor, parted, rows)
+    ordered, rows = np.empty(len(words), np.uint64), np.empty(len(words), np.int32)
+    over_ranges(_spread, before, words, _RUN, shift, cursor, ordered, rows)
     ids = np.empty(len(words), np.int32)
-    over_ranges(_lead, ends, ends, parted, rows, ids)
+    over_ranges(_lead, ends, ends, ordered, rows, ids)
     return ids, _number(ids)

@@ -1,4 +1,4 @@
-"""Where a word stands in a table with open addressing."""
+"""Hash functions and tables with open addressing."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from incrowd.core.kernels.jit import inner
 
 @inner
 def scattered(word):
-    """Fibonacci hashing with one xor-shift: packed codes differ mostly in their low bits."""
+    """Fibonacci hashing with one xor-shift: packed codes differ mostly in the low bits."""
     return (word ^ (word >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15)
 
 
 @inner
 def slot_of(word, mask):
-    """Return the slot at which the search for a word begins; uint64, as both are."""
+    """First slot of the search for a word, as uint64."""
     mixed = scattered(word)
     return (mixed ^ (mixed >> np.uint64(32))) & mask
 
 
 @inner
 def slot_for(item):
-    """Scatter numbers that lie near each other."""
+    """Hash an integer so that neighbouring numbers spread over the table."""
     return np.int64(scattered(np.uint64(item)) >> np.uint64(32))
 
 
 @inner
 def mask_of(items, many):
-    """Return the mask of a table for so many items; -1 where every possible one has a slot of its own."""
+    """Mask of a table for `items` items, or -1 for a dense table of all `many` possible items."""
     room = 16
     while room < 2 * items:
         room *= 2
@@ -37,14 +37,14 @@ def mask_of(items, many):
 
 @inner
 def table_of(mask, many):
-    """Make a table of a mask; see `is_new`."""
+    """Allocate a table for a mask (see `is_new`)."""
     room = many if mask < 0 else mask + 1
     return np.full(room, -1, np.int32), np.empty(room, np.int32)
 
 
 @inner
 def _most(start, stop, work):
-    """Return the most work that one of some classes has."""
+    """Largest work of a class."""
     most = 0
     for group in range(start, stop):
         most = max(most, work[group + 1] - work[group])
@@ -53,27 +53,27 @@ def _most(start, stop, work):
 
 @inner
 def tables_of(start, stop, work, many):
-    """Make a table for the items of any one of some classes."""
+    """Allocate a table that is large enough for the items of each of the classes."""
     return table_of(mask_of(_most(start, stop, work), many), many)
 
 
 @inner
 def is_new(item, group, mask, slots):
-    """Say whether an item is seen for the first time in a class, and remember it.
+    """Add an item to a class's table and return whether the item is new.
 
-    A class of few items has a small table, so that what is read is near: open addressing with linear probing.
-    A slot is empty unless it was filled for this class, so nothing has to be cleared.
+    A class of few items has a small table that fits the cache, with open addressing and linear probing.
+    A slot filled for another class counts as empty, so the table is never cleared.
     """
-    filled, held = slots
+    groups, items = slots
     if mask < 0:
-        new = filled[item] != group
-        filled[item] = group
+        new = groups[item] != group
+        groups[item] = group
         return new
     slot = slot_for(item) & mask
-    while filled[slot] == group:
-        if held[slot] == item:
+    while groups[slot] == group:
+        if items[slot] == item:
             return False
         slot = (slot + 1) & mask
-    filled[slot] = group
-    held[slot] = item
+    groups[slot] = group
+    items[slot] = item
     return True

@@ -1,16 +1,16 @@
-"""Sorting inside kernels. NumPy's sort would do as well, but takes a second to compile for each type."""
+"""Sorting inside kernels, since NumPy's sort takes a second to compile for each type."""
 
 from __future__ import annotations
 
 from incrowd.core.kernels.jit import inner
 
 _FEW = 16
-"""Values up to which insertion is faster."""
+"""Largest number of values for insertion sort."""
 
 
 @inner
 def sort_run(values, start, stop):
-    """Sort ``values[start:stop]`` in its place: few by insertion, many as a heap."""
+    """Sort ``values[start:stop]`` in place by insertion sort or heapsort."""
     if stop - start <= _FEW:
         _insert(values, start, stop)
         return
@@ -37,7 +37,7 @@ def _insert(values, start, stop):
 
 @inner
 def _sift_down(values, start, root, count):
-    """Move the root of a part of the heap down until no child is larger."""
+    """Move the root of a subtree down until no child is larger."""
     value = values[start + root]
     child = 2 * root + 1
     while child < count:

@@ -1,4 +1,4 @@
-"""Mondrian in one pass, where sizes alone decide which cuts are admissible."""
+"""Depth-first Mondrian in one pass, for models that depend on class sizes alone."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from incrowd.core.kernels.mondrian.savings import savings_of
 
 @compiled
 def descend(start, stop, keys, runs, axes, where, least, deepest):
-    """Cut some runs of keys, and the sides of their cuts, until no cut is left or they are as deep as asked.
+    """Cut runs of keys recursively until no cut is admissible or the depth reaches `deepest`.
 
-    One part is cut after the other, from the left, so that small ones stay in the cache.
+    Parts are cut one after the other from the left, so that small parts stay in the cache.
 
     Parameters
     ----------
     runs
-        int64[runs]: where the runs begin. Then two int32[keys], which are read and written where a run
-        begins: where it ends, and how many cuts led to it, or -1 less that number where no cut of it is left.
+        int64[runs]: starts of the runs. Then two int32[keys], read and written at the start of a run: the end
+        of the run, and the number n of cuts that led to the run, or -1 - n for a run without admissible cut.
     where, least
-        See `propose`. `GIVEN` is the rank where a cut saves most of the loss, and then attributes are ordered
-        by what they save, and not by width.
+        See `propose`. With `GIVEN`, cuts are where the saving of loss is largest, and attributes are ordered
+        by saving instead of width.
     deepest
-        Cuts after which a run is left as it is.
+        Largest number of cuts that lead to a run.
     """
     starts, ends, depths = runs
     attributes = axes.size.size
@@ -89,21 +89,21 @@ def _x_log_x(x):
 
 @inner
 def _gain_of_children(keys, axes, run, j, node, target, room):
-    """Return the information gain of dividing a run into all children of a node."""
+    """Information gain of dividing a run into all children of a node."""
     first, last, base = run
     slot, tally = room
     rung = axes.ladder[j] + (axes.node_depth[axes.nodes[j] + node] + 1) * axes.size[j]
-    found = 0
+    count = 0
     for i in range(first, last):
         child = axes.at_depth[rung + keys.codes[i, j]]
         if slot[child] < 0:
-            slot[child] = found
-            tally[found] = 0
-            found += 1
+            slot[child] = count
+            tally[count] = 0
+            count += 1
         for entry in range(target.indptr[keys.numbers[i]], target.indptr[keys.numbers[i] + 1]):
             tally[slot[child], target.codes[entry]] += target.counts[entry]
     gain = -base
-    for s in range(found):
+    for s in range(count):
         for v in range(tally.shape[1]):
             gain += _x_log_x(tally[s, v])
         gain -= _x_log_x(tally[s].sum())
@@ -114,38 +114,38 @@ def _gain_of_children(keys, axes, run, j, node, target, room):
 
 @inner
 def _best_gain(keys, run, j, total, least, target, room):
-    """Return the cut by order with the largest information gain, and the gain; both -1 if there is none."""
+    """Cut by order with the largest information gain, and the gain, both -1 without an admissible cut."""
     first, last, base = run
-    words, whole, left = room
+    words, counts, left = room
     sort_ranks(keys.codes, first, last, j, words)
     left[:] = 0
     gain, cut = -1.0, np.int64(-1)
     on_left, on_right = 0.0, 0.0
-    for v in range(whole.size):
-        on_right += _x_log_x(whole[v])
+    for v in range(counts.size):
+        on_right += _x_log_x(counts[v])
     before = np.int64(0)
     for n in range(last - first):
         rank = words[n] >> 32
         i = first + (words[n] & 0xFFFFFFFF)
         if n > 0 and rank != words[n - 1] >> 32 and before >= least and total - before >= least:
-            found = on_left - _x_log_x(before) + on_right - _x_log_x(total - before) - base
-            if found > gain:
-                gain = found
+            rank_gain = on_left - _x_log_x(before) + on_right - _x_log_x(total - before) - base
+            if rank_gain > gain:
+                gain = rank_gain
                 cut = rank
         for entry in range(target.indptr[keys.numbers[i]], target.indptr[keys.numbers[i] + 1]):
             v = target.codes[entry]
             on_left -= _x_log_x(left[v])
-            on_right -= _x_log_x(whole[v] - left[v])
+            on_right -= _x_log_x(counts[v] - left[v])
             left[v] += target.counts[entry]
             on_left += _x_log_x(left[v])
-            on_right += _x_log_x(whole[v] - left[v])
+            on_right += _x_log_x(counts[v] - left[v])
         before += keys.weights[i]
     return cut, gain
 
 
 @compiled
 def order_by_gain(start, stop, keys, parts, axes, target, values, least):
-    """Order the attributes of each partition by the gain of its best cut, the largest first.
+    """Order the attributes of each partition by the gain of the best cut, the largest first.
 
     `target` has the counts of the target's `values` values per key (`Counts`). A cut by order is made at
     the rank of the largest information gain, which is written to ``cuts[p, j]`` (-1 where no cut leaves
@@ -155,19 +155,19 @@ def order_by_gain(start, stop, keys, parts, axes, target, values, least):
     lows, highs, cuts = parts.lows, parts.highs, parts.cuts
     attributes = keys.codes.shape[1]
     longest = longest_run(start, stop, parts)
-    whole = np.empty(values, np.int64)
-    in_order = np.empty(longest, np.int64), whole, np.empty(values, np.int64)
+    counts = np.empty(values, np.int64)
+    in_order = np.empty(longest, np.int64), counts, np.empty(values, np.int64)
     deepest = most_nodes(axes)
     of_nodes = np.full(deepest, -1, np.int64), np.zeros((min(deepest, longest), values), np.int64)
     gain = np.empty(attributes)
     for p in range(start, stop):
-        whole[:] = 0
+        counts[:] = 0
         for i in range(starts[p], stops[p]):
             for entry in range(target.indptr[keys.numbers[i]], target.indptr[keys.numbers[i] + 1]):
-                whole[target.codes[entry]] += target.counts[entry]
+                counts[target.codes[entry]] += target.counts[entry]
         base = 0.0
         for v in range(values):
-            base += _x_log_x(whole[v])
+            base += _x_log_x(counts[v])
         base -= _x_log_x(totals[p])
         run = starts[p], stops[p], base
         for j in range(attributes):

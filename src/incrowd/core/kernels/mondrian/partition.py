@@ -1,7 +1,7 @@
-"""The loops of Mondrian: propose a cut for every open partition, and carry it out.
+"""Kernels of Mondrian: propose a cut for every open partition, and carry the cut out.
 
-Its arrays are those of `incrowd.core.kernels.mondrian.partition_arrays`. A cut is a group number per key. To
-carry it out sorts the run by group.
+The arrays are those of `incrowd.core.kernels.mondrian.partition_arrays`. A cut is a group number per key, and
+is carried out by sorting the partition's keys by group.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from incrowd.core.kernels.mondrian.runs import (
 )
 
 BALANCED, MEDIAN, HALVES, GIVEN = range(4)
-"""Where a cut by order is: so that both sides weigh as nearly alike as can be; below the median; in two
+"""Position of a cut by order: as balanced as possible; below the median; in two
 halves that part records with the median; at a given rank."""
 
 
 @inlined
 def extents_of(p, keys, parts, axes, width, seen):
-    """Find a partition's extent, and the order in which to try its attributes (widest first)."""
+    """Write partition p's extents and the order of attributes to try, the widest first."""
     codes, first, last = keys.codes, parts.starts[p], parts.stops[p]
     for j in range(width.size):
         low = high = codes[first, j]
@@ -44,14 +44,14 @@ def extents_of(p, keys, parts, axes, width, seen):
             width[j] = 0.0
         elif axes.by_span:
             if axes.counted[j]:
-                found = 0
+                count = 0
                 for i in range(first, last):
                     if not seen[codes[i, j]]:
                         seen[codes[i, j]] = True
-                        found += 1
+                        count += 1
                 for i in range(first, last):
                     seen[codes[i, j]] = False
-                width[j] = found
+                width[j] = count
             elif hi == axes.missing[j]:
                 width[j] = axes.extent[j]
             else:
@@ -67,29 +67,32 @@ def extents_of(p, keys, parts, axes, width, seen):
 
 @inlined
 def room_for_extents(axes):
-    """Make room for `extents_of`."""
+    """Allocate buffers for `extents_of`."""
     return np.empty(axes.size.size), np.zeros(largest_size(axes) if axes.by_span else 0, np.bool_)
 
 
 @compiled
 def spans(start, stop, keys, parts, axes):
-    """Find the extents of some partitions, and the order in which to try their attributes."""
+    """Write the extents of partitions and the order of attributes to try."""
     width, seen = room_for_extents(axes)
     for p in range(start, stop):
         extents_of(p, keys, parts, axes, width, seen)
 
 
 @inlined
-def _balanced_cut(found, total, values):
-    """Rank at which the right side begins so that both sides weigh as nearly alike as can be.
+def _balanced_cut(count, total, values):
+    """First rank of the right side for the most balanced cut.
 
-    Returns the rank and the weight left of it. Ties go to the lower rank.
+    Returns the rank and the weight left of the cut, ties by the lower rank::
+
+        ranks   10 20 30 40
+        records  5  1  2  4     total 12: 5 | 7 and 6 | 6 and 8 | 4; the cut is at 30
     """
     ranks, records = values
-    best, best_left = ranks[found - 1], np.int64(0)
+    best, best_left = ranks[count - 1], np.int64(0)
     best_gap = np.int64(9223372036854775807)
     before = np.int64(0)
-    for v in range(1, found):
+    for v in range(1, count):
         before += records[v - 1]
         gap = abs(total - 2 * before)
         if gap >= best_gap:
@@ -99,11 +102,11 @@ def _balanced_cut(found, total, values):
 
 
 @inlined
-def _median_cut(found, total, values):
-    """Rank of the upper one of the middle records, and the weight below it."""
+def _median_cut(count, total, values):
+    """Rank of the upper median record, and the weight below that rank."""
     ranks, records = values
     left = np.int64(0)
-    for v in range(found):
+    for v in range(count):
         if left + records[v] > total // 2:
             return ranks[v], left
         left += records[v]
@@ -112,36 +115,36 @@ def _median_cut(found, total, values):
 
 @inner
 def _by_appearance(codes, numbers, first, last, j, earliest, groups):
-    """Part the values of a run in halves by first appearance, the smaller half first; how many there are.
+    """Divide a run's values in halves by first appearance, the smaller half first, and return the number.
 
     Keys are numbered in the order in which they appear. ``earliest[rank]`` is -1 and is left so.
     """
-    found = 0
+    count = 0
     for i in range(first, last):
         rank = codes[i, j]
         if earliest[rank] < 0:
-            found += 1
+            count += 1
             earliest[rank] = numbers[i]
         elif numbers[i] < earliest[rank]:
             earliest[rank] = numbers[i]
-    appeared = np.empty(found, np.int64)
-    found = 0
+    appearances = np.empty(count, np.int64)
+    count = 0
     for i in range(first, last):
         if earliest[codes[i, j]] == numbers[i]:
-            appeared[found] = numbers[i]
-            found += 1
-    sort_run(appeared, 0, found)
-    border = appeared[found // 2]
+            appearances[count] = numbers[i]
+            count += 1
+    sort_run(appearances, 0, count)
+    border = appearances[count // 2]
     for i in range(first, last):
         groups[i] = 1 if earliest[codes[i, j]] >= border else 0
     for i in range(first, last):
         earliest[codes[i, j]] = -1
-    return found
+    return count
 
 
 @inner
 def _halve(keys, run, j, least, earliest):
-    """Part a run by first appearance; say whether both sides have enough records."""
+    """Divide a run by first appearance and return whether both sides have enough records."""
     first, last, total = run
     _by_appearance(keys.codes, keys.numbers, first, last, j, earliest, keys.groups)
     left = np.int64(0)
@@ -153,7 +156,7 @@ def _halve(keys, run, j, least, earliest):
 
 @inner
 def _cut_off(keys, run, j, value, least):
-    """Say whether the records of a value, and the others, are enough."""
+    """Whether both the records with a value and the other records are enough."""
     first, last, total = run
     here = np.int64(0)
     for i in range(first, last):
@@ -164,13 +167,13 @@ def _cut_off(keys, run, j, value, least):
 
 @inlined
 def _middle(keys, run, j, size, where, values):
-    """Return the rank where the right side begins, the records left of it, and how many of it join them."""
+    """First rank of the right side, records left of the cut, and records of that rank to send left."""
     first, last, total = run
-    found = values_of(keys, first, last, j, size, values)
+    count = values_of(keys, first, last, j, size, values)
     if where == BALANCED:
-        cut, left = _balanced_cut(found, total, values[:2])
+        cut, left = _balanced_cut(count, total, values[:2])
         return cut, left, np.int64(0)
-    cut, left = _median_cut(found, total, values[:2])
+    cut, left = _median_cut(count, total, values[:2])
     if where == HALVES:
         # Keys are single records here: some of those at the median go to the left.
         return cut, total // 2, total // 2 - left
@@ -179,7 +182,7 @@ def _middle(keys, run, j, size, where, values):
 
 @inner
 def _put_right(codes, groups, run, j, cut, shared):
-    """Put the keys from a rank on to the right, but so many of that rank."""
+    """Send keys with rank >= `cut` right, except `shared` keys of rank `cut`."""
     first, last, _ = run
     for i in range(first, last):
         groups[i] = 1 if codes[i, j] >= cut else 0
@@ -190,15 +193,17 @@ def _put_right(codes, groups, run, j, cut, shared):
 
 
 @inner
-def _pool(children, found, below, side, least):
-    """Find the children that go their own way: 0 is their side, -1 that of all others.
+def _pool(children, count, below, side, least):
+    """Mark the children with a separate side by 0 and the pooled children by -1.
 
-    The others need enough records, too. So the smallest join them until they have. How many go their own
-    way is returned, and the records of the others.
+    The pool needs enough records, too, so the smallest children join until the pool is large enough. Returns
+    the number of children with a side, and the records in the pool::
+
+        least 3, children with 5, 4, 3 and 1 records: 1 is pooled, then 3 joins; sides 5 | 4 | 3 + 1
     """
     apart = 0
     pooled = np.int64(0)
-    for c in range(found):
+    for c in range(count):
         if below[children[c]] >= least:
             side[children[c]] = 0
             apart += 1
@@ -207,7 +212,7 @@ def _pool(children, found, below, side, least):
             pooled += below[children[c]]
     while 0 < pooled < least and apart > 0:
         smallest = -1
-        for c in range(found):
+        for c in range(count):
             child = children[c]
             if side[child] == 0 and (smallest < 0 or below[child] < below[smallest]):
                 smallest = child
@@ -219,24 +224,24 @@ def _pool(children, found, below, side, least):
 
 @inner
 def _divide(keys, run, j, child_of, least, room):
-    """Part a run by the child of each rank; return how many sides there are, 0 if it stays together.
+    """Divide a run by the child of each rank and return the number of sides, 0 without a cut.
 
-    Every child with enough records goes its own way, the others stay together under the node's label.
+    Every child with enough records is a side; the other children stay together under the node's label.
     """
     first, last, _ = run
     below, side, children = room
-    found = 0
+    count = 0
     for i in range(first, last):
         child = child_of[keys.codes[i, j]]
         if below[child] == 0:
-            children[found] = child
-            found += 1
+            children[count] = child
+            count += 1
         below[child] += keys.weights[i]
-    sort_run(children, 0, found)
-    apart, pooled = _pool(children, found, below, side, least)
+    sort_run(children, 0, count)
+    apart, pooled = _pool(children, count, below, side, least)
     if apart > 0:
         number = 0
-        for c in range(found):
+        for c in range(count):
             child = children[c]
             if side[child] == 0:
                 side[child] = number
@@ -245,22 +250,22 @@ def _divide(keys, run, j, child_of, least, room):
                 side[child] = apart
         for i in range(first, last):
             keys.groups[i] = side[child_of[keys.codes[i, j]]]
-    for c in range(found):
+    for c in range(count):
         below[children[c]] = 0
     return apart + (1 if apart > 0 and pooled > 0 else 0)
 
 
 @inner
-def _cut(keys, run, j, bounds, given, where, least, values):
-    """Part a run by the order of an attribute; say whether both sides have enough records."""
+def _cut(keys, run, j, bounds, rank, where, least, values):
+    """Cut a run by the order of an attribute and return whether both sides have enough records."""
     hi, missing, size = bounds
     if hi == missing and _cut_off(keys, run, j, hi, least):
         _put_right(keys.codes, keys.groups, run, j, hi, np.int64(0))
         return True
     if where == GIVEN:
-        if given >= 0:
-            _put_right(keys.codes, keys.groups, run, j, given, np.int64(0))
-        return given >= 0
+        if rank >= 0:
+            _put_right(keys.codes, keys.groups, run, j, rank, np.int64(0))
+        return rank >= 0
     cut, left, shared = _middle(keys, run, j, size, where, values)
     good = left >= least and run[2] - left >= least
     if good:
@@ -270,7 +275,7 @@ def _cut(keys, run, j, bounds, given, where, least, values):
 
 @inlined
 def room_for_cuts(axes, longest):
-    """Make room for `cut_of` in partitions of at most so many keys."""
+    """Allocate buffers for `cut_of` in partitions of at most `longest` keys."""
     largest = 0
     for j in range(axes.size.size):
         if axes.way[j] == APPEARANCE:
@@ -283,7 +288,7 @@ def room_for_cuts(axes, longest):
 
 @inlined
 def cut_of(p, keys, parts, axes, where, least, room):
-    """Propose the next cut of a partition; see `propose`."""
+    """Write the next cut of partition p (see `propose`)."""
     earliest, below, values = room
     tried, many = parts.tried, parts.many
     many[p] = 0
@@ -306,17 +311,17 @@ def cut_of(p, keys, parts, axes, where, least, room):
             many[p] = 2 if _halve(keys, run, j, least, earliest) else 0
         else:
             bounds = hi, axes.missing[j], axes.size[j]
-            given = parts.cuts[p, j] if where == GIVEN else np.int64(-1)
-            many[p] = 2 if _cut(keys, run, j, bounds, given, where, least, values) else 0
+            rank = parts.cuts[p, j] if where == GIVEN else np.int64(-1)
+            many[p] = 2 if _cut(keys, run, j, bounds, rank, where, least, values) else 0
 
 
 @compiled
 def propose(start, stop, keys, parts, axes, where, least):
-    """Write for each partition the next cut whose sides have at least `least` records.
+    """Write the next cut of each partition with at least `least` records on every side.
 
-    The number of attributes tried moves on, and each key gets its side as its group. `where` is one of
-    `BALANCED`, `MEDIAN`, `HALVES`, `GIVEN`; ``parts.cuts`` matters to the last. What may be cut either way is
-    cut down the hierarchy where it has no rank there.
+    Each key gets a side as group, and ``parts.tried`` moves on to the next attribute. `where` is one of
+    `BALANCED`, `MEDIAN`, `HALVES`, `GIVEN`; only `GIVEN` reads ``parts.cuts``. An attribute with way `EITHER`
+    is cut down the hierarchy if ``parts.cuts`` has no rank.
     """
     room = room_for_cuts(axes, longest_run(start, stop, parts))
     for p in range(start, stop):
@@ -325,16 +330,20 @@ def propose(start, stop, keys, parts, axes, where, least):
 
 @inlined
 def room_for_order(keys, longest, widest):
-    """Make room for `arrange_run` in runs of so many keys, cut into so many sides."""
+    """Allocate buffers for `arrange_run` in runs of `longest` keys and `widest` sides at most."""
     codes = np.empty((longest, keys.codes.shape[1]), keys.codes.dtype)
     return codes, np.empty((longest, 2), np.int64), np.empty(widest, np.int64)
 
 
 @inlined
 def arrange_run(keys, first, last, many, room, begins):
-    """Sort a run of keys by group, and write where each of its `many` sides begins, and the end."""
+    """Sort a run of keys by group, and write the bounds of the `many` sides::
+
+    keys   a b c d e         b d a c e
+    groups 1 0 1 0 2    ->   begins 0 2 4 5
+    """
     codes, weights, numbers, groups = keys.codes, keys.weights, keys.numbers, keys.groups
-    held_codes, held, cursor = room
+    new_codes, new_rest, cursor = room
     begins[: many + 1] = 0
     for i in range(first, last):
         begins[groups[i] + 1] += 1
@@ -345,17 +354,17 @@ def arrange_run(keys, first, last, many, room, begins):
         to = cursor[groups[i]]
         cursor[groups[i]] += 1
         for j in range(codes.shape[1]):
-            held_codes[to, j] = codes[i, j]
-        held[to, 0], held[to, 1] = weights[i], numbers[i]
+            new_codes[to, j] = codes[i, j]
+        new_rest[to, 0], new_rest[to, 1] = weights[i], numbers[i]
     for i in range(last - first):
         for j in range(codes.shape[1]):
-            codes[first + i, j] = held_codes[i, j]
-        weights[first + i], numbers[first + i] = held[i, 0], held[i, 1]
+            codes[first + i, j] = new_codes[i, j]
+        weights[first + i], numbers[first + i] = new_rest[i, 0], new_rest[i, 1]
 
 
 @compiled
 def arrange(start, stop, keys, sides):
-    """Sort each partition's keys by group, and write where each side ends. Groups stay where they are."""
+    """Sort each partition's keys by group, without `groups` itself, and write the ends of the sides."""
     starts, stops, many = sides.starts, sides.stops, sides.many
     longest = 0
     widest = 0
@@ -374,7 +383,7 @@ def arrange(start, stop, keys, sides):
 
 @compiled
 def sum_runs(start, stop, runs, weights, sums):
-    """Add up the weights of runs of keys, given where each begins and ends."""
+    """Sum the weights of the keys in each run."""
     starts, stops = runs
     for p in range(start, stop):
         total = np.int64(0)
@@ -385,7 +394,7 @@ def sum_runs(start, stop, runs, weights, sums):
 
 @compiled
 def gather(start, stop, starts, numbers, indptr, members):
-    """Write the numbers of the keys of some runs one after the other, run g from ``indptr[g]``."""
+    """Write the key numbers of runs contiguously, run g from ``indptr[g]``."""
     for g in range(start, stop):
         first = starts[g] - indptr[g]
         for i in range(indptr[g], indptr[g + 1]):
@@ -394,12 +403,15 @@ def gather(start, stop, starts, numbers, indptr, members):
 
 @simple
 def merge_failing(start, stop, sides, sizes, holds, groups):
-    """Repair cuts down a hierarchy of which some side fails the models.
+    """Repair cuts down a hierarchy that have a failing side.
 
     Failing sides are pooled under the ancestor's label; a pool that fails again takes in the smallest
-    good side. `sizes` and `holds` have each side at the place of its end. ``sides.many[p]`` becomes the new
-    number of sides: unchanged where all hold, 0 where the cut is given up, else smaller, with the new side
-    of each key in `groups`.
+    good side. `sizes` and `holds` have the same index as ``sides.ends``. ``sides.many[p]`` becomes the new
+    number of sides: unchanged if all sides hold, 0 for an abandoned cut, else smaller, with the new side of
+    each key in `groups`::
+
+        sides   8 holds | 3 fails | 5 holds | 2 fails     ->   8 | 5 | 3 + 2
+        next    8 holds | 5 holds | 3 + 2 fails           ->   8 | 5 + 3 + 2
     """
     many, ends, first_end = sides.many, sides.ends, sides.first_end
     widest = 0
@@ -429,11 +441,11 @@ def merge_failing(start, stop, sides, sizes, holds, groups):
                 side[g] = -1
                 pool += 1
         if pool == 1 and smallest >= 0:
-            # A single failing side cannot stay alone, whether it is one child or an earlier pool.
+            # A single failing side cannot stay alone, whether a child or an earlier pool.
             side[smallest] = -1
             pool += 1
-        kept = count - pool
-        if kept < 1:
+        good = count - pool
+        if good < 1:
             many[p] = 0
             continue
         number = 0
@@ -442,9 +454,9 @@ def merge_failing(start, stop, sides, sizes, holds, groups):
                 side[g] = number
                 number += 1
             else:
-                side[g] = kept
+                side[g] = good
         i = sides.starts[p]
         for g in range(count):
             groups[i : ends[base + g]] = side[g]
             i = ends[base + g]
-        many[p] = kept + 1
+        many[p] = good + 1

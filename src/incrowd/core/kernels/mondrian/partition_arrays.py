@@ -1,4 +1,4 @@
-"""The arrays of Mondrian's loops: keys in a common permutation, in which every partition is a run.
+"""Arrays of Mondrian's kernels: permuted keys with every partition as a contiguous run.
 
 Attributes are described by flat tables (`Axes`), so that one compiled loop serves numbers, trees and
 plain categories.
@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 ORDERED, DOWN, APPEARANCE, EITHER = range(4)
-"""How an attribute is cut: in the order of its ranks, down its hierarchy, by first appearance of values, or
+"""Kinds of cuts: in the order of ranks, down the hierarchy, by first appearance of values, or
 in each partition as is better, in order or down."""
 
 
 class Axes(NamedTuple):
-    """The arrays of each attribute j, for the loops.
+    """Tables of the attributes for kernels, by attribute j.
 
     ``positions[offset[j] + rank]`` is a rank's place and ``extent[j]`` the distance of the outermost; the
     interval of ranks that joins the missing rank ``missing[j]`` to others has width 1. Where
@@ -81,12 +81,12 @@ class Partitions(NamedTuple):
     binary: NDArray[np.bool_]
 
     def picked(self, chosen: NDArray[np.bool_]) -> Partitions:
-        """Return some of them, as copies."""
+        """Select partitions, as copies."""
         return Partitions._make(array[chosen] for array in self)
 
 
 class Sides(NamedTuple):
-    """The sides of the cuts of some partitions, of which the first four fields are those of `Partitions`.
+    """Sides of the partitions' cuts, with the first four fields of `Partitions`.
 
     Side g of partition p ends before place ``ends[first_end[p] + g]``.
     """

@@ -1,4 +1,4 @@
-"""The common parts of Mondrian's loops: runs of keys in the order of a rank, and nodes above them."""
+"""Common functions of Mondrian's kernels: common ancestors, losses, values of a run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from incrowd.core.kernels.grouping.sorting import sort_run
 from incrowd.core.kernels.jit import inlined, inner
 
 _FEW = 24
-"""Keys up to which insertion puts values in order sooner than marks do."""
+"""Largest number of keys for sorting values by insertion instead of marks."""
 
 _WORD = 6
 """Binary logarithm of the bits of a word."""
@@ -16,7 +16,7 @@ _WORD = 6
 _MAGIC = np.uint64(0x03F79D71B4CB0A89)
 _PLACES = np.zeros(64, np.int64)
 _PLACES[[((1 << place) * int(_MAGIC) % 2**64) >> 58 for place in range(64)]] = range(64)
-"""The place of a single bit in a word: the upper six bits of its product with a number tell all apart."""
+"""Index of a single bit by the upper six bits of the product with a de Bruijn number."""
 
 
 @inner
@@ -32,7 +32,7 @@ def ancestor(axes, j, lo, hi):
 
 @inner
 def widest_first(width, order):
-    """Write the attributes in falling order of width, ties in order of the attributes."""
+    """Sort attributes by falling width, ties by attribute number."""
     for a in range(width.size):
         order[a] = a
     for a in range(1, width.size):
@@ -46,18 +46,18 @@ def widest_first(width, order):
 
 @inlined
 def share_of(axes, j, node):
-    """Return the loss of a node of attribute j."""
+    """Loss of a node of attribute j: (leaves - 1) / (size - 1)."""
     node += axes.nodes[j]
     return (axes.node_hi[node] - axes.node_lo[node] - 1) / max(axes.size[j] - 1, 1)
 
 
 @inlined
 def span_of(axes, j, lo, hi):
-    """Return the loss of ranks lo..hi of an attribute that has no hierarchy."""
+    """Loss of ranks lo..hi of an attribute without hierarchy."""
     if lo == hi:
         return 0.0
     if hi == axes.missing[j]:
-        # The missing value is joined to others.
+        # The interval joins the missing value to others.
         return 1.0
     base = axes.offset[j]
     return (axes.positions[base + hi] - axes.positions[base + lo]) / axes.extent[j]
@@ -65,7 +65,7 @@ def span_of(axes, j, lo, hi):
 
 @inner
 def largest_size(axes):
-    """Ranks of the attribute that has most."""
+    """Largest number of ranks of an attribute."""
     largest = 0
     for j in range(axes.size.size):
         largest = max(largest, axes.size[j])
@@ -74,7 +74,7 @@ def largest_size(axes):
 
 @inner
 def most_nodes(axes):
-    """Length of a buffer for the nodes of any attribute."""
+    """Largest number of nodes of an attribute."""
     deepest = 0
     for j in range(axes.size.size):
         deepest = max(deepest, axes.nodes[j + 1] - axes.nodes[j])
@@ -83,7 +83,7 @@ def most_nodes(axes):
 
 @inner
 def longest_run(start, stop, parts):
-    """Keys of the longest of some partitions."""
+    """Largest number of keys of a partition."""
     longest = 0
     for p in range(start, stop):
         longest = max(longest, parts.stops[p] - parts.starts[p])
@@ -92,7 +92,7 @@ def longest_run(start, stop, parts):
 
 @inner
 def sort_ranks(codes, first, last, j, words):
-    """Sort a run by its ranks; a word has the rank and, in its lower half, the place in the run."""
+    """Sort a run by rank into words of rank (upper half) and place (lower half)."""
     for i in range(last - first):
         words[i] = (np.int64(codes[first + i, j]) << 32) | i
     sort_run(words, 0, last - first)
@@ -100,7 +100,7 @@ def sort_ranks(codes, first, last, j, words):
 
 @inner
 def room_for_values(axes, longest):
-    """Make room for `values_of` in runs of at most so many keys."""
+    """Allocate buffers for `values_of` in runs of at most `longest` keys."""
     largest = largest_size(axes)
     words = (largest >> _WORD) + 1
     return (
@@ -114,36 +114,40 @@ def room_for_values(axes, longest):
 
 @inlined
 def values_of(keys, first, last, j, size, room):
-    """Write the ranks that a run has in an attribute, in order, and the records of each; how many.
+    """Write the distinct ranks of a run, ascending, with records by rank, and return the number of ranks.
 
-    `room` is of `room_for_values`: ranks and records, then the records of each of the attribute's `size`
+    `room` comes from `room_for_values`: ranks and records, then the records of each of the attribute's `size`
     ranks, a bit for each rank, and a bit for each word of those bits. The last three are 0 before and after.
+    Many ranks of few keys are sorted by these bits::
+
+        ranks 130 5 70 5     marks of words 0, 1, 2: bits 5, 6, 2     words: bits 0, 1, 2
+        read from the lowest bit: 5, 70, 130
     """
     codes, weights = keys.codes, keys.weights
     ranks, records, sums, marks, words = room
     one, low = np.uint64(1), (1 << _WORD) - 1
-    found = 0
+    count = 0
     if size <= last - first:
         for i in range(first, last):
             sums[codes[i, j]] += weights[i]
         for value in range(size):
             if sums[value] > 0:
-                ranks[found], records[found] = value, sums[value]
+                ranks[count], records[count] = value, sums[value]
                 sums[value] = 0
-                found += 1
+                count += 1
     elif last - first <= _FEW:
         for i in range(first, last):
             rank = np.int64(codes[i, j])
-            v = found
+            v = count
             while v > 0 and ranks[v - 1] > rank:
                 v -= 1
             if v > 0 and ranks[v - 1] == rank:
                 records[v - 1] += weights[i]
                 continue
-            for n in range(found, v, -1):
+            for n in range(count, v, -1):
                 ranks[n], records[n] = ranks[n - 1], records[n - 1]
             ranks[v], records[v] = rank, weights[i]
-            found += 1
+            count += 1
     else:
         for i in range(first, last):
             rank = np.int64(codes[i, j])
@@ -160,7 +164,7 @@ def values_of(keys, first, last, j, size, room):
                     others = marks[place] & (marks[place] - one)
                     least = (place << _WORD) | _PLACES[((marks[place] ^ others) * _MAGIC) >> np.uint64(58)]
                     marks[place] = others
-                    ranks[found], records[found] = least, sums[least]
+                    ranks[count], records[count] = least, sums[least]
                     sums[least] = 0
-                    found += 1
-    return found
+                    count += 1
+    return count

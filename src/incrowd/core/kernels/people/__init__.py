@@ -1,1 +1,1 @@
-"""Kernels that count people who have several rows."""
+"""Kernels that count people with several rows."""

@@ -1,4 +1,4 @@
-"""Which classes people have rows in, and how many people share several of them."""
+"""Sets of classes in which people have rows, and frequencies of subsets and supersets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from incrowd.core.kernels.grouping.grouping import group_members
 from incrowd.core.kernels.jit import compiled, over_ranges
 
 _MOST_WAYS = 30
-"""Classes of a set of which each choice may be tried, if that many other sets begin alike."""
+"""Largest set of classes whose subsets may be enumerated."""
 
 
 @compiled
@@ -38,7 +38,7 @@ def _subsets(start, stop, indptr, classes, size, ends, sets):
 
 @compiled
 def _slot(tree, node, label):
-    """Return where a child stands among the slots, or where it would (linear probing)."""
+    """Slot of a child, or the free slot for the child (linear probing)."""
     slots, parents, labels, _ = tree
     mask = np.uint64(slots.size - 1)
     mixed = ((np.uint64(node) << np.uint64(32)) ^ np.uint64(label)) * np.uint64(0x9E3779B97F4A7C15)
@@ -50,7 +50,7 @@ def _slot(tree, node, label):
 
 @compiled
 def _grow(indptr, ranks, many, tree, ends):
-    """Put the sets into a tree; those that begin with rank r are below node r."""
+    """Insert the sets into a prefix tree, below the node of the first rank."""
     slots, parents, labels, is_leaf = tree
     nodes = many
     for one in range(indptr.size - 1):
@@ -68,7 +68,7 @@ def _grow(indptr, ranks, many, tree, ends):
 
 @compiled
 def _contains(ranks, at, end, first, last):
-    """Whether the set from `at` has all ranks of the set from `first`."""
+    """Whether the ranks from `at` to `end` contain the ranks from `first` to `last`."""
     if end - at < last - first:
         return False
     for i in range(first, last):
@@ -80,13 +80,13 @@ def _contains(ranks, at, end, first, last):
 
 
 @compiled
-def _descend(ranks, place, end, amount, tree, met, stack):
-    """Add an amount to every node below a rank whose way has only ranks of a set, which go on at `place`."""
+def _descend(ranks, place, end, amount, tree, counts, stack):
+    """Add an amount to all nodes whose path has only ranks of the set that continues at `place`."""
     nodes, places = stack
     slots, _, _, is_leaf = tree
     depth = 0
     nodes[0], places[0] = ranks[place - 1], place
-    met[nodes[0]] += amount
+    counts[nodes[0]] += amount
     while depth >= 0:
         if places[depth] == end or is_leaf[nodes[depth]]:
             depth -= 1
@@ -95,36 +95,36 @@ def _descend(ranks, place, end, amount, tree, met, stack):
         places[depth] += 1
         child = slots[_slot(tree, nodes[depth], ranks[place])]
         if child >= 0:
-            met[child] += amount
+            counts[child] += amount
             depth += 1
             nodes[depth], places[depth] = child, place + 1
 
 
 @compiled
-def _meet(start, stop, postings, listed, sets, beginning, tree, met):
-    """Let the sets with the ranks `start .. stop - 1` meet those that begin with these."""
+def _meet(start, stop, postings, places, sets, beginning, tree, counts):
+    """Count, for sets that begin with ranks ``start .. stop - 1``, the supersets."""
     indptr, ranks, owner, times, ends = sets
-    begins, begun = beginning
+    begins, beginners = beginning
     stack = np.empty(_MOST_WAYS + 1, np.int64), np.empty(_MOST_WAYS + 1, np.int64)
     for rank in range(start, stop):
         few = begins[rank + 1] - begins[rank]
         if few == 0:
             continue
         for at in range(postings[rank], postings[rank + 1]):
-            place, one = listed[at], owner[listed[at]]
+            place, one = places[at], owner[places[at]]
             end = indptr[one + 1]
             if end - place <= _MOST_WAYS and (1 << (end - place)) <= few:
-                _descend(ranks, place + 1, end, times[one], tree, met, stack)
+                _descend(ranks, place + 1, end, times[one], tree, counts, stack)
                 continue
-            for other in begun[begins[rank] : begins[rank + 1]]:
+            for other in beginners[begins[rank] : begins[rank + 1]]:
                 if _contains(ranks, place, end, indptr[other], indptr[other + 1]):
-                    met[ends[other]] += times[one]
+                    counts[ends[other]] += times[one]
 
 
 def subsets(
     indptr: NDArray[np.int64], classes: NDArray[np.int64], size: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """List every set of so many of each person's classes.
+    """List all subsets of `size` classes of each person.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def subsets(
     sets
         int64[sets, size], each ascending.
     counts
-        int64[people]: how many of them are each person's; they stand in the order of the people.
+        int64[people]: number of sets of each person; sets are in the order of people.
     """
     counts = _choose(np.diff(indptr), size)
     ends = np.concatenate(([0], np.cumsum(counts)))
@@ -146,32 +146,36 @@ def subsets(
 
 
 def _choose(many: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """Return how many sets of a size there are of so many things."""
-    found = np.ones(len(many), np.int64)
+    """Binomial coefficients "many choose size"."""
+    sets = np.ones(len(many), np.int64)
     for i in range(size):
-        found = found * np.maximum(many - i, 0) // (i + 1)
-    return found
+        sets = sets * np.maximum(many - i, 0) // (i + 1)
+    return sets
 
 
 def supersets(
     indptr: NDArray[np.int64], classes: NDArray[np.int64], times: NDArray[np.int64], many: int
 ) -> NDArray[np.int64]:
-    """Count for each of some distinct sets of classes how often it or a larger one of them occurs.
+    """Sum the frequencies of all supersets of each distinct set of classes.
 
     Parameters
     ----------
     indptr, classes
         int64[sets + 1] and int64[...]: the classes of each set, ascending, at least one.
     times
-        int64[sets]: how often each occurs.
+        int64[sets]: frequency of each set.
     many
         Number of classes.
 
     Notes
     -----
-    The sets are put into a tree, the rarest class first, and sets that begin alike share the way. A short
-    set goes down all ways that have only classes of its own, so it meets what it contains and little else.
-    A long one has too many ways: it is held against each set that begins with a class of its own.
+    The sets form a prefix tree, the rarest class first. A short set walks all paths made of its own classes,
+    so all visited nodes are subsets. A long set has too many paths, and is compared with each set that begins
+    with one of its classes::
+
+        sets {3} {2 3} {1 2 3} {1 3}, each once, classes by rarity
+        {1 2 3} visits the nodes 1, 1-2, 1-2-3, 1-3, 2, 2-3 and 3
+        counts of supersets: 4, 2, 1, 2
     """
     owner = np.repeat(np.arange(len(times)), np.diff(indptr))
     members = np.bincount(classes, minlength=many)
@@ -180,24 +184,24 @@ def supersets(
     ranks = np.sort(owner * many + rank_of_class[classes]) - owner * many
     ends = np.empty(len(times), np.int64)
     tree = _tree(indptr, ranks, many, ends)
-    met = np.zeros(len(tree[1]), np.int64)
-    postings, listed = group_members(ranks, many)
+    counts = np.zeros(len(tree[1]), np.int64)
+    postings, places = group_members(ranks, many)
     sets, beginning = (indptr, ranks, owner, times, ends), group_members(ranks[indptr[:-1]], many)
-    over_ranges(_meet, postings, postings, listed, sets, beginning, tree, met)
-    return met[ends]
+    over_ranges(_meet, postings, postings, places, sets, beginning, tree, counts)
+    return counts[ends]
 
 
 def _tree(
     indptr: NDArray[np.int64], ranks: NDArray[np.int64], many: int, ends: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """Put sets of ascending ranks into a tree, and write the node of each set into `ends`.
+    """Build a prefix tree of sets of ascending ranks, and write each set's node into `ends`.
 
     Returns
     -------
     slots
-        Nodes, where they are looked up by the node above them and their own rank.
+        Hash table of nodes by parent and rank.
     parents, labels, is_leaf
-        The node above each, its rank, and whether none is below it.
+        Parent and rank of each node, and whether there is no child.
     """
     most = many + len(ranks)
     slots = np.full(1 << (2 * most).bit_length(), -1, np.int64)

@@ -1,4 +1,4 @@
-"""Distinct people of each class: whoever has rows in several keys of a class counts once."""
+"""Distinct people of each class, counted once across the keys of the class."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from incrowd.core.kernels.grouping.hashing import is_new, mask_of, table_of, tab
 from incrowd.core.kernels.jit import compiled, over_ranges
 
 _SMALL = 8
-"""Entries of a key that are looked through sooner than looked up."""
+"""Largest number of a key's entries for a linear search instead of hashing."""
 
 
 class Entries(NamedTuple):
@@ -27,13 +27,13 @@ class Entries(NamedTuple):
 
 
 @compiled
-def _first(start, stop, indptr, members, entries, work, first, found):
+def _first(start, stop, indptr, members, entries, work, first, counts):
     offsets, items, many = entries
     slots = tables_of(start, stop, work, many)
     for group in range(start, stop):
         distinct = 0
         if indptr[group + 1] - indptr[group] == 1 and work[group + 1] - work[group] <= _SMALL:
-            # Few entries of one key lie next to each other, and are looked through sooner than looked up.
+            # A linear search is faster for few adjacent entries of one key.
             base = offsets[members[indptr[group]]]
             for entry in range(base, base + work[group + 1] - work[group]):
                 new = True
@@ -41,7 +41,7 @@ def _first(start, stop, indptr, members, entries, work, first, found):
                     new &= items[before] != items[entry]
                 first[entry] = new
                 distinct += new
-            found[group] = distinct
+            counts[group] = distinct
             continue
         mask = mask_of(work[group + 1] - work[group], many)
         for position in range(indptr[group], indptr[group + 1]):
@@ -50,7 +50,7 @@ def _first(start, stop, indptr, members, entries, work, first, found):
                 if is_new(items[entry], group, mask, slots):
                     first[entry] = True
                     distinct += 1
-        found[group] = distinct
+        counts[group] = distinct
 
 
 @compiled
@@ -75,16 +75,16 @@ def _reach(start, stop, classes, alike, entries, least, reached):
 
 
 @compiled
-def _list(start, stop, indptr, members, entries, first, ends, listed):
+def _list(start, stop, indptr, members, entries, first, ends, output):
     for group in range(start, stop):
         place = ends[group]
         position = indptr[group]
-        # Most classes have none, or have them under their first keys.
+        # Most classes have none, or only under the first keys.
         while place < ends[group + 1]:
             key = members[position]
             for entry in range(entries[key], entries[key + 1]):
                 if first[entry]:
-                    listed[place] = entry
+                    output[place] = entry
                     place += 1
             position += 1
 
@@ -106,7 +106,7 @@ def _lay_out(class_of, entries, values, work, items, room):
 
 
 @compiled
-def _thin_out(start, stop, work, items, many, room, found):
+def _thin_out(start, stop, work, items, many, room, counts):
     slots = tables_of(start, stop, work, many)
     for group in range(start, stop):
         mask = mask_of(work[group + 1] - work[group], many)
@@ -115,19 +115,19 @@ def _thin_out(start, stop, work, items, many, room, found):
             if is_new(items[entry], group, mask, slots):
                 room[place] = room[entry]
                 place += 1
-        found[group] = place - work[group]
+        counts[group] = place - work[group]
 
 
 @compiled
-def _close_up(start, stop, work, ends, room, listed):
+def _close_up(start, stop, work, ends, room, output):
     for group in range(start, stop):
         gap = work[group] - ends[group]
         for place in range(ends[group], ends[group + 1]):
-            listed[place] = room[place + gap]
+            output[place] = room[place + gap]
 
 
 @compiled
-def _mark(start, stop, indptr, members, entries, chosen, marked):
+def _mark(start, stop, indptr, members, entries, chosen, is_marked):
     offsets, items, _ = entries
     for group in range(start, stop):
         if not chosen[group]:
@@ -135,7 +135,7 @@ def _mark(start, stop, indptr, members, entries, chosen, marked):
         for position in range(indptr[group], indptr[group + 1]):
             key = members[position]
             for entry in range(offsets[key], offsets[key + 1]):
-                marked[items[entry]] = True
+                is_marked[items[entry]] = True
 
 
 @compiled
@@ -152,8 +152,8 @@ def _raise(indptr, members, entries, values, worst):
 @compiled
 def _add(start, stop, classes, keys, entries, codes, values, room):
     indptr, members, work = classes
-    listed, items, many = entries
-    (offsets, into, counts), found = room
+    entry_offsets, items, many = entries
+    (offsets, into, counts), lengths = room
     slots = tables_of(start, stop, work, many)
     tally = np.zeros(values, np.int64)
     for group in range(start, stop):
@@ -168,7 +168,7 @@ def _add(start, stop, classes, keys, entries, codes, values, room):
                     into[base + touched] = code
                     touched += 1
                 tally[code] += keys.counts[place]
-            for entry in range(listed[key], listed[key + 1]):
+            for entry in range(entry_offsets[key], entry_offsets[key + 1]):
                 if is_new(items[entry], group, mask, slots):
                     code = codes[entry]
                     if tally[code] == 0:
@@ -176,13 +176,13 @@ def _add(start, stop, classes, keys, entries, codes, values, room):
                         touched += 1
                     tally[code] += 1
         take_out(tally, into, counts, base, touched)
-        found[group] = touched
+        lengths[group] = touched
 
 
 @compiled
 def _most(start, stop, classes, keys, entries, codes, values, most):
     indptr, members, work = classes
-    listed, items, many = entries
+    entry_offsets, items, many = entries
     slots = tables_of(start, stop, work, many)
     tally = np.zeros(values, np.int64)
     for group in range(start, stop):
@@ -194,7 +194,7 @@ def _most(start, stop, classes, keys, entries, codes, values, most):
                 code = keys.codes[place]
                 tally[code] += keys.counts[place]
                 largest = max(largest, tally[code])
-            for entry in range(listed[key], listed[key + 1]):
+            for entry in range(entry_offsets[key], entry_offsets[key + 1]):
                 if is_new(items[entry], group, mask, slots):
                     tally[codes[entry]] += 1
                     largest = max(largest, tally[codes[entry]])
@@ -203,14 +203,14 @@ def _most(start, stop, classes, keys, entries, codes, values, most):
             key = members[position]
             for place in range(keys.indptr[key], keys.indptr[key + 1]):
                 tally[keys.codes[place]] = 0
-            for entry in range(listed[key], listed[key + 1]):
+            for entry in range(entry_offsets[key], entry_offsets[key + 1]):
                 tally[codes[entry]] = 0
 
 
 def first_entries(
     indptr: NDArray[np.int64], members: NDArray[np.int64], entries: Entries
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Find the entries whose item is met for the first time in its class.
+    """Mark the first entry of each item in each class.
 
     Parameters
     ----------
@@ -221,15 +221,15 @@ def first_entries(
     -------
     first
         bool[entries]; False throughout for keys that are in no class.
-    found
+    counts
         int64[classes]: distinct items of each class.
     """
     first = np.zeros(len(entries.items), np.bool_)
-    found = np.zeros(len(indptr) - 1, np.int64)
+    counts = np.zeros(len(indptr) - 1, np.int64)
     if len(first):
         work = entries_before(indptr, members, entries.indptr)
-        over_ranges(_first, work, indptr, members, entries, work, first, found)
-    return first, found
+        over_ranges(_first, work, indptr, members, entries, work, first, counts)
+    return first, counts
 
 
 def classes_that_reach(
@@ -239,16 +239,16 @@ def classes_that_reach(
     entries: Entries,
     least: int,
 ) -> NDArray[np.bool_]:
-    """Say which classes have enough people: bool[classes]. Of a class no more are counted than are enough.
+    """Whether each class has enough people, counting no further: bool[classes].
 
     Parameters
     ----------
     indptr, members
         As in `first_entries`.
     alike
-        int64[keys]: people of each key who have no entry.
+        int64[keys]: number of people without an entry, by key.
     least
-        How many people are enough.
+        Least number of people.
     """
     reached = np.zeros(len(indptr) - 1, np.bool_)
     over_ranges(_reach, indptr, (indptr, members), alike, entries, least, reached)
@@ -260,9 +260,9 @@ def list_entries(
     members: NDArray[np.int64],
     entries: NDArray[np.int64],
     first: NDArray[np.bool_],
-    found: NDArray[np.int64],
+    counts: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """List the first entries class by class, as `first_entries` found them.
+    """List the first entries of `first_entries`, class by class.
 
     Parameters
     ----------
@@ -276,52 +276,52 @@ def list_entries(
     listed
         int64[...]: the entries of class c are ``listed[indptr[c]:indptr[c + 1]]``.
     """
-    ends = np.concatenate(([0], np.cumsum(found))).astype(np.int64)
-    listed = np.empty(ends[-1], np.int64)
-    if len(listed):
-        over_ranges(_list, ends, indptr, members, entries, first, ends, listed)
-    return ends, listed
+    ends = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+    output = np.empty(ends[-1], np.int64)
+    if len(output):
+        over_ranges(_list, ends, indptr, members, entries, first, ends, output)
+    return ends, output
 
 
 def distinct_entries(
     indptr: NDArray[np.int64], members: NDArray[np.int64], entries: Entries, values: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """List the first entries of each class, one for each of its items.
+    """List the values of each class's first entries, one per item.
 
     Parameters
     ----------
     indptr, members
         As in `first_entries`.
     values
-        int32[entries]: what each entry tells.
+        int32[entries]: value of each entry.
 
     Returns
     -------
     indptr
         int64[classes + 1]
     listed
-        int32[...]: what is told of class c is ``listed[indptr[c]:indptr[c + 1]]``.
+        int32[...]: the values of class c are ``listed[indptr[c]:indptr[c + 1]]``.
     """
     work = entries_before(indptr, members, entries.indptr)
     class_of = np.full(len(entries.indptr) - 1, -1, np.int32)
     class_of[members] = np.repeat(np.arange(len(indptr) - 1, dtype=np.int32), np.diff(indptr))
-    # Keys of a class lie apart. In the order of the keys all is read once, and near what was read before.
+    # Keys of a class lie apart; in the order of keys, entries are read once and sequentially.
     items, room = np.empty(work[-1], np.int32), np.empty(work[-1], np.int32)
     _lay_out(class_of, entries, values, work, items, room)
-    found = np.zeros(len(indptr) - 1, np.int64)
-    over_ranges(_thin_out, work, work, items, entries.many, room, found)
-    return closed_up(work, found, room)
+    counts = np.zeros(len(indptr) - 1, np.int64)
+    over_ranges(_thin_out, work, work, items, entries.many, room, counts)
+    return closed_up(work, counts, room)
 
 
 def closed_up(
-    starts: NDArray[np.int64], found: NDArray[np.int64], room: NDArray[np.int32]
+    starts: NDArray[np.int64], counts: NDArray[np.int64], room: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return lists without the room that was not needed.
+    """Remove unused space from lists.
 
     Parameters
     ----------
-    starts, found
-        int64[classes + 1] and int64[classes]: where the room of each class begins, and how much it took.
+    starts, counts
+        int64[classes + 1] and int64[classes]: start of each class's space, and entries used.
     room
         int32[...]
 
@@ -330,21 +330,21 @@ def closed_up(
     indptr
         int64[classes + 1]
     listed
-        int32[...]: what stands in the room of class c is ``listed[indptr[c]:indptr[c + 1]]``.
+        int32[...]: the list of class c is ``listed[indptr[c]:indptr[c + 1]]``.
     """
     ends = np.zeros(len(starts), np.int64)
-    np.cumsum(found, out=ends[1:])
+    np.cumsum(counts, out=ends[1:])
     if ends[-1] == starts[-1]:
         return ends, room
-    listed = np.empty(ends[-1], np.int32)
-    over_ranges(_close_up, ends, starts, ends, room, listed)
-    return ends, listed
+    output = np.empty(ends[-1], np.int32)
+    over_ranges(_close_up, ends, starts, ends, room, output)
+    return ends, output
 
 
 def worst_of_items(
     indptr: NDArray[np.int64], members: NDArray[np.int64], entries: Entries, values: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the largest value of the classes that each item has an entry in: float64[many], 0 for none.
+    """Largest value among the classes of each item's entries: float64[many], 0 for none.
 
     Parameters
     ----------
@@ -359,17 +359,17 @@ def worst_of_items(
 def items_within(
     indptr: NDArray[np.int64], members: NDArray[np.int64], entries: Entries, chosen: NDArray[np.bool_]
 ) -> int:
-    """Count the items that have an entry in some of the classes, each once.
+    """Count the distinct items with an entry in the chosen classes.
 
     Parameters
     ----------
     chosen
         bool[classes]
     """
-    # Several cores may mark one item; they write the same.
-    marked = np.zeros(entries.many, np.bool_)
-    over_ranges(_mark, indptr, indptr, members, entries, chosen, marked)
-    return int(np.count_nonzero(marked))
+    # Several cores may mark one item with the same value.
+    is_marked = np.zeros(entries.many, np.bool_)
+    over_ranges(_mark, indptr, indptr, members, entries, chosen, is_marked)
+    return int(np.count_nonzero(is_marked))
 
 
 def add_distinct(
@@ -380,7 +380,7 @@ def add_distinct(
     codes: NDArray[np.int32],
     values: int,
 ) -> Counts:
-    """Add up the counts of each class's keys, and one for each distinct item of its entries.
+    """Sum the counts of each class's keys, plus one for each distinct item of the entries.
 
     Parameters
     ----------
@@ -396,9 +396,9 @@ def add_distinct(
     work = entries_before(indptr, members, entries.indptr)
     both = work + entries_before(indptr, members, keys.indptr)
     sparse = room_for(both, values)
-    found = np.zeros(len(indptr) - 1, np.int64)
-    over_ranges(_add, both, (indptr, members, work), keys, entries, codes, values, (sparse, found))
-    return compacted(sparse, found)
+    lengths = np.zeros(len(indptr) - 1, np.int64)
+    over_ranges(_add, both, (indptr, members, work), keys, entries, codes, values, (sparse, lengths))
+    return compacted(sparse, lengths)
 
 
 def most_distinct(
@@ -409,7 +409,7 @@ def most_distinct(
     codes: NDArray[np.int32],
     values: int,
 ) -> NDArray[np.int64]:
-    """Return the largest count of each class that `add_distinct` would find: int64[classes].
+    """Largest count of each class in the result of `add_distinct`: int64[classes].
 
     The parameters are those of `add_distinct`.
     """

@@ -1,4 +1,4 @@
-"""The distinct rows of each person: rows with the same key and values count as one."""
+"""Distinct rows of each person, by key and values."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from incrowd.core.kernels.grouping.hashing import mask_of, slot_for, tables_of
 from incrowd.core.kernels.jit import compiled, inner, over_ranges
 
 _ENDLESS = 1 << 62
-"""Words may be any, so no table has a slot for each of them."""
+"""Number of possible words, too large for a dense table."""
 
 _SMALL = 32
-"""Members of a group that are looked through sooner than looked up."""
+"""Largest group for a linear search instead of hashing."""
 
 _NOWHERE, _ALONE, _UNLIKE = 1, 2, 3
 
 
 class DistinctRows(NamedTuple):
-    """The rows of people, as `distinct_rows` finds them, in order.
+    """Result of `distinct_rows`, with rows in ascending order.
 
     Attributes
     ----------
     alone
-        int64[...]: the one row of each person of whom all rows with a key are alike.
+        int64[...]: the only distinct row of each person with one distinct row under a key.
     unlike
-        int64[...]: the distinct rows with a key of everybody else.
+        int64[...]: the distinct rows under a key of all other people.
     nowhere
-        How many distinct rows have no key.
+        Number of distinct rows without a key.
     """
 
     alone: NDArray[np.int64]
@@ -39,7 +39,7 @@ class DistinctRows(NamedTuple):
 
 @inner
 def _room(start, stop, indptr):
-    """Make room for the items of any one of some groups, for the first place of each, and for a table."""
+    """Allocate buffers for a group's items and leaders, and a hash table."""
     most = 0
     for group in range(start, stop):
         most = max(most, indptr[group + 1] - indptr[group])
@@ -47,66 +47,66 @@ def _room(start, stop, indptr):
 
 
 @inner
-def _lead(group, indptr, members, items, own, lead, slots):
-    """Write down for each item of a large group the place of the first that is the same."""
+def _lead(group, indptr, members, items, buffer, lead, slots):
+    """Write the place of the first equal item for each item of a large group."""
     base = indptr[group]
     size = indptr[group + 1] - base
-    filled, held = slots
+    groups, places = slots
     mask = mask_of(size, _ENDLESS)
     for place in range(size):
-        own[place] = items[members[base + place]]
-        slot = slot_for(own[place]) & mask
-        while filled[slot] == group and own[held[slot]] != own[place]:
+        buffer[place] = items[members[base + place]]
+        slot = slot_for(buffer[place]) & mask
+        while groups[slot] == group and buffer[places[slot]] != buffer[place]:
             slot = (slot + 1) & mask
-        if filled[slot] != group:
-            filled[slot] = group
-            held[slot] = place
-        lead[place] = held[slot]
+        if groups[slot] != group:
+            groups[slot] = group
+            places[slot] = place
+        lead[place] = places[slot]
 
 
 @compiled
 def _lead_all(start, stop, indptr, members, items, leader):
-    # Members of a group lie apart. Cores that wrote to them would wait for each other, so what is found
+    # Members of a group lie apart. Cores that wrote to members would wait for each other, so the result
     # stands in the order of the groups.
-    own, lead, slots = _room(start, stop, indptr)
+    buffer, lead, slots = _room(start, stop, indptr)
     for group in range(start, stop):
         base = indptr[group]
         size = indptr[group + 1] - base
         if size > _SMALL:
-            _lead(group, indptr, members, items, own, lead, slots)
+            _lead(group, indptr, members, items, buffer, lead, slots)
             for place in range(size):
                 leader[base + place] = base + lead[place]
             continue
         for place in range(size):
-            own[place] = items[members[base + place]]
+            buffer[place] = items[members[base + place]]
         for place in range(size):
-            item, first = own[place], place
-            # Nothing leaves the loop early, so nothing has to be guessed.
+            item, first = buffer[place], place
+            # Without an early exit there are no branches to predict.
             for before in range(place - 1, -1, -1):
-                first = before if own[before] == item else first
+                first = before if buffer[before] == item else first
             leader[base + place] = base + first
 
 
 @compiled
 def _kinds(start, stop, indptr, members, words, nowhere, kinds):
-    own, lead, slots = _room(start, stop, indptr)
+    buffer, lead, slots = _room(start, stop, indptr)
     for group in range(start, stop):
         base = indptr[group]
         size = indptr[group + 1] - base
         live = 0
         if size > _SMALL:
-            _lead(group, indptr, members, words, own, lead, slots)
+            _lead(group, indptr, members, words, buffer, lead, slots)
             for place in range(size):
                 leads = lead[place] == place
                 kinds[base + place] = _ALONE * leads
                 live += leads
         else:
             for place in range(size):
-                own[place] = words[members[base + place]]
+                buffer[place] = words[members[base + place]]
             for place in range(size):
-                item, leads = own[place], True
+                item, leads = buffer[place], True
                 for before in range(place):
-                    leads &= own[before] != item
+                    leads &= buffer[before] != item
                 kinds[base + place] = _ALONE * leads
                 live += leads
         if nowhere.size:
@@ -123,9 +123,9 @@ def _kinds(start, stop, indptr, members, words, nowhere, kinds):
 def _leaders(
     indptr: NDArray[np.int64], members: NDArray[np.int64], items: NDArray[np.integer]
 ) -> NDArray[np.int32]:
-    """Find for each place in the list of members the place of the first of its class with the same item."""
+    """Return the place of the first member of the same class and item for each place of `members`."""
     leader = np.empty(len(members), np.int32)
-    # Each kind of number is one more kernel to compile.
+    # Each further dtype would be one more kernel to compile.
     items = items if items.dtype == np.int32 else items.astype(np.uint64, copy=False)
     over_ranges(_lead_all, indptr, indptr, members, items, leader)
     return leader
@@ -134,18 +134,18 @@ def _leaders(
 def number_items(
     indptr: NDArray[np.int64], members: NDArray[np.int64], items: NDArray[np.integer]
 ) -> NDArray[np.int32]:
-    """Give the items of each class numbers: members of one class that have the same item have one number.
+    """Assign equal numbers to equal items within each class.
 
     Parameters
     ----------
     indptr, members
         int64[classes + 1] and int64[...]: the members of each class.
     items
-        int[...]: the item of each member, whatever numbers these are.
+        int[...]: the item of each member, any integers.
 
     Returns
     -------
-    int32[...]: the number of each member, below their count and with gaps; -1 for one of no class.
+    int32[...]: the number of each member, below the number of members, with gaps; -1 for no class.
     """
     ids = np.full(len(items), -1, np.int32)
     ids[members] = _leaders(indptr, members, items)
@@ -155,7 +155,7 @@ def number_items(
 def first_items(
     indptr: NDArray[np.int64], members: NDArray[np.int64], items: NDArray[np.integer]
 ) -> NDArray[np.int64]:
-    """Find the first member of each class for each of its items: int64[...], class by class.
+    """Return the first member for each class and item: int64[...], class by class.
 
     The parameters are those of `number_items`.
     """
@@ -169,7 +169,7 @@ def distinct_rows(
     words: NDArray[np.integer],
     keys: NDArray[np.integer],
 ) -> DistinctRows:
-    """Find the distinct rows of each person.
+    """Classify the distinct rows of each person.
 
     Parameters
     ----------
@@ -182,9 +182,9 @@ def distinct_rows(
     """
     nowhere = keys < 0
     kinds = np.empty(len(members), np.uint8)
-    # Where each row has a key, none is looked up.
-    looked_up = nowhere if nowhere.any() else nowhere[:0]
-    over_ranges(_kinds, indptr, indptr, members, words.astype(np.uint64, copy=False), looked_up, kinds)
+    # If each row has a key, no row needs a test.
+    row_flags = nowhere if nowhere.any() else nowhere[:0]
+    over_ranges(_kinds, indptr, indptr, members, words.astype(np.uint64, copy=False), row_flags, kinds)
     of_row = np.zeros(len(words), np.uint8)
     of_row[members] = kinds
     alone, unlike = np.flatnonzero(of_row == _ALONE), np.flatnonzero(of_row == _UNLIKE)

@@ -1,4 +1,4 @@
-"""People of groups that may have too few: nobody is looked up in a group that has enough without."""
+"""Distinct people of groups of keys, counted up to a least size."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from incrowd.core.kernels.jit import compiled, over_ranges
 from incrowd.core.kernels.people.people import Entries, closed_up, list_entries
 
 _FEW = 32
-"""People of a group who are looked through sooner than looked up."""
+"""Largest least size for a linear search among a group's people instead of hashing."""
 
 
 class GroupPeople(NamedTuple):
@@ -21,9 +21,9 @@ class GroupPeople(NamedTuple):
     Attributes
     ----------
     alike
-        int64[keys]: people who have no entry.
+        int64[keys]: number of people without an entry.
     entries
-        The other people; the same one may be listed several times.
+        Entries of the other people, possibly several per person.
     """
 
     alike: NDArray[np.int64]
@@ -38,25 +38,25 @@ def _add(ids, alike, offsets, sums, others):
 
 
 @compiled
-def _look_through(ids, entries, least, sums, starts, listed, found):
+def _look_through(ids, entries, least, sums, starts, output, counts):
     offsets, items, _ = entries
     for key in range(ids.size):
         group = ids[key]
         start = starts[group]
-        stop = start + found[group]
+        stop = start + counts[group]
         enough = start + least - sums[group]
         if stop >= enough:
             continue
         for entry in range(offsets[key], offsets[key + 1]):
             place = start
-            while place < stop and listed[place] != items[entry]:
+            while place < stop and output[place] != items[entry]:
                 place += 1
             if place == stop:
-                listed[stop] = items[entry]
+                output[stop] = items[entry]
                 stop += 1
                 if stop == enough:
                     break
-        found[group] = stop - start
+        counts[group] = stop - start
 
 
 @compiled
@@ -80,8 +80,8 @@ def _fill(ids, offsets, sums, least, ends, members):
 @compiled
 def _meet(start, stop, indptr, members, entries, least, sums, marks):
     offsets, items, many = entries
-    first, found = marks
-    # A group with enough people is left, so no table ever holds more of them.
+    first, counts = marks
+    # The search in a group ends with enough people, so no table holds more.
     mask = mask_of(least, many)
     slots = table_of(mask, many)
     for group in range(start, stop):
@@ -98,17 +98,17 @@ def _meet(start, stop, indptr, members, entries, least, sums, marks):
                     distinct += 1
             position += 1
         if distinct >= enough:
-            # Whoever was met need not be known above.
+            # The entries of a large enough group are not needed.
             for place in range(indptr[group], position):
                 key = members[place]
                 first[offsets[key] : offsets[key + 1]] = False
             sums[group] = least
             distinct = 0
-        found[group] = distinct
+        counts[group] = distinct
 
 
 def join_people(ids: NDArray[np.int32], groups: int, people: GroupPeople, least: int) -> GroupPeople:
-    """Return the people of groups of keys, each once, as far as they matter for a least size.
+    """Return the distinct people of groups of keys, as far as relevant for a least size.
 
     Parameters
     ----------
@@ -117,49 +117,50 @@ def join_people(ids: NDArray[np.int32], groups: int, people: GroupPeople, least:
     groups
         Number of groups.
     people
-        The people of the keys. A key may leave out its entries if it has enough people without.
+        The people of the keys. A key with enough people without an entry may omit entries.
     least
-        How many people are enough.
+        Least number of people.
 
     Returns
     -------
-    A group that has enough people has no entries, and at least `least` people without. The others have all
-    of theirs.
+    A group with enough people has no entries and counts at least `least` people. Other groups have all.
     """
     alike, entries = people
     sums, others = np.zeros(groups, np.int64), np.zeros(groups, np.int64)
     _add(ids, alike, entries.indptr, sums, others)
     if least <= _FEW:
-        return _listed(ids, entries, least, sums, others)
-    return _looked_up(ids, entries, least, sums)
+        return _join_in_key_order(ids, entries, least, sums, others)
+    return _join_by_tables(ids, entries, least, sums)
 
 
-def _listed(
+def _join_in_key_order(
     ids: NDArray[np.int32], entries: Entries, least: int, sums: NDArray[np.int64], others: NDArray[np.int64]
 ) -> GroupPeople:
-    """Go through the keys in order, so that neighbouring reads lie near each other."""
+    """Join people in the order of keys, for local memory access."""
     starts = np.zeros(len(sums) + 1, np.int64)
     np.cumsum(np.minimum(others, least), out=starts[1:])
     room = np.empty(int(starts[-1]), np.int32)
-    found = np.zeros(len(sums), np.int64)
-    _look_through(ids, entries, least, sums, starts, room, found)
-    full = sums + found >= least
+    counts = np.zeros(len(sums), np.int64)
+    _look_through(ids, entries, least, sums, starts, room, counts)
+    full = sums + counts >= least
     sums[full] = np.maximum(sums[full], least)
-    found[full] = 0
-    ends, listed = closed_up(starts, found, room)
-    return GroupPeople(sums, Entries(ends, listed, entries.many))
+    counts[full] = 0
+    ends, items = closed_up(starts, counts, room)
+    return GroupPeople(sums, Entries(ends, items, entries.many))
 
 
-def _looked_up(ids: NDArray[np.int32], entries: Entries, least: int, sums: NDArray[np.int64]) -> GroupPeople:
-    """Go through the groups on all cores, with a table for the people who were met."""
-    # Only these may lack somebody, and only keys with entries can have them.
+def _join_by_tables(
+    ids: NDArray[np.int32], entries: Entries, least: int, sums: NDArray[np.int64]
+) -> GroupPeople:
+    """Join people group by group on all cores, with a hash table of people."""
+    # Only small groups need a search, and only keys with entries contribute.
     ends = np.zeros(len(sums) + 1, np.int64)
     _count(ids, entries.indptr, sums, least, ends)
     indptr = np.cumsum(ends)
     members = np.empty(int(indptr[-1]), np.int64)
     _fill(ids, entries.indptr, sums, least, indptr, members)
     first = np.zeros(len(entries.items), np.bool_)
-    found = np.zeros(len(sums), np.int64)
-    over_ranges(_meet, indptr, indptr, members, entries, least, sums, (first, found))
-    ends, listed = list_entries(indptr, members, entries.indptr, first, found)
-    return GroupPeople(sums, Entries(ends, entries.items[listed], entries.many))
+    counts = np.zeros(len(sums), np.int64)
+    over_ranges(_meet, indptr, indptr, members, entries, least, sums, (first, counts))
+    ends, places = list_entries(indptr, members, entries.indptr, first, counts)
+    return GroupPeople(sums, Entries(ends, entries.items[places], entries.many))
