@@ -78,7 +78,12 @@ def sweep(
 ) -> Sweep:
     """Go through the combinations of rungs from the cheapest to the dearest.
 
-    At each one the keys that are left are grouped. Groups of enough records are classes, and leave.
+    At each combination the remaining keys are grouped. Groups of enough records become classes and leave::
+
+        keys 21 m, 22 m, 25 f, 38 f     least 2
+        ages by 1 year, sex      no group of 2
+        ages by 10 years, sex    21 m and 22 m leave with the cells 20-29, m
+        all ages, sex            25 f and 38 f leave with the cells *, f
 
     Parameters
     ----------

@@ -326,6 +326,10 @@ class _Search:
         uncut_starts, uncut_stops = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         while len(parts.starts):
             work = _work(parts.starts, parts.stops)
+            # One round with the attributes age, zip, in this order of width, and k = 2:
+            #   partition 1: ages 20 30 40 50    cut at 40, and both sides hold: two runs for the next level
+            #   partition 2: ages 20 30 40 50    cut at 40, but a side fails: zip is tried in the next round
+            #   partition 3: age 20, zip 021     no attribute can be cut: the partition is a class
             if self.by_numpy:
                 numpy_fallback.propose(self.keys, parts, self.axes, self.least)
             else:
