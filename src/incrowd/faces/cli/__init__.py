@@ -119,7 +119,7 @@ def __getattr__(name: str) -> Commands:
 
 
 def main() -> None:
-    """Run the command line and exit with its status."""
+    """Run the command line and exit with the command's status."""
     _relax_garbage_collection()
     _replace_unprintable()
     watch = Interruption()
@@ -167,18 +167,14 @@ def _skip_final_collection() -> None:
         gc.freeze()
 
 
-def _command_name(arguments: list[str]) -> str | None:
-    """Return the first argument if it names a command, else None."""
-    return arguments[0] if arguments and arguments[0] in NAMES else None
-
-
 def _run(watch: Interruption) -> None:
     completing.begin()
     LOG.begin(sys.argv[1:])
     warnings.formatwarning = lambda message, *_: f"incrowd: {message}\n"
     try:
         try:
-            program(_command_name(sys.argv[1:])).described(prog_name="incrowd")
+            first = "".join(sys.argv[1:2])
+            program(first if first in NAMES else None).described(prog_name="incrowd")
         except (Exception, Cancelled):
             if watch.number is not None:
                 # An interrupted library's exception is no error of the run.

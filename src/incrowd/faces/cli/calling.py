@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def program(folder: Path = Path()) -> str:
-    """Return the shell command of this program: the name if the path has it, else the file's path.
+    """Return the shell command of this program: the name on the search path, or the path of the file.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Completion in the shell: the words that a tab offers, and the script that asks for them."""
+"""Shell completion: candidate words for the tab key, and scripts for shells."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def script(shell: str) -> str:
 
 
 def names(words: Sequence[str]) -> Callable[[str], list[str]]:
-    """Return a completer of an option that begins with one of some names, as ``NAME:PARAMETERS`` does.
+    """Return a completer for option values that begin with a name, such as ``NAME:PARAMETERS``.
 
     Examples
     --------

@@ -1,11 +1,11 @@
-"""Commands whose options come in groups: each group is a dataclass, flattened for the command line."""
+"""Commands with groups of options: dataclasses, flattened for the command line."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeVar, cast, get_args, get_origin, get_type_hints
 
@@ -25,7 +25,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 class Without:
-    """Names of a group's options that a command lacks, so that their defaults apply.
+    """Names of a group's options that a command lacks, so that the defaults apply.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class Commands(typer.Typer):
 
 
 def _flat(function: _Command) -> _Command:
-    """Return the function with an option for each field of its groups."""
+    """Wrap a command, replacing each group by the options of the group's fields."""
     hints = get_type_hints(function, include_extras=True)
     groups: dict[str, _Group] = {}
     parameters: list[inspect.Parameter] = []
@@ -69,7 +69,9 @@ def _flat(function: _Command) -> _Command:
             continue
         options = [each for each in fields(cls) if each.name not in left_out]
         groups[name] = _Group(cls, tuple(each.name for each in options))
-        parameters += [_option(each.name, _hints(cls)[each.name], _default(each)) for each in options]
+        for each in options:
+            default = inspect.Parameter.empty if each.default is MISSING else each.default
+            parameters.append(_option(each.name, _hints(cls)[each.name], default))
 
     parameters += [_option(name, hint, default) for name, (hint, default) in _EVERYWHERE.items()]
 
@@ -98,7 +100,7 @@ def _flat(function: _Command) -> _Command:
 
 
 def _group_of(hint: Any) -> tuple[Any, tuple[str, ...]]:
-    """Return the dataclass of a group and the omitted options; None for a single option."""
+    """Return a group's dataclass and omitted options, or None for a single option."""
     cls: Any
     cls, *notes = get_args(hint) if get_origin(hint) is Annotated else (hint,)
     if not (isinstance(cls, type) and is_dataclass(cls)):
@@ -108,10 +110,6 @@ def _group_of(hint: Any) -> tuple[Any, tuple[str, ...]]:
 
 def _option(name: str, hint: Any, default: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
-
-
-def _default(option: Field[Any]) -> Any:
-    return inspect.Parameter.empty if option.default is MISSING else option.default
 
 
 @functools.cache

@@ -70,7 +70,7 @@ class CommandHelp(TyperCommand):
     """A command with options under headings, the most used first."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the options, suggesting an option whose placeholder is the unknown name.
+        """Parse the options, and for a placeholder used as an option suggest the right option.
 
         Example: for `verify --raw`, the error suggests `--against RAW`.
         """
@@ -121,12 +121,12 @@ def _names(heading: str, rows: list[tuple[str, str]], width: int) -> str:
 
 
 def _order(parameter: Any) -> int:
-    """Rank of an option in `HEADINGS`; unlisted options come last."""
+    """Rank of an option in `HEADINGS`, with unlisted options last."""
     return next((_ORDER[name] for name in parameter.opts if name in _ORDER), len(_ORDER))
 
 
 class GroupHelp(TyperGroup):
-    """A group whose commands are listed by purpose."""
+    """A group of commands, listed by purpose."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find a command, or suggest the command for a related word."""

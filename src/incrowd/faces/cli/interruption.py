@@ -67,7 +67,7 @@ class Interruption:
 
     @property
     def status(self) -> int:
-        """Exit status for the received signal; 0 for Ctrl-C in a serving command."""
+        """Exit status for the received signal, 0 for Ctrl-C in a serving command."""
         number = signal.SIGINT if self.number is None else self.number
         return 0 if self.serving and number == signal.SIGINT else 128 + number
 

@@ -24,7 +24,7 @@ _EVERY = 1.0
 
 
 class Log:
-    """Writes records of at least a level to standard error, one per line.
+    """Writes records from a level on to standard error, each on a line.
 
     No value of the table is ever in a record: messages are those of errors, which name columns and places,
     and figures are times and counts.
@@ -64,7 +64,7 @@ class Log:
         return LEVELS.index(level) >= LEVELS.index(self.level)
 
     def line(self, level: str, event: str, message: str, **fields: Any) -> str:
-        """Format a record as one line, including the newline."""
+        """Format a record as a line, including the newline."""
         message = without_secrets(message)
         if self.form == "text":
             return f"incrowd: {visible(message)}\n"

@@ -1,4 +1,4 @@
-"""Single options that several commands share; `option_groups` has sets of options."""
+"""Single options that several commands share, besides the sets of options in `option_groups`."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def add_output(
 
 
 def add_report(outputs: Outputs, report: Path | None) -> Target | None:
-    """Register a report; raise early if the format or a package is missing.
+    """Register a report, raising early for an unknown format or a missing package.
 
     Raises
     ------

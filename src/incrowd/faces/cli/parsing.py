@@ -72,7 +72,7 @@ def levels_of(text: str | None) -> dict[str, int]:
 
 
 def algorithms_of(text: str) -> list[Algorithm]:
-    """Parse algorithms such as ``a,b:x=1,y=2,c``; ``all`` means all without required parameters.
+    """Parse algorithms such as ``a,b:x=1,y=2,c``, or ``all`` for all without required parameters.
 
     Raises
     ------

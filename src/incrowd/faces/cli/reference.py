@@ -30,7 +30,7 @@ examples for each task. The page is made from the code by `make docs`, and a tes
 
 
 def markdown() -> str:
-    """Return every registered entry with its parameters and its source, as Markdown."""
+    """Describe every registered entry with parameters and source, as Markdown."""
     lines = ["# Models, algorithms, metrics and treatments", "", *_wrap(_REFERENCE)]
     lists: tuple[tuple[str, Registry[Any]], ...] = (
         ("Privacy models", MODELS),

@@ -1,4 +1,4 @@
-"""The first screen of a result: the verdict, its meaning, and a few figures."""
+"""The first screen of a result: verdict, meaning, and a few figures."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _with_limit(results: Iterable[ModelResult]) -> list[ModelResult]:
 
 
 def _conditions(results: Sequence[ModelResult]) -> str:
-    """Format values reached and limits as one sentence."""
+    """Format values reached and limits as a sentence."""
     conditions = []
     for result in results[:_CONDITIONS]:
         of = f" of {result.attribute}" if result.attribute else ""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 _USUAL = ("k-anonymity", "l-diversity", "t-closeness")
-"""Models of which a release's table shows everything; of others, what was asked."""
+"""Models shown even without a limit in the table of a release."""
 
 
 def console() -> Console:
@@ -42,45 +42,45 @@ def console() -> Console:
 
 
 def number(value: float | None) -> str:
-    """Write a figure with at most six significant digits, and whole numbers whole."""
+    """Format a figure with six significant digits at most."""
     if value is None:
         return "-"
     return figure(value, 6)
 
 
 def percent(value: float) -> str:
-    """Write a share in percent."""
+    """Format a share in percent."""
     return f"{value:.2%}"
 
 
-def quantity_text(measured: ModelResult) -> str:
-    """Name the quantity that a model measures."""
-    usual = {field.name: field.default for field in fields(MODELS.get(measured.model))}
+def quantity_text(result: ModelResult) -> str:
+    """Format a model's name with non-default settings and the attacker."""
+    usual = {field.name: field.default for field in fields(MODELS.get(result.model))}
     words = []
-    for name, value in measured.settings.items():
+    for name, value in result.settings.items():
         if not isinstance(value, str) and value == usual[name]:
             continue
         words.append(value if isinstance(value, str) else name if value is True else f"{name}={value:g}")
-    against = "" if measured.attacker is None else f" against {measured.attacker}"
-    return measured.model + (f" ({', '.join(words)})" if words else "") + against
+    against = "" if result.attacker is None else f" against {result.attacker}"
+    return result.model + (f" ({', '.join(words)})" if words else "") + against
 
 
-def limit_text(measured: ModelResult) -> str:
-    """Write the limit of a model."""
-    if measured.limit is None:
+def limit_text(result: ModelResult) -> str:
+    """Format the limit of a model, or return "" without a limit."""
+    if result.limit is None:
         return ""
-    return f"{measured.sign} {number(measured.limit)}"
+    return f"{result.sign} {number(result.limit)}"
 
 
 def verdict(holds: bool | None) -> Text:
-    """Say whether a limit is met; nothing where none was asked."""
+    """Format whether a limit holds, as an empty text for None."""
     if holds is None:
         return Text("")
     return Text("holds") if holds else Text("FAILS", "bold red")
 
 
 def titled(title: str | Text, texts: Sequence[str], numbers: Sequence[str]) -> Table:
-    """Make a table without lines: columns of texts, and then columns of numbers."""
+    """Create a borderless table with text columns followed by number columns."""
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     for name in texts:
         table.add_column(Text(name))
@@ -91,24 +91,24 @@ def titled(title: str | Text, texts: Sequence[str], numbers: Sequence[str]) -> T
 
 def _privacy_table(assessment: Assessment, numbers: Mapping[tuple[str | None, ...], str]) -> Table:
     table = titled("Privacy", ("model", "attribute", "measure"), ("reached",))
-    asked = any(measured.limit is not None for measured in assessment.results.asked)
-    if asked:
+    has_limits = any(result.limit is not None for result in assessment.results.asked)
+    if has_limits:
         table.add_column("asked", justify="right")
         table.add_column("")
     table.add_column("weakest class")
-    for measured in assessment.privacy:
+    for result in assessment.privacy:
         row: list[Any] = [
-            quantity_text(measured),
-            measured.attribute or "",
-            measured.quantity,
-            number(measured.value),
+            quantity_text(result),
+            result.attribute or "",
+            result.quantity,
+            number(result.value),
         ]
-        if asked:
-            row += [limit_text(measured), verdict(measured.holds)]
+        if has_limits:
+            row += [limit_text(result), verdict(result.holds)]
         weakest = ""
-        if measured.weakest is not None:
-            weakest = numbers[_key(measured.weakest)]
-            weakest += f" and {measured.ties - 1:,} more" if measured.ties > 1 else ""
+        if result.weakest is not None:
+            weakest = numbers[_key(result.weakest)]
+            weakest += f" and {result.ties - 1:,} more" if result.ties > 1 else ""
         table.add_row(*row, weakest)
     return table
 
@@ -130,7 +130,7 @@ def _class_table(title: str, quasi: Sequence[str], classes: Mapping[str, Equival
 
 
 def show_assessment(out: Console, assessment: Assessment) -> None:
-    """Print everything that was measured."""
+    """Print all figures of an assessment."""
     from incrowd.release.accounts.people import of_people
 
     people = assessment.people
@@ -152,17 +152,17 @@ def show_assessment(out: Console, assessment: Assessment) -> None:
     out.print(_size_table(assessment))
     out.print()
     weakest: dict[tuple[str | None, ...], EquivalenceClass] = {}
-    for measured in assessment.privacy:
-        if measured.weakest is not None:
-            weakest.setdefault(_key(measured.weakest), measured.weakest)
+    for result in assessment.privacy:
+        if result.weakest is not None:
+            weakest.setdefault(_key(result.weakest), result.weakest)
     numbers = {cells: f"#{place}" for place, cells in enumerate(weakest, 1)}
     out.print(_privacy_table(assessment, numbers))
     out.print()
     _show_reasons(out, assessment)
     if weakest:
         out.print()
-        described = {numbers[cells]: each for cells, each in weakest.items()}
-        out.print(_class_table("Weakest classes", assessment.quasi, described))
+        by_number = {numbers[cells]: each for cells, each in weakest.items()}
+        out.print(_class_table("Weakest classes", assessment.quasi, by_number))
         out.print()
     out.print(risk_table(assessment.risk))
     if assessment.estimates is not None:
@@ -170,7 +170,7 @@ def show_assessment(out: Console, assessment: Assessment) -> None:
 
 
 def _size_table(assessment: Assessment) -> Table:
-    """Make the table of class sizes, in people where they are counted."""
+    """Build the table of class sizes, in people if people are counted, else in records."""
     people = assessment.people
     what = "records" if people is None else "people"
     sizes = titled(f"Class sizes in {what}", (), ("size", "classes", what))
@@ -186,15 +186,15 @@ def _size_table(assessment: Assessment) -> Table:
 
 
 def _show_reasons(out: Console, assessment: Assessment) -> None:
-    """Print the further remarks of each model, and how many classes fail it."""
-    for measured in assessment.privacy:
-        where = f", {measured.attribute}" if measured.attribute else ""
-        for reason in measured.reasons:
-            out.print(f"{measured.model}{where}: {reason}")
-        if measured.failing and measured.failing[0]:
-            classes, records = measured.failing
-            whom = "" if measured.failing_people is None else f" and {measured.failing_people:,} people"
-            out.print(f"{measured.model}{where}: {classes:,} classes of {records:,} records{whom} fail")
+    """Print remarks and the number of failing classes, by model."""
+    for result in assessment.privacy:
+        where = f", {result.attribute}" if result.attribute else ""
+        for reason in result.reasons:
+            out.print(f"{result.model}{where}: {reason}")
+        if result.failing and result.failing[0]:
+            classes, records = result.failing
+            whom = "" if result.failing_people is None else f" and {result.failing_people:,} people"
+            out.print(f"{result.model}{where}: {classes:,} classes of {records:,} records{whom} fail")
 
 
 def _show_people(out: Console, people: PeopleFigures) -> None:
@@ -212,7 +212,7 @@ def _show_people(out: Console, people: PeopleFigures) -> None:
 
 
 def risk_table(risks: Mapping[str, Mapping[str, float]]) -> Table:
-    """Make a row per risk model, a column per figure that any of them has."""
+    """Build a table with a row per risk model and a column per figure."""
     names = list(dict.fromkeys(name for figures in risks.values() for name in figures))
     table = titled("Risk", ("model",), [name.replace("_", " ") for name in names])
     for model, figures in risks.items():
@@ -221,19 +221,19 @@ def risk_table(risks: Mapping[str, Mapping[str, float]]) -> Table:
 
 
 def loss_table(utility: Mapping[str, MetricResult], names: Sequence[str]) -> Table:
-    """Put the values of metrics into a table."""
-    by_weight = any(lost.weighted is not None for lost in utility.values())
+    """Build the table of metric values."""
+    by_weight = any(loss.weighted is not None for loss in utility.values())
     table = titled("Lost", ("metric",), ("value", "0 to 1", *(("weighted",) if by_weight else ()), *names))
-    for lost in utility.values():
-        each = lost.per_attribute or {}
-        weighted = (lost.weighted,) if by_weight else ()
-        figures = [lost.value, lost.normalized, *weighted, *(each.get(name) for name in names)]
-        table.add_row(lost.metric, *("" if figure is None else number(figure) for figure in figures))
+    for loss in utility.values():
+        each = loss.per_attribute or {}
+        weighted = (loss.weighted,) if by_weight else ()
+        figures = [loss.value, loss.normalized, *weighted, *(each.get(name) for name in names)]
+        table.add_row(loss.metric, *("" if figure is None else number(figure) for figure in figures))
     return table
 
 
 def show_release(out: Console, release: Release) -> None:
-    """Print before and after side by side, the losses and the times."""
+    """Print figures before and after, losses and times."""
     before, after = release.before, release.privacy
     table = titled("Before and after", ("",), ("before", "after", "asked"))
     table.add_column("")
@@ -251,19 +251,19 @@ def show_release(out: Console, release: Release) -> None:
         limit = percent(release.policy.max_suppression) if name.startswith("suppressed") else ""
         table.add_row(name, number(was), number(is_), f"<= {limit}" if limit else "", "")
     left_out = 0
-    for was_measured, measured in zip(before.privacy, after.privacy, strict=True):
-        if measured.limit is None and measured.model not in _USUAL:
+    for result_before, result in zip(before.privacy, after.privacy, strict=True):
+        if result.limit is None and result.model not in _USUAL:
             left_out += 1
             continue
-        name = quantity_text(measured) + (f", {measured.attribute}" if measured.attribute else "")
-        if measured.quantity != MODELS.get(measured.model).limit_name:
-            name += f", {measured.quantity}"
+        name = quantity_text(result) + (f", {result.attribute}" if result.attribute else "")
+        if result.quantity != MODELS.get(result.model).limit_name:
+            name += f", {result.quantity}"
         table.add_row(
             name,
-            number(was_measured.value),
-            number(measured.value),
-            limit_text(measured),
-            verdict(measured.holds),
+            number(result_before.value),
+            number(result.value),
+            limit_text(result),
+            verdict(result.holds),
         )
     out.print(table)
     out.print(f"{left_out} figures of other models: --json, or incrowd assess on the release")
@@ -293,23 +293,23 @@ def _people_rows(before: PeopleFigures | None, after: PeopleFigures | None) -> l
 
 
 def _gap_text(space: SolutionSpace) -> str:
-    """Say how much better a node could be that was not looked at, where that is known."""
+    """Format the optimality gap as a remark, or return "" without a positive gap."""
     if not space.gap or not space.bound > 0:
         return ""
     return f" (no node is more than {space.gap:.2%} better)"
 
 
 def search_text(space: SolutionSpace) -> str:
-    """Say which node of the lattice was chosen, of how many that were looked at."""
+    """Describe the chosen node, the share of nodes visited and whether optimality is proved."""
     best = () if space.best is None else space.best.levels
-    chosen = ", ".join(f"{name}={level}" for name, level in zip(space.names, best, strict=False))
+    levels = ", ".join(f"{name}={level}" for name, level in zip(space.names, best, strict=False))
     proved = "proved optimal" if space.proved else f"not proved optimal{_gap_text(space)}"
-    looked = f"{len(space.nodes):,} of {space.size:,} nodes looked at"
-    return f"levels: {chosen}; {looked}, {proved} for {space.metric}"
+    share = f"{len(space.nodes):,} of {space.size:,} nodes looked at"
+    return f"levels: {levels}; {share}, {proved} for {space.metric}"
 
 
 class _Bar:
-    """Shows stages on a terminal."""
+    """Progress bar of the current stage on a terminal."""
 
     def __init__(self, rich: RichProgress) -> None:
         self._rich = rich
@@ -323,29 +323,29 @@ class _Bar:
 
 
 class _Job(Cancellable):
-    """The progress of a command's job: it is shown somehow, and a signal cancels it."""
+    """Progress of a command, forwarded to a display and cancelled by signals."""
 
-    def __init__(self, shown: Progress) -> None:
+    def __init__(self, progress: Progress) -> None:
         super().__init__()
-        self._shown = shown
+        self._display = progress
 
     def stage(self, name: str) -> None:
         self.check()
-        self._shown.stage(name)
+        self._display.stage(name)
 
     def advance(self, done: int, total: int) -> None:
         self.check()
-        self._shown.advance(done, total)
+        self._display.advance(done, total)
 
 
 @contextmanager
 def progress() -> Iterator[Progress]:
-    """Show progress on standard error while it is a terminal; show nothing when piped, and log if asked.
+    """Yield a command's progress: a bar on a terminal, log records, or silent.
 
-    Ctrl-C cancels what is done meanwhile.
+    Ctrl-C cancels the job.
     """
-    with _shown() as shown:
-        job = _Job(shown)
+    with _display() as display:
+        job = _Job(display)
         JOBS.append(job)
         try:
             with running(job):
@@ -355,11 +355,11 @@ def progress() -> Iterator[Progress]:
 
 
 @contextmanager
-def _shown() -> Iterator[Progress]:
+def _display() -> Iterator[Progress]:
     if LOG.takes("info"):
-        logged = LoggedProgress(LOG)
-        yield logged
-        logged.finish()
+        records = LoggedProgress(LOG)
+        yield records
+        records.finish()
         return
     if LOG.quiet or LOG.form != "text" or not sys.stderr.isatty():
         yield Silent()
@@ -369,22 +369,22 @@ def _shown() -> Iterator[Progress]:
 
     columns = (SpinnerColumn(), TextColumn("{task.description:<12}"), BarColumn(), TimeElapsedColumn())
     out = Console(stderr=True)
-    with RichProgress(*columns, console=out, transient=True) as rich, _saying_when_compiling(out):
+    with RichProgress(*columns, console=out, transient=True) as rich, _announce_compiling(out):
         yield _Bar(rich)
 
 
 @contextmanager
-def _saying_when_compiling(out: Console) -> Iterator[None]:
-    """Say it once when loops are compiled, since the first job takes seconds longer than all others."""
+def _announce_compiling(out: Console) -> Iterator[None]:
+    """Announce once that kernels are being compiled, which delays a first run by seconds."""
 
-    def tell() -> None:
-        if tell in on_compiling:
-            on_compiling.remove(tell)
+    def announce() -> None:
+        if announce in on_compiling:
+            on_compiling.remove(announce)
             out.print("incrowd: compiling loops; later runs find them compiled")
 
-    on_compiling.append(tell)
+    on_compiling.append(announce)
     try:
         yield
     finally:
-        if tell in on_compiling:
-            on_compiling.remove(tell)
+        if announce in on_compiling:
+            on_compiling.remove(announce)

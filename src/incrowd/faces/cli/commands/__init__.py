@@ -1,4 +1,4 @@
-"""The commands, one per file."""
+"""The commands of ``incrowd``, each in a file named after the command."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class OutputOptions:
     force: options.Force = False
 
     def require_place(self, data: Path | Address, *, dry_run: bool) -> None:
-        """Require exactly one place for the release, or at most one for a dry run.
+        """Require a single place for the release, optional in a dry run.
 
         Raises
         ------
@@ -101,7 +101,7 @@ class OutputOptions:
         )
 
     def write(self, release: Release, targets: _Targets, job: Progress) -> None:
-        """Write all outputs, the confidential ones first."""
+        """Write all outputs, starting with confidential outputs."""
         job.stage("write")
         if targets.policy is not None:
             release.policy.write(targets.policy)
@@ -125,7 +125,7 @@ class OutputOptions:
 
 
 class _Targets(NamedTuple):
-    """The registered outputs; None for an output that is not requested."""
+    """The registered outputs, None for an output that is not requested."""
 
     released: Target | None
     report: Target | None

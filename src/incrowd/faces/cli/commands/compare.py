@@ -64,7 +64,7 @@ class VariedOptions:
 
 @dataclass(frozen=True)
 class PrintedForm:
-    """The output format; a table by default."""
+    """The output format, a table by default."""
 
     json: options.Json = False
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV, a line per run.")] = False
@@ -208,7 +208,7 @@ class _Grid(NamedTuple):
         return [against_k, against_l]
 
     def _most_l(self) -> int:
-        """Return the largest l possible for every sensitive attribute; 0 without any."""
+        """Return the largest l possible for every sensitive attribute, 0 without any."""
         names = [attribute.name for attribute in self.policy.schema.sensitive]
         return min((self.table[name].n_unique() for name in names), default=0)
 

@@ -70,7 +70,7 @@ def risk(
 
 
 class _Figures(NamedTuple):
-    """Risk figures of a table; None or empty for figures that do not apply."""
+    """Risk figures of a table, None or empty if not applicable."""
 
     records: int
     assessment: Assessment

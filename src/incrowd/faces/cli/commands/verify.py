@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -13,9 +13,6 @@ from incrowd.faces.cli.calling import program
 from incrowd.faces.cli.logs import LOG
 from incrowd.faces.cli.parsing import data_name, file_or_address, names_of
 from incrowd_verify.profiles import PROFILES
-
-if TYPE_CHECKING:
-    from incrowd.core.io.targets import Target
 
 
 def verify(
@@ -147,7 +144,10 @@ def verify(
         suppressed_as=suppressed_as or (),
     )
     if script is not None:
-        _write_script(script, text)
+        from incrowd.core.io.targets import writing
+
+        with script.outputs, writing(script) as path:
+            path.write_text(text, encoding="utf-8", newline="\n")
     if json:
         outputs.print_json(result.to_dict())
     else:
@@ -158,15 +158,8 @@ def verify(
         raise typer.Exit(status)
 
 
-def _write_script(script: Target, text: str) -> None:
-    from incrowd.core.io.targets import writing
-
-    with script.outputs, writing(script) as place:
-        place.write_text(text, encoding="utf-8", newline="\n")
-
-
 def _people_call(released: Any, policy: Path, against: Any) -> str:
-    """Return the call that counts people, which needs the raw table and the row map."""
+    """Return the command line that counts people, with raw table and row map."""
     raw = "RAW" if against is None else quote(str(against))
     return (
         f"{program()} verify {quote(str(released))} --policy {quote(str(policy))} --against {raw} "
