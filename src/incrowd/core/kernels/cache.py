@@ -48,7 +48,7 @@ def keep_machine_code(dispatcher: Any) -> None:
     cached. A warning is given once in both cases.
     """
     if not hasattr(dispatcher, "py_func"):
-        # NUMBA_DISABLE_JIT=1: the loops run as they are written, and there is nothing to keep.
+        # With NUMBA_DISABLE_JIT=1 loops run in plain Python, and there is no machine code to cache.
         return
     kernel_cache = _cache_of(dispatcher.py_func)
     if kernel_cache is not None:

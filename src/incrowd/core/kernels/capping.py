@@ -82,7 +82,7 @@ def _entropies(start, stop, indptr, counts, failing, least, lost):
         total = 0.0
         logs = 0.0
         below = 0
-        # Values below the cap count as they are. The caps go up from value to value, then halve the way.
+        # Values below the cap keep their counts. The cap rises from value to value and is then bisected.
         low, high = 0.0, 0.0
         for i in range(many):
             high = ordered[i]

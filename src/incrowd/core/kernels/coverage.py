@@ -15,9 +15,9 @@ from incrowd.core.kernels.jit import compiled, over_ranges
 class _Labels(NamedTuple):
     """Lookup tables of labels, by attribute j: covered values, and keys with the label.
 
-    ``match[offsets[j] + value * labels[j] + label]`` says whether a label covers a value, and
-    ``counts[values[j] + value]`` how many keys have such a label. The keys of a label are ``members[j, i]``
-    for i from ``starts[first[j] + label]`` to the start of the next.
+    ``match[offsets[j] + value * labels[j] + label]`` is whether a label covers a value, and
+    ``counts[values[j] + value]`` the number of keys with a label that covers the value. The keys of a label
+    are ``members[j, i]`` for i from ``starts[first[j] + label]`` to the start of the next label.
     """
 
     match: NDArray[np.bool_]

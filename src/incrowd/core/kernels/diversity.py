@@ -105,7 +105,7 @@ def normalized_entropies(classes: Counts, effective: NDArray[np.float64]) -> NDA
     classes
         Counts per class, no class empty.
     effective
-        float64[classes]: what `effective_values` gives for them.
+        float64[classes]: the result of `effective_values` for `classes`.
     """
     most = np.log(np.diff(classes.indptr))
     entropies = np.zeros(len(effective))

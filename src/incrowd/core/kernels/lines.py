@@ -186,7 +186,7 @@ def scan(data: NDArray[np.uint8], delimiter: str, limit: int = -1) -> tuple[int,
     delimiter
         One ASCII character.
     limit
-        Stop after so many records; -1 reads all.
+        Number of records to stop after, -1 for all.
 
     Returns
     -------
@@ -217,7 +217,7 @@ def _without_blank_lines(data, delimiter, output):
     length = 0
     began = 0  # where the record begins in the output
     quoted = False
-    closed = -1  # where a quote was closed last; one right after it is a doubled quote
+    closed = -1  # place of the last closing quote; a quote right after is a doubled quote
     fresh = True
     empty = True
     for i in range(n):

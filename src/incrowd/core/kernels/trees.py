@@ -35,7 +35,7 @@ def shape_of(
     parents
         int32[nodes]: the parent of each node, which comes before it; -1 for the root, the first.
     is_leaf
-        bool[nodes]: whether no node has it as its parent.
+        bool[nodes]: whether a node has no children.
 
     Returns
     -------

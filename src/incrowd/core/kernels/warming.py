@@ -15,15 +15,14 @@ def warm(progress: Progress, *, ship: bool = False) -> int:
     Parameters
     ----------
     progress
-        Receives how many kernels are done.
+        Receives the number of compiled kernels.
     ship
-        Whether to compile for every processor that shipped code is for, and to put the code into the
-        package, from where it goes into a wheel.
+        Whether to compile for all processors of shipped code, into the package, for a wheel.
 
     Returns
     -------
     int
-        How many kernels are ready.
+        Number of kernels ready for use.
     """
     from incrowd.core.kernels.signatures import listed
 

@@ -14,8 +14,8 @@ from incrowd.core.kernels.jit import compiled
 class Centres(NamedTuple):
     """The centre of each cluster c by attribute j.
 
-    ``lows[c, j] .. highs[c, j]`` are its ranks (highs is -1 while it is empty); ``sums[c, j]`` adds up the
-    places of its numbers, ``known[c, j]`` of them; ``sizes[c]`` counts records.
+    ``lows[c, j] .. highs[c, j]`` is the interval of ranks, with highs -1 for an empty cluster. ``sums[c, j]``
+    is the sum of the places of ``known[c, j]`` numbers, and ``sizes[c]`` the number of records.
     """
 
     lows: NDArray[np.int64]

@@ -17,10 +17,10 @@ from incrowd.core.kernels.jit import compiled
 class Costs(NamedTuple):
     """Cost tables for kernels, by attribute j.
 
-    Where ``is_tree[j]``, a cell costs ``node_cost`` of the lowest common ancestor. Else it costs ``place``
-    of its last spot less that of its first, plus ``step[j]`` where the two differ; an interval that joins
-    the missing rank ``missing[j]`` to others costs ``whole[j]``. ``own`` is what a record's own rank costs
-    besides, whatever the cell. ``leaf`` is the node of a spot; node n of attribute j stands at
+    If ``is_tree[j]``, a cell costs ``node_cost`` of the lowest common ancestor. Otherwise a cell costs the
+    ``place`` of the last spot less that of the first, plus ``step[j]`` if the two differ, or ``whole[j]`` for
+    an interval that joins the missing rank ``missing[j]`` to other ranks. ``own`` is the additional cost of a
+    record by spot, whatever the cell. ``leaf`` is the node of a spot, and node n of attribute j has the index
     ``nodes[j] + n``.
     """
 
@@ -156,7 +156,7 @@ def _before(distance, row, other_distance, other_row):
     return distance < other_distance or (distance == other_distance and row < other_row)
 
 
-# It is called for every record, and a tuple of these arrays would add a tenth to a short call.
+# Called for every record, so that a tuple of these arrays would add a tenth to a short call.
 @compiled
 def nearest(start, stop, want, alive, spots, near, rows, cursor, ends, total):  # noqa: PLR0913
     """Find the `want` nearest unused records of points ``alive[start:stop]``, ties by the lowest row.

@@ -24,7 +24,7 @@ class Cloud(NamedTuple):
         float64[rows, columns]: numbers of the rows.
     codes, ranks
         int32[records, columns] and int32[rows, columns]: cells of the records, as numbers of sets, and ranks
-        of the rows. A cell is -1 where it lies between its ends, or names no category.
+        of the rows. The code is -1 for an interval of numbers, or a cell without a category.
     members, starts
         float64[...], int64[sets + 1]: set i is ``members[starts[i]:starts[i + 1]]``: numbers, missing is NaN,
         or the ranks of categories, ascending.

@@ -123,7 +123,7 @@ def group_columns(
     sizes
         Number of possible codes of each column.
     rows
-        Number of rows; needed where there is no column.
+        Number of rows, for the case of no columns.
 
     Returns
     -------

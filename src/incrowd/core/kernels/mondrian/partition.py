@@ -117,7 +117,7 @@ def _median_cut(count, total, values):
 def _by_appearance(codes, numbers, first, last, j, earliest, groups):
     """Divide a run's values in halves by first appearance, the smaller half first, and return the number.
 
-    Keys are numbered in the order in which they appear. ``earliest[rank]`` is -1 and is left so.
+    Keys are numbered in order of appearance. ``earliest[rank]`` is -1 before and after.
     """
     count = 0
     for i in range(first, last):

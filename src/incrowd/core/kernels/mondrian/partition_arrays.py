@@ -19,13 +19,13 @@ in each partition as is better, in order or down."""
 class Axes(NamedTuple):
     """Tables of the attributes for kernels, by attribute j.
 
-    ``positions[offset[j] + rank]`` is a rank's place and ``extent[j]`` the distance of the outermost; the
-    interval of ranks that joins the missing rank ``missing[j]`` to others has width 1. Where
-    ``is_tree[j]``, ``at_depth[ladder[j] + depth * size[j] + rank]`` is the ancestor of a leaf at that depth
-    (itself where it is shallower), and ``node_lo``, ``node_hi``, ``node_depth``, ``node_parent`` at
+    ``positions[offset[j] + rank]`` is the place of a rank, and ``extent[j]`` the distance of the outermost
+    places. An interval that joins the missing rank ``missing[j]`` to other ranks has width 1. If
+    ``is_tree[j]``, ``at_depth[ladder[j] + depth * size[j] + rank]`` is the ancestor of a leaf at that depth,
+    or the leaf itself if shallower, and ``node_lo``, ``node_hi``, ``node_depth``, ``node_parent`` at
     ``nodes[j] + node`` describe a node. ``way[j]`` is one of `ORDERED`, `DOWN`, `APPEARANCE`, `EITHER`.
-    Partitions are as wide as their share of the attribute times ``weight[j]``; where `by_span`, as the
-    distance of their outermost ranks, or the number of their values where ``counted[j]``.
+    The width of a partition is the share of the attribute times ``weight[j]``. With `by_span`, the width is
+    the distance of the outermost ranks, or the number of values if ``counted[j]``.
     """
 
     by_span: np.bool_
@@ -51,7 +51,7 @@ class Keys(NamedTuple):
     """The keys in an order in which every partition is a run.
 
     ``codes[i, j]`` is the rank of the key at place i in attribute j, ``weights[i]`` its records,
-    ``numbers[i]`` its number in the table, and ``groups[i]`` the side of a cut that it goes to.
+    ``numbers[i]`` the number in the table, and ``groups[i]`` the side of the proposed cut.
     """
 
     codes: NDArray[np.unsignedinteger]
@@ -63,10 +63,10 @@ class Keys(NamedTuple):
 class Partitions(NamedTuple):
     """Open partitions: the keys at ``starts[p] .. stops[p] - 1``, which have ``totals[p]`` records.
 
-    ``lows[p, j]`` and ``highs[p, j]`` are the outermost ranks, ``order[p]`` the attributes in the order in
-    which they are tried, ``tried[p]`` how many of them were, and ``cuts[p, j]`` a rank to cut at (-1 for
-    none; without columns where no rank is given). The cut that is proposed has ``many[p]`` sides (0: no cut
-    is left): always two where ``binary[p]``, else as many as a cut down a hierarchy gives.
+    ``lows[p, j]`` and ``highs[p, j]`` are the outermost ranks, ``order[p]`` the attributes in the order of
+    trial, ``tried[p]`` the number of attributes tried, and ``cuts[p, j]`` a rank to cut at (-1 for none; no
+    columns unless ranks are given). The proposed cut has ``many[p]`` sides (0 without a cut): two if
+    ``binary[p]``, else the sides of a cut down a hierarchy.
     """
 
     starts: NDArray[np.int64]

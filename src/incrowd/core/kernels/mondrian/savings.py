@@ -125,8 +125,8 @@ def savings_of(p, keys, parts, axes, least, room, saved):
 def order_by_saving(start, stop, keys, parts, axes, least):
     """Write each partition's extents, and order the attributes by the best cut's saving, largest first.
 
-    A cut by order is made where it saves most of those that leave `least` records on both sides. It is
-    written to ``parts.cuts``, and -1 where there is none, or where a cut down the hierarchy saves as much.
+    ``parts.cuts`` gets the rank of the cut by order with the largest saving, among cuts with `least` records
+    on both sides, or -1 if there is none or a cut down the hierarchy saves as much.
     """
     longest = longest_run(start, stop, parts)
     room = room_for_values(axes, longest), np.empty(longest)
