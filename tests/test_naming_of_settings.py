@@ -40,3 +40,8 @@ def test_the_page_names_its_fields_and_roles_and_else_arguments():
         assert shown() == "force=True"
         assert setting("CsvFormat(encoding='latin-1')", "--encoding latin-1") == "the field Encoding"
         assert setting("person=", "--person") == "the role person"
+
+
+def test_a_command_that_is_called_in_python_leaves_the_words_of_python():
+    options_taken(["policy"])
+    assert setting("force=True", "--force") == "force=True"

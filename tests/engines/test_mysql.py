@@ -151,7 +151,7 @@ def test_nothing_private_stays(url, monkeypatch):
             mysql_statement(url, "CREATE TABLE other (q INT)")
             return measured(self, made)
 
-        monkeypatch.setattr(type(release), "_measured", meanwhile)
+        monkeypatch.setattr(type(release), "_assessment", meanwhile)
         with pytest.raises(ic.TableError, match="was made by another session meanwhile"):
             release.into("other")
         assert set(mysql_statement(url, "SHOW TABLES")) == before | {("other",)}

@@ -112,7 +112,7 @@ def main() -> None:
     given = parser().parse_args()
     try:
         with on_the_command_line(_INSTALL):
-            options_taken(vars(given), _INSTALL)
+            options_taken(vars(given))
             status = _run(given)
             sys.stdout.flush()
     except BrokenPipeError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 
-from incrowd_verify.errors import INSTALL, reword, worded
+from incrowd_verify.errors import INSTALL, reword, worded, wording
 
 IN_A_POLICY = {
     "qi": 'role = "quasi"',
@@ -54,6 +54,8 @@ def on_the_command_line(install: str = INSTALL) -> AbstractContextManager[None]:
     return worded(CommandWords(install=install))
 
 
-def options_taken(names: Iterable[str], install: str = INSTALL) -> None:
-    """Let messages name only these options of a command, such as ``max_suppression``."""
-    reword(CommandWords(names, install))
+def options_taken(names: Iterable[str]) -> None:
+    """Let messages name only these options of a command, such as ``max_suppression``, where they name any."""
+    words = wording()
+    if isinstance(words, CommandWords):
+        reword(CommandWords(names, words.install))

@@ -60,18 +60,23 @@ _WORDING: ContextVar[Wording | None] = ContextVar("wording", default=None)
 
 
 @contextmanager
-def worded(wording: Wording) -> Iterator[None]:
+def worded(words: Wording) -> Iterator[None]:
     """Let an interface name the settings in messages; without one they are arguments of functions."""
-    before = _WORDING.set(wording)
+    before = _WORDING.set(words)
     try:
         yield
     finally:
         _WORDING.reset(before)
 
 
-def reword(wording: Wording) -> None:
+def wording() -> Wording | None:
+    """Return how the interface names settings, or None if they are arguments of functions."""
+    return _WORDING.get()
+
+
+def reword(words: Wording) -> None:
     """Let an interface name the settings in messages from now on, as in a thread of its own."""
-    _WORDING.set(wording)
+    _WORDING.set(words)
 
 
 def setting(argument: str, option: str, policy: str = "") -> str:
@@ -86,8 +91,8 @@ def setting(argument: str, option: str, policy: str = "") -> str:
     policy
         The setting in a policy file, for a command without the option.
     """
-    wording = _WORDING.get()
-    return argument if wording is None else wording(argument, option, policy)
+    words = wording()
+    return argument if words is None else words(argument, option, policy)
 
 
 def null_values_setting(text: str = "") -> str:
@@ -237,7 +242,7 @@ class MissingExtraError(IncrowdError, ImportError):
     """An optional library is not installed."""
 
     def __init__(self, library: str, extra: str, purpose: str) -> None:
-        install: str = getattr(_WORDING.get(), "install", INSTALL)
+        install: str = getattr(wording(), "install", INSTALL)
         super().__init__(f"{purpose} needs {library}: {install.format(extra=extra)}")
 
 
