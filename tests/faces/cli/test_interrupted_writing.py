@@ -9,7 +9,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from crossed import quick
 from interruptions import WAYS, Runs, prepare, stopped
 
 POLICY = """
@@ -109,7 +108,8 @@ def test_a_stopped_run_leaves_nothing_or_everything(runs, whole, tmp_path, comma
         assert {status for status, _ in found} == {-9 if way == "SIGKILL" else 128 + WAYS[way]}
 
 
-@pytest.mark.parametrize("way", quick(["SIGINT", "SIGTERM"], "SIGTERM"))
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["SIGINT", "SIGTERM"])
 def test_past_the_point_of_no_return_signals_wait(runs, whole, tmp_path, way):
     operations = whole_run(runs, whole, tmp_path, "anonymize")
     record, *_, steps = (
