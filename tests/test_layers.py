@@ -87,7 +87,7 @@ QUESTIONS = {
     "Where is an earlier release remembered?": "release/jobs/ledger",
     "How many people does singling out reach?": "attacks/singling_out.py",
     "Where is a file of ARX read?": "works/importers/arx.py",
-    "Where is `incrowd verify` printed?": "faces/cli/commands/verify.py",
+    "Where is `incrowd verify` printed?": "incrowd_verify/cli.py",
     "Where is a step of the page drawn?": "faces/studio/steps",
 }
 """What a reader asks on the first day, and where the answer is looked for first."""

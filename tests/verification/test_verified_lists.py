@@ -13,10 +13,11 @@ from crossed import quick
 from incrowd.core.errors import ParameterError, PolicyError
 from incrowd.verification import verify
 from incrowd_verify.script import ALL_HOLD, checks_as_sql
-from policy_texts import K2, entry, only
+from policy_texts import K2, entry, only, t
 
 LISTS = [entry("zip", "quasi"), entry("x", "sensitive", 'parts = ";"')]
 L = 'model = "l-diversity"\nl = 2'
+JUDGED = 'max_suppression = 0.9\nsuppressed = "judged"'
 
 
 def test_a_code_that_all_share_fails(check):
@@ -57,6 +58,14 @@ def test_a_value_to_protect_may_be_a_part(check):
     assert [share(value) for value in ("a", "b", "a;b")] == [0.25, 0.5, 0.25]
     with pytest.raises(PolicyError, match="no value that is written as the value to protect"):
         share("d")
+
+
+def test_suppressed_records_are_judged_by_the_parts_of_their_lists(check):
+    kept = "".join(f"1,{cell}\n" for cell in ("a;b", "c", "d"))
+    good, bad = "*,a\n*,b;c\n*,d\n", "*,a;b\n*,a;c\n*,a\n"
+    assert check("zip,x\n" + kept + good, LISTS, [L, t(0.9)], JUDGED).keeps_limits
+    (problem,) = check("zip,x\n" + kept + bad, LISTS, [L], JUDGED).problems
+    assert problem == "3 suppressed records do not satisfy l-diversity as a class of their own"
 
 
 @pytest.mark.parametrize(

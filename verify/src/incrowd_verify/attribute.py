@@ -67,7 +67,7 @@ class Attribute(Values):
     def parted(self) -> Attribute:
         """Return the same column of lists, whose tables have parts in place of values (see `quantities`)."""
         if self._parted is None:
-            self._parted = self.again()
+            self._parted = self.again(self._mark.removeprefix("_"))
             self._parted.part_codes = {}
         return self._parted
 

@@ -1,4 +1,8 @@
-"""The named checks of clauses, one function each; `CHECKS` lists them."""
+"""The clauses of the profile that a policy chose: each is checked on the release, attested, or not met.
+
+A check is a function of one list (`CHECKS`). It returns counts in SQL that must be 0, so that `verify` runs
+them and a script holds them. A check that lacks something says so, and its clause is not met.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +12,18 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from incrowd_verify.checks import Checks
-from incrowd_verify.column_points import plain_columns
-from incrowd_verify.column_texts import Texts
+from incrowd_verify.column_points import Texts, plain_columns
+from incrowd_verify.errors import visible
 from incrowd_verify.periods import DAYS_ARE_CALLED, finer_than_years, in_one_group
 from incrowd_verify.policy import SUPPRESSED, Policy
 from incrowd_verify.profiles import Clause
+from incrowd_verify.result import ClauseResult
 from incrowd_verify.source import Table, literal, number
 from incrowd_verify.values import written
 
@@ -513,3 +518,54 @@ CHECKS: dict[str, Callable[[Subject], Counts]] = {
     "attack": _attack,
 }
 """Every check that a clause may name; `incrowd.profiles.settings` has their settings."""
+
+
+_CONTEXT = Clause(
+    "context",
+    "The probability of an attempt, times that of its success, is at most the threshold.",
+    "ISO/IEC 27559:2022, clauses 6 to 8",
+    "context",
+)
+
+
+def judge_clauses(con: Checks, policy: Policy, texts: Texts) -> Iterator[ClauseResult]:
+    """Judge each clause of the policy's profile, and the context where the policy answers for it."""
+    clauses = [] if policy.profile is None else list(policy.profile.profile.clauses)
+    if policy.context is not None:
+        clauses = [each for each in clauses if each.id != _CONTEXT.id or each.check is None] + [_CONTEXT]
+    for clause in clauses:
+        blank = ClauseResult(clause.id, clause.text, clause.source, "not met", "")
+        if clause.check is not None:
+            yield _checked(con, Subject(con, policy, texts, clause), clause, blank)
+            continue
+        said = None if policy.profile is None else policy.profile.attested.get(clause.id)
+        if said is None:
+            con.never(f"{clause.id}: somebody had attested it")
+            yield replace(blank, detail=f"nobody attests it: {clause.question}", unanswered=True)
+            continue
+        con.note(f"Attested, not checked: {clause.id}, by {visible(said.by)} on {said.on}.")
+        yield replace(blank, state="attested", detail=f"{said.by}, {said.on}: {said.says}")
+
+
+def _checked(con: Checks, subject: Subject, clause: Clause, blank: ClauseResult) -> ClauseResult:
+    try:
+        counts = list(CHECKS[clause.check or ""](subject))
+    except LackingError as lacking:
+        con.never(f"{clause.id}: it could be checked")
+        return replace(blank, detail=f"cannot be checked: {lacking}", unanswered=True)
+    broken = []
+    for each in counts:
+        con.check(f"{clause.id}: {each.words}", each.sql)
+        if con.is_script or each.doubtful in subject.unread:
+            continue
+        found = int(con.row(f"SELECT ({each.sql})")[0])
+        if found and each.doubtful is not None:
+            subject.unread.append(each.doubtful)
+        elif found:
+            broken.append(f"{each.words}: {found:,}")
+    cleared = f"not of this kind by the policy: {', '.join(subject.cleared)}" if subject.cleared else ""
+    # What nobody recognizes may be anything: somebody has to look.
+    unread = f"not checked: {', '.join(subject.unread)}" if subject.unread else ""
+    detail = "; ".join(filter(None, [*broken, unread, subject.said, cleared]))
+    state = "not met" if broken or unread else "checked"
+    return replace(blank, state=state, detail=detail, unanswered=bool(unread) and not broken)

@@ -19,8 +19,7 @@ from typing import NamedTuple
 from incrowd_verify.cells import CellReader
 from incrowd_verify.checks import Checks
 from incrowd_verify.classes import count_rows
-from incrowd_verify.column_points import derived_columns, outlying_value
-from incrowd_verify.column_texts import Texts, counts_of
+from incrowd_verify.column_points import Texts, counts_of, derived_columns, outlying_value
 from incrowd_verify.gate import wording
 from incrowd_verify.gate.columns import points_of_texts
 from incrowd_verify.gate.points import Point, answered
@@ -160,31 +159,23 @@ def _sharing(
     return float(sharing) / float(sum(size for _, size in classes) or 1)
 
 
-def _derived(of: Subject) -> Iterator[Point]:
-    if of.raw is not None:
-        yield from derived_columns(of.con, of.policy, of.released, of.raw)
-
-
 def _untrue_labels(of: Subject) -> Iterator[Point]:
     for column in of.policy.named("quasi"):
         if isinstance(column.hierarchy, Path) and (outside := count_outside(tree_in(column.hierarchy))):
             yield wording.untrue_label(column.name, outside)
 
 
-def _few_matches(of: Subject) -> Iterator[Point]:
-    if of.raw is not None and (point := few_matches(of.con, of.policy, of.released, of.raw)) is not None:
-        yield point
-
-
-def _repeated(of: Subject) -> Iterator[Point]:
+def _beside_raw(of: Subject) -> Iterator[Point]:
+    """Look at dangers that only the raw table shows, and at ids that repeat."""
+    if of.raw is not None:
+        yield from derived_columns(of.con, of.policy, of.released, of.raw)
+        point = few_matches(of.con, of.policy, of.released, of.raw)
+        yield from () if point is None else (point,)
     yield from repeated_ids(of.con, of.policy, of.tables, of.raw)
 
 
 def _blanked(of: Subject) -> Iterator[Point]:
-    yield from _losses(of.con, of.policy, of.released, of.raw, of.tables.missing)
-
-
-def _losses(con: Checks, policy: Policy, released: Table, raw: Table | None, missing: int) -> Iterator[Point]:
+    con, policy, released, raw, missing = of.con, of.policy, of.released, of.raw, of.tables.missing
     quasi = policy.named("quasi")
     shown = [written(con, released, column.name, policy.null_values) for column in quasi]
     blank: list[list[str] | None] = [[SUPPRESSED] for _ in quasi]
@@ -248,7 +239,7 @@ def _cell(released: Table, name: str, null_values: Nulls) -> str:
     return f"CAST({cell(released, name, null_values)} AS VARCHAR)"
 
 
-_CHECKS = (_unique, _texts, _unprotected, _derived, _untrue_labels, _repeated, _few_matches, _blanked)
+_CHECKS = (_unique, _texts, _unprotected, _untrue_labels, _beside_raw, _blanked)
 """Every check of a release, one line each."""
 
 

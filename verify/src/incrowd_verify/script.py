@@ -13,8 +13,8 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from incrowd_verify.classes import count_rows
-from incrowd_verify.clauses import judge_clauses
-from incrowd_verify.column_texts import Texts
+from incrowd_verify.clause_checks import judge_clauses
+from incrowd_verify.column_points import Texts
 from incrowd_verify.comparison import check_against
 from incrowd_verify.conformity import check_cells, check_columns, check_groups, check_suppressed
 from incrowd_verify.databases import Address, duckdb_name, is_address, part_of, quoted_name

@@ -11,8 +11,8 @@ from os import PathLike
 from pathlib import Path
 
 from incrowd_verify.checks import Checks
-from incrowd_verify.clauses import judge_clauses
-from incrowd_verify.column_texts import Texts
+from incrowd_verify.clause_checks import judge_clauses
+from incrowd_verify.column_points import Texts
 from incrowd_verify.comparison import check_against
 from incrowd_verify.conformity import check_suppressed, differences, remark
 from incrowd_verify.databases import OTHERS, is_address

@@ -1,7 +1,7 @@
 """Rule profiles: dated lists of clauses, each of which is checked, attested or not met.
 
 A profile is one TOML file of this room and one line of `PROFILES`, or a file of a user's own. `verify` judges
-its clauses from the release alone; see `incrowd_verify.clauses`.
+its clauses from the release alone; see `incrowd_verify.clause_checks`.
 """
 
 from __future__ import annotations
