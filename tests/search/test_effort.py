@@ -15,6 +15,7 @@ from incrowd.core.kernels.lattice.lattice import choose_nodes
 from incrowd.search import ALGORITHMS, _sweep, base
 from incrowd.search.lattice import explorer, limits
 from incrowd.search.lattice.rollup import Rollup
+from incrowd.search.lattice.sizes import Sizes
 
 COLUMNS = [f"q{number}" for number in range(20)]
 REFUSED = ["bottom-up", "samarati", "incognito", "ola", "flash"]
@@ -108,9 +109,9 @@ def test_many_columns_of_few_levels_are_refused_until_most_are_fixed(name, two, 
 def test_few_nodes_are_held_at_once(wide, monkeypatch):
     """Each takes some bytes per key, and a level of the lattice may have a hundred thousand nodes."""
     held = []
-    work = explorer.each_on_a_core
+    work = Sizes.look
     monkeypatch.setattr(
-        explorer, "each_on_a_core", lambda one, some: held.append(len(some)) or work(one, some)
+        Sizes, "look", lambda self, levels, served: held.append(len(levels)) or work(self, levels, served)
     )
     release = ic.anonymize(wide, hierarchies(free=8), [ic.KAnonymity(3)], ALGORITHMS.get("bottom-up")())
     assert sum(held) == len(release.lattice.nodes) > 1000
@@ -172,17 +173,18 @@ def searches(monkeypatch) -> list[explorer.Explorer]:
 @pytest.fixture
 def clock(monkeypatch) -> list[float]:
     """Seconds that pass where keys are grouped: a hundredth for each time."""
-    now = [0.0]
+    now, looking = [0.0], Sizes.look
 
     def ticking(work):
         def done(*args):
-            now[0] += 0.01
+            now[0] += 0.01 * (len(args[1]) if work is looking else 1)
             return work(*args)
 
         return done
 
     monkeypatch.setattr(limits, "time", SimpleNamespace(monotonic=lambda: now[0]))
     monkeypatch.setattr(Rollup, "roll", ticking(Rollup.roll))
+    monkeypatch.setattr(Sizes, "look", ticking(looking))
     monkeypatch.setattr(_sweep, "group_with_company", ticking(_sweep.group_with_company))
     return now
 

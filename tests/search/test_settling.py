@@ -14,7 +14,7 @@ from test_optimal import COLUMNS
 
 import incrowd as ic
 from examples import examples
-from incrowd.core.kernels.lattice.search import look_at
+from incrowd.core.kernels.lattice.lattice import below_several
 from incrowd.core.recoding import FullDomain
 from incrowd.core.table.classes import EquivalenceClasses
 from incrowd.engines import engine_for
@@ -22,7 +22,6 @@ from incrowd.measures.utility import METRICS
 from incrowd.search import SearchProblem
 from incrowd.search.lattice import Explorer
 from incrowd.search.lattice import explorer as explorers
-from incrowd.search.lattice.explorer import below_several
 from lattice_reading import LEAVES, TREES, explorer, path_of, schema, tables
 from test_published import read
 
@@ -44,11 +43,8 @@ def test_a_class_too_small_is_found_at_every_node_at_once(frame, k, data):
     dead = np.zeros(lattice.lattice.size, np.bool_)
     lattice.mark_failing(levels, dead, ~dead)
     sizes = Counter(classes(levels))
-    # The compiled search marks the node, too, whatever it finds.
-    compiled = _marked_without_python(lattice, levels)
     if min(sizes.values()) >= k:
         assert not dead.any()
-        assert compiled == {levels}
         return
     assert not node.anonymous
     marked = {lattice.lattice.levels(number) for number in np.flatnonzero(dead)}
@@ -58,17 +54,6 @@ def test_a_class_too_small_is_found_at_every_node_at_once(frame, k, data):
         {at for at in np.ndindex(4, 3, 3) if Counter(names := classes(at))[names[row]] < k} for row in rows
     ]
     assert marked in expected
-    assert compiled in expected
-
-
-def _marked_without_python(explorer: Explorer, levels: tuple[int, ...]) -> set[tuple[int, ...]]:
-    """Look at one node in the compiled search; return the nodes that are settled then."""
-    lattice = explorer.lattice
-    dead = np.zeros(lattice.size, np.bool_)
-    loop = explorer.loop(np.arange(lattice.size), dead, np.zeros(lattice.size))
-    [side, _] = loop._sides
-    assert look_at(np.array([[lattice.node(levels), 0]]), loop._given, *side) == 1
-    return {lattice.levels(number) for number in np.flatnonzero(dead)}
 
 
 @examples(150)
@@ -361,12 +346,37 @@ def test_nodes_that_are_far_from_t_settle_those_below(shared_data, limit, most):
     assert len(space.nodes) <= most
 
 
+def bases_of(nodes, heights, lot):
+    levels = np.array(nodes)
+    bases, above = np.empty_like(levels), np.empty(len(levels), np.int64)
+    found = below_several(levels, np.array(heights), 3, lot, bases, above)
+    return sorted(zip(map(tuple, bases[:found].tolist()), above[:found].tolist(), strict=True))
+
+
 def test_what_lies_below_several_nodes_is_found():
-    assert list(below_several([(2, 0), (2, 1), (3, 1)], (4, 2))) == [((2, 0), 3)]
+    assert bases_of([(2, 0), (2, 1), (3, 1)], (4, 2), 8) == [((2, 0), 3)]
     far = [(3, 0), (3, 1), (2, 1), (0, 5), (1, 5), (0, 4), (1, 4)]
-    assert list(below_several(far, (4, 6))) == [((0, 0), 7), ((2, 0), 3), ((0, 4), 4)]
-    assert not list(below_several([(1, 1), (2, 2)], (3, 3)))
-    assert list(below_several([(1, 1)] * 4, (3, 3))) == [((1, 1), 4)]
+    assert bases_of(far, (4, 6), 8) == [((0, 0), 7)]
+    assert bases_of(far, (4, 6), 4) == [((0, 4), 4), ((2, 0), 3)]
+    assert bases_of([(1, 1), (2, 2)], (3, 3), 4) == []
+    assert bases_of([(1, 1)] * 6, (3, 3), 4) == [((1, 1), 6)]
+
+
+@examples(60)
+@given(
+    nodes=st.lists(
+        st.tuples(st.integers(0, 3), st.integers(0, 1), st.integers(0, 6)), min_size=1, max_size=70
+    ),
+    lot=st.integers(3, 9),
+)
+def test_a_node_below_several_is_the_highest_one(nodes, lot):
+    """Each node counts for one of them at most, and lots are not larger where nodes differ."""
+    found = bases_of(nodes, (4, 2, 7), lot)
+    assert sum(many for _, many in found) <= len(nodes)
+    for base, many in found:
+        above = [node for node in nodes if all(np.array(node) >= np.array(base))]
+        assert len(above) >= many >= 3
+        assert many <= lot or nodes.count(base) >= many
 
 
 @pytest.mark.parametrize("model", [None, ic.TCloseness(0.3)], ids=str)
@@ -385,8 +395,14 @@ def test_nodes_are_made_of_one_below_them_and_are_the_same(shared_data, model):
     )
     prepared.prepare(nodes)
     rolled = []
-    work = prepared._rollup.roll
-    prepared._rollup.roll = lambda levels, below: rolled.append(len(below.keys)) or work(levels, below)
+    if model:
+        work = prepared._rollup.roll
+        prepared._rollup.roll = lambda levels, below: rolled.append(len(below.keys)) or work(levels, below)
+    else:
+        work = prepared._sizes._below
+        prepared._sizes._below = lambda levels: (
+            rolled.append(np.diff(work(levels)[1], prepend=0).max()) or work(levels)
+        )
     assert prepared.look(*nodes) == plain.look(*nodes)
     assert max(rolled) < 0.8 * frequency.keys
 

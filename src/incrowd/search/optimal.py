@@ -14,9 +14,10 @@ from incrowd.core.parameters import parameter
 from incrowd.search.full_domain import FullDomainAlgorithm
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from incrowd.search.base import SearchProblem
     from incrowd.search.lattice import Budget, Deadline, Explorer, Limits, Node
-    from incrowd.search.lattice.loop import Loop
 
 _ENUMERATED = 2**22
 """Largest lattice searched as a whole. A larger lattice is searched from the top."""
@@ -24,14 +25,11 @@ _ENUMERATED = 2**22
 _UNBOUNDED = 2**18
 """Largest lattice searched to the end without a time limit."""
 
-_CHOSEN = 16
-"""Nodes chosen per pass over the lattice."""
+_CHOSEN = 8, 64
+"""Nodes that are chosen in one walk over the lattice: where nothing may be suppressed, and elsewhere.
 
-_AT_ONCE = 2
-"""Nodes looked at before the next choice, whatever the number of cores."""
-
-_COMPILED = 4096
-"""Least lattice for the compiled search, which takes seconds to compile."""
+Where nothing may be suppressed, a node that fails settles so many others that more would be chosen in vain.
+"""
 
 _PROPOSED = 8
 """Nodes looked at per round of guesses."""
@@ -151,7 +149,7 @@ class _Search:
         self.least = explorer.least_scores()
         self.order = np.argsort(self.least, kind="stable")
         self.dead = np.zeros(self.lattice.size, np.bool_)
-        self.around = np.empty((1, self.lattice.size), np.int32)
+        self.around = np.empty((2 if explorer.by_class else 1, self.lattice.size), np.int32)
         self.shape = np.array(self.lattice.shape, np.int64)
         self.many = 1
 
@@ -185,7 +183,7 @@ class _Search:
             if self._spent():
                 return False
             [node] = self.explorer.look(self.lattice.levels(other))
-            self._learn(node)
+            self._learn([node])
             if node.anonymous and not better(first, node):
                 self.best = node
                 return True
@@ -206,52 +204,35 @@ class _Search:
         return lowest if self.best is None else min(lowest, self.best.score)
 
     def _settle(self) -> bool:
-        if self.lattice.size >= _COMPILED:
-            # Elsewhere a few nodes settle all, and that is not worth compiling a search.
-            self.explorer.mark_outliers(self.dead)
-            loop = self.explorer.loop(self.order, self.dead, self.least)
-            if loop is not None:
-                return self._run(loop)
+        self.explorer.mark_outliers(self.dead)
         while True:
-            chosen = self._next(self.alive())
-            if not chosen:
+            alive = self.alive()
+            # What is settled stays settled, so the order forgets it.
+            self.order = self.order[alive[self.order]]
+            chosen = self._next(self.order)
+            if not len(chosen):
                 return True
             if not self._look(chosen):
                 return False
 
-    def _run(self, loop: Loop) -> bool:
-        from incrowd.search.lattice import better
-
-        while True:
+    def _look(self, waiting: NDArray[np.int64]) -> bool:
+        """Look at nodes that are not settled in the meantime, until the budget is spent (False)."""
+        self.explorer.prepare(self.lattice.levels_of(waiting))
+        at_once = min(self.explorer.at_once, self.deadline.left(self.explorer.looked))
+        while len(waiting := waiting[self._open(waiting)]):
             if self._spent():
                 return False
-            nodes = loop.look(self.deadline.left(self.explorer.looked))
-            if not nodes:
-                return True
-            self.explorer.note(nodes)
-            for node in nodes:
-                if node.anonymous and better(node, self.best):
-                    self.best = node
-            self.progress.advance(self.lattice.size - loop.open, self.lattice.size)
-
-    def _look(self, chosen: list[int]) -> bool:
-        """Look at nodes that are still open, until the budget is spent (False)."""
-        self.explorer.prepare([self.lattice.levels(node) for node in chosen])
-        for start in range(0, len(chosen), _AT_ONCE):
-            batch = [node for node in chosen[start : start + _AT_ONCE] if self._open(node)]
-            if not batch:
-                continue
-            if self._spent():
-                return False
-            for node in self.explorer.look(*(self.lattice.levels(number) for number in batch)):
-                self._learn(node)
+            many = int(min(at_once, self.deadline.nodes - self.explorer.looked))
+            self._learn(self.explorer.look(*self.lattice.levels_of(waiting[:many])))
+            waiting = waiting[many:]
         return True
 
-    def _open(self, node: int) -> bool:
-        """Say whether a node may still be better than the best."""
+    def _open(self, nodes: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Say which nodes may still be better than the best."""
         from incrowd.search.lattice import score_to_beat
 
-        return not self.dead[node] and (self.best is None or self.least[node] < score_to_beat(self.best))
+        most = np.inf if self.best is None else score_to_beat(self.best)
+        return ~self.dead[nodes] & (self.least[nodes] < most)
 
     def _rule_out(self) -> bool:
         """Find the failing nodes by monotone models, and mark the nodes below as failing."""
@@ -260,14 +241,13 @@ class _Search:
             return True
         unknown = np.ones(self.lattice.size, np.bool_)
         while True:
-            chosen = self._next(unknown)
-            if not chosen:
+            chosen = self._next(self.order[unknown[self.order]])
+            if not len(chosen):
                 return True
-            for start in range(0, len(chosen), _AT_ONCE):
+            while len(chosen := chosen[unknown[chosen]]):
                 if self._spent():
                     return False
-                batch = [node for node in chosen[start : start + _AT_ONCE] if unknown[node]]
-                for node in sizes.look(*(self.lattice.levels(number) for number in batch)):
+                for node in sizes.look(*self.lattice.levels_of(chosen[:2])):
                     unknown[self.lattice.node(node.levels)] = False
                     if node.fails_below:
                         self._slice(self.dead, node, down=True)[...] = True
@@ -275,6 +255,7 @@ class _Search:
                         np.logical_and(unknown, ~self.dead, out=unknown)
                     elif node.anonymous:
                         self._slice(unknown, node, down=False)[...] = False
+                chosen = chosen[2:]
 
     def _in_order(self) -> bool:
         """Look at the remaining nodes by least loss, until none can be better."""
@@ -293,39 +274,34 @@ class _Search:
                     position += 1
                 rest = self.order[position : position + 64]
                 first = rest[alive[rest]][:2].tolist()
-            for node in self.explorer.look(*(self.lattice.levels(number) for number in first)):
-                self._learn(node)
+            self._learn(self.explorer.look(*self.lattice.levels_of(np.array(first))))
 
-    def _next(self, alive: NDArray[np.bool_]) -> list[int]:
+    def _next(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Choose nodes of those that are open, the most promising first; none where none is."""
         from incrowd.core.kernels.lattice.lattice import choose_nodes
 
         # What is learned first settles most, so few are chosen before.
-        self.many = min(2 * self.many, _CHOSEN)
+        self.many = min(2 * self.many, _CHOSEN[self.explorer.limits.suppresses])
         chosen = np.empty(self.many, np.int64)
-        count = choose_nodes(  # type: ignore[no-untyped-call]
-            self.order[alive[self.order]], self.shape, self.lattice.strides, self.around, self.many, chosen
+        nodes = choose_nodes(  # type: ignore[no-untyped-call]
+            order, self.shape, self.lattice.strides, self.around, self.many, chosen
         )
-        self.progress.advance(self.lattice.size - int(alive.sum()), self.lattice.size)
-        return [int(number) for number in chosen[:count]]
+        self.progress.advance(self.lattice.size - len(order), self.lattice.size)
+        return chosen[:nodes]
 
     def _spent(self) -> bool:
         return self.deadline.spent(self.explorer.looked)
 
-    def _learn(self, node: Node) -> None:
+    def _learn(self, nodes: Sequence[Node]) -> None:
         from incrowd.search.lattice import better
 
-        self.dead[self.lattice.node(node.levels)] = True
-        if node.fails_below:
-            self._slice(self.dead, node, down=True)[...] = True
-            self.explorer.mark_failing(node.levels, self.dead, self.alive())
-        if node.bound > 0:
-            above = self._slice(self.least, node, down=False)
-            np.maximum(above, node.bound, out=above)
-        if node.floor > 0:
-            below = self._slice(self.least, node, down=True)
-            np.maximum(below, node.floor, out=below)
-        if node.anonymous and better(node, self.best):
-            self.best = node
+        for node in nodes:
+            if node.anonymous and better(node, self.best):
+                self.best = node
+        self.explorer.settle(nodes, self.dead, self.least, self.best)
+        for node in nodes:
+            if node.fails_below and not self.explorer.limits.suppresses:
+                self.explorer.mark_failing(node.levels, self.dead, self.alive())
 
     def _slice(self, values: NDArray[np.generic], node: Node, *, down: bool) -> NDArray[np.generic]:
         """Return the part of an array of nodes at and below a node, or at and above."""
@@ -415,10 +391,10 @@ class _Downward:
         """Look at nodes within the budget."""
         self.explorer.prepare(levels)
         nodes: list[Node] = []
-        for start in range(0, len(levels), _AT_ONCE):
+        for start in range(0, len(levels), 2):
             if self._spent():
                 break
-            nodes += self.explorer.look(*levels[start : start + _AT_ONCE])
+            nodes += self.explorer.look(*levels[start : start + 2])
         return nodes
 
     def _learn(self, nodes: list[Node], *, bounding: bool = False) -> None:

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from incrowd.core.kernels.jit import each_on_a_core
+from incrowd.core.kernels.lattice.lattice import below_several
+from incrowd.core.kernels.lattice.nodes import START, Limit
+from incrowd.core.kernels.lattice.splits import BINS, Nodes, put_in_bins, settle
 from incrowd.core.lazy import NDArray, np
 from incrowd.core.progress import check
 from incrowd.search.lattice.cells import numbered
 from incrowd.search.lattice.judge import Judge, TooSmall
 from incrowd.search.lattice.limits import Limits
 from incrowd.search.lattice.memory import Memory
-from incrowd.search.lattice.node import Node
+from incrowd.search.lattice.node import Node, score_to_beat
 from incrowd.search.lattice.rollup import Groups, Rolled, Rollup
 from incrowd.search.lattice.score import score_by
+from incrowd.search.lattice.sizes import Sizes, parts_of
 from incrowd.search.lattice.small_groups import FewPeople
 from incrowd.search.lattice.space import SolutionSpace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from incrowd.measures.utility import Metric
     from incrowd.search.base import SearchProblem
     from incrowd.search.lattice.lattice import Lattice
-    from incrowd.search.lattice.loop import Loop
     from incrowd.search.lattice.score import Terms
 
 _FEWEST = 3
@@ -35,10 +38,14 @@ _FEWEST = 3
 _OUTLIERS = 4
 """Keys whose classes are followed through the lattice before any node is looked at."""
 
+_NONE = 0.0, 0
+"""The parts of a node of which they tell nothing, and a row."""
+
+_LOT = 4
+"""Nodes near each other that are made of one below them, at most."""
+
 _AT_ONCE = 64
 """Nodes that are held at once while they are looked at; each takes some bytes per key."""
-_LEVELS = 500
-"""Levels of a hierarchy up to which a search is compiled."""
 
 
 class _Best(NamedTuple):
@@ -91,6 +98,18 @@ class Explorer:
         whole = Groups(each, problem.frequency.weights, problem.frequency, few)
         self._memory = Memory(whole, len(self.lattice.shape))
         self._best: _Best | None = None
+        bounds = self.limits
+        self._limit = Limit(
+            max(self._judge.least, 1), bounds.allowed, bounds.before, bounds.rows, bounds.kept
+        )
+        self._sizes: Sizes | None = None
+        if self._judge.by_size:
+            self._sizes = Sizes(problem.frequency, self._cells, self._rollup, self._limit, self._score.costs)
+        self._shape = np.array(self.lattice.shape)
+        self._parts: NDArray[np.float64] | None = None
+        self._bins = np.empty((0, 2, BINS + 1))
+        # The parts and the row of its bins, for each node that was looked at last.
+        self._splits: dict[tuple[int, ...], tuple[float, int]] = {}
 
     @property
     def lattice(self) -> Lattice:
@@ -117,6 +136,19 @@ class Explorer:
         """Whether looking at a node can raise the lower bounds of others."""
         return self._score.rises
 
+    @property
+    def at_once(self) -> int:
+        """How many nodes are looked at before it is asked what comes next, whatever the number of cores.
+
+        Chosen nodes settle each other where one class settles many, and hardly elsewhere.
+        """
+        return _AT_ONCE if self._sizes is not None and self.limits.suppresses else 2
+
+    @property
+    def by_class(self) -> bool:
+        """Whether a node that holds settles those above, by its number of classes."""
+        return self._score.costs.by_class
+
     def least_scores(self) -> NDArray[np.float64]:
         """Return lower bounds of all nodes, as far as known before looking: float64[nodes].
 
@@ -131,9 +163,37 @@ class Explorer:
         for start in range(0, len(new), _AT_ONCE):
             check(self.problem.progress)
             some = new[start : start + _AT_ONCE]
-            for node, grouped in zip(some, each_on_a_core(self._grouped, some), strict=True):
+            self._splits = {}
+            if self._sizes is not None:
+                self._look_at_sizes(self._sizes, some)
+                continue
+            splits = self._score.costs.splits and not self._judge.whole_people
+            self._bins = np.empty((len(some) if splits else 0, 2, BINS + 1))
+            for row, (node, grouped) in enumerate(
+                zip(some, each_on_a_core(self._grouped, some), strict=True)
+            ):
                 nodes[node] = self._known(node, *grouped)
+                if splits and not nodes[node].fails_below:
+                    weights, bins = grouped[0].groups.weights, self._bins[row]
+                    most = put_in_bins(weights, self._score.costs, self._limit, *bins)  # type: ignore[no-untyped-call]
+                    self._splits[node] = most, row
         return [nodes[node] for node in levels]
+
+    def _look_at_sizes(self, sizes: Sizes, some: Sequence[tuple[int, ...]]) -> None:
+        found = sizes.look(np.array(some, np.int64), np.zeros(len(some), np.int64))
+        self._bins = found.bins
+        results = zip(some, found.whole[:, :6].tolist(), found.real.tolist(), strict=True)
+        for row, (
+            levels,
+            (good, fails, gone, classes, smallest, key),
+            (score, bound, floor, most),
+        ) in enumerate(results):
+            self._memory.nodes[levels] = Node(
+                levels, bool(good), gone, classes, smallest, score, bool(fails), bound, floor
+            )
+            self._splits[levels] = most, row
+            if fails and not self.limits.suppresses:
+                self._memory.rare[levels] = key
 
     def terms(self) -> Terms | None:
         """Return the losses of nodes without suppression as a sum over attributes; None where it is none."""
@@ -152,53 +212,61 @@ class Explorer:
         """The nodes that it has looked at, by their levels."""
         return self._memory.nodes
 
-    def loop(
-        self, order: NDArray[np.int64], dead: NDArray[np.bool_], scores: NDArray[np.float64]
-    ) -> Loop | None:
-        """Return the compiled search, if there is one for the models and the hierarchies.
-
-        There is none where models look at more than sizes, or where a hierarchy has very many levels: the
-        search keeps a figure for each pair of levels.
+    def settle(
+        self,
+        nodes: Sequence[Node],
+        dead: NDArray[np.bool_],
+        least: NDArray[np.float64],
+        best: Node | None,
+    ) -> None:
+        """Mark the nodes that some settle which were looked at last, and raise what others lose at least.
 
         Parameters
         ----------
-        order, dead, scores
-            int64, bool and float64[nodes]: the nodes, the most promising first; which are settled; and what
-            each cannot fall below.
+        dead, least
+            bool and float64[nodes], written: which are settled, and what each cannot fall below.
+        best
+            The best node so far.
         """
-        if not self._judge.by_size or max(self.lattice.shape) > _LEVELS:
-            return None
-        from incrowd.search.lattice.loop import Loop, given_to_loop
-
-        given = given_to_loop(
-            self.problem.frequency,
-            self._cells,
-            self._rollup,
-            self.limits,
-            self._score.for_loop(),
-            self._judge.least,
+        lattice, costs = self.lattice, self._score.costs
+        if self._parts is None:
+            self._parts = parts_of(self._cells, lattice) if costs.splits else np.ones((1, 1, 1))
+        bounds = [(node.bound, node.floor, self._splits.get(node.levels, _NONE)[0]) for node in nodes]
+        settle(  # type: ignore[no-untyped-call]
+            np.array([node.levels for node in nodes]) - lattice.lows,
+            np.array([node.fails_below for node in nodes]),
+            np.array(bounds, np.float64),
+            np.array([self._splits.get(node.levels, _NONE)[1] for node in nodes]),
+            self._bins,
+            np.inf if best is None else score_to_beat(best),
+            costs.record * self.limits.kept if costs.by_class else 0.0,
+            Nodes(self._shape, lattice.strides, dead, least, self._parts),
         )
-        return Loop(given, self.lattice, order, dead, scores)
-
-    def note(self, nodes: Iterable[Node]) -> None:
-        """Remember nodes that were looked at elsewhere."""
-        self._memory.nodes.update((node.levels, node) for node in nodes)
 
     def prepare(self, nodes: Sequence[tuple[int, ...]]) -> None:
         """Group nodes below several of those that are to be looked at, where that saves work."""
-        if self.settles and (self._judge.counting or not self.limits.suppresses):
+        if len(nodes) < _FEWEST or (self.settles and (self._judge.counting or not self.limits.suppresses)):
             # Most of these nodes fail by their sizes and settle others, so much would be made in vain.
             return
-        for levels, above in below_several(nodes, self.lattice.shape):
-            if self._memory.is_refused(levels):
-                continue
-            rolled = self._rolled(levels)
+        levels = np.array(nodes, np.int64)
+        bases, above = np.empty_like(levels), np.empty(len(levels), np.int64)
+        found = below_several(levels, self._shape, _FEWEST, _LOT, bases, above)  # type: ignore[no-untyped-call]
+        new = [place for place in range(found) if not self._memory.is_refused(bases[place])]
+        if self._sizes is not None:
+            if not new:
+                return
+            whole = self._sizes.look(bases[new], above[new]).whole
+            for base in bases[new][whole[:, START] < 0]:
+                self._memory.refuse(base)
+            return
+        for base, many in zip(map(tuple, bases[new].tolist()), above[new].tolist(), strict=True):
+            rolled = self._rolled(base)
             before, after = len(rolled.below.keys), len(rolled.groups.keys)
             saved = before - self._judge.kept_work * after
-            if saved * above > before * self._judge.effort:
-                self._memory.keep(levels, self._judge.counted(levels, rolled))
+            if saved * many > before * self._judge.effort:
+                self._memory.keep(base, self._judge.counted(base, rolled))
             else:
-                self._memory.refuse(levels)
+                self._memory.refuse(base)
 
     def _rolled(self, levels: tuple[int, ...]) -> Rolled:
         return self._rollup.roll(levels, self._memory.below(levels))
@@ -321,28 +389,3 @@ class Explorer:
             self.limits.rows,
             best.score if proved and best is not None else self.bound,
         )
-
-
-def below_several(
-    nodes: Sequence[tuple[int, ...]], shape: Sequence[int]
-) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Yield nodes below several of those given, and how many are above each; below most comes first.
-
-    Example: of ``(2, 0)``, ``(2, 1)`` and ``(3, 1)`` it yields ``(2, 0), 3``.
-
-    Parameters
-    ----------
-    shape
-        Number of levels per attribute.
-    """
-    heights = np.maximum(np.array(shape) - 1, 1)
-    waiting = [np.array(nodes)]
-    while waiting:
-        part = waiting.pop()
-        if len(part) < _FEWEST:
-            continue
-        yield tuple(part.min(axis=0).tolist()), len(part)
-        axis = int((part / heights).var(axis=0).argmax())
-        low = part[:, axis] <= part[:, axis].mean()
-        if not low.all():
-            waiting += [part[low], part[~low]]

@@ -82,6 +82,11 @@ class Lattice:
             for low, stride, count in zip(self.lows, self.strides, self.shape, strict=True)
         )
 
+    def levels_of(self, nodes: NDArray[np.int64]) -> list[tuple[int, ...]]:
+        """Return the levels of several nodes, given their numbers."""
+        each = nodes[:, None] // self.strides % np.array(self.shape) + self.lows
+        return [tuple(levels) for levels in each.tolist()]
+
     def node(self, levels: Sequence[int]) -> int:
         """Return the number of a node, given its levels."""
         return int(((np.array(levels) - self.lows) * self.strides).sum())

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from incrowd.core.lazy import np
+from incrowd.core.lazy import NDArray, np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from incrowd.search.lattice.node import Node
     from incrowd.search.lattice.rollup import Groups
 
@@ -74,11 +76,11 @@ class Memory:
         self._levels[kept] = levels
         self._sizes[kept] = len(groups.keys)
 
-    def refuse(self, levels: tuple[int, ...]) -> None:
+    def refuse(self, levels: Sequence[int] | NDArray[np.int64]) -> None:
         """Remember a node that joins too few groups to be worth keeping."""
         self._refused[self._refusals % _REFUSED] = levels
         self._refusals += 1
 
-    def is_refused(self, levels: tuple[int, ...]) -> bool:
+    def is_refused(self, levels: Sequence[int] | NDArray[np.int64]) -> bool:
         """Say whether a node lies below one that joins too few groups, and so joins even fewer."""
         return bool((self._refused >= np.array(levels)).all(axis=1).any())

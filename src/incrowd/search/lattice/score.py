@@ -6,10 +6,10 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import asdict
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from incrowd.core.errors import ParameterError
-from incrowd.core.kernels.lattice.search_arrays import CELLS, CLASSES, Costs
+from incrowd.core.kernels.lattice.nodes import CELLS, CLASSES, Costs
 from incrowd.core.lazy import NDArray, np
 from incrowd.core.table.domain import MOST_COMBINATIONS, combinations_of
 from incrowd.core.table.frequency import smallest_codes
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 _SHARED = 10_000
 """Values of an attribute up to which NumPy adds products up on one thread."""
 
-_NO_CLASSES: dict[str, Any] = {**asdict(ClassCosts()), "everything": 0.0, "most": 0.0}
+_LEVELS = 500
+"""Levels of a hierarchy up to which there is a figure for each pair of them."""
 
 
 class Terms(NamedTuple):
@@ -98,9 +99,10 @@ class Score(ABC):
         """
         return None
 
+    @property
     @abstractmethod
-    def for_loop(self) -> Costs:
-        """Return the same for the compiled search."""
+    def costs(self) -> Costs:
+        """The same as arrays."""
 
     @abstractmethod
     def of(
@@ -152,8 +154,6 @@ class _OfCells(Score):
         self._aggregate = aggregate
         self._lattice = limits.lattice
         self._weights = np.array([attribute.weight for attribute in problem.attributes], np.float64)
-        lattice = limits.lattice
-        self._levels = [range(int(a), int(b) + 1) for a, b in zip(lattice.lows, lattice.highs, strict=True)]
         self._shares: list[NDArray[np.float64]] = []
         self._gaps: list[list[NDArray[np.float64]]] = []
         self._scale: list[float] = []
@@ -233,16 +233,19 @@ class _OfCells(Score):
         losses += shares[:, None] * (1 - losses)
         return self._combined(losses)
 
-    def for_loop(self) -> Costs:
-        """Return the costs of cells by level."""
-        every = [(j, level) for j, levels in enumerate(self._levels) for level in levels]
+    @cached_property
+    def costs(self) -> Costs:
+        """The costs of cells by level."""
+        every = [(j, level) for j, levels in enumerate(self._cells.cells) for level in range(len(levels))]
         return Costs(
             adds=CELLS,
             aggregate=AGGREGATES.index(self._aggregate),
             weights=np.column_stack((self._weights, self._scale)),
             shares=np.array([self._shares[j][level] for j, level in every]),
             values=np.concatenate([self._gaps[j][level] for j, level in every]).astype(np.float64),
-            **_NO_CLASSES,
+            **asdict(ClassCosts()),
+            most=0.0,
+            splits=False,
         )
 
     def _combined(self, losses: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -273,8 +276,7 @@ class _OfClasses(Score):
         self._frequency = problem.frequency
         self._cells = cells
         self._least = max(problem.least, 1)
-        self.everything = combinations_of(problem.frequency.domains)
-        self.costs = metric.class_costs(limits.rows, self.everything)
+        self._costs = metric.class_costs(limits.rows, combinations_of(problem.frequency.domains))
 
     def least_scores(self) -> NDArray[np.float64]:
         """Return a lower bound of tables of at most so many classes as a node has combinations of cells."""
@@ -285,7 +287,7 @@ class _OfClasses(Score):
         classes = np.minimum(
             np.minimum(cells, self._frequency.keys), max(self._limits.rows // self._least, 1)
         )
-        costs, kept = self.costs, self._limits.kept
+        costs, kept = self._costs, self._limits.kept
         if costs.by_class:
             return np.asarray(costs.record * kept / classes)
         # Squares are least where all classes are of one size.
@@ -293,7 +295,7 @@ class _OfClasses(Score):
 
     def leaves(self, levels: tuple[int, ...], groups: Groups) -> NDArray[np.float64]:
         """Return the combinations of values that each group stands for: float64[groups]."""
-        if not self.costs.combination:
+        if not self._costs.combination:
             return np.zeros(len(groups.keys))
         leaves = np.ones(len(groups.keys))
         for j, domain in enumerate(self._frequency.domains):
@@ -303,7 +305,7 @@ class _OfClasses(Score):
 
     def bound(self, groups: Groups, leaves: NDArray[np.float64]) -> float:
         """Return a lower bound of tables whose classes join these."""
-        costs, limits, sizes = self.costs, self._limits, groups.weights
+        costs, limits, sizes = self._costs, self._limits, groups.weights
         large = sizes >= self._least
         small = int(sizes[~large].sum())
         if costs.by_class:
@@ -320,7 +322,7 @@ class _OfClasses(Score):
 
     def floor(self, suppressed: int) -> float:
         """Return a lower bound of tables that suppress so many records, or more."""
-        costs, rows = self.costs, self._limits.rows
+        costs, rows = self._costs, self._limits.rows
         if costs.by_class:
             return 0.0
         # The others are in the smallest classes that there may be, and not generalized.
@@ -335,7 +337,7 @@ class _OfClasses(Score):
         leaves: NDArray[np.float64],
     ) -> float:
         """Score classes of which some are suppressed, or some of their records."""
-        costs, rows = self.costs, self._limits.rows
+        costs, rows = self._costs, self._limits.rows
         kept = lost < groups.weights
         sizes = (groups.weights - lost)[kept]
         records = int(sizes.sum())
@@ -347,21 +349,26 @@ class _OfClasses(Score):
         )
         return total / max(len(sizes), 1) if costs.by_class else total
 
-    def for_loop(self) -> Costs:
-        """Return the costs of classes."""
-        lattice = self._limits.lattice
+    @cached_property
+    def costs(self) -> Costs:
+        """The costs of classes."""
         leaves = [
-            domain.tree.leaves_at(level)[self._cells.ranks[j]].astype(np.float64)
-            for j, domain in enumerate(self._frequency.domains)
-            for level in range(int(lattice.lows[j]), int(lattice.highs[j]) + 1)
+            domain.tree.leaves_at(level)[ranks].astype(np.float64)
+            for domain, ranks, levels in zip(
+                self._frequency.domains, self._cells.ranks, self._cells.cells, strict=True
+            )
+            for level in range(len(levels))
         ]
+        costs = self._costs
+        # Where suppressing records of a class that could be kept might pay, squares bound nothing.
+        bounds = costs.by_class or 0 < costs.square * self._limits.rows <= costs.suppressed
         return Costs(
             adds=CLASSES,
             aggregate=0,
             weights=np.zeros((0, 2)),
             shares=np.zeros(0),
             values=np.concatenate(leaves),
-            **asdict(self.costs),
-            everything=self.everything,
+            **asdict(costs),
             most=float(MOST_COMBINATIONS),
+            splits=bounds and max(self._limits.lattice.shape) <= _LEVELS,
         )

@@ -279,6 +279,67 @@ def choose_nodes(order, shape, strides, counts, many, chosen):
 
 
 @compiled
+def below_several(levels, heights, few, lot, bases, above):
+    """Find nodes below several of those given, which lie near each other.
+
+    Nodes are parted where they differ most, again and again, until few are left.
+
+    Parameters
+    ----------
+    levels
+        int64[nodes, attributes].
+    heights
+        int64[attributes]: number of levels.
+    few, lot
+        How many nodes are worth one below them, at least; and how many lie near each other, at most.
+    bases, above
+        int64[nodes, attributes] and int64[nodes], written: the nodes below, and how many are above each.
+
+    Returns
+    -------
+    int
+        How many were found.
+    """
+    many, attributes = levels.shape
+    order = np.arange(many)
+    starts, stops = np.zeros((2, many + 2), np.int64)
+    stops[0] = many
+    found, waiting = 0, 1
+    while waiting > 0:
+        waiting -= 1
+        start, stop = starts[waiting], stops[waiting]
+        if stop - start < few:
+            continue
+        widest, axis, cut = -1.0, 0, 0.0
+        for j in range(attributes):
+            total, squares = 0.0, 0.0
+            low = levels[order[start], j]
+            for at in range(start, stop):
+                level = levels[order[at], j]
+                low = min(low, level)
+                total += level
+                squares += level * level
+            bases[found, j] = low
+            mean = total / (stop - start)
+            spread = (squares / (stop - start) - mean * mean) / max(heights[j] - 1, 1) ** 2
+            if spread > widest:
+                widest, axis, cut = spread, j, mean
+        middle = start
+        for at in range(start, stop):
+            if levels[order[at], axis] <= cut:
+                order[at], order[middle] = order[middle], order[at]
+                middle += 1
+        if stop - start <= lot or middle == stop:
+            above[found] = stop - start
+            found += 1
+        else:
+            starts[waiting], stops[waiting] = start, middle
+            starts[waiting + 1], stops[waiting + 1] = middle, stop
+            waiting += 2
+    return found
+
+
+@compiled
 def mark_too_small(codes, weights, tables, offsets, shape, strides, enough, dead):
     """Mark the nodes at which the class of one key has too few records.
 
