@@ -25,11 +25,8 @@ _ENUMERATED = 2**22
 _UNBOUNDED = 2**18
 """Largest lattice searched to the end without a time limit."""
 
-_CHOSEN = 8, 64
-"""Nodes that are chosen in one walk over the lattice: where nothing may be suppressed, and elsewhere.
-
-Where nothing may be suppressed, a node that fails settles so many others that more would be chosen in vain.
-"""
+_CHOSEN = 16
+"""Nodes that are chosen in one walk over the lattice, or as many as are looked at in one call."""
 
 _PROPOSED = 8
 """Nodes looked at per round of guesses."""
@@ -281,7 +278,7 @@ class _Search:
         from incrowd.core.kernels.lattice.lattice import choose_nodes
 
         # What is learned first settles most, so few are chosen before.
-        self.many = min(2 * self.many, _CHOSEN[self.explorer.limits.suppresses])
+        self.many = min(2 * self.many, max(_CHOSEN, self.explorer.at_once))
         chosen = np.empty(self.many, np.int64)
         nodes = choose_nodes(  # type: ignore[no-untyped-call]
             order, self.shape, self.lattice.strides, self.around, self.many, chosen

@@ -44,6 +44,9 @@ _NONE = 0.0, 0
 _LOT = 4
 """Nodes near each other that are made of one below them, at most."""
 
+_SMALL, _LARGE_AT_ONCE = 2**15, 8
+"""Keys up to which it costs more to call than to group, and nodes that are looked at in one call beyond."""
+
 _AT_ONCE = 64
 """Nodes that are held at once while they are looked at; each takes some bytes per key."""
 
@@ -140,9 +143,12 @@ class Explorer:
     def at_once(self) -> int:
         """How many nodes are looked at before it is asked what comes next, whatever the number of cores.
 
-        Chosen nodes settle each other where one class settles many, and hardly elsewhere.
+        Chosen nodes settle each other where one class settles many. Elsewhere a better one settles others,
+        which saves more than it costs to call where there is much to group.
         """
-        return _AT_ONCE if self._sizes is not None and self.limits.suppresses else 2
+        if self._sizes is None or not self.limits.suppresses:
+            return 2
+        return _AT_ONCE if self.problem.frequency.keys <= _SMALL else _LARGE_AT_ONCE
 
     @property
     def by_class(self) -> bool:
