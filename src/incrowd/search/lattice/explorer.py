@@ -141,7 +141,7 @@ class Explorer:
 
     @property
     def at_once(self) -> int:
-        """How many nodes are looked at before it is asked what comes next, whatever the number of cores.
+        """How many nodes are looked at before it is asked which are still open, whatever the number of cores.
 
         Chosen nodes settle each other where one class settles many. Elsewhere a better one settles others,
         which saves more than it costs to call where there is much to group.
@@ -225,7 +225,7 @@ class Explorer:
         least: NDArray[np.float64],
         best: Node | None,
     ) -> None:
-        """Mark the nodes that some settle which were looked at last, and raise what others lose at least.
+        """Mark the nodes that some settle which were looked at last, and raise the bounds of others.
 
         Parameters
         ----------

@@ -458,7 +458,7 @@ def _judge(levels, first, sums, lost, given, found, at):
 
 @inner
 def _score(levels, at_level, first, sums, lost, given, found, at):
-    """Write the loss of a node of whose groups so many records are suppressed, and what is kept."""
+    """Write the loss of a node of whose groups so many records are suppressed, and the classes kept."""
     costs, ranks = given.costs, given.keys.ranks
     by_classes = costs.adds == CLASSES
     losses = np.zeros(levels.size)

@@ -18,7 +18,7 @@ _HOPE = 0.5
 
 
 class Nodes(NamedTuple):
-    """The nodes of a lattice, and what is known of them.
+    """The nodes of a lattice: those that are settled, and lower bounds of all.
 
     Attributes
     ----------
