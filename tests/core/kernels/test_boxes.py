@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from incrowd.core.kernels.lattice.lattice import fill_box, lower_box, raise_box
+from incrowd.core.kernels.lattice.lattice import fill_box, raise_box
 
 
 @numba.njit
@@ -24,11 +24,6 @@ def raised(values, low, high, strides, value):
     raise_box(values, low, high, strides, value)
 
 
-@numba.njit
-def lowered(values, low, high, strides, value):
-    lower_box(values, low, high, strides, value)
-
-
 @st.composite
 def boxes(draw):
     """Draw the shape of a lattice and two nodes, the first below the second."""
@@ -37,9 +32,7 @@ def boxes(draw):
     return shape, low, [draw(st.integers(level, count - 1)) for level, count in zip(low, shape, strict=True)]
 
 
-@pytest.mark.parametrize(
-    ("work", "of_two"), [(filled, lambda _, value: value), (raised, max), (lowered, min)]
-)
+@pytest.mark.parametrize(("work", "of_two"), [(filled, lambda _, value: value), (raised, max)])
 @examples(40)
 @given(box=boxes(), value=st.integers(0, 9), seed=st.integers(0, 99))
 def test_a_box_is_written_and_nothing_else(work, of_two, box, value, seed):

@@ -165,18 +165,6 @@ def raise_box(values, low, high, strides, value):
 
 
 @inner
-def lower_box(values, low, high, strides, value):
-    """Lower all nodes of a box to a value at most; see `next_run`."""
-    at = np.empty(low.size, np.int64)
-    run = first_run(at, low, strides)
-    length = high[-1] - low[-1] + 1
-    while run >= 0:
-        for node in range(run, run + length):
-            values[node] = min(values[node], value)
-        run = next_run(at, low, high, strides, run)
-
-
-@inner
 def add_up_below(values, shape, strides):
     """Add to the value of each node those of all nodes below it."""
     for j in range(shape.size):
