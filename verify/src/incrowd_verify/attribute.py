@@ -145,15 +145,15 @@ class Attribute(Values):
         tables = f"texts_{self.coded()}"
         if self.part_codes is not None:
             return str(self.part_codes.get(text, -1))
-        found = self.spelling_of(text, tables)
-        if found is None and self.column.parts is not None and self.parted().code_of(text) != "-1":
+        spelling = self.spelling_of(text, tables)
+        if spelling is None and self.column.parts is not None and self.parted().code_of(text) != "-1":
             return "-1"
-        if found is None:
+        if spelling is None:
             raise PolicyError(
                 f"column {self.column.name!r} has no value that is written as the value to protect; whether "
                 "it was left out, or is misspelled in the policy, no release tells"
             )
-        code = f"(SELECT min(v) FROM {tables} WHERE CAST(value AS VARCHAR) = {literal(found)})"
+        code = f"(SELECT min(v) FROM {tables} WHERE CAST(value AS VARCHAR) = {literal(spelling)})"
         self.con.check(
             "the value to protect occurs", code, "reached IS NOT NULL", None, column=self.column.name
         )

@@ -34,11 +34,11 @@ def _plain_number(text: str) -> Fraction | None:
 @cache
 def moment_of(text: str) -> tuple[str, ...] | None:
     """Read a date with a time, so that a blank and a T between them, and zeros at the end, do not matter."""
-    found = _MOMENT.fullmatch(text)
-    if found is None:
+    match = _MOMENT.fullmatch(text)
+    if match is None:
         return None
-    clock = found[2] if len(found[2]) > 5 else found[2] + ":00"
-    return found[1], clock, (found[3] or "").rstrip("0"), found[4]
+    clock = match[2] if len(match[2]) > 5 else match[2] + ":00"
+    return match[1], clock, (match[3] or "").rstrip("0"), match[4]
 
 
 def _are_ordered(texts: Sequence[str]) -> bool:
@@ -60,8 +60,8 @@ def _range_of(cell: str, kind: str | None) -> tuple[str, Bounds] | None:
 
 def ends_of(cell: str, kind: str | None) -> tuple[str | None, str | None] | None:
     """Return the two ends of a range as they are written, None for one that it has not got."""
-    found = _range_of(cell, kind)
-    return None if found is None else found[1].texts
+    span = _range_of(cell, kind)
+    return None if span is None else span[1].texts
 
 
 def is_value(cell: str) -> bool:
@@ -198,11 +198,11 @@ class CellReader:
         if self._kind is None and "*" in cell and len(cell) == len(value):
             # A mask has a star for each sign that is hidden.
             return all(mark in ("*", sign) for mark, sign in zip(cell, value, strict=True))
-        found = _range_of(cell, self._kind)
-        if found is None:
+        span = _range_of(cell, self._kind)
+        if span is None:
             return False
-        place = self._number(value) if found[0] == "number" else _seconds(value)
-        return place is not None and found[1].holds(place)
+        place = self._number(value) if span[0] == "number" else _seconds(value)
+        return place is not None and span[1].holds(place)
 
 
 class Shapes:

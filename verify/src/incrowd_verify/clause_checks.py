@@ -87,10 +87,10 @@ class Subject:
         ------
         LackingError
         """
-        found = None if self.policy.profile is None else self.policy.profile.input(name)
-        if found is None:
+        value = None if self.policy.profile is None else self.policy.profile.input(name)
+        if value is None:
             raise LackingError(f"{why}: give {name} in [profile.inputs]")
-        return found
+        return value
 
     def file(self, name: str, why: str) -> Path:
         """Return the path of an input that is a file; `LackingError` where there is none."""
@@ -222,10 +222,10 @@ def _inside_texts(subject: Subject, names: Sequence[str]) -> Counts:
         column = subject.texts.of(name)
         if column is None:
             continue
-        found = {phrases[sign]: records for sign, records in column.signs.items() if sign in phrases}
-        for what, records in found.items():
+        signs = {phrases[sign]: records for sign, records in column.signs.items() if sign in phrases}
+        for what, records in signs.items():
             yield Count(f"cells of {name} that look like {what}", f"SELECT {records:d}")
-        if not found and (column.signs or column.is_free):
+        if not signs and (column.signs or column.is_free):
             subject.unread.append(name)
 
 
@@ -463,21 +463,21 @@ def _attack(subject: Subject) -> Counts:
     largest = subject.input("rate", "no largest share is stated")
     try:
         entries = json.loads(place.read_text(encoding="utf-8"))["attacks"]
-        found = {each["name"]: _tried(each) for each in entries}
+        attempts = {each["name"]: _tried(each) for each in entries}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise LackingError(f"{place.name} is no JSON that incrowd attack printed") from None
     wanted: Sequence[str] = subject.setting("attacks")
-    if len(found) < len(entries):
+    if len(attempts) < len(entries):
         raise LackingError(f"{place.name} has an attack twice")
-    if lacking := [name for name in wanted if name not in found]:
+    if lacking := [name for name in wanted if name not in attempts]:
         raise LackingError(f"{place.name} lacks the attack {', '.join(lacking)}")
     said = [
         f"{name}: {value:.1%} of {guesses:,} ({low:.1%} to {high:.1%}), at most {largest:.1%} allowed"
         for name in wanted
-        for value, low, high, guesses in [found[name]]
+        for value, low, high, guesses in [attempts[name]]
     ]
     subject.said = "; ".join(said)
-    worst = max(found[name][2] for name in wanted)
+    worst = max(attempts[name][2] for name in wanted)
     yield Count(subject.said, f"SELECT ({number(worst)} > {number(largest)})::BIGINT")
 
 
@@ -558,11 +558,11 @@ def _checked(con: Checks, subject: Subject, clause: Clause, blank: ClauseResult)
         con.check(f"{clause.id}: {each.words}", each.sql)
         if con.is_script or each.doubtful in subject.unread:
             continue
-        found = int(con.row(f"SELECT ({each.sql})")[0])
-        if found and each.doubtful is not None:
+        rows = int(con.row(f"SELECT ({each.sql})")[0])
+        if rows and each.doubtful is not None:
             subject.unread.append(each.doubtful)
-        elif found:
-            broken.append(f"{each.words}: {found:,}")
+        elif rows:
+            broken.append(f"{each.words}: {rows:,}")
     cleared = f"not of this kind by the policy: {', '.join(subject.cleared)}" if subject.cleared else ""
     # What nobody recognizes may be anything: somebody has to look.
     unread = f"not checked: {', '.join(subject.unread)}" if subject.unread else ""

@@ -60,13 +60,13 @@ class Screen(Console):
 
 def parser() -> ArgumentParser:
     """Return the options of the command; their values are the arguments of `verify`."""
-    found = ArgumentParser(
+    parser = ArgumentParser(
         prog=_PROGRAM,
         description="Check a release against its policy, by counting everything anew in SQL. Exit status 0: "
         "the verdict holds. 1: it is broken, or a point waits for an answer in the policy. 2: a limit cannot "
         "be checked, or the call is wrong.",
     )
-    option = found.add_argument
+    option = parser.add_argument
     option("path", metavar="RELEASE", help="a file, a folder or a pattern; sqlite:///path or duckdb:///path")
     option("--policy", type=Path, metavar="FILE", help="the policy that it has to satisfy")
     option("--manifest", "--account", dest="account", type=Path, metavar="FILE",
@@ -104,7 +104,7 @@ def parser() -> ArgumentParser:
     option("--force", action="store_true", help="replace a script that exists")
     option("--json", action="store_true", help="print JSON instead of tables")
     option("--version", action="version", version=f"{_PROGRAM} {__version__}")
-    return found
+    return parser
 
 
 def main() -> None:

@@ -288,10 +288,10 @@ class Texts:
         if declared.startswith(("DECIMAL", "INTERVAL")):
             return None
         values, counts = self._values(name)
-        found = texts_of(values, counts)
-        if found is None:
+        texts = texts_of(values, counts)
+        if texts is None:
             return None
-        return TextColumn(*(ungeneralized(*found) if name in self.quasi else found), int(counts.sum()))
+        return TextColumn(*(ungeneralized(*texts) if name in self.quasi else texts), int(counts.sum()))
 
     def _values(self, name: str) -> tuple[pl.Series, NDArray[Any]]:
         import numpy as np

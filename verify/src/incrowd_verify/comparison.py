@@ -180,13 +180,13 @@ class Comparison:
         """Compare each record with the one in its place, or the tables as a whole if that fails."""
         con = self.con
         con.note("The records are those of the raw table in its order, or the tables agree as a whole.")
-        with con.apart("in_order") as found:
+        with con.apart("in_order") as result:
             self.check_in_order()
-        if con.is_script or found.problems:
+        if con.is_script or result.problems:
             with con.apart("as_a_whole") as otherwise:
                 self.check_as_a_whole()
-            found = found if otherwise.problems else otherwise
-        con.remarks.add(found)
+            result = result if otherwise.problems else otherwise
+        con.remarks.add(result)
         con.note("Either will do.")
         con.show("SELECT * FROM in_order ORDER BY number")
         con.show("SELECT * FROM as_a_whole ORDER BY number")
@@ -279,15 +279,15 @@ class Comparison:
     def _check_cells(self, number: int, pair: Pair) -> None:
         """Check that the cells of a column are true of the raw values beside them."""
         con, column = self.con, pair.column
-        found = con.execute(
+        cells = con.execute(
             f"SELECT q{number}, w{number}, count(*) FROM beside GROUP BY q{number}, w{number}"
         ).fetchall()
-        reader = CellReader(column, list({value for _, value, _ in found}), stored=pair.stored)
-        is_true = [reader.covers(text, value) for text, value, _ in found]
+        reader = CellReader(column, list({value for _, value, _ in cells}), stored=pair.stored)
+        is_true = [reader.covers(text, value) for text, value, _ in cells]
         if con.is_script:
-            self._list_true(number, column, [row[:2] for row in compress(found, is_true)])
+            self._list_true(number, column, [row[:2] for row in compress(cells, is_true)])
             return
-        untrue = [(text, count) for (text, _, count), fits in zip(found, is_true, strict=True) if not fits]
+        untrue = [(text, count) for (text, _, count), fits in zip(cells, is_true, strict=True) if not fits]
         if untrue and column.style == "mean":
             means = set(con.execute(self._true_means(number)).fetchall())
             untrue = [(text, count) for text, count in untrue if (text,) not in means]

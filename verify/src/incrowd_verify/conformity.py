@@ -341,14 +341,14 @@ def _digest(path: Path) -> str:
         kept = [name for name in inside if not name.rpartition("/")[2].startswith(("_incrowd-files-", "."))]
         text = "".join(f"{_digest(path / name)}  {name}\n" for name in kept)
         return hashlib.sha256(text.encode()).hexdigest()
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     try:
         with path.open("rb") as file:
             while piece := file.read(_PIECE):
-                found.update(piece)
+                digest.update(piece)
     except OSError as error:
         raise TableError(f"{path}: cannot be read ({error.strerror})") from None
-    return found.hexdigest()
+    return digest.hexdigest()
 
 
 def check_groups(con: Checks, policy: Policy, released: Table) -> None:

@@ -189,10 +189,10 @@ def _masked(kept: int, keep_length: bool, *, last: bool) -> Form:
 
 def _without(pattern: str, mark: str) -> Form | None:
     try:
-        found = re.compile(pattern)
+        regex = re.compile(pattern)
     except re.error:
         return None
-    return lambda text, _: mark in text and not found.search(text)
+    return lambda text, _: mark in text and not regex.search(text)
 
 
 def _day(text: str, spelling: Spelling | None) -> datetime.date | None:

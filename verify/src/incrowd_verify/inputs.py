@@ -119,27 +119,27 @@ def wanted_tables(policy: Policy, sources: Sources, *, by_script: bool = False) 
     own = replace(csv_format, escaped=sources.escaped, header_row=1)
     # Every column that leaves is looked at; a script looks at those that the policy speaks of.
     everything = not by_script or sources.raw is not None or policy.profile is not None
-    found = [Wanted("released", sources.released, sources.released_table, released, own, everything)]
+    tables = [Wanted("released", sources.released, sources.released_table, released, own, everything)]
     if sources.beside is not None:
-        found.append(Wanted("earlier", sources.beside, None, limited, own, everything))
+        tables.append(Wanted("earlier", sources.beside, None, limited, own, everything))
     if sources.population is not None:
-        found.append(Wanted("population", sources.population, None, [*quasi, *whose], csv_format))
+        tables.append(Wanted("population", sources.population, None, [*quasi, *whose], csv_format))
     if sources.raw is not None:
         unnamed = replace(csv_format, names=tuple(sources.names), header_row=sources.header_row)
         columns = [column.name for column in policy.columns]
-        found.append(Wanted("raw", sources.raw, sources.raw_table, columns, unnamed, everything=True))
+        tables.append(Wanted("raw", sources.raw, sources.raw_table, columns, unnamed, everything=True))
     if sources.row_map is not None:
-        found.append(Wanted("row_map", sources.row_map, None, ["row"], CsvFormat(), everything=True))
-    return found
+        tables.append(Wanted("row_map", sources.row_map, None, ["row"], CsvFormat(), everything=True))
+    return tables
 
 
 def load_tables(con: Checks, policy: Policy, sources: Sources, scratch: Path) -> Tables:
     """Load the tables."""
-    found: dict[str, Table] = {}
+    tables: dict[str, Table] = {}
     for each in wanted_tables(policy, sources):
         if each.name == "row_map":
-            missing = records_left_out(con, found["released"], found["raw"], policy)
-            if count_rows(con, found["raw"]) != count_rows(con, found["released"]) + missing:
+            missing = records_left_out(con, tables["released"], tables["raw"], policy)
+            if count_rows(con, tables["raw"]) != count_rows(con, tables["released"]) + missing:
                 continue
         table = load(con.con, each, scratch)
         refuse_lacking(con, each, table.names, policy)
@@ -150,14 +150,14 @@ def load_tables(con: Checks, policy: Policy, sources: Sources, scratch: Path) ->
             if table.headed:
                 refuse_double_header(con.con, table, given_names=bool(sources.names))
             table = respell_values(con, table, policy)
-        found[each.name] = table
-    released, raw, placed = found["released"], found.get("raw"), "row_map" in found
+        tables[each.name] = table
+    released, raw, placed = tables["released"], tables.get("raw"), "row_map" in tables
     missing = 0 if raw is None else records_left_out(con, released, raw, policy)
-    if "earlier" in found:
-        released = _together(con, released, found["earlier"], policy)
+    if "earlier" in tables:
+        released = _together(con, released, tables["earlier"], policy)
     if raw is not None and placed:
-        raw = as_released(con, released, raw, found["row_map"])
-    return Tables(released, found.get("population"), raw, placed, missing)
+        raw = as_released(con, released, raw, tables["row_map"])
+    return Tables(released, tables.get("population"), raw, placed, missing)
 
 
 def records_left_out(con: Checks, released: Table, raw: Table, policy: Policy) -> int:

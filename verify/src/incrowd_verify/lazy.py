@@ -22,10 +22,10 @@ class LazyModule(ModuleType):
     """
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(import_module(self.__name__), name)
+        attribute = getattr(import_module(self.__name__), name)
         # The next use finds the name at once.
-        setattr(self, name, found)
-        return found
+        setattr(self, name, attribute)
+        return attribute
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Functions that are sent to other processes take the module by its name.

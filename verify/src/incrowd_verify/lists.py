@@ -77,14 +77,14 @@ def fewest_parts(attribute: Attribute, counts: str, least: int) -> str:
         of_value.setdefault(value, set()).add(code)
     rows = con.execute(f"SELECT part, home, list(v) FROM {counts} GROUP BY part, home").fetchall()
     known: dict[frozenset[frozenset[int]], int] = {}
-    found = []
+    fewest_parts = []
     for place, home, values in rows:
         lists = frozenset(frozenset(of_value[value]) for value in values)
         if lists not in known:
             known[lists] = _fewest(lists, least)
-        found.append((int(place), int(home), known[lists]))
+        fewest_parts.append((int(place), int(home), known[lists]))
     con.execute("DROP TABLE IF EXISTS fewest")
-    con.fill("fewest", "part BIGINT, home BIGINT, value BIGINT", found)
+    con.fill("fewest", "part BIGINT, home BIGINT, value BIGINT", fewest_parts)
     return "SELECT part, home, value FROM fewest"
 
 

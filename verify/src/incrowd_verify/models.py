@@ -71,10 +71,10 @@ class Measuring:
         if self.wildcards == "value":
             return [self.find(demand) for demand in demands]
         # Whoever knows few cells compares these alone.
-        found = {at: self.find(demand) for at, demand in enumerate(demands) if demand.model in OF_SUBSETS}
+        results = {at: self.find(demand) for at, demand in enumerate(demands) if demand.model in OF_SUBSETS}
         with self._seen(range(self.quasi)) as groups:
-            found |= {at: groups.find(demand) for at, demand in enumerate(demands) if at not in found}
-        return [found[at] for at in range(len(demands))]
+            results |= {at: groups.find(demand) for at, demand in enumerate(demands) if at not in results}
+        return [results[at] for at in range(len(demands))]
 
     @contextmanager
     def _seen(self, known: Sequence[int]) -> Iterator[Measuring]:
@@ -131,8 +131,8 @@ class Measuring:
             check_known(demand, self.wildcards)
         whom = f" against {attacker.name!r}, who knows {', '.join(attacker.knows)}"
         with replace(self, against=whom + self.against)._seen(known) as groups:
-            found = [groups.find(demand) for demand in attacker.demands]
-        return [replace(finding, attacker=attacker.name, knows=attacker.knows) for finding in found]
+            findings = [groups.find(demand) for demand in attacker.demands]
+        return [replace(finding, attacker=attacker.name, knows=attacker.knows) for finding in findings]
 
     @property
     def _by_person(self) -> bool:

@@ -220,16 +220,16 @@ def _labelled(cells: Mapping[str, list[Any]], said: Any) -> pl.DataFrame:
 def _labels(given: Mapping[Any, str]) -> dict[Any, str]:
     """Return the label of each code, with the code behind it where it would be taken for another's."""
     stripped = {code: label.strip() for code, label in given.items()}
-    found = {}
+    labels = {}
     for code, label in stripped.items():
         if not label:
             continue
         shared = sum(other == label for other in stripped.values()) > 1
         bare = code if isinstance(code, str) else _text(code)
-        found[code] = f"{label} ({bare})" if shared or (_is_number(label) and label != bare) else label
+        labels[code] = f"{label} ({bare})" if shared or (_is_number(label) and label != bare) else label
         if isinstance(code, str) and not shared:
-            found[code] = label
-    return found
+            labels[code] = label
+    return labels
 
 
 def _is_number(label: str) -> bool:

@@ -122,21 +122,21 @@ def _people_of_classes(
 
 def _names_people(con: Checks, table: Table, name: str, marks: list[str], policy: Policy) -> bool:
     """Say whether a column looks like an id: by its name, or by rows that agree on fixed columns."""
-    found = _values(con, con.narrow(table, name), name, policy)
+    ids = _values(con, con.narrow(table, name), name, policy)
     words = _words(name)
     last = words[-1] if words else ""
     of_thing = _THINGS.fullmatch(next((word for word in reversed(words) if not _IDS.fullmatch(word)), ""))
-    if of_thing or not (found.codes or found.whole):
+    if of_thing or not (ids.codes or ids.whole):
         return False
     ends = bool(_IDS.fullmatch(last))
     person = _says(_PEOPLE, words if ends else [last])
-    if found.whole and last.endswith("s") and _PEOPLE.fullmatch(last) and _PEOPLE.fullmatch(last[:-1]):
+    if ids.whole and last.endswith("s") and _PEOPLE.fullmatch(last) and _PEOPLE.fullmatch(last[:-1]):
         return False  # of several people: a count
-    if found.share > _OWN:
-        return found.codes or (ends and found.whole)
-    if (person or ends) and (person or last in _STRONG or found.codes):
-        return found.distinct >= (_FEW if person else max(_FEW, _REPEATED * found.known))
-    if not (found.distinct >= _FEW and _REPEATED <= found.share <= _HALF):
+    if ids.share > _OWN:
+        return ids.codes or (ends and ids.whole)
+    if (person or ends) and (person or last in _STRONG or ids.codes):
+        return ids.distinct >= (_FEW if person else max(_FEW, _REPEATED * ids.known))
+    if not (ids.distinct >= _FEW and _REPEATED <= ids.share <= _HALF):
         return False
     return any(_never_changes(con, table, name, mark, policy) for mark in marks if mark in table.names)
 

@@ -121,8 +121,8 @@ def _number(con: Checks, table: Table, columns: Sequence[str], null_values: Null
         f"ELSE dense_rank() OVER (ORDER BY {', '.join(keys)}) END AS person "
         f"FROM (SELECT t.rowid AS place, {values} FROM {table.name} AS t)"
     )
-    found = con.row("SELECT count(*), count(DISTINCT person), count(*) FILTER (person < 0) FROM whose")
-    records, people, unnamed = map(int, found)
+    counts = con.row("SELECT count(*), count(DISTINCT person), count(*) FILTER (person < 0) FROM whose")
+    records, people, unnamed = map(int, counts)
     return records, people, unnamed
 
 
@@ -147,7 +147,7 @@ def who_share(con: Checks, power: int, *, whoever: bool = False) -> list[str]:
         "WINDOW mine AS (PARTITION BY person ORDER BY class)"
     )
     lengths = con.execute("SELECT many, count(*) FROM visited WHERE place = 1 GROUP BY many").fetchall()
-    found = []
+    queries = []
     longest, shortest = (each(many for many, _ in lengths) if lengths else 0 for each in (max, min))
     if power and (whoever or longest >= power):
         sets = sum(comb(many, power) * people for many, people in lengths)
@@ -156,10 +156,10 @@ def who_share(con: Checks, power: int, *, whoever: bool = False) -> list[str]:
                 f"km-anonymity: {sets:,} sets of {power} classes are more than the {_MOST_SETS:,} that are "
                 "looked at; lower power, or say power = 0 for somebody who knows all rows of a person"
             )
-        found.append(_by_sets(con, power))
+        queries.append(_by_sets(con, power))
     if not power or whoever or shortest < power:
-        found.append(_by_histories(con, power))
-    return found
+        queries.append(_by_histories(con, power))
+    return queries
 
 
 def _by_sets(con: Checks, power: int) -> str:

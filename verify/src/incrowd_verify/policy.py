@@ -116,8 +116,8 @@ class Column:
 
     def parts_of(self, cell: str | None) -> frozenset[str | None]:
         """Return the parts of a cell that holds a list; None stands for a cell without any."""
-        found = {part.strip() for part in (cell or "").split(self.parts or "\0")} - {""}
-        return frozenset[str | None](found) or frozenset([None])
+        parts = {part.strip() for part in (cell or "").split(self.parts or "\0")} - {""}
+        return frozenset[str | None](parts) or frozenset([None])
 
     @property
     def has_commas(self) -> bool:
@@ -425,7 +425,7 @@ def _columns(data: object, folder: Path, style: str, ends: str) -> tuple[Column,
 def _with_linked(columns: Sequence[Column]) -> tuple[Column, ...]:
     """Give columns that are linked with a treated one their treatment."""
     leads = {name: each for each in columns if each.treatment for name in each.treatment.linked}
-    found = []
+    attributes = []
     for each in columns:
         column = each
         lead = leads.get(column.name)
@@ -440,11 +440,11 @@ def _with_linked(columns: Sequence[Column]) -> tuple[Column, ...]:
                 kind="auto" if plain else column.kind,
                 spelling=None if plain else column.spelling,
             )
-        found.append(column)
+        attributes.append(column)
     missing = [name for name in leads if name not in {column.name for column in columns}]
     if missing:
         raise PolicyError(f"linked names {named(missing)}, which has no role")
-    return tuple(found)
+    return tuple(attributes)
 
 
 def _grid(entry: dict[str, Any], ends: str, where: str) -> Fraction | str | None:
@@ -481,28 +481,28 @@ def _parts(entry: dict[str, Any], where: str) -> str | None:
 
 def _key_of(entry: dict[str, Any], where: str) -> tuple[str, ...]:
     """Read whose name the column is a part of, besides its role."""
-    found = entry.get("key_of", [])
-    if not isinstance(found, list):
+    columns = entry.get("key_of", [])
+    if not isinstance(columns, list):
         raise PolicyError(f"key_of of {where} must be a list")
-    for each in found:
+    for each in columns:
         _choice(each, ("person", "household"), f"key_of of {where}")
     role = entry.get("role")
-    if found and ("treat" in entry or role in found or role not in ("quasi", "person", "household")):
+    if columns and ("treat" in entry or role in columns or role not in ("quasi", "person", "household")):
         raise PolicyError(f"{where}: key_of is a setting of quasi-identifiers without a treatment")
-    return tuple(found)
+    return tuple(columns)
 
 
 def _missing(entry: dict[str, Any], where: str) -> tuple[str, ...]:
     """Read the texts that mean missing in this column alone."""
-    found = entry.get("missing", [])
-    if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
+    texts = entry.get("missing", [])
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise PolicyError(f"missing of {where} must be a list of texts")
-    if SUPPRESSED in found:
+    if SUPPRESSED in texts:
         raise PolicyError(f"missing of {where} holds {SUPPRESSED!r}, which marks a suppressed cell")
     released = entry.get("role") in ("quasi", "sensitive", "insensitive")
-    if found and (not released or entry.get("key_of")):
+    if texts and (not released or entry.get("key_of")):
         raise PolicyError(f"{where}: missing is a setting of released columns that name nobody")
-    return tuple(found)
+    return tuple(texts)
 
 
 def _levels(data: object, where: str) -> tuple[int, int | None] | None:

@@ -326,8 +326,8 @@ class Covering:
 
     def texts(self, number: int, rows: str) -> list[str | None]:
         """List the values of a column in some rows, as texts."""
-        found = self.script.execute(f"SELECT DISTINCT CAST(q{number} AS VARCHAR) FROM {rows} ORDER BY ALL")
-        return [text for (text,) in found.fetchall()]
+        values = self.script.execute(f"SELECT DISTINCT CAST(q{number} AS VARCHAR) FROM {rows} ORDER BY ALL")
+        return [text for (text,) in values.fetchall()]
 
     def tell(self, number: int, covers: Covers, values: Sequence[str | None]) -> float:
         """List which values each cell of a column covers, and return the share of all pairs."""

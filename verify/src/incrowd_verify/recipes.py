@@ -82,11 +82,11 @@ class Tree:
     @cached_property
     def nodes(self) -> dict[str, list[int]]:
         """The nodes of each label: one, or a node and its parent."""
-        found: dict[str, list[int]] = {}
+        groups: dict[str, list[int]] = {}
         for node, label in enumerate(self.labels):
             if label is not None:
-                found.setdefault(label, []).append(node)
-        return found
+                groups.setdefault(label, []).append(node)
+        return groups
 
     def heights(self) -> list[int]:
         """Return per node the length of the longest path down to a leaf below it."""
@@ -389,8 +389,8 @@ def day_of(text: str) -> datetime.date | None:
 
 def exact_number(text: str) -> Fraction | None:
     """Read a number exactly, however it is written, or None where the text is none."""
-    found = _NUMBER.fullmatch(text)
-    if found is None or len(text) > _LONGEST or (found[3] and abs(int(found[3][1:])) > _LONGEST):
+    match = _NUMBER.fullmatch(text)
+    if match is None or len(text) > _LONGEST or (match[3] and abs(int(match[3][1:])) > _LONGEST):
         return None
     return Fraction(text)
 

@@ -109,10 +109,10 @@ def _texts(of: Subject) -> Iterator[Point]:
     compared = {column.name for column in of.policy.named("sensitive") if column.parts is None}
     quasi = [column.name for column in of.policy.named("quasi")]
     for name in [*(name for name in of.released.names if name not in quasi), *quasi]:
-        found = of.texts.of(name)
-        if found is not None:
+        texts = of.texts.of(name)
+        if texts is not None:
             yield from points_of_texts(
-                name, found.texts, found.counts, records, quasi=name in quasi, compared=name in compared
+                name, texts.texts, texts.counts, records, quasi=name in quasi, compared=name in compared
             )
 
 

@@ -157,15 +157,15 @@ def _load(
         "asked DOUBLE, holds BOOLEAN)"
     )
     script.note("The columns that the policy speaks of. One that is missing ends the script with an error.")
-    found = {}
+    tables = {}
     for each, (reader, parts) in zip(wanted, places, strict=True):
         refuse_lacking(script, each, parts[0].names, policy)
-        found[each.name] = load_by_script(script, each, reader, parts)
-    if "raw" in found and found["raw"].headed:
-        refuse_double_header(script.con, found["raw"], given_names=False)
-    if not count_rows(script, found["released"]):
-        raise TableError(f"{found['released'].title}: the file holds no records")
-    return found
+        tables[each.name] = load_by_script(script, each, reader, parts)
+    if "raw" in tables and tables["raw"].headed:
+        refuse_double_header(script.con, tables["raw"], given_names=False)
+    if not count_rows(script, tables["released"]):
+        raise TableError(f"{tables['released'].title}: the file holds no records")
+    return tables
 
 
 def _begin(script: Script, release: Path, policy_file: Path, *, confidential: bool) -> None:

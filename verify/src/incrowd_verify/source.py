@@ -506,10 +506,10 @@ def _delimiter(
 ) -> str:
     """Choose the delimiter under which the header fits best; of several the one that DuckDB finds."""
     if given_names:
-        found = {each: -abs(len(names) - len(given_names)) for each, names in headers.items()}
+        distances = {each: -abs(len(names) - len(given_names)) for each, names in headers.items()}
     else:
-        found = {each: len(set(wanted).intersection(names)) for each, names in headers.items()}
-    best = [each for each, count in found.items() if count == max(found.values())]
+        distances = {each: len(set(wanted).intersection(names)) for each, names in headers.items()}
+    best = [each for each, count in distances.items() if count == max(distances.values())]
     if len(best) > 1:
         with reworded(file.path):
             sniffed = con.execute(

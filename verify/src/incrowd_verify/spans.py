@@ -147,13 +147,13 @@ def _shape(text: str, ends: int) -> tuple[bool, bool, bool, bool] | None:
 
 
 def _of_numbers(text: str, number: re.Pattern[str]) -> Bounds | None:
-    found = number.findall(text)
-    if "#" in text or not 1 <= len(found) <= 2:
+    numbers = number.findall(text)
+    if "#" in text or not 1 <= len(numbers) <= 2:
         return None
-    shape = _shape(_left(number.sub("#", text)), len(found))
+    shape = _shape(_left(number.sub("#", text)), len(numbers))
     if shape is None:
         return None
-    plain = [re.sub("[ ,']", "", each) for each in found]
+    plain = [re.sub("[ ,']", "", each) for each in numbers]
     low = plain[0] if shape[0] else None
     high = plain[-1] if shape[1] else None
     places = [None if end is None else Fraction(end) for end in (low, high)]

@@ -167,12 +167,12 @@ def _other_ways(value: str) -> list[str]:
         power = len(text) - 1 + exponent
         shifted = rf"-0*{-power}" if power < 0 else rf"\+?0*{power}"
         fraction = rf"\.{text[1:]}0*" if text[1:] else r"(\.0+)?"
-        found = [f"{minus}{text[0]}{fraction}[eE]{shifted}"]
+        patterns = [f"{minus}{text[0]}{fraction}[eE]{shifted}"]
         if abs(power) <= _LONGEST:
             whole = text[: power + 1].ljust(power + 1, "0") if power >= 0 else "0"
             rest = text[power + 1 :] if power >= 0 else "0" * (-power - 1) + text
-            found.append(minus + whole + (rf"\.{rest}0*" if rest else r"(\.0+)?"))
-        return found
+            patterns.append(minus + whole + (rf"\.{rest}0*" if rest else r"(\.0+)?"))
+        return patterns
     day = re.fullmatch(_NULL_MOMENT, value)
     if day is None:
         return []

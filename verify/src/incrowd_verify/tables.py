@@ -134,19 +134,19 @@ def files_of(wanted: Wanted) -> list[Path]:
     named = wanted.given
     path = Path(named)
     if path.is_dir():
-        found = [
+        files = [
             file
             for file in sorted(path.rglob("*"))
             if file.name.lower().endswith(_ENDINGS)
             and not any(step[0] in "._" for step in file.relative_to(path).parts)
         ]
     elif any(mark in named for mark in "*?[") and not path.exists():
-        found = sorted(Path(each) for each in glob.glob(named, recursive=True))
+        files = sorted(Path(each) for each in glob.glob(named, recursive=True))
     else:
-        found = [path]
-    if not found:
+        files = [path]
+    if not files:
         raise TableError(f"{named}: there is no Parquet or CSV file")
-    return found
+    return files
 
 
 def base_of(named: str) -> Path:

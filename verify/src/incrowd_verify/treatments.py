@@ -136,10 +136,10 @@ def _split(text: str) -> list[str]:
     """Split at commas that stand in no quotes; a quote begins a value, and is written twice within."""
     parts, place = [], 0
     while place <= len(text):
-        found = _PART.match(text, place)
-        assert found is not None
-        parts.append(found.group())
-        place = found.end() + 1
+        match = _PART.match(text, place)
+        assert match is not None
+        parts.append(match.group())
+        place = match.end() + 1
     return parts
 
 

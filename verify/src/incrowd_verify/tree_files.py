@@ -196,22 +196,22 @@ def _of_ranges(
 def _arx(text: str, path: Path) -> Tree:
     """Read rows under the delimiter that suits: all rows have parents, one root, and no stray quotes."""
     readings = {mark: _rows(text, mark) for mark in ";,"}
-    found = {mark: rows for mark, rows in readings.items() if isinstance(rows, list) and rows}
-    if not found:
+    readable = {mark: rows for mark, rows in readings.items() if isinstance(rows, list) and rows}
+    if not readable:
         problem = next((rows for rows in readings.values() if isinstance(rows, str)), "the file is empty")
         raise HierarchyError(f"{path}{problem if problem.startswith(',') else ': ' + problem}")
 
     def oddness(mark: str) -> tuple[bool, bool, int]:
-        rows = [row for _, row in found[mark]]
+        rows = [row for _, row in readable[mark]]
         roots = {row[-1] for row in rows}
         stray = sum(label.count('"') for row in rows for label in row)
         return min(map(len, rows)) == 1, len(roots) > 1, stray
 
-    best = min(found, key=oddness)
+    best = min(readable, key=oddness)
     broken = next((rows for rows in readings.values() if isinstance(rows, str)), None)
     if broken and oddness(best)[0]:
         raise HierarchyError(f"{path}{broken}")
-    return _grown(found[best], path)
+    return _grown(readable[best], path)
 
 
 def _rows(text: str, mark: str) -> list[tuple[int, list[str]]] | str:

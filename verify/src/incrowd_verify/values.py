@@ -113,12 +113,12 @@ class Values:
         by_number = self._stored in ("number", "float") or (self._kind == "number" and not self.has_leaves)
         number = exact_number(text) if by_number else None
         equal = (each for each in spellings if number is not None and exact_number(each) == number)
-        found = next(equal, None)
-        if found is None and self._stored == "date":
+        equal_value = next(equal, None)
+        if equal_value is None and self._stored == "date":
             # DuckDB writes a blank for the T, and midnight where all times are midnight.
             wanted = moment_of(text) or moment_of(f"{text} 00:00")
-            found = next((each for each in spellings if wanted and moment_of(each) == wanted), None)
-        return found
+            equal_value = next((each for each in spellings if wanted and moment_of(each) == wanted), None)
+        return equal_value
 
     def write_parts(self, ending: str, codes: dict[str | None, int]) -> None:
         """Make the texts of a column of lists: a row for each part of each value."""
@@ -234,8 +234,8 @@ class Values:
             f"WHERE {self.cell} IS NOT NULL)"
         )
         if asked == "auto":
-            found = "number" if not no_numbers else "date" if not no_dates else "category"
-            return found if values else "category"  # of nothing but missing values
+            kind = "number" if not no_numbers else "date" if not no_dates else "category"
+            return kind if values else "category"  # of nothing but missing values
         misfits = no_numbers if asked == "number" else no_dates
         if misfits:
             raise SchemaError(

@@ -158,21 +158,21 @@ def verify(  # noqa: PLR0913
     policy = _with_profile(read_policy(policy_file), profile, policy_file.parent)
     alone = replace(policy, demands=(), attackers=()) if published_as_one else policy
     # What leaves as one table has the points of one table.
-    found = _verified(alone, sources, points=not published_as_one)
+    result = _verified(alone, sources, points=not published_as_one)
     if previous_release is not None:
         earlier = _named(previous_release, only_file=True)
         pair = replace(sources.alone(sources.released), released_table=table, beside=earlier)
-        found = replace(
-            found,
+        result = replace(
+            result,
             earlier=_verified(alone, sources.alone(earlier), points=not published_as_one),
             together=_verified(policy, pair, points=published_as_one),
             published_as_one=published_as_one,
         )
     if account is None:
-        return found
+        return result
     described = Path(_named(account, only_file=True))
-    problems, unchecked = differences(described, sources.released, Path(policy_path), found.records)
-    return replace(found, problems=(*found.problems, *problems), unchecked=(*found.unchecked, *unchecked))
+    problems, unchecked = differences(described, sources.released, Path(policy_path), result.records)
+    return replace(result, problems=(*result.problems, *problems), unchecked=(*result.unchecked, *unchecked))
 
 
 def _with_profile(policy: Policy, name: str | None, folder: Path) -> Policy:
