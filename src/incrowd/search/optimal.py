@@ -28,6 +28,9 @@ _UNBOUNDED = 2**18
 _CHOSEN = 16
 """Nodes that are chosen in one walk over the lattice, or as many as are looked at in one call."""
 
+_OUTLIERS_FROM = 4096
+"""Nodes of a lattice from which rare keys are followed beforehand; elsewhere a few nodes settle all."""
+
 _PROPOSED = 8
 """Nodes looked at per round of guesses."""
 
@@ -201,7 +204,8 @@ class _Search:
         return lowest if self.best is None else min(lowest, self.best.score)
 
     def _settle(self) -> bool:
-        self.explorer.mark_outliers(self.dead)
+        if self.lattice.size >= _OUTLIERS_FROM:
+            self.explorer.mark_outliers(self.dead)
         while True:
             alive = self.alive()
             # What is settled stays settled, so the order forgets it.
