@@ -138,7 +138,7 @@ def test_a_release_that_fails_leaves_nothing(session, monkeypatch):
         release = ic.anonymize(
             database.table("people"), ic.Schema(["Age"], unlisted="keep"), [ic.KAnonymity(1)]
         )
-        monkeypatch.setattr(type(release), "_measured", lambda *_: 1 / 0)
+        monkeypatch.setattr(type(release), "_assessment", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             release.into("safe")
     assert session.base.execute("SELECT table_name FROM duckdb_tables()").fetchall() == [("people",)]
