@@ -305,7 +305,7 @@ CHECKS = (
     ),
     ("test_contracts.py", "forgotten or shorthand or introduces or settings_come or bad_param or verifier"),
     ("test_contracts.py", "grow or worst or add_up or alone or probabilities or problem or infeasible"),
-    ("test_contracts.py", "engines_are_asked or BatchEngine"),
+    ("test_contracts.py", "engines_are_asked or BatchEngine or function_of_a_model"),
     ("test_layers.py", ""),
     ("test_words.py", ""),
     ("attacks/test_attack_limits.py", "all_kinds"),

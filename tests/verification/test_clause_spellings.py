@@ -1,6 +1,6 @@
 """For each clause of each built-in profile: spellings and shapes that must not pass, made by generators.
 
-A clause that somebody attests has its shapes in `tests/release/profiles/test_clause_settings.py`.
+A clause that somebody attests has its shapes in `tests/verification/profiles/test_clause_settings.py`.
 """
 
 from __future__ import annotations

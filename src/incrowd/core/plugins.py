@@ -3,7 +3,7 @@
 For example, a package that brings a privacy model::
 
     [project.entry-points."incrowd.models"]
-    pair-anonymity = "incrowd_pairs:PairAnonymity"
+    triple-anonymity = "incrowd_example.triple_anonymity:TripleAnonymity"
 
 The groups are ``incrowd.models``, ``incrowd.dialects``, ``incrowd.kinds`` and ``incrowd.commands``.
 """

@@ -95,7 +95,7 @@ class SearchProblem:
 
     @property
     def open_models(self) -> list[PrivacyModel]:
-        """The models that a class of `least` records may fail, with people also the models of sizes."""
+        """Models that the size of a class alone does not settle, or all if people may have several rows."""
         by_records = self.frequency.people.table is None
         return [model for model in self.models if not (model.size_only and by_records)]
 

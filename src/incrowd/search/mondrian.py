@@ -223,7 +223,7 @@ class _Search:
         Classes are numbered in the order in which a queue of partitions finishes them: those of fewer cuts
         first, and of as many from left to right.
         """
-        begins, depths = self._by_level() if self.by_level else self._at_once()
+        begins, depths = self._by_level() if self.by_level else self._depth_first()
         number = np.empty(len(begins), np.int32)
         number[np.argsort(depths, kind="stable")] = np.arange(len(begins), dtype=np.int32)
         lengths = np.diff(np.append(begins, self.frequency.keys))
@@ -231,7 +231,7 @@ class _Search:
         class_of_key[self.keys.numbers] = np.repeat(number, lengths)
         return class_of_key, len(begins)
 
-    def _at_once(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    def _depth_first(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Cut with a single kernel, and return the start of each class and the number of cuts above."""
         from incrowd.core.kernels.jit import over_ranges, thread_count
         from incrowd.core.kernels.mondrian.descent import descend

@@ -1,6 +1,7 @@
 """NumPy versions of kernels, for so few rows that the compiler would load for longer.
 
-Every function returns the same bits as the kernel of the same name.
+Every function returns the same bits as its kernel: `gather` as that of MDAV in `clusters`, `propose`, `spans`
+and `arrange` as those of `mondrian.partition`, `order_by_saving` as that of `mondrian.savings`.
 """
 
 from __future__ import annotations

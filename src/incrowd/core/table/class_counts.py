@@ -181,6 +181,7 @@ class ClassCounts:
             float64[classes], each >= 0.
         sums
             Each value times the class's records, exact where that can be: int64[classes] or float64[classes].
+            Without people the mean is their sum over the number of records.
         """
         if self.frequency.people.listed is None:
             return float(sums.sum().item() / self.records)

@@ -41,7 +41,7 @@ class Prosecutor(RiskModel):
         if not len(sizes):
             return dict.fromkeys(("max", "mean", "mean_over_classes", "min", "at_risk"), 0.0)
         distinct, times = tally(sizes)
-        # Each class adds size x 1/size = 1.
+        # Each class adds size x 1/size = 1, so the mean over records is classes / records.
         mean, at_risk = classes.mean_and_share(1 / sizes, np.ones(len(sizes), np.int64), self.threshold)
         return {
             "max": 1 / int(distinct[0]),

@@ -1,4 +1,4 @@
-"""Pairs of records."""
+"""Triples of records."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class PairAnonymity(IdentityModel):
-    """Every equivalence class has at least m pairs of records."""
+class TripleAnonymity(IdentityModel):
+    """Every equivalence class has at least m triples of records."""
 
-    m: int = parameter("fewest pairs allowed", kind=int, low=1)
+    m: int = parameter("fewest triples allowed", kind=int, low=1)
 
-    name: ClassVar[str] = "pair-anonymity"
-    summary: ClassVar[str] = "every equivalence class has at least m pairs of records"
+    name: ClassVar[str] = "triple-anonymity"
+    summary: ClassVar[str] = "every equivalence class has at least m triples of records"
     paper: ClassVar[str] = "an example"
     limit_name: ClassVar[str] = "m"
 
@@ -32,8 +32,8 @@ class PairAnonymity(IdentityModel):
 
     @property
     def monotone(self) -> Monotone:
-        """Say that no change to other classes takes a pair away."""
+        """Say that merging never makes a class smaller."""
         return Monotone(generalization=True, suppression=True, absorbing=True)
 
     def _values(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
-        return classes.sizes // 2
+        return classes.sizes // 3
