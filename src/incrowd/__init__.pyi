@@ -1,5 +1,6 @@
 """Everything that users import from `incrowd`, once: names are looked up when they are first used."""
 
+from . import profiles as profiles
 from .attacks import Attack as Attack
 from .attacks import attack as attack
 from .core import treatments as treatments
@@ -74,7 +75,6 @@ from .measures.privacy import TCloseness as TCloseness
 from .measures.privacy.attacker import Attacker as Attacker
 from .measures.risk import RISKS as RISKS
 from .measures.utility import METRICS as METRICS
-from .release import profiles as profiles
 from .release.jobs.anatomize import Anatomy as Anatomy
 from .release.jobs.anatomize import anatomize as anatomize
 from .release.jobs.anonymize import anonymize as anonymize
