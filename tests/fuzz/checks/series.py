@@ -55,8 +55,8 @@ def series(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding
             return
         yield from _one(case, table, release, m, signature)
         crowd = set(table.get_column(rid).to_list())
-        # Of a small table hardly anybody may have been there before: whoever makes the release says so.
-        are_new = all(4 * len(crowd & each) < min(len(crowd), len(each)) for each in crowds)
+        # Of a small table hardly anybody may have been in one of the others: whoever makes the release says so.
+        are_new = any(4 * len(crowd & each) < min(len(crowd), len(each)) for each in crowds)
         try:
             ledger.add(release, table, recipient="A", keys=[rid], new_people=are_new)
         except ic.IncrowdError as error:
