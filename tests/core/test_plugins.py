@@ -37,7 +37,7 @@ def installed(monkeypatch):
 
     def install(group, **places):
         points = [EntryPoint(name, f"{__name__}:{place}", group) for name, place in places.items()]
-        monkeypatch.setattr(plugins, "entry_points", lambda group: EntryPoints(points).select(group=group))
+        monkeypatch.setattr(plugins, "_installed", lambda: EntryPoints(points))
 
     return install
 

@@ -279,10 +279,11 @@ class Registry(Generic[E]):
         """
         classes: list[Any] = [x for x in namespace.values() if isinstance(x, type) and issubclass(x, base)]
         own = [each for each in classes if each.name]
+        if group is None:
+            return cls(what, *own)
         from incrowd.core.plugins import plugin_classes
 
-        more = () if group is None else plugin_classes(group, base, own, lambda each: {each.name})
-        return cls(what, *own, *more)
+        return cls(what, *own, *plugin_classes(group, base, own, lambda each: {each.name}))
 
     def __iter__(self) -> Iterator[type[E]]:
         return iter(self._entries.values())

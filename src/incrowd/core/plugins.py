@@ -12,13 +12,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 
+@cache
+def _installed() -> Any:
+    # Python 3.11 and 3.12 return different types, which both have `select`.
+    return entry_points()
+
+
 def plugins(group: str) -> dict[str, EntryPoint]:
     """Return the entry points of a group by their names, without loading them."""
-    return {entry.name: entry for entry in sorted(entry_points(group=group))}
+    return {entry.name: entry for entry in sorted(_installed().select(group=group))}
 
 
 def load(entry: EntryPoint) -> Any:
