@@ -50,11 +50,11 @@ def main(folder: Path) -> None:
         folder / "one-page.pdf", against_l=varied, at_k=8, about="5,000 made-up patients", force=True
     )
     plane = ic.Schema(
-        quasi={"age": "number", "length_of_stay": "number"}, sensitive=["diagnosis"], unlisted="drop"
+        quasi={"admission_date": "date", "age": "number"}, sensitive=["diagnosis"], unlisted="drop"
     )
     cuts = ic.anonymize(table, plane, [ic.KAnonymity(60), ic.LDiversity(3)])
     for suffix in ("svg", "png"):
-        charts.save(charts.boundaries(cuts, "age", "length_of_stay"), folder / f"boundaries.{suffix}")
+        charts.save(charts.boundaries(cuts, "admission_date", "age"), folder / f"boundaries.{suffix}")
 
 
 if __name__ == "__main__":

@@ -29,9 +29,9 @@ def evaluate(code: str, scope: dict[str, Any], where: str) -> Any:
 
 def svg(chart: Any, described: str) -> str:
     """Return an Altair chart as SVG, with a text for those who do not see it."""
-    from vl_convert import vegalite_to_svg
+    from incrowd.core.report.charts import svg_for_pages
 
-    drawn = vegalite_to_svg(chart.to_json())
+    drawn = svg_for_pages(chart)
     label = described.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
     return f'<div class="chart" role="img" aria-label="{label}">{drawn}</div>'
 

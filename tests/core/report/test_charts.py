@@ -5,13 +5,23 @@ from __future__ import annotations
 import json
 import re
 import sys
+from pathlib import Path
 
 import polars as pl
 import pytest
 from pypdf import PdfReader
 
 import incrowd as ic
-from incrowd.core.report.charts import against, boundaries, measures, save
+from incrowd.core.report.charts import (
+    against,
+    boundaries,
+    crowds,
+    distribution,
+    front,
+    measures,
+    save,
+    svg_for_pages,
+)
 from incrowd.core.report.document import ComparisonRun
 from incrowd.core.report.one_page import conclusions, observations
 from incrowd.release.jobs.compare import Comparison
@@ -108,6 +118,115 @@ def test_boundaries_are_those_of_the_classes():
     )
     with pytest.raises(ic.ParameterError, match="no classes of its own to draw"):
         boundaries(full, "x", "x")
+
+
+def front_page():
+    """Return the caption and the picture of the first page of the docs, made from its code."""
+    page = Path(__file__).parents[3].joinpath("docs", "index.md").read_text(encoding="utf-8")
+    [(caption, code)] = re.findall(r"^```\{chart\} ([^\n]*)\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    *before, last = code.strip().splitlines()
+    scope = {}
+    exec("\n".join([*before, f"picture = {last}"]), scope)
+    return caption, scope["picture"]
+
+
+def test_the_first_picture_of_the_docs_shows_people_who_hide_in_groups():
+    caption, picture = front_page()
+    before, after = panels(picture)
+    *groups, points = after["layer"]
+    boxes = groups[0]["data"]["values"]
+    people = before["layer"][0]["data"]["values"]
+    assert people == points["data"]["values"]
+    # Rectangles fill the plane, and hold everybody.
+    span = {axis: [min(p[axis] for p in people), max(p[axis] for p in people)] for axis in "xy"}
+    plane = (span["x"][1] - span["x"][0]) * (span["y"][1] - span["y"][0])
+    assert sum((b["x2"] - b["x"]) * (b["y2"] - b["y"]) for b in boxes) > 0.6 * plane
+    assert all(
+        any(b["x"] <= p["x"] <= b["x2"] and b["y"] <= p["y"] <= b["y2"] for b in boxes) for p in people
+    )
+    # One person stands out, and then one group does that has this person.
+    [person], [group] = [[each for each in rows if each["one"]] for rows in (people, boxes)]
+    assert group["x"] <= person["x"] <= group["x2"]
+    assert group["y"] <= person["y"] <= group["y2"]
+    everybody, size = sum(box["records"] for box in boxes), group["records"]
+    assert before["title"]["text"] == "Before: one person stands alone"
+    assert after["title"]["text"] == f"After: one of {size} who look alike"
+    assert caption.startswith(f"{everybody} patients ")
+    assert f" one of {size} " in caption
+    # The same colours serve a light and a dark page.
+    drawn = svg_for_pages(picture)
+    assert "currentColor" in drawn
+    assert "white" not in drawn
+
+
+def test_too_many_points_to_see_are_refused():
+    table = pl.DataFrame({"x": range(5_001), "y": [*range(5_000), 0]})
+    release = ic.anonymize(table, ic.Schema(quasi=["x", "y"]), [ic.KAnonymity(2)])
+    with pytest.raises(ic.ParameterError, match="5,001 points are too many to see"):
+        crowds(release, "x", "y")
+
+
+def test_dates_are_dates_on_an_axis():
+    table = hospital(200, 1).select("admission_date", "age")
+    schema = ic.Schema(quasi={"admission_date": "date", "age": "number"})
+    release = ic.anonymize(table, schema, [ic.KAnonymity(20)])
+    drawn = svg_for_pages(boundaries(release, "admission_date", "age"))
+    assert ">2023-01<" in drawn
+    assert ">admission date<" in drawn
+
+
+@pytest.mark.parametrize("column", [680, 350])
+def test_texts_are_readable_at_the_width_of_a_page(compared, column):
+    """A page shrinks what is wider than its column; 3 panels stand beside each other, or one below another."""
+    release = ic.anonymize(
+        hospital(200, 1).select("age", "cost"), ic.Schema(quasi=["age", "cost"]), [ic.KAnonymity(20)]
+    )
+    pictures = [
+        boundaries(release, "age", "cost"),
+        crowds(release, "age", "cost"),
+        against(compared.averaged(), "k", measures(compared.records)),
+        release.plot.column("age"),
+        release.plot.risk(),
+        front([{"score": 0.1, "risk": 0.2, "chosen": True}]),
+    ]
+    for picture in pictures:
+        drawn = svg_for_pages(picture)
+        widths = [float(width) for width in re.findall(r'<svg[^>]* width="([0-9.]+)"', drawn)]
+        room = column if column < 400 else (column - 16 * (len(widths) - 1)) / len(widths)
+        sizes = [float(size) for size in re.findall(r'font-size="([0-9.]+)px"', drawn)]
+        assert min(sizes) * min(1, room / max(widths)) >= 7.5
+
+
+def test_panels_are_pictures_of_their_own_that_stand_below_each_other_on_a_telephone(compared):
+    drawn = svg_for_pages(against(compared.averaged(), "k", measures(compared.records)))
+    assert drawn.count("<svg") == 3
+    assert "flex-wrap:wrap" in drawn
+    # A picture alone has its own legend.
+    assert drawn.count(">mondrian<") == 3
+
+
+def test_the_line_of_a_front_never_goes_below_a_risk_that_is_reached():
+    nodes = [
+        {"score": score, "risk": 0.06 / place, "chosen": place == 1} for place, score in ((1, 0.1), (2, 0.4))
+    ]
+    line, points = front(nodes)["layer"]
+    assert line["mark"]["interpolate"] == "step-after"
+    # The best recoding stands apart from the axis, so that its whole mark is seen.
+    assert points["encoding"]["x"]["scale"]["padding"] > 0
+
+
+def test_long_labels_go_on_in_a_second_line_and_break_no_word():
+    name = "heart failure and other diseases of the circulation"
+    bins = [{"label": label, "before": 5, "after": 5} for label in (name, "flu")]
+    drawn = svg_for_pages(distribution({"name": "diagnosis", "bins": bins}))
+    lines = re.findall(r">([^<>]+)<", drawn)
+    assert "heart failure and other" in lines
+    assert "diseases of the circulation" in lines
+    longer = f"{name} and of much else that has no room in a chart"
+    drawn = svg_for_pages(
+        distribution({"name": "diagnosis", "bins": [bins[1], {**bins[0], "label": longer}]})
+    )
+    assert ">diseases of the circulation …<" in drawn
 
 
 @pytest.mark.slow

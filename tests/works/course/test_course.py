@@ -23,7 +23,8 @@ import pytest
 import course_readings as readings
 import incrowd as ic
 from incrowd.core.errors import MissingExtraError, ParameterError
-from incrowd.works.course import NotYetError, check, fallback, partitions, table
+from incrowd.core.report.charts import svg_for_pages
+from incrowd.works.course import NotYetError, bars, check, fallback, partitions, table
 from incrowd.works.course.checking import _MISTAKE
 from incrowd.works.course.lessons import Cell, lesson, lessons
 
@@ -507,6 +508,18 @@ def test_a_run_that_is_broken_off_begins_anew(monkeypatch):
     monkeypatch.undo()
     with pytest.raises(NotYetError, match="somebody is found"):
         check("runners-found", {})
+
+
+def test_bars_have_upright_names_and_a_limit_that_is_said():
+    before = {"the neighbour who knows": 1, "[27-29]": 4}
+    drawn = svg_for_pages(bars({"before": before, "after": {"a": 3}}, "rows", percent=False, line=2))
+    assert drawn.count("<svg") == 2
+    assert not re.search(r"rotate\((-40|-90|320|270)[^)]*\)[^>]*>(\[27|the n)", drawn)
+    assert drawn.count(">limit 2<") == 2
+    # Both sides have one scale, in whole numbers.
+    for side in drawn.split("<svg")[1:]:
+        assert ">4<" in side
+        assert ">0.5<" not in side
 
 
 def test_a_course_without_pandas_says_how_to_get_it(monkeypatch):

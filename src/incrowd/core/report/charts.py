@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from incrowd.core.errors import ParameterError, require_extra, visible
 from incrowd.core.io.addresses import file_path
-from incrowd.core.lazy import np
+from incrowd.core.lazy import NDArray, np
 
 if TYPE_CHECKING:
     from incrowd.core.recoding import Recoding
@@ -34,15 +34,29 @@ SHAPES = (
     "triangle-left",
 )
 _MOST_TICKS = 10
+_MOST_POINTS = 5_000
+_DAY = 86_400_000.0
+"""Milliseconds of a day, in which Vega counts time."""
+_INK = "#010203"
+"""Colour of points and lines on white paper, in place of which a page has its own colour of text."""
+_LAYOUT = {"hconcat", "concat", "columns", "spacing", "resolve"}
+"""The parts of a chart that say how its panels stand beside each other."""
 _FONT = "Liberation Sans"
 """Font for measuring texts, bundled with `vl_convert`."""
 _FONTS = f"{_FONT}, Arial, Arimo, Helvetica, sans-serif"
 """The fonts that a page asks for: the first four have the same widths, the last is the reader's own."""
-_LABEL_SIZE = 9
+_LABEL_SIZE = 10
 _WIDEST = 0.62
 """Average width of a character, in heights of the font, in the widest font that readers commonly have."""
 _LONGEST_LABEL = 180
 """Width at which a label is cut, in pixels, as measured in `_FONT`."""
+_LONGEST_LINE = 28
+"""Characters after which a label goes on in a second line, which are surely narrower than the longest."""
+_TWO_LINES = (
+    "length(split(datum.label, '\\n')) > 2"
+    " ? [split(datum.label, '\\n')[0], split(datum.label, '\\n')[1] + ' …'] : split(datum.label, '\\n')"
+)
+"""The first two lines of a label, the most for which two bars have room."""
 _WIDER = 1.25
 """How much wider a text may be in the reader's font."""
 _WIDTH = 420
@@ -79,7 +93,7 @@ _CONFIG: Spec = {
     "background": "white",
     "padding": {"left": 5, "right": 16, "top": 5, "bottom": 5},
     "axis": {
-        "labelFontSize": _LABEL_SIZE, "titleFontSize": 10, "titleFontWeight": "normal",
+        "labelFontSize": _LABEL_SIZE, "titleFontSize": 11, "titleFontWeight": "normal",
         "grid": True, "gridColor": "#e6e6e6", "domainColor": "#888888", "tickColor": "#888888",
     },
     "view": {"stroke": None},
@@ -124,7 +138,8 @@ def for_notebooks(spec: Spec) -> Any:
 
 def _room(labels: Iterable[str]) -> int:
     """Return the pixels for the labels of an axis in any font of a reader."""
-    longest = max(map(len, labels), default=0) * _LABEL_SIZE * _WIDEST
+    lines = [len(line) for label in labels for line in label.split("\n")]
+    longest = max(lines, default=0) * _LABEL_SIZE * _WIDEST
     return math.ceil(min(longest, _LONGEST_LABEL * _WIDER)) + 8
 
 
@@ -258,7 +273,86 @@ class Recoded(Protocol):
         """The recoded keys."""
 
 
-def boundaries(release: Recoded, x: str, y: str, *, width: int = 420, height: int = 320) -> Any:
+class _Axis(NamedTuple):
+    """A quasi-identifier as an axis of a picture of classes."""
+
+    name: str
+    numbers: NDArray[np.float64]
+    """Position of each key: float64[keys]; of dates in milliseconds since 1970."""
+    dates: bool
+    flat: bool
+    """Whether it is the horizontal axis, whose labels need no room at its side."""
+
+    def channel(self, padding: float = 0.0) -> Spec:
+        """Return the encoding that the boxes and the points of a picture share."""
+        # Each panel shows the same plane, whatever it draws.
+        ends = [float(np.nanmin(self.numbers)), float(np.nanmax(self.numbers))]
+        scale = {"domain": ends, "nice": False, "zero": False, "padding": padding}
+        title = _text(self.name.replace("_", " "))
+        if self.dates:
+            return {
+                "type": "temporal",
+                "title": title,
+                "scale": scale | {"type": "utc"},
+                "axis": {"format": "%Y-%m", "tickCount": 4},
+            }
+        room = {} if self.flat else _FIGURES
+        return {"type": "quantitative", "title": title, "scale": scale, "axis": room | {"tickCount": 6}}
+
+
+def _plane(release: Recoded, x: str, y: str) -> tuple[_Axis, _Axis, NDArray[np.int64], NDArray[np.int64]]:
+    """Return two axes, and the class and the weight of each key: int64[keys] each."""
+    from incrowd.core.recoding import Local
+
+    recoding, frequency = release.recoding, release.frequency
+    if not isinstance(recoding, Local):
+        raise ParameterError(f"{recoding.kind} recoding has no classes of its own to draw; use a local one")
+    places = {domain.name: j for j, domain in enumerate(frequency.domains)}
+    axes = []
+    for name in (x, y):
+        if name not in places or not frequency.domains[places[name]].ordered:
+            raise ParameterError(f"{name!r} is no quasi-identifier of numbers without a hierarchy")
+        domain = frequency.domains[places[name]]
+        dates = domain.kind == "date"
+        numbers = domain.numbers[frequency.codes[places[name]]]
+        axes.append(_Axis(name, numbers * _DAY if dates else numbers, dates, not axes))
+    return axes[0], axes[1], recoding.class_of_key, frequency.weights
+
+
+def _boxes(across: _Axis, up: _Axis, class_of_key: NDArray[np.int64], weights: Any) -> list[dict[str, Any]]:
+    """Return the rectangle of each class, as wide as its records are, with the number of records."""
+    keep = class_of_key >= 0
+    of_key = class_of_key[keep]
+    count = int(of_key.max(initial=-1)) + 1
+    sizes = np.bincount(of_key, weights[keep], count)
+    ends = []
+    for axis in (across, up):
+        low, high = np.full(count, np.inf), np.full(count, -np.inf)
+        np.fmin.at(low, of_key, axis.numbers[keep])
+        np.fmax.at(high, of_key, axis.numbers[keep])
+        ends += [low, high]
+    return [
+        {"x": float(a), "x2": float(b), "y": float(c), "y2": float(d), "records": int(n), "class": number}
+        for number, (a, b, c, d, n) in enumerate(zip(*ends, sizes, strict=True))
+        if np.isfinite([a, b, c, d]).all() and n
+    ]
+
+
+def _drawn_boxes(channels: Spec, colour: Spec) -> list[Spec]:
+    """Return layers of rectangles, and of lines for classes of one value in a column, which have no area."""
+    encoding = channels | {"x2": {"field": "x2"}, "y2": {"field": "y2"}} | colour
+    area = {"type": "rect", "opacity": 0.85, "stroke": _INK, "strokeWidth": 0.6}
+    flat = {"type": "rule", "strokeWidth": 2.5, "strokeCap": "round"}
+    return [
+        {"mark": mark, "encoding": encoding, "transform": [{"filter": condition}]}
+        for mark, condition in (
+            (area, "datum.x < datum.x2 && datum.y < datum.y2"),
+            (flat, "datum.x == datum.x2 || datum.y == datum.y2"),
+        )
+    ]
+
+
+def boundaries(release: Recoded, x: str, y: str, *, width: int = 350, height: int = 290) -> Any:
     """Draw the classes of a local recoding as an Altair chart: rectangles over two columns of numbers.
 
     A class is as wide as the smallest and the largest value that its records had, so the picture knows raw
@@ -276,55 +370,115 @@ def boundaries(release: Recoded, x: str, y: str, *, width: int = 420, height: in
     ParameterError
         When a column is none, or the recoding has no classes of its own.
     """
-    from incrowd.core.recoding import Local
-
-    recoding, frequency = release.recoding, release.frequency
-    if not isinstance(recoding, Local):
-        raise ParameterError(f"{recoding.kind} recoding has no classes of its own to draw; use a local one")
-    places = {domain.name: j for j, domain in enumerate(frequency.domains)}
-    for name in (x, y):
-        if name not in places or not frequency.domains[places[name]].ordered:
-            raise ParameterError(f"{name!r} is no quasi-identifier of numbers without a hierarchy")
-    keep = recoding.class_of_key >= 0
-    of_key = recoding.class_of_key[keep]
-    sizes = np.bincount(of_key, frequency.weights[keep], recoding.count)
-    ends = {}
-    for name in (x, y):
-        position = places[name]
-        numbers = frequency.domains[position].numbers[frequency.codes[position][keep]]
-        low, high = np.full(recoding.count, np.inf), np.full(recoding.count, -np.inf)
-        np.fmin.at(low, of_key, numbers)
-        np.fmax.at(high, of_key, numbers)
-        ends[name] = low, high
-    rows = [
-        {"x": float(a), "x2": float(b), "y": float(c), "y2": float(d), "records": int(n)}
-        for a, b, c, d, n in zip(*ends[x], *ends[y], sizes, strict=True)
-        if np.isfinite([a, b, c, d]).all() and n
-    ]
-    tight = {"zero": False, "nice": False}
-    encoding = {
-        "x": _number("x", title=_text(x), scale=tight),
-        "x2": {"field": "x2"},
-        "y": _number("y", title=_text(y), scale=tight, axis=_FIGURES),
-        "y2": {"field": "y2"},
+    across, up, class_of_key, weights = _plane(release, x, y)
+    rows = _boxes(across, up, class_of_key, weights)
+    channels = {"x": {"field": "x", **across.channel()}, "y": {"field": "y", **up.channel()}}
+    colour = {
         "color": _number(
             "records",
             title="records",
             scale={"scheme": "yellowgreenblue", "type": "log"},
-            legend={"orient": "right", "title": "records", "type": "gradient", "columns": 1},
-        ),
-    }
-    area = {"type": "rect", "opacity": 0.85, "stroke": "#333333", "strokeWidth": 0.6}
-    # A class of one value in a column has no area.
-    flat = {"type": "rule", "strokeWidth": 2.5, "strokeCap": "round"}
-    layers = [
-        {"mark": mark, "encoding": encoding, "transform": [{"filter": condition}]}
-        for mark, condition in (
-            (area, "datum.x < datum.x2 && datum.y < datum.y2"),
-            (flat, "datum.x == datum.x2 || datum.y == datum.y2"),
+            legend={"title": "records", "columns": 8},
         )
-    ]
+    }
+    layers = _drawn_boxes(channels, colour)
     return for_notebooks(_themed(data={"values": rows}, layer=layers, width=width, height=height))
+
+
+def crowds(release: Recoded, x: str, y: str, *, width: int = 260, height: int = 250) -> Any:
+    """Draw the same people before and after a local recoding as an Altair chart: points, then boxes of them.
+
+    One person stands out before, and after only the class does that the person is in. The picture shows raw
+    values, so it is for whoever may see them.
+
+    Parameters
+    ----------
+    release
+        A release by a local algorithm, as Mondrian, of at most 5,000 records that differ.
+    x, y
+        Two quasi-identifiers that are numbers or dates without a hierarchy.
+    width, height
+        Of each of the two panels, in pixels.
+
+    Raises
+    ------
+    ParameterError
+        When a column is none, the recoding has no classes of its own, or there are too many points to see.
+    """
+    across, up, class_of_key, weights = _plane(release, x, y)
+    if len(class_of_key) > _MOST_POINTS:
+        raise ParameterError(
+            f"crowds: {len(class_of_key):,} points are too many to see; draw a release of fewer records, at "
+            f"most {_MOST_POINTS:,} that differ"
+        )
+    boxes = _boxes(across, up, class_of_key, weights)
+    seen = np.isfinite(across.numbers) & np.isfinite(up.numbers) & (class_of_key >= 0)
+    person = _in_the_middle(across, up, boxes, class_of_key, seen)
+    points = [
+        {"x": float(across.numbers[key]), "y": float(up.numbers[key]), "one": key == person}
+        for key in np.flatnonzero(seen).tolist()
+    ]
+    for box in boxes:
+        box["one"] = box["class"] == int(class_of_key[person])
+    size = int(max(box["records"] for box in boxes if box["one"]))
+    channels = {"x": {"field": "x", **across.channel(5)}, "y": {"field": "y", **up.channel(5)}}
+    one = {"condition": {"test": "datum.one", "value": COLOURS[1]}, "value": _INK}
+
+    def dots(opacity: float, highlighted: bool) -> Spec:
+        big = {"condition": {"test": "datum.one", "value": 110}, "value": 9} if highlighted else {"value": 9}
+        return {
+            "data": {"values": points},
+            "mark": {"type": "circle", "opacity": 1},
+            "encoding": channels
+            | {
+                "size": big,
+                "color": one if highlighted else {"value": _INK},
+                "opacity": {"condition": {"test": "datum.one", "value": 1}, "value": opacity}
+                if highlighted
+                else {"value": opacity},
+            },
+        }
+
+    filled = {"condition": {"test": "datum.one", "value": COLOURS[1]}, "value": COLOURS[4]}
+    fainter = {"condition": {"test": "datum.one", "value": 0.75}, "value": 0.35}
+    groups = [
+        {"data": {"values": boxes}, **layer}
+        for layer in _drawn_boxes(channels, {"color": filled, "fillOpacity": fainter})
+    ]
+    for group in groups:
+        group["mark"] |= {"opacity": 1, "stroke": COLOURS[0]} if group["mark"]["type"] == "rect" else {}
+
+    def panel(layers: list[Spec], title: str) -> Spec:
+        return {"layer": layers, "width": width, "height": height, "title": _title(title, 13, frame="group")}
+
+    return for_notebooks(
+        _themed(
+            hconcat=[
+                panel([dots(0.75, True)], "Before: one person stands alone"),
+                panel([*groups, dots(0.5, False)], f"After: one of {size:,} who look alike"),
+            ],
+            spacing=24,
+        )
+    )
+
+
+def _in_the_middle(
+    across: _Axis, up: _Axis, boxes: Sequence[dict[str, Any]], class_of_key: NDArray[np.int64], seen: Any
+) -> int:
+    """Return the key nearest to the middle of the box that is nearest to the middle of the plane."""
+    spans = [float(np.ptp(axis.numbers[seen])) or 1.0 for axis in (across, up)]
+    lows = [float(axis.numbers[seen].min()) for axis in (across, up)]
+
+    def distance(a: Any, b: Any, centre: tuple[float, float]) -> Any:
+        places = [(value - low) / span for value, low, span in zip((a, b), lows, spans, strict=True)]
+        return (places[0] - centre[0]) ** 2 + (places[1] - centre[1]) ** 2
+
+    middles = {box["class"]: ((box["x"] + box["x2"]) / 2, (box["y"] + box["y2"]) / 2) for box in boxes}
+    chosen = min(middles, key=lambda number: distance(*middles[number], (0.5, 0.5)))
+    within = np.flatnonzero(seen & (class_of_key == chosen))
+    a, b = middles[chosen]
+    centre = ((a - lows[0]) / spans[0], (b - lows[1]) / spans[1])
+    return int(within[np.argmin(distance(across.numbers[within], up.numbers[within], centre))])
 
 
 def save(chart: Any, path: str | os.PathLike[str]) -> None:
@@ -385,20 +539,37 @@ def _text(text: str) -> str:
     return f"{text} " if text in _OF_EVERY_OBJECT else visible(text)
 
 
+def _wrapped(text: str) -> str:
+    """Return a text of a table with line breaks between words in place of blanks, none within a word."""
+    lines = [""]
+    for word in _text(text).split(" "):
+        if lines[-1] and len(lines[-1]) + 1 + len(word) > _LONGEST_LINE:
+            lines.append(word)
+        else:
+            lines[-1] = f"{lines[-1]} {word}" if lines[-1] else word
+    return "\n".join(lines)
+
+
 def _pairs(title: str, rows: list[dict[str, Any]], names: Sequence[str], *, width: int, unit: str) -> Spec:
     """Draw bars of before and after beside each other, with a row per label in the given order."""
     present = [name for name in (_BEFORE, _AFTER) if any(row["when"] == name for row in rows)]
     colours = {_BEFORE: "#999999", _AFTER: COLOURS[0]}
+    labels = [_wrapped(name) for name in names]
     figures = {"format": "~s" if unit == "records" else "~%", "tickCount": 5}
     return _themed(
-        data={"values": [{**row, "label": _text(row["label"])} for row in rows]},
+        data={"values": [{**row, "label": _wrapped(row["label"])} for row in rows]},
         mark={"type": "bar"},
         encoding={
             "y": _name(
                 "label",
-                sort=[_text(name) for name in names],
+                sort=labels,
                 title=None,
-                axis={"labelLimit": _LONGEST_LABEL, "minExtent": _room(names)},
+                axis={
+                    "labelLimit": _LONGEST_LABEL,
+                    "minExtent": _room(labels),
+                    "labelExpr": _TWO_LINES,
+                    "labelLineHeight": _LABEL_SIZE + 1,
+                },
             ),
             "yOffset": _name("when", sort=present),
             "x": _number("value", title=unit, axis=figures | {"labelExpr": _FIGURES["labelExpr"]}),
@@ -406,7 +577,7 @@ def _pairs(title: str, rows: list[dict[str, Any]], names: Sequence[str], *, widt
         },
         width=width,
         autosize=_ONE_WIDTH,
-        height={"step": 11 if len(present) > 1 else 14},
+        height={"step": 12 if len(present) > 1 else 14 if "\n" not in "".join(labels) else 26},
         title=_title(_text(title), limit=width),
     )
 
@@ -475,14 +646,15 @@ def front(nodes: Sequence[dict[str, Any]], *, width: int = _WIDTH, height: int =
     ]
     domain = ["chosen", "other"]
     axes = {
-        "x": _number("score", title="loss"),
+        "x": _number("score", title="loss", scale={"zero": False, "padding": 12}, axis={"tickCount": 5}),
         "y": _number("risk", title="mean risk", axis={"format": "~%", **_FIGURES}),
     }
     marks = {
         "color": _name("node", scale={"domain": domain, "range": [COLOURS[1], "#999999"]}),
         "shape": _name("node", scale={"domain": domain, "range": ["diamond", "circle"]}),
     }
-    line = {"type": "line", "strokeWidth": 1.2, "color": "#999999", "interpolate": "step-before"}
+    # Up to the next loss, nobody reaches a lower risk than the last recoding has.
+    line = {"type": "line", "strokeWidth": 1.2, "color": "#999999", "interpolate": "step-after"}
     point = {"type": "point", "filled": True, "size": 55, "opacity": 1}
     return _themed(
         data={"values": rows},
@@ -495,20 +667,37 @@ def front(nodes: Sequence[dict[str, Any]], *, width: int = _WIDTH, height: int =
 
 
 def svg_for_pages(chart: Any) -> str:
-    """Return an SVG for light and dark pages, with ink and lines in the page's text colour."""
+    """Return an SVG for light and dark pages, with ink and lines in the page's text colour.
+
+    Panels beside each other become pictures of their own, which stand below each other on a narrow page.
+    """
     require_extra(["vl_convert"], "report", "drawing charts")
     import vl_convert
 
     document = deepcopy(_spec_of(chart))
     document["background"] = None
-    config = document["config"]
+    config = document.setdefault("config", {})
     config["background"] = None
-    config["view"]["stroke"] = None
-    ink = "#010203"
-    for part in ("axis", "legend", "title"):
-        config.setdefault(part, {})
-        config[part] |= {"labelColor": ink, "titleColor": ink}
-    config["axis"] |= {"gridColor": ink, "gridOpacity": 0.12, "domainColor": ink, "tickColor": ink}
-    config["title"]["color"] = ink
-    text: str = vl_convert.vegalite_to_svg(document)
-    return text.replace(ink, "currentColor").replace(f'"{_FONT}"', f'"{_FONTS}"')
+    config["view"] = {**config.get("view", {}), "stroke": None}
+    for part in ("axis", "legend", "title", "header"):
+        config[part] = {**config.get(part, {}), "labelColor": _INK, "titleColor": _INK}
+    config["axis"] |= {"gridColor": _INK, "gridOpacity": 0.12, "domainColor": _INK, "tickColor": _INK}
+    config["title"]["color"] = _INK
+    for mark in ("rule", "text"):
+        config[mark] = {"color": _INK, **config.get(mark, {})}
+    layout = next((key for key in ("hconcat", "concat") if key in document), None)
+    panels = [document]
+    if layout is not None:
+        common = {key: value for key, value in document.items() if key not in _LAYOUT}
+        panels = [common | panel for panel in document[layout]]
+    pictures = [
+        str(vl_convert.vegalite_to_svg(panel))
+        .replace(_INK, "currentColor")
+        .replace(f'"{_FONT}"', f'"{_FONTS}"')
+        for panel in panels
+    ]
+    if len(pictures) == 1:
+        return pictures[0]
+    # Three stand beside each other on a page of 700 pixels, and one on a telephone.
+    parts = "".join(f'<div style="flex:1 1 12rem;min-width:0">{picture}</div>' for picture in pictures)
+    return f'<div style="display:flex;flex-wrap:wrap;gap:1rem">{parts}</div>'

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import Any
 
 from incrowd.core.errors import require_extra
 from incrowd.core.lazy import pd
+from incrowd.core.report.charts import COLOURS
 
 __all__ = ["bars", "partitions"]
+
+_FEW = 8
+_WIDEST_NAME = 180
+"""Pixels at which the name of a bar is cut."""
 
 
 def _altair() -> Any:
@@ -37,27 +43,40 @@ def bars(
         A limit to be drawn across the bars.
     """
     alt = _altair()
-    rows = [
-        {"side": side, "name": name, "figure": figure}
-        for side, figures in sides.items()
-        for name, figure in figures.items()
-    ]
-    several = max(map(len, sides.values())) > 8
-    axis = alt.Axis(format="%") if percent else alt.Axis(tickMinStep=1)
-    layers = [
-        alt.Chart()
-        .mark_bar()
-        .encode(
-            x=alt.X("name:N", title=None, sort=None, axis=alt.Axis(labelAngle=-90 if several else -40)),
-            y=alt.Y("figure:Q", title=title, axis=axis),
-            color=alt.Color("side:N", legend=None, sort=None),
+    figures = [figure for each in sides.values() for figure in each.values()]
+    ends = [min(0, *figures, line or 0), max(0, *figures, line or 0)]
+    marks: dict[str, Any] = {"format": "%"} if percent else {}
+    if not percent and all(figure == int(figure) for figure in figures) and ends[0] >= 0 and ends[1] <= _FEW:
+        marks = {"values": [*range(int(ends[1]) + 1)], "format": "d"}
+    ticks = alt.Axis(tickCount=4, labelFlush=False, labelOverlap="greedy", labelSeparation=6, **marks)
+    longest = max(len(str(name)) for each in sides.values() for name in each)
+    # Names stand beside their bars, since below them they would be turned. A sign takes at most 7 pixels.
+    names = alt.Axis(labelLimit=_WIDEST_NAME, minExtent=min(7 * longest + 8, _WIDEST_NAME))
+    step = alt.Step(13 if max(map(len, sides.values())) > _FEW else 20)
+    pictures = []
+    for (side, each), colour in zip(sides.items(), cycle(COLOURS)):
+        rows = [{"name": name, "figure": figure} for name, figure in each.items()]
+        across = alt.X("figure:Q", title=title, axis=ticks, scale=alt.Scale(domain=ends))
+        layers = [
+            alt.Chart()
+            .mark_bar(color=colour)
+            .encode(y=alt.Y("name:N", title=None, sort=None, axis=names), x=across)
+        ]
+        if line is not None:
+            # One line and one text in place of one for each bar.
+            once = alt.Chart().transform_aggregate(bars="count()")
+            limit = alt.value(f"limit {line:.0%}" if percent else f"limit {line:g}")
+            words = once.mark_text(baseline="bottom", dy=-3, fontSize=11)
+            layers += [
+                once.mark_rule(strokeDash=[4, 3]).encode(x=alt.datum(line)),
+                words.encode(x=alt.datum(line), y=alt.value(0), text=limit),
+            ]
+        named = alt.TitleParams(
+            side, fontSize=12, anchor="start", frame="group", offset=6 if line is None else 20
         )
-    ]
-    if line is not None:
-        layers.append(alt.Chart().mark_rule(strokeDash=[4, 3]).encode(y=alt.datum(line)))
-    picture = alt.layer(*layers, data=alt.Data(values=rows))
-    size = picture.properties(width=220 if several else 170, height=150)
-    return size.facet(column=alt.Column("side:N", title=None, sort=[*sides])).resolve_scale(x="independent")
+        picture = alt.layer(*layers, data=alt.Data(values=rows))
+        pictures.append(picture.properties(width=150, height=step, title=named))
+    return alt.hconcat(*pictures)
 
 
 def partitions(rounds: Sequence[Sequence[pd.DataFrame]], x: str, y: str) -> Any:
