@@ -14,6 +14,8 @@ from incrowd.faces.studio import exploring
 from incrowd.faces.studio.cancelling import Cancelled, Watched
 from incrowd.faces.studio.exploring import Point
 from incrowd.faces.studio.work import Source, Work
+from incrowd.search.lattice.node import Node
+from incrowd.search.lattice.space import SolutionSpace
 from incrowd.works.samples import hospital
 
 
@@ -55,6 +57,24 @@ def test_the_nodes_of_a_lattice_are_taken_and_set_free_again(window):
     assert dict(zip(("age", "sex", "zip"), release.recoding.levels, strict=True)) == node.of
     exploring.free_levels(window.choices.document)
     assert not any("levels" in settings for settings in window.choices.columns.values())
+
+
+def test_a_node_that_a_run_refuses_hides_none_that_loses_less_than_all_stars():
+    """The first is refused, and beats the second in both, so that only the third would be left: nearly all ``*``."""
+    refused, kept, stars = (
+        Node(levels, True, 0, classes, 5, score, False, 0.0)
+        for levels, score, classes in (((1, 0), 0.1, 20), ((1, 1), 0.2, 25), ((4, 5), 0.9, 1))
+    )
+    nodes = (refused, kept, stars)
+    space = SolutionSpace(("age", "zip"), 30, "loss (mean)", nodes, refused, proved=True, records=100)
+    policy = SimpleNamespace(with_levels=dict)
+    work = SimpleNamespace(
+        policy=lambda: policy, is_feasible=lambda levels, _: levels != {"age": 1, "zip": 0}
+    )
+    points = exploring.of_lattice(work, space, Watched())
+    assert [each.of for each in points.values()] == [{"age": 1, "zip": 1}, {"age": 4, "zip": 5}]
+    assert exploring.best(points, {})[0] == "1"
+    assert points["1"].loss == 0.2
 
 
 def short_lists(window):

@@ -308,7 +308,7 @@ def _plane(release: Recoded, x: str, y: str) -> tuple[_Axis, _Axis, NDArray[np.i
     if not isinstance(recoding, Local):
         raise ParameterError(f"{recoding.kind} recoding has no classes of its own to draw; use a local one")
     places = {domain.name: j for j, domain in enumerate(frequency.domains)}
-    axes = []
+    axes: list[_Axis] = []
     for name in (x, y):
         if name not in places or not frequency.domains[places[name]].ordered:
             raise ParameterError(f"{name!r} is no quasi-identifier of numbers without a hierarchy")
@@ -316,7 +316,7 @@ def _plane(release: Recoded, x: str, y: str) -> tuple[_Axis, _Axis, NDArray[np.i
         dates = domain.kind == "date"
         numbers = domain.numbers[frequency.codes[places[name]]]
         axes.append(_Axis(name, numbers * _DAY if dates else numbers, dates, not axes))
-    return axes[0], axes[1], recoding.class_of_key, frequency.weights
+    return axes[0], axes[1], recoding.class_of_key.astype(np.int64), frequency.weights
 
 
 def _boxes(across: _Axis, up: _Axis, class_of_key: NDArray[np.int64], weights: Any) -> list[dict[str, Any]]:

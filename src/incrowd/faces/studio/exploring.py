@@ -16,11 +16,14 @@ if TYPE_CHECKING:
     from incrowd.core.progress import Progress
     from incrowd.core.report.document import ComparisonRun
     from incrowd.release.policy.policy import Policy
+    from incrowd.search.lattice.node import Node
     from incrowd.search.lattice.space import SolutionSpace
 
 _MODEL = "k-anonymity"
 _MOST = 20
 """Nodes of a front that are offered; more would hide each other."""
+_MOST_CHECKS = 40
+"""Nodes that are tried by a run, the least loss first."""
 _NEAR, _ASIDE = 0.04, 18
 """Points so close, as a share of the axes, stand beside each other, by these pixels."""
 _COLOURS = ("#2f7fd1", "#c9611a", "#2b9a55", "#b457c9", "#9a7f1d", "#0f93a3", "#dc4a76")
@@ -94,15 +97,23 @@ def of_lattice(work: Any, space: SolutionSpace, progress: Progress) -> dict[str,
 
     A search counts cells as values. A run also judges the cells that leave, by the wildcards of the policy.
     """
-    policy, points = work.policy(), dict[str, Point]()
-    front = space.front()[:_MOST]
-    for place, node in enumerate(front, 1):
-        levels = dict(zip(space.names, node.levels, strict=True))
-        checking = Within(progress, f"check node {place} of {len(front)}")
-        if work.is_feasible(policy.with_levels(levels), checking):
-            label = ", ".join(f"{name} {level}" for name, level in levels.items())
-            risk = node.classes / max(space.records - node.suppressed, 1)
-            points[str(len(points) + 1)] = Point(label, "node", node.score, risk, node.suppressed, levels)
+    policy, checked = work.policy(), 0
+
+    def is_released(node: Node) -> bool:
+        nonlocal checked
+        checked += 1
+        checking = Within(progress, f"check node {checked}")
+        return checked <= _MOST_CHECKS and work.is_feasible(policy.with_levels(levels_of(node)), checking)
+
+    def levels_of(node: Node) -> dict[str, int]:
+        return dict(zip(space.names, node.levels, strict=True))
+
+    points = dict[str, Point]()
+    for number, node in enumerate(space.front(is_released)[:_MOST], 1):
+        levels = levels_of(node)
+        label = ", ".join(f"{name} {level}" for name, level in levels.items())
+        risk = node.classes / max(space.records - node.suppressed, 1)
+        points[str(number)] = Point(label, "node", node.score, risk, node.suppressed, levels)
     return points
 
 

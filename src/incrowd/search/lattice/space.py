@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -118,13 +119,20 @@ class SolutionSpace(InNotebooks):
         schema = {f"level of {name}": pl.Int64 for name in self.names} | dict(zip(_KNOWN, types, strict=True))
         return pl.DataFrame(self.to_rows(), schema=schema)
 
-    def front(self) -> tuple[Node, ...]:
-        """Return the anonymous nodes that no other beats in score and mean risk, the best score first."""
+    def front(self, holds: Callable[[Node], bool] | None = None) -> tuple[Node, ...]:
+        """Return the anonymous nodes that no other beats in score and mean risk, the best score first.
+
+        Parameters
+        ----------
+        holds
+            What else a node has to satisfy, such as a run's limits on suppressed cells. A node that does not
+            hides none that does.
+        """
         found: list[Node] = []
         least = np.inf
         anonymous = [node for node in self.nodes if node.anonymous]
         for node in sorted(anonymous, key=lambda node: (node.score, self._risk(node), node.levels)):
-            if self._risk(node) < least:
+            if self._risk(node) < least and (holds is None or holds(node)):
                 least = self._risk(node)
                 found.append(node)
         return tuple(found)
