@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
@@ -39,6 +40,8 @@ _DAY = 86_400_000.0
 """Milliseconds of a day, in which Vega counts time."""
 _INK = "#010203"
 """Colour of points and lines on white paper, in place of which a page has its own colour of text."""
+_LEAST_SHARE = 0.8
+"""The share of its width that a panel on a page has at least, unless the page is narrower."""
 _LAYOUT = {"hconcat", "concat", "columns", "spacing", "resolve"}
 """The parts of a chart that say how its panels stand beside each other."""
 _FONT = "Liberation Sans"
@@ -698,6 +701,16 @@ def svg_for_pages(chart: Any) -> str:
     ]
     if len(pictures) == 1:
         return pictures[0]
-    # Three stand beside each other on a page of 700 pixels, and one on a telephone.
-    parts = "".join(f'<div style="flex:1 1 12rem;min-width:0">{picture}</div>' for picture in pictures)
+    # Rather than be shrunk by more than a fifth, a picture goes into the next row.
+    parts = "".join(
+        f'<div style="flex:1 1 {_LEAST_SHARE * _width(picture):.0f}px;min-width:0">{picture}</div>'
+        for picture in pictures
+    )
     return f'<div style="display:flex;flex-wrap:wrap;gap:1rem">{parts}</div>'
+
+
+def _width(picture: str) -> float:
+    """Return the width of an SVG in pixels."""
+    found = re.search(r'<svg[^>]* width="([0-9.]+)"', picture)
+    assert found is not None
+    return float(found[1])
