@@ -70,9 +70,11 @@ LINES = ("Add an option", "Add a chart")
 
 def copied(place: Path) -> Path:
     """Copy all that the checks look at."""
-    kept = shutil.ignore_patterns("__pycache__", "*.nbi", "*.nbc", "real_files", "cases")
+    left = ("*.nbi", "*.nbc", "real_files", "cases")
     for name in ("src", "verify", "docs", "tests", "examples", "benchmarks"):
-        shutil.copytree(ROOT / name, place / name, ignore=kept)
+        # The package's bytecode comes along, as copies have the times of their sources. That of tests is pytest's.
+        more = () if name in ("src", "verify") else ("__pycache__",)
+        shutil.copytree(ROOT / name, place / name, ignore=shutil.ignore_patterns(*left, *more))
     for path in ROOT.iterdir():
         if path.is_file() and not path.name.startswith("."):
             shutil.copy(path, place)
