@@ -20,9 +20,9 @@ import pytest
 
 import incrowd as ic
 import incrowd.faces.frames
+from imported_late import LateModule
 from incrowd.core.table.grids import DEFAULT_ENDS
 from incrowd.faces.cli import main
-from incrowd.faces.sklearn import Anonymizer
 from incrowd.faces.studio.cancelling import Watched
 from incrowd.faces.studio.work import Source, Work
 from incrowd.release.jobs.draft import draft_policy
@@ -30,6 +30,7 @@ from incrowd.release.jobs.plan import plan
 from incrowd.release.policy.policy import Policy
 from incrowd.works.samples import hospital_policy
 
+faces = LateModule("incrowd.faces.sklearn")
 ROWS = 60
 TABLE = pl.DataFrame(
     {
@@ -149,14 +150,14 @@ def a_series(folder: Path, ends: str | None) -> set[str]:
 
 def a_transformer(folder: Path, ends: str | None) -> set[str]:
     frame = TABLE.select("pay", pl.col("hired").cast(pl.String))
-    made = Anonymizer(MODELS, encoding="cells", **settings(ends)).fit(frame).transform(frame)
+    made = faces.Anonymizer(MODELS, encoding="cells", **settings(ends)).fit(frame).transform(frame)
     return set(made.ravel().tolist())
 
 
 def numbers_of_a_transformer(folder: Path, ends: str | None) -> set[str]:
     """The numbers that stand for cells: the middle of two exact ends is at times a value, too."""
     frame = TABLE.select("pay")
-    made = Anonymizer(MODELS, **settings(ends)).fit(frame).transform(frame)
+    made = faces.Anonymizer(MODELS, **settings(ends)).fit(frame).transform(frame)
     return {f"{number:g}" for number in made.ravel().tolist()}
 
 

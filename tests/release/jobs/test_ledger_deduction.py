@@ -8,7 +8,6 @@ from collections import Counter, defaultdict
 
 import polars as pl
 import pytest
-from scipy import optimize
 
 from incrowd.core.errors import TableError
 from incrowd.release.jobs.ledger import deduction
@@ -159,6 +158,8 @@ def open_history():
 
 @pytest.mark.parametrize(("work", "most"), [(1, 1), (10**9, 2_000)])
 def test_a_search_is_bounded_by_its_size(monkeypatch, work, most):
+    from scipy import optimize
+
     asked, solve = [], optimize.milp
     monkeypatch.setattr(deduction, "_WORK", work)
     monkeypatch.setattr(
@@ -169,6 +170,8 @@ def test_a_search_is_bounded_by_its_size(monkeypatch, work, most):
 
 
 def test_a_search_that_the_clock_ends_is_an_error_and_no_answer(monkeypatch):
+    from scipy import optimize
+
     """Also where a world was found until then, as another machine finds another one, or none."""
     solve = optimize.milp
 

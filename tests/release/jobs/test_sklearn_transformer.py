@@ -13,17 +13,14 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import sklearn
-from sklearn.compose import ColumnTransformer
-from sklearn.model_selection import cross_validate
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
-from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import check_estimator
 
 import incrowd as ic
+from imported_late import LateModule
 from incrowd.core.reading.cells import read_span
-from incrowd.faces.sklearn import Anonymizer
+
+# scikit-learn takes a second to import, which only the process pays that runs these tests.
+faces, sklearn = LateModule("incrowd.faces.sklearn"), LateModule("sklearn")
+pipelines, trees = LateModule("sklearn.pipeline"), LateModule("sklearn.tree")
 
 PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "scikit-learn.md"
 DRAW = np.random.default_rng(1)
@@ -38,10 +35,12 @@ def cells(estimator, rows):
 
 @pytest.mark.slow
 def test_the_checks_of_scikit_learn_pass_but_for_those_that_the_page_names():
+    from sklearn.utils.estimator_checks import check_estimator
+
     named = set(re.findall(r"^\| `(check_\w+)` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = check_estimator(Anonymizer(), on_fail=None, on_skip=None)
+        found = check_estimator(faces.Anonymizer(), on_fail=None, on_skip=None)
     failed = {each["check_name"] for each in found if each["status"] == "failed"}
     assert failed == named
     assert sum(each["status"] == "passed" for each in found) > 40
@@ -49,7 +48,7 @@ def test_the_checks_of_scikit_learn_pass_but_for_those_that_the_page_names():
 
 
 def test_the_rows_it_is_fitted_on_satisfy_the_models_and_keep_their_order():
-    estimator = Anonymizer("k-anonymity:4", encoding="cells").fit(NUMBERS)
+    estimator = faces.Anonymizer("k-anonymity:4", encoding="cells").fit(NUMBERS)
     made = cells(estimator, NUMBERS)
     assert min(made.values()) == estimator.privacy_.smallest >= 4
     release = ic.anonymize(
@@ -63,9 +62,9 @@ def test_the_rows_it_is_fitted_on_satisfy_the_models_and_keep_their_order():
 
 def test_a_number_tells_no_more_than_the_text_of_its_cell():
     pays = np.array([[1003], [1007], [1111], [1177], [1333], [1377], [5004], [987654]])
-    texts = Anonymizer("k-anonymity:2", encoding="cells").fit(pays).transform(pays)
+    texts = faces.Anonymizer("k-anonymity:2", encoding="cells").fit(pays).transform(pays)
     assert texts[::2, 0].tolist() == ["1100 or less", "[1100-1200]", "[1300-1400]", "5000 or more"]
-    estimator = Anonymizer("k-anonymity:2").fit(pays)
+    estimator = faces.Anonymizer("k-anonymity:2").fit(pays)
     assert estimator.transform(pays)[::2].tolist() == [[1100.0], [1150.0], [1350.0], [5000.0]]
     # No class covers it, and the ends of the cells lie between 1100 and 5000.
     assert estimator.transform([[2500]]).tolist() == [[3050.0]]
@@ -73,16 +72,22 @@ def test_a_number_tells_no_more_than_the_text_of_its_cell():
 
 def test_with_exact_ends_a_number_is_the_middle_of_the_values_of_its_class():
     ages = np.array([[20], [22], [30], [32]])
-    estimator = Anonymizer("k-anonymity:2", ends="exact").fit(ages)
+    estimator = faces.Anonymizer("k-anonymity:2", ends="exact").fit(ages)
     assert estimator.transform(ages).tolist() == [[21.0], [21.0], [31.0], [31.0]]
     assert estimator.transform([[25], [90]]).tolist() == [[26.0], [26.0]]
-    assert np.isnan(Anonymizer("k-anonymity:2").fit([[1.0], [1.0], [np.nan], [np.nan]]).transform([[np.nan]]))
+    assert np.isnan(
+        faces.Anonymizer("k-anonymity:2").fit([[1.0], [1.0], [np.nan], [np.nan]]).transform([[np.nan]])
+    )
 
 
 def test_a_fold_knows_nothing_of_its_test_rows():
     """The recoding of each fold is that of its training rows alone, whatever the others are."""
+    from sklearn.model_selection import cross_validate
+
     folds = [(np.arange(60, 120), np.arange(60)), (np.arange(60), np.arange(60, 120))]
-    pipeline = make_pipeline(Anonymizer("k-anonymity:5"), DecisionTreeClassifier(random_state=0))
+    pipeline = pipelines.make_pipeline(
+        faces.Anonymizer("k-anonymity:5"), trees.DecisionTreeClassifier(random_state=0)
+    )
     strange = NUMBERS.copy()
     strange[:60] += 1000
     told = []
@@ -94,14 +99,14 @@ def test_a_fold_knows_nothing_of_its_test_rows():
                 for each, (train, _) in zip(found["estimator"], folds, strict=True)
             ]
         )
-        alone = Anonymizer("k-anonymity:5").fit(rows[folds[0][0]])
+        alone = faces.Anonymizer("k-anonymity:5").fit(rows[folds[0][0]])
         assert cells(found["estimator"][0][0], rows) == cells(alone, rows)
     assert told[0][0] == told[1][0]
     assert told[0][1] != told[1][1]
 
 
 def test_a_row_is_recoded_by_itself():
-    estimator = Anonymizer("k-anonymity:5").fit(NUMBERS)
+    estimator = faces.Anonymizer("k-anonymity:5").fit(NUMBERS)
     together = estimator.transform(NUMBERS[::-1])[::-1]
     alone = np.vstack([estimator.transform(NUMBERS[at : at + 1]) for at in range(10)])
     assert (together[:10] == alone).all()
@@ -109,7 +114,7 @@ def test_a_row_is_recoded_by_itself():
 
 @pytest.mark.parametrize("frame", [PEOPLE, PEOPLE.to_pandas()], ids=["polars", "pandas"])
 def test_frames_keep_their_names_and_categories_are_texts(frame):
-    estimator = Anonymizer("k-anonymity:5").fit(frame)
+    estimator = faces.Anonymizer("k-anonymity:5").fit(frame)
     assert estimator.get_feature_names_out().tolist() == ["age", "sex"]
     made = estimator.transform(frame)
     assert made.dtype == object
@@ -122,18 +127,23 @@ def test_frames_keep_their_names_and_categories_are_texts(frame):
 
 
 def test_some_columns_alone_in_a_pipeline():
+    from sklearn.compose import ColumnTransformer
+    from sklearn.preprocessing import OneHotEncoder
+
     table = ic.samples.hospital(200, 3).select("age", "sex", "length_of_stay").to_pandas()
     columns = ColumnTransformer(
         [
-            ("ages", Anonymizer("k-anonymity:5"), ["age"]),
+            ("ages", faces.Anonymizer("k-anonymity:5"), ["age"]),
             (
                 "rest",
-                make_pipeline(Anonymizer("k-anonymity:5"), OneHotEncoder(handle_unknown="ignore")),
+                pipelines.make_pipeline(
+                    faces.Anonymizer("k-anonymity:5"), OneHotEncoder(handle_unknown="ignore")
+                ),
                 ["sex"],
             ),
         ]
     )
-    model = make_pipeline(columns, DecisionTreeClassifier(random_state=0))
+    model = pipelines.make_pipeline(columns, trees.DecisionTreeClassifier(random_state=0))
     target = table["length_of_stay"] > 5
     assert model.fit(table, target).score(table, target) > 0.4
     assert columns.fit(table).get_feature_names_out()[0] == "ages__age"
@@ -141,21 +151,21 @@ def test_some_columns_alone_in_a_pipeline():
 
 def test_y_may_be_protected():
     models = ["k-anonymity:3", "l-diversity:2"]
-    estimator = Anonymizer(models, protect_y=True).fit(NUMBERS, CLASSES)
+    estimator = faces.Anonymizer(models, protect_y=True).fit(NUMBERS, CLASSES)
     [diversity] = [each for each in estimator.privacy_.privacy if each.model == "l-diversity" and each.holds]
     assert diversity.value >= 2
     with pytest.raises(ValueError, match="requires y to be passed"):
-        Anonymizer(models, protect_y=True).fit(NUMBERS)
+        faces.Anonymizer(models, protect_y=True).fit(NUMBERS)
 
 
 @pytest.mark.slow
 def test_people_are_counted_where_rows_say_whose_they_are_also_in_a_pipeline():
     person = np.repeat(np.arange(30), 4)
-    estimator = Anonymizer("k-anonymity:6").fit(NUMBERS, person=person)
+    estimator = faces.Anonymizer("k-anonymity:6").fit(NUMBERS, person=person)
     assert estimator.privacy_.people.smallest >= 6
     with sklearn.config_context(enable_metadata_routing=True):
-        model = make_pipeline(
-            Anonymizer("k-anonymity:6").set_fit_request(person=True), DecisionTreeClassifier()
+        model = pipelines.make_pipeline(
+            faces.Anonymizer("k-anonymity:6").set_fit_request(person=True), trees.DecisionTreeClassifier()
         ).fit(NUMBERS, CLASSES, person=person)
     assert model[0].privacy_.people.smallest == estimator.privacy_.people.smallest
 
@@ -167,12 +177,15 @@ def test_hierarchies_are_named_by_column_and_cover_rows_that_nobody_saw():
     )
     settings = {"algorithm": "optimal", "hierarchies": {"age": tree}}
     others = pd.DataFrame({"age": [25, 38]})
-    told = Anonymizer("k-anonymity:2", encoding="cells", **settings).fit(ages).transform(others)
+    told = faces.Anonymizer("k-anonymity:2", encoding="cells", **settings).fit(ages).transform(others)
     assert told[:, 0].tolist() == ["20s", "30s"]
     # The middle of what was seen under the node: 20 and 21, 30 and 31.
-    assert Anonymizer("k-anonymity:2", **settings).fit(ages).transform(others).tolist() == [[20.5], [30.5]]
+    assert faces.Anonymizer("k-anonymity:2", **settings).fit(ages).transform(others).tolist() == [
+        [20.5],
+        [30.5],
+    ]
     with pytest.raises(ic.ParameterError, match=r"hierarchies names 'height'; the columns are 'age'"):
-        Anonymizer(hierarchies={"height": ic.Hierarchy.flat()}).fit(ages)
+        faces.Anonymizer(hierarchies={"height": ic.Hierarchy.flat()}).fit(ages)
 
 
 @pytest.mark.parametrize(
@@ -185,11 +198,11 @@ def test_hierarchies_are_named_by_column_and_cover_rows_that_nobody_saw():
 )
 def test_wrong_settings_are_refused_when_it_is_fitted(settings, error, told):
     with pytest.raises(error, match=told):
-        Anonymizer(**settings).fit(NUMBERS)
+        faces.Anonymizer(**settings).fit(NUMBERS)
 
 
 def test_it_can_be_pickled_and_cloned():
-    estimator = Anonymizer("k-anonymity:5").fit(NUMBERS)
+    estimator = faces.Anonymizer("k-anonymity:5").fit(NUMBERS)
     again = pickle.loads(pickle.dumps(estimator))
     assert (again.transform(NUMBERS) == estimator.transform(NUMBERS)).all()
     assert sklearn.clone(estimator).get_params() == estimator.get_params()
