@@ -16,7 +16,7 @@ import incrowd as ic
 from crossed import quick
 from incrowd.core.reading.cells import SPELLINGS, read_span
 from incrowd.faces.cli import app
-from incrowd_verify.spans import bounds_of
+from incrowd_verify.cells import bounds_of
 
 NUMBERS = {
     "from 20 to 29": [15, 16, *range(20, 30), 33, 46],

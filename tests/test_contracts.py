@@ -129,7 +129,7 @@ def test_bad_parameters_are_named(package, entry):
 
 @pytest.mark.parametrize("entry", TREATMENTS, ids=lambda entry: entry.name)
 def test_the_verifier_reads_every_treatment(entry):
-    from incrowd_verify.treatments import read_treatment
+    from incrowd_verify.policy import read_treatment
 
     made = example(entry)
     read = read_treatment(made.spec(), "column 'c'")

@@ -57,11 +57,11 @@ HEART = {"figures", "models", "quantities", "attribute", "classes", "limits"}
 """The files of the verifier that decide whether a limit holds."""
 MOST_LINES = 1_200
 """Lines of the heart: whoever checks the checker reads them all."""
-MODES = {"persons", "population", "lists", "subsets", "wildcards"}
+MODES = {"persons", "population", "lists", "groups"}
 """Files that the heart calls where a policy asks for people, a population, lists, few known cells, wildcards."""
 READERS = {
-    "inputs", "tables", "databases", "source", "other_kinds", "policy", "demands", "spellings", "treatments",
-    "values", "cells", "spans", "recipes", "tree_files", "checks",
+    "tables", "databases", "source", "other_kinds", "policy", "demands", "spellings", "values", "cells",
+    "recipes", "tree_files", "checks",
 }  # fmt: skip
 """Files that the heart stands on: they read tables, policies, cells and hierarchies, and run statements."""
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from incrowd.core.treatments import TREATMENTS
-from incrowd_verify.treatments import read_treatment
+from incrowd_verify.policy import read_treatment
 from treatment_tables import KEY, people, written
 
 TOKEN = re.compile("[0-9a-f]{14}")

@@ -12,9 +12,8 @@ from incrowd.attacks.kinds import ATTACKS as KINDS
 from incrowd.core.errors import PolicyError
 from incrowd.release.policy.policy import toml_value
 from incrowd_verify import clause_checks
-from incrowd_verify.profiles import PROFILES, Attestation, Choice, read_profile
-from incrowd_verify.profiles.settings import ATTACKS, CHECKS, INPUTS
-from incrowd_verify.profiles.settings import SIGNS as NAMED_SIGNS
+from incrowd_verify.profiles import ATTACKS, CHECKS, INPUTS, PROFILES, Attestation, Choice, read_profile
+from incrowd_verify.profiles import SIGNS as NAMED_SIGNS
 from incrowd_verify.texts import SIGNS
 
 HEAD = "name = 'own'\nversion = '2026'\ntitle = 'Own'\nsource = 'Own'\n"

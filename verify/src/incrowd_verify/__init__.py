@@ -6,10 +6,10 @@ the error classes (`errors`, `parameters`), the points of a verdict and their wo
 of texts about people (`texts`) and the rule profiles (`profiles`), which stand here.
 
 Six files are the heart, which decides whether each limit holds: `figures`, `models`, `quantities`,
-`attribute`, `classes` and `limits`. Where a policy asks for it, the heart calls five others: `persons`,
-`population`, `lists`, `subsets` and `wildcards`. They stand on the readers: of tables (`inputs`, `tables`,
-`databases`, `source`, `other_kinds`), of the policy (`policy`, `demands`, `spellings`, `treatments`), and of
-cells and hierarchies (`values`, `cells`, `spans`, `recipes`, `tree_files`); `checks` runs their statements.
+`attribute`, `classes` and `limits`. Where a policy asks for it, the heart calls four others: `persons`,
+`population`, `lists` and `groups`. They stand on the readers: of tables (`tables`, `databases`, `source`,
+`other_kinds`), of the policy (`policy`, `demands`, `spellings`), and of cells and hierarchies (`values`,
+`cells`, `recipes`, `tree_files`); `checks` runs their statements.
 All other files stand around these. They may add a problem or a point, and never make a limit hold.
 
 It checks every model that a policy can ask for, the share of suppressed records, the released columns, and
@@ -36,15 +36,7 @@ _PLACES = {
     "checks_as_sql": "script",
     **dict.fromkeys(("clauses_of", "verify"), "verification"),
 }
-__all__ = [
-    "ClauseResult",
-    "Finding",
-    "PeopleFound",
-    "Verification",
-    "checks_as_sql",
-    "clauses_of",
-    "verify",
-]
+__all__ = ["ClauseResult", "Finding", "PeopleFound", "Verification", "checks_as_sql", "clauses_of", "verify"]
 
 
 def __getattr__(name: str) -> object:

@@ -519,7 +519,6 @@ CHECKS: dict[str, Callable[[Subject], Counts]] = {
 }
 """Every check that a clause may name; `incrowd.profiles.settings` has their settings."""
 
-
 _CONTEXT = Clause(
     "context",
     "The probability of an attempt, times that of its success, is at most the threshold.",

@@ -20,12 +20,13 @@ from rich.table import Table
 from rich.text import Text
 
 from incrowd_verify import __version__
-from incrowd_verify.command_words import on_the_command_line, options_taken
 from incrowd_verify.errors import (
     INSTALL,
     IncrowdError,
     ParameterError,
     TableError,
+    on_the_command_line,
+    options_taken,
     visible,
 )
 from incrowd_verify.gate.verdict import Verdict
@@ -237,7 +238,7 @@ def _show_table(out: Console, result: Verification) -> None:
     whose = "" if people is None else f" of {people.people:,} people"
     out.print(
         f"{result.file}: {result.records:,} records{whose} in {result.classes:,} classes, "
-        f"{result.suppressed:,} suppressed",
+        f"{result.suppressed:,} suppressed"
     )
     out.print(wildcard_sentence(result.wildcards))
     if people is not None:

@@ -21,10 +21,10 @@ from incrowd_verify.classes import count_rows
 from incrowd_verify.conformity import mean_slack
 from incrowd_verify.errors import TableError, alike_of, named, setting
 from incrowd_verify.forms import check_raw_left, check_sums
-from incrowd_verify.inputs import Tables
 from incrowd_verify.policy import SUPPRESSED, Column, Policy
 from incrowd_verify.population import Coverage, Covering, Covers
 from incrowd_verify.source import Table, literal
+from incrowd_verify.tables import Tables
 from incrowd_verify.values import written
 
 _FEW, _ONE_WAY, _GROUPED = 20, 0.9, 0.5

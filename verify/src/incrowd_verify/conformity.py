@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from incrowd_verify.cells import Shapes, ends_of, is_value, listed
-from incrowd_verify.checks import Checks
+from incrowd_verify.checks import Checks, Script
 from incrowd_verify.classes import count_rows
 from incrowd_verify.databases import is_address
 from incrowd_verify.errors import TableError, named, setting
@@ -21,14 +21,13 @@ from incrowd_verify.figures import judge_suppressed
 from incrowd_verify.forms import check_form, check_raw_left, check_sums
 from incrowd_verify.gate import wording
 from incrowd_verify.gate.points import Point
-from incrowd_verify.inputs import GROUP, Tables
 from incrowd_verify.limits import Finding
 from incrowd_verify.models import Measuring
 from incrowd_verify.persons import Persons
 from incrowd_verify.policy import UNRELEASED, USUAL, Column, Policy
 from incrowd_verify.recipes import day_of
-from incrowd_verify.script_checks import Script
 from incrowd_verify.source import Table, literal
+from incrowd_verify.tables import GROUP, Tables
 from incrowd_verify.values import written
 
 _TOLERANCE = 1e-12

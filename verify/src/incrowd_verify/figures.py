@@ -13,13 +13,13 @@ from incrowd_verify.checks import Checks
 from incrowd_verify.classes import count_records, count_rows, group
 from incrowd_verify.demands import MODELS
 from incrowd_verify.errors import TableError, named
-from incrowd_verify.inputs import Tables, write_plainly
 from incrowd_verify.limits import SLACK, Finding
 from incrowd_verify.lists import refuse_in_script
 from incrowd_verify.models import Measuring
 from incrowd_verify.persons import Persons
 from incrowd_verify.policy import Policy
 from incrowd_verify.population import count_population, find_weights, refuse_unknown
+from incrowd_verify.tables import Tables, write_plainly
 
 
 def find_figures(

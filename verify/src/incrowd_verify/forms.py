@@ -23,15 +23,13 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
-from incrowd_verify.checks import Checks
+from incrowd_verify.checks import Checks, Script
 from incrowd_verify.classes import count_rows
 from incrowd_verify.errors import ParameterError, named, setting
-from incrowd_verify.inputs import Tables
-from incrowd_verify.policy import NO_NULLS, Column, Nulls, Policy
-from incrowd_verify.script_checks import Script
+from incrowd_verify.policy import LINKED, NO_NULLS, Column, Nulls, Policy, Treatment
 from incrowd_verify.source import Table
 from incrowd_verify.spellings import Spelling
-from incrowd_verify.treatments import LINKED, Treatment
+from incrowd_verify.tables import Tables
 from incrowd_verify.values import written
 
 Form = Callable[[str, int], bool]

@@ -19,7 +19,6 @@ from incrowd_verify.quantities import gain, log_ratio, share
 MOST = 10
 """Parts that are counted at most, beside those that somebody has alone; more where a limit asks for more."""
 
-
 _UNKNOWN = ("normalized-entropy", "p29")
 """Models of sensitive values that are not defined for lists."""
 

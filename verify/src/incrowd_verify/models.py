@@ -14,13 +14,12 @@ from incrowd_verify import quantities
 from incrowd_verify.attribute import Attribute, split_by_others
 from incrowd_verify.checks import Checks
 from incrowd_verify.errors import PolicyError, setting
+from incrowd_verify.groups import OF_SUBSETS, alike, check_known, matching, merged, subsets
 from incrowd_verify.limits import SLACK, Attacker, Demand, Finding
 from incrowd_verify.lists import by_parts, counts_of, fewest_parts, refuse_lists
 from incrowd_verify.persons import Persons, same_by_people, who_share
 from incrowd_verify.policy import Policy
 from incrowd_verify.population import figure_of_people, sizes_and_people
-from incrowd_verify.subsets import OF_SUBSETS, alike, merged, subsets
-from incrowd_verify.wildcards import check_known, matching
 
 _LARGEST_T = 0.5
 

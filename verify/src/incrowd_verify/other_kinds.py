@@ -299,7 +299,6 @@ _READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
 }
 """The reader of each ending."""
 
-
 _ROWS = 40
 _NAMES = {b"\x01\x00": "utf-16-le", b"\x00\x01": "utf-16-be"}
 

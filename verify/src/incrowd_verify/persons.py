@@ -27,10 +27,10 @@ from math import comb
 from incrowd_verify.checks import Checks
 from incrowd_verify.classes import count_rows
 from incrowd_verify.errors import PolicyError, TableError, named, row_map_setting, setting
-from incrowd_verify.inputs import Tables
 from incrowd_verify.limits import Demand
 from incrowd_verify.policy import Nulls, Policy
 from incrowd_verify.source import Table
+from incrowd_verify.tables import Tables
 from incrowd_verify.values import cell
 
 SHARED = "SELECT count(*) - count(DISTINCT person) FROM whose"

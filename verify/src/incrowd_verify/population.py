@@ -37,13 +37,13 @@ from incrowd_verify.cells import CellReader
 from incrowd_verify.checks import Checks
 from incrowd_verify.classes import count_rows
 from incrowd_verify.errors import ParameterError, SchemaError, TableError, named, setting
-from incrowd_verify.inputs import Tables, respell_values, write_plainly
+from incrowd_verify.groups import alone
 from incrowd_verify.limits import Demand
 from incrowd_verify.persons import Persons, raw_wanted, refuse_several_rows
 from incrowd_verify.policy import SUPPRESSED, Column, Nulls, Policy
 from incrowd_verify.source import Table
+from incrowd_verify.tables import Tables, respell_values, write_plainly
 from incrowd_verify.values import cell, written
-from incrowd_verify.wildcards import alone
 
 _MOST_BYTES = 10**12
 """What may be looked through: a minute or two."""
@@ -132,10 +132,7 @@ def _cover(con: Checks, table: Table, quasi: Sequence[Column], null_values: Null
     classes: dict[Hashable, Sequence[Any]] = {row[0]: row[1:] for row in cells}
     readers = [
         CellReader(
-            column,
-            list({row[number] for row in known}),
-            stored=table.kind_of(column.name),
-            of_people=True,
+            column, list({row[number] for row in known}), stored=table.kind_of(column.name), of_people=True
         )
         for number, column in enumerate(quasi)
     ]

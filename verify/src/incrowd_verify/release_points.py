@@ -16,19 +16,17 @@ from math import ceil, floor
 from pathlib import Path
 from typing import NamedTuple
 
-from incrowd_verify.cells import CellReader
+from incrowd_verify.cells import Bounds, CellReader, bounds_of
 from incrowd_verify.checks import Checks
 from incrowd_verify.classes import count_rows
-from incrowd_verify.column_points import Texts, counts_of, derived_columns, outlying_value
+from incrowd_verify.column_points import Texts, counts_of, derived_columns, outlying_value, repeated_ids
 from incrowd_verify.gate import wording
 from incrowd_verify.gate.columns import points_of_texts
 from incrowd_verify.gate.points import Point, answered
-from incrowd_verify.inputs import GROUP, Tables
-from incrowd_verify.person_ids import repeated_ids
 from incrowd_verify.policy import SUPPRESSED, Column, Nulls, Policy
 from incrowd_verify.recipes import Tree
 from incrowd_verify.source import Table, literal
-from incrowd_verify.spans import Bounds, bounds_of
+from incrowd_verify.tables import GROUP, Tables
 from incrowd_verify.tree_files import tree_in
 from incrowd_verify.values import cell, written
 
@@ -241,7 +239,6 @@ def _cell(released: Table, name: str, null_values: Nulls) -> str:
 
 _CHECKS = (_unique, _texts, _unprotected, _untrue_labels, _beside_raw, _blanked)
 """Every check of a release, one line each."""
-
 
 _PLAIN = "-?(0|[1-9][0-9]*)([.][0-9]+)?"
 

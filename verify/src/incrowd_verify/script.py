@@ -12,6 +12,7 @@ from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
 
+from incrowd_verify.checks import Script
 from incrowd_verify.classes import count_rows
 from incrowd_verify.clause_checks import judge_clauses
 from incrowd_verify.column_points import Texts
@@ -22,29 +23,26 @@ from incrowd_verify.errors import ParameterError, TableError, named
 from incrowd_verify.figures import find_figures
 from incrowd_verify.forms import check_form
 from incrowd_verify.gate.kinds import ANSWERABLE
-from incrowd_verify.inputs import (
-    Sources,
-    Tables,
-    as_released,
-    point_commas,
-    records_left_out,
-    refuse_lacking,
-    respell_values,
-    wanted_tables,
-)
 from incrowd_verify.other_kinds import is_json_lines, is_other_kind
 from incrowd_verify.persons import SHARED, Persons, find_persons, same_by_people
 from incrowd_verify.policy import Policy, read_policy
 from incrowd_verify.scratch import PrivateFolder
-from incrowd_verify.script_checks import Script
 from incrowd_verify.source import CsvFormat, Part, Table, connect, glob_free, literal, reworded
 from incrowd_verify.tables import (
+    Sources,
+    Tables,
     Wanted,
+    as_released,
     files_of,
     load_parts,
     parts_of,
+    point_commas,
+    records_left_out,
     refuse_double_header,
+    refuse_lacking,
+    respell_values,
     title_of,
+    wanted_tables,
 )
 
 ALL_HOLD = f"every check of this script holds; not looked at: {', '.join(ANSWERABLE)}"

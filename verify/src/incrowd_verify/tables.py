@@ -9,9 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+from incrowd_verify.checks import Checks
+from incrowd_verify.classes import count_rows
 from incrowd_verify.databases import Address, is_address, part_of
-from incrowd_verify.errors import ParameterError, TableError, setting
-from incrowd_verify.source import CsvFormat, Part, Table, literal, open_file, reworded
+from incrowd_verify.errors import ParameterError, SchemaError, TableError, alike_of, named, setting
+from incrowd_verify.policy import Column, Nulls, Policy
+from incrowd_verify.source import CsvFormat, Part, Table, group_of, literal, open_file, reworded
+from incrowd_verify.spellings import is_spelled, means_missing, point_cells
+from incrowd_verify.values import written
 
 if TYPE_CHECKING:
     import duckdb
@@ -252,3 +257,321 @@ def _is_second_header(
 
 def _plain(text: str) -> str:
     return text.strip().casefold()
+
+
+GROUP = "group"
+"""The released column that has the number of the group."""
+_OF_DUCKDB = ("", ".wal", ".wal.checkpoint", ".wal.recovery")
+"""What the names of the files of a database end with."""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where the tables of a check are: paths or addresses, as `verify` is given them.
+
+    The records of the release `beside` it are counted with its own. `header_row` is that of the raw table.
+    """
+
+    released: str
+    released_table: str | None
+    raw: str | None
+    raw_table: str | None
+    population: str | None
+    row_map: str | None
+    csv_format: CsvFormat
+    names: Sequence[str] = ()
+    escaped: bool = False
+    beside: str | None = None
+    header_row: int | None = None
+    suppressed_as: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        if self.row_map is not None and self.raw is None:
+            raise ParameterError(
+                f"a row map ({setting('row_map', '--row-map')}) is for the raw table; name that, too "
+                f"({setting('against', '--against')})"
+            )
+
+    def reached(self) -> tuple[list[Path], list[Path]]:
+        """Return the files and the folders that are read of these tables; of a database of DuckDB its own."""
+        files, folders = [], []
+        for given in (self.released, self.raw, self.population, self.row_map, self.beside):
+            if given is None:
+                continue
+            if is_address(given):
+                if (address := Address(given)).is_file:
+                    whole = address.path.resolve()
+                    files += [whole.with_name(f"{whole.name}{end}") for end in _OF_DUCKDB]
+            elif (base := base_of(given)).is_dir():
+                folders.append(base)
+            else:
+                files.append(base)
+        return files, folders
+
+    def alone(self, path: str) -> Sources:
+        """Return the sources of another release, of whose raw table nothing is known."""
+        return replace(self, released=path, released_table=None, raw=None, raw_table=None, row_map=None)
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The tables of a check in DuckDB.
+
+    Parameters
+    ----------
+    placed
+        Whether a row map told which raw record each released one is, so that the raw records are in the
+        order of the released ones.
+    missing
+        Raw records that are not in the release, where the policy lets suppressed ones be left out.
+    """
+
+    released: Table
+    population: Table | None
+    raw: Table | None
+    placed: bool
+    missing: int = 0
+
+    def same_order(self, policy: Policy) -> bool:
+        """Whether record N of the release is known to be record N of the raw table."""
+        in_order = self.raw is not None and self.released.in_order and self.raw.in_order
+        return in_order and (self.placed or (bool(policy.keep_order) and not self.missing))
+
+    @property
+    def unplaced(self) -> int:
+        """Raw records that are not in the release, and of which nobody knows which they are."""
+        return 0 if self.placed else self.missing
+
+    @property
+    def raw_in_order(self) -> Table | None:
+        """The raw table in its own order, also where there is a row map."""
+        return None if self.raw is None else replace(self.raw, name="raw")
+
+
+def wanted_tables(policy: Policy, sources: Sources, *, by_script: bool = False) -> list[Wanted]:
+    """List the tables of a check, the release first."""
+    quasi, sensitive, plain = (
+        [column.name for column in policy.named(role)] for role in ("quasi", "sensitive", "insensitive")
+    )
+    whose = [column.name for column in policy.person if column.role != "quasi"]
+    limited = [*quasi, *sensitive, *(column.name for column in policy.treated)]
+    released = limited if by_script else [*limited, *plain]
+    released = released if policy.m is None else [*released, GROUP]
+    csv_format = sources.csv_format
+    # A release has its names in the first row.
+    own = replace(csv_format, escaped=sources.escaped, header_row=1)
+    # Every column that leaves is looked at; a script looks at those that the policy speaks of.
+    everything = not by_script or sources.raw is not None or policy.profile is not None
+    tables = [Wanted("released", sources.released, sources.released_table, released, own, everything)]
+    if sources.beside is not None:
+        tables.append(Wanted("earlier", sources.beside, None, limited, own, everything))
+    if sources.population is not None:
+        tables.append(Wanted("population", sources.population, None, [*quasi, *whose], csv_format))
+    if sources.raw is not None:
+        unnamed = replace(csv_format, names=tuple(sources.names), header_row=sources.header_row)
+        columns = [column.name for column in policy.columns]
+        tables.append(Wanted("raw", sources.raw, sources.raw_table, columns, unnamed, everything=True))
+    if sources.row_map is not None:
+        tables.append(Wanted("row_map", sources.row_map, None, ["row"], CsvFormat(), everything=True))
+    return tables
+
+
+def load_tables(con: Checks, policy: Policy, sources: Sources, scratch: Path) -> Tables:
+    """Load the tables."""
+    tables: dict[str, Table] = {}
+    for each in wanted_tables(policy, sources):
+        if each.name == "row_map":
+            missing = records_left_out(con, tables["released"], tables["raw"], policy)
+            if count_rows(con, tables["raw"]) != count_rows(con, tables["released"]) + missing:
+                continue
+        table = load(con.con, each, scratch)
+        refuse_lacking(con, each, table.names, policy)
+        if each.name in ("released", "earlier"):
+            table = star_cells(con, table, policy, sources.suppressed_as)
+            point_commas(con, table, policy)
+        if each.name == "raw":
+            if table.headed:
+                refuse_double_header(con.con, table, given_names=bool(sources.names))
+            table = respell_values(con, table, policy)
+        tables[each.name] = table
+    released, raw, placed = tables["released"], tables.get("raw"), "row_map" in tables
+    missing = 0 if raw is None else records_left_out(con, released, raw, policy)
+    if "earlier" in tables:
+        released = _together(con, released, tables["earlier"], policy)
+    if raw is not None and placed:
+        raw = as_released(con, released, raw, tables["row_map"])
+    return Tables(released, tables.get("population"), raw, placed, missing)
+
+
+def records_left_out(con: Checks, released: Table, raw: Table, policy: Policy) -> int:
+    """Return how many raw records the release lacks, if its policy lets suppressed ones be left out."""
+    lacking = count_rows(con, raw) - count_rows(con, released)
+    return max(lacking, 0) if policy.suppressed != "keep" else 0
+
+
+def refuse_lacking(con: Checks, wanted: Wanted, names: Sequence[str], policy: Policy) -> None:
+    """Refuse a table that has not the columns that are looked at."""
+    roles = {"population": ("quasi",), "raw": (), "row_map": ()}.get(wanted.name, ("quasi", "sensitive"))
+    lacking = [column.name for role in roles for column in policy.named(role) if column.name not in names]
+    if not lacking:
+        return
+    what = f"{wanted.title}: the policy's column(s) {named(lacking)} are not in the file"
+    near = alike_of(lacking, names)
+    if con.is_script:
+        raise ParameterError(what + near)
+    raise SchemaError(f"{what}; check the header's spelling and the delimiter{near}")
+
+
+def _together(con: Checks, one: Table, other: Table, policy: Policy) -> Table:
+    """Put the records of two releases into one table; columns of two types become texts."""
+    types: dict[str, str] = {}
+    cells: list[list[str]] = [[], []]
+    for name in one.names:
+        if not other.has(name):
+            continue
+        declared = [table.type_of(name) for table in (one, other)]
+        alike = declared[0] == declared[1]
+        types[name] = declared[0] if alike else "VARCHAR"
+        for table, own in zip((one, other), cells, strict=True):
+            cell = f"t.c{table.place(name)}" if alike else written(con, table, name, policy.null_values)
+            own.append(f"{cell} AS c{len(own)}")
+    queries = (
+        f"SELECT {', '.join(own)} FROM {table.name} AS t"
+        for table, own in zip((one, other), cells, strict=True)
+    )
+    con.execute(f"CREATE TABLE pair AS {' UNION ALL '.join(queries)}")
+    title = f"{one.title} and {other.title}"
+    return Table("pair", title, tuple(types), tuple(types.values()), in_order=False)
+
+
+def star_cells(con: Checks, table: Table, policy: Policy, marks: Sequence[str]) -> Table:
+    """Write stars into the cells of a release that another tool suppressed by some marks."""
+    types, cells = list(table.types), []
+    for column in policy.named("quasi") if marks else ():
+        if not table.has(column.name):
+            continue
+        place = table.place(column.name)
+        text = written(con, table, column.name, alias=table.name)
+        marked = f"coalesce({text}, '') IN ({', '.join(map(literal, marks))})"
+        if con.row(f"SELECT count(*) FROM {table.name} WHERE {marked}")[0]:
+            cells.append(f"CASE WHEN {marked} THEN '*' ELSE {text} END AS c{place}")
+            types[place] = "VARCHAR"
+    if cells:
+        con.execute(
+            f"CREATE OR REPLACE TABLE {table.name} AS SELECT * REPLACE ({', '.join(cells)}) FROM {table.name}"
+        )
+    return replace(table, types=tuple(types))
+
+
+def point_commas(con: Checks, table: Table, policy: Policy) -> None:
+    """Write decimal points into the released cells that have commas."""
+    for column in policy.named("quasi"):
+        if column.has_commas and table.kind_of(column.name) == "text":
+            con.note(f"The cells of {column.name} with decimal points.")
+            point_cells(con, table.name, f"c{table.place(column.name)}")
+
+
+def respell_values(con: Checks, table: Table, policy: Policy) -> Table:
+    """Write the raw values of quasi-identifiers plainly, as cells of a release are."""
+    types = list(table.types)
+    for column in policy.named("quasi"):
+        if table.has(column.name):
+            place = table.place(column.name)
+            types[place] = write_plainly(
+                con, table.name, f"c{place}", types[place], column, policy.null_values
+            )
+    return replace(table, types=tuple(types))
+
+
+def write_plainly(
+    con: Checks, table: str, cell: str, declared: str, column: Column, nulls: Nulls, *, in_script: bool = True
+) -> str:
+    """Write the values of a column as a release would, if they are spelled, and return their type then.
+
+    Parameters
+    ----------
+    in_script
+        Whether a script says so, and checks that there are no other values.
+
+    Raises
+    ------
+    SchemaError
+        Texts are not spelled as the policy says; they are counted, not repeated.
+    """
+    stored, name = group_of(declared), column.name
+    if column.spelling is None or not is_spelled(column.spelling, stored):
+        return declared
+    if in_script:
+        con.note(f"The values of {name} as a release writes them.")
+    if stored != "text":
+        # Whole numbers are written without a fraction.
+        text = f"regexp_replace(CAST({cell} AS VARCHAR), '[.]0$', '')"
+        con.execute(f"ALTER TABLE {table} ALTER {cell} TYPE VARCHAR USING nullif({text}, 'nan')")
+    own = nulls.of(name)
+    missing = means_missing(cell, own) if own else "false"
+    has_value = f"{cell} IS NOT NULL AND {cell} <> '*' AND NOT {missing}"
+    rows = con.execute(f"SELECT DISTINCT {cell} FROM {table} WHERE {has_value}").fetchall()
+    texts = sorted(text for (text,) in rows)
+    plain = [text for text in map(column.spelling.plain, texts) if text is not None]
+    if len(plain) < len(texts):
+        raise SchemaError(
+            f"column {name!r}: {len(texts) - len(plain)} of {len(texts)} distinct values are not spelled as "
+            "the policy says; name those that mean missing in null_values"
+        )
+    if all(text.endswith("T00:00:00") for text in plain):
+        plain = [text.partition("T")[0] for text in plain]
+    con.execute(
+        "CREATE OR REPLACE TEMP TABLE respelled AS SELECT unnest(?::VARCHAR[]) AS raw, "
+        "unnest(?::VARCHAR[]) AS plain",
+        [texts, plain],
+    )
+    if in_script:
+        con.check(
+            f"values that were not there when this was written: {name}",
+            f"SELECT count(*) FROM {table} WHERE {has_value} AND {cell} NOT IN (SELECT raw FROM respelled)",
+            column=name,
+        )
+    gone = f"CASE WHEN {means_missing('plain', own)} THEN NULL ELSE plain END" if own else "plain"
+    con.execute(f"UPDATE {table} SET {cell} = {gone} FROM respelled WHERE {table}.{cell} = raw")
+    con.execute("DROP TABLE respelled")
+    return "VARCHAR"
+
+
+def as_released(con: Checks, released: Table, raw: Table, row_map: Table) -> Table:
+    """Put the raw records in the order of the released ones.
+
+    Parameters
+    ----------
+    row_map
+        Which raw record each released one is, by its number from 1.
+
+    Raises
+    ------
+    TableError
+        The row map does not name every record once.
+    """
+    records, most = count_rows(con, released), count_rows(con, raw)
+    if not (released.in_order and raw.in_order):
+        raise TableError("a row map is for files: records of a database have no numbers")
+    if "row" not in row_map.names:
+        raise TableError(f"{row_map.title}: has no column 'row'; take the row map of this release")
+    row = f"TRY_CAST(c{row_map.place('row')} AS BIGINT)"
+    numbers = con.row(
+        f"SELECT count(*), count(DISTINCT {row}), coalesce(min({row}), 0) >= 1, "
+        f"coalesce(max({row}), 0) <= {most} FROM {row_map.name}"
+    )
+    if numbers != (records, records, True, True):
+        raise TableError(
+            f"{row_map.title}: does not name each of {records} records once; take the row map of this release"
+        )
+    con.note("The raw records in the order of the release, by the row map.")
+    con.execute(
+        f"CREATE TABLE moved AS SELECT w.* FROM {row_map.name} AS m JOIN {raw.name} AS w "
+        f"ON w.rowid = {row.replace('(c', '(m.c')} - 1 ORDER BY m.rowid"
+    )
+    con.check(
+        "records that the row map does not name once",
+        f"SELECT count(*) - count(DISTINCT {row}) + count(*) FILTER (coalesce({row} NOT BETWEEN 1 AND "
+        f"(SELECT count(*) FROM {raw.name}), true)) FROM {row_map.name}",
+    )
+    return replace(raw, name="moved")

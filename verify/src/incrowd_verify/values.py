@@ -14,13 +14,10 @@ from incrowd_verify.tree_files import read_tree
 # A number as people write it without a second thought; anything else makes a column of texts a category.
 _PLAIN = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?"
 
-
 # A number when the policy says that the column holds numbers.
 _NUMBER = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,6})?"
 
-
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
-
 
 _MOMENT = _DAY + r"([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?)?"
 

@@ -19,7 +19,6 @@ from incrowd_verify.databases import OTHERS, is_address
 from incrowd_verify.errors import ParameterError, TableError, setting
 from incrowd_verify.figures import find_figures
 from incrowd_verify.gate.points import answered
-from incrowd_verify.inputs import Sources, Tables, load_tables
 from incrowd_verify.persons import Persons, find_persons
 from incrowd_verify.policy import Policy, read_policy
 from incrowd_verify.profiles import Choice
@@ -27,7 +26,7 @@ from incrowd_verify.release_points import points_of_release
 from incrowd_verify.result import ClauseResult, PeopleFound, Verification
 from incrowd_verify.scratch import PrivateFolder
 from incrowd_verify.source import CsvFormat, connect, reworded
-from incrowd_verify.tables import title_of
+from incrowd_verify.tables import Sources, Tables, load_tables, title_of
 
 
 def verify(  # noqa: PLR0913

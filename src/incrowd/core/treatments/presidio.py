@@ -47,9 +47,9 @@ class Presidio(Treatment):
         MissingExtraError
             When presidio-analyzer, or a model of spaCy, is not installed.
         """
-        from incrowd_verify.texts.name import Name, analyzer, models
+        from incrowd_verify.texts.name import NAME, analyzer, models
 
-        if not Name().available():
+        if not NAME.available():
             raise MissingExtraError("presidio-analyzer and a model of spaCy", "names", "redacting texts")
         reader, languages = analyzer(tuple(models().items())), list(models())
         texts = batch.values.unique().drop_nulls().to_list()

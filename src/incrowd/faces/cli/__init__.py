@@ -25,7 +25,7 @@ from incrowd.faces.cli.flattening import Commands
 from incrowd.faces.cli.helping import CommandHelp, GroupHelp
 from incrowd.faces.cli.interruption import Interruption
 from incrowd.faces.cli.logs import LOG, LogFormat, LogLevel, Quiet
-from incrowd_verify.command_words import on_the_command_line
+from incrowd_verify.errors import on_the_command_line
 
 __all__ = ["main", "program"]
 

@@ -17,7 +17,7 @@ from incrowd.core.errors import ParameterError
 from incrowd.core.io.addresses import looks_like_address
 from incrowd.faces.cli.helping import HELP_ALL
 from incrowd.faces.cli.logs import HIDDEN_OPTIONS
-from incrowd_verify.command_words import options_taken
+from incrowd_verify.errors import options_taken
 
 _EVERYWHERE = {**HIDDEN_OPTIONS, "help_all": (HELP_ALL, False)}
 """Options of every command, which act through their callbacks alone."""

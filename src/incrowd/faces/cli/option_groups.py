@@ -57,7 +57,7 @@ from incrowd.faces.cli.options import (
 )
 from incrowd.faces.cli.parsing import levels_of, names_of
 from incrowd.measures.privacy import MODELS, PrivacyModel
-from incrowd_verify.command_words import IN_A_POLICY
+from incrowd_verify.errors import IN_A_POLICY
 from incrowd_verify.gate.accepted import Accepted
 from incrowd_verify.gate.kinds import UNANSWERED
 

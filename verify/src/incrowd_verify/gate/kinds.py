@@ -9,7 +9,6 @@ from incrowd_verify.parameters import Parameter
 State = Literal["holds", "open", "broken"]
 """What a verdict says of a release."""
 
-
 Unanswered = Literal["refuse", "write"]
 """What becomes of a release with open points."""
 UNANSWERED = Parameter(

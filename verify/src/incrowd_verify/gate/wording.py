@@ -65,12 +65,7 @@ def who_knows(columns: Sequence[str]) -> str:
 
 
 def limit(
-    model: str,
-    attribute: str | None,
-    attacker: str | None,
-    quantity: str,
-    value: float | None,
-    asked: float,
+    model: str, attribute: str | None, attacker: str | None, quantity: str, value: float | None, asked: float
 ) -> Point:
     """Return the point of a limit that is not met.
 

@@ -13,11 +13,7 @@ from incrowd_verify.errors import PolicyError, did_you_mean
 LEVELS = ("low", "medium", "high")
 RECIPIENTS = ("public", "known")
 _SETTINGS = ("recipient", "controls", "motives", "acquaintances", "prevalence", "breaches", "threshold")
-_ATTEMPTS = {
-    "high": ("0.05", "0.1", "0.2"),
-    "medium": ("0.2", "0.3", "0.4"),
-    "low": ("0.4", "0.5", "0.6"),
-}
+_ATTEMPTS = {"high": ("0.05", "0.1", "0.2"), "medium": ("0.2", "0.3", "0.4"), "low": ("0.4", "0.5", "0.6")}
 """Probability of a deliberate attempt, by the controls of the recipient, from low to high motives.
 
 El Emam and Arbuckle, Anonymizing Health Data (2013), chapter 2; Information and Privacy Commissioner of

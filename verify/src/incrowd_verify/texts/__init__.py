@@ -5,8 +5,7 @@ A sign is a telephone number, a title before a name, a date, and the like. `SIGN
 
 from __future__ import annotations
 
-from incrowd_verify.texts.free_text import is_free_text
-from incrowd_verify.texts.lists import separator_of
+from incrowd_verify.texts.forms import is_free_text, separator_of
 from incrowd_verify.texts.sign import CHECKED, Sign
 from incrowd_verify.texts.signs import SIGNS, missing, signs_in
 

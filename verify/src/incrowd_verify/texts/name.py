@@ -12,14 +12,11 @@ from incrowd_verify.lazy import pl
 from incrowd_verify.texts.sign import Sign, at, holding, spaced
 
 MODELS = {
-    "en": ("en_core_web_trf", "en_core_web_lg", "en_core_web_md", "en_core_web_sm"),
-    "de": ("de_core_news_lg", "de_core_news_md", "de_core_news_sm"),
-    "fr": ("fr_core_news_lg", "fr_core_news_md", "fr_core_news_sm"),
-    "es": ("es_core_news_lg", "es_core_news_md", "es_core_news_sm"),
-    "it": ("it_core_news_lg", "it_core_news_md", "it_core_news_sm"),
-    "nl": ("nl_core_news_lg", "nl_core_news_md", "nl_core_news_sm"),
-    "pt": ("pt_core_news_lg", "pt_core_news_md", "pt_core_news_sm"),
-    "pl": ("pl_core_news_lg", "pl_core_news_md", "pl_core_news_sm"),
+    "en": tuple(f"en_core_web_{size}" for size in ("trf", "lg", "md", "sm")),
+    **{
+        language: tuple(f"{language}_core_news_{size}" for size in ("lg", "md", "sm"))
+        for language in ("de", "fr", "es", "it", "nl", "pt", "pl")
+    },
 }
 """The models that are used where they are installed, by language, the best first."""
 
@@ -27,35 +24,27 @@ READ = 5_000
 """Texts that a model reads; of more, this many evenly spaced ones."""
 
 _SCORE = 0.8
-_PATTERN = r"^\S+(?:\s+\S+){2,}$"
 
 
-class Name(Sign):
-    """A person whom a language model finds in a text of three words or more; `READ` texts are looked at."""
+def _is_ready() -> bool:
+    """Say whether presidio-analyzer and a model of spaCy are installed; nothing is downloaded."""
+    return _is_installed(find_spec, "presidio_analyzer") and bool(models())
 
-    name = "name"
-    text = "names of persons"
-    needs = _PATTERN
-    install = f"{INSTALL.format(extra='names')}, then python -m spacy download {MODELS['en'][1]}"
 
-    def available(self) -> bool:
-        """Say whether presidio-analyzer and a model of spaCy are installed; nothing is downloaded."""
-        return _is_installed(find_spec, "presidio_analyzer") and bool(models())
-
-    def among(self, likely: pl.Series, texts: int) -> pl.Series:
-        """Find texts with a person, in the languages whose models are installed."""
-        rows = spaced(holding(likely, r"\p{Lu}|\p{Lo}").arg_true(), READ)
-        if not len(rows):
-            return at(rows, likely)
-        reader = analyzer(tuple(models().items()))
-        named = [
-            any(
-                reader.analyze(text=text, language=language, entities=["PERSON"], score_threshold=_SCORE)
-                for language in models()
-            )
-            for text in likely.gather(rows)
-        ]
-        return at(rows.filter(pl.Series(named, dtype=pl.Boolean)), likely)
+def _name(likely: pl.Series, texts: int) -> pl.Series:
+    """Find a person by the installed language models in a text of three words or more; `READ` are read."""
+    rows = spaced(holding(likely, r"\p{Lu}|\p{Lo}").arg_true(), READ)
+    if not len(rows):
+        return at(rows, likely)
+    reader = analyzer(tuple(models().items()))
+    named = [
+        any(
+            reader.analyze(text=text, language=language, entities=["PERSON"], score_threshold=_SCORE)
+            for language in models()
+        )
+        for text in likely.gather(rows)
+    ]
+    return at(rows.filter(pl.Series(named, dtype=pl.Boolean)), likely)
 
 
 def models() -> dict[str, str]:
@@ -85,3 +74,13 @@ def analyzer(installed: tuple[tuple[str, str], ...]) -> Any:
     }
     engine = NlpEngineProvider(nlp_configuration=settings).create_engine()
     return AnalyzerEngine(nlp_engine=engine, supported_languages=[language for language, _ in installed])
+
+
+NAME = Sign(
+    "name",
+    "names of persons",
+    r"^\S+(?:\s+\S+){2,}$",
+    _name,
+    f"{INSTALL.format(extra='names')}, then python -m spacy download {MODELS['en'][1]}",
+    _is_ready,
+)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import ClassVar
+from dataclasses import dataclass
 
 from incrowd_verify.lazy import pl
 
@@ -46,7 +45,8 @@ DATES = (
 """A date with a day, in digits or with the name of a month, in Rust's syntax."""
 
 
-class Sign(ABC):
+@dataclass(frozen=True)
+class Sign:
     """A kind of text by which a person is named, reached or found.
 
     Attributes
@@ -55,39 +55,34 @@ class Sign(ABC):
         Its name in policies and accounts, as ``telephone``.
     text
         What it is, as messages say it: ``telephone numbers``.
-    install
-        The line that installs its library; empty where it needs none that may be absent.
     needs
         A cheap pattern, in Rust's syntax, without which no text contains it.
+    among
+        Finds the texts with it, given those with its `needs` as `plain` returns them, none null, and how many
+        texts of the column are not null.
+    install
+        The line that installs its library; empty where it needs none that may be absent.
+    available
+        Whether all that it needs is installed.
     """
 
-    name: ClassVar[str]
-    text: ClassVar[str]
-    install: ClassVar[str] = ""
-    needs: ClassVar[str]
-
-    def available(self) -> bool:
-        """Whether all that the sign needs is installed."""
-        return True
+    name: str
+    text: str
+    needs: str
+    among: Callable[[pl.Series, int], pl.Series]
+    install: str = ""
+    available: Callable[[], bool] = lambda: True
 
     def matches(self, texts: pl.Series) -> pl.Series:
-        """Find the texts that contain the sign.
+        """Find the texts that contain the sign: one truth value per text, false for null.
 
-        Parameters
-        ----------
-        texts
-            Distinct texts of one column. A check digit is passed by chance, so the texts of a column are
-            judged together.
-
-        Returns
-        -------
-        One truth value per text; false for null. Signs that say so in their class check at most `CHECKED`
-        candidates, so the number of texts found is then a lower bound.
+        A check digit is passed by chance, so the distinct texts of a column are judged together. Checks in
+        Python look at `CHECKED` candidates at most, so the number of texts found is then a lower bound.
 
         Examples
         --------
-        >>> from incrowd_verify.texts.signs import Mail
-        >>> Mail().matches(pl.Series(["ask jane@example.org", "fine", None])).to_list()
+        >>> from incrowd_verify.texts import SIGNS
+        >>> SIGNS[0].matches(pl.Series(["ask jane@example.org", "fine", None])).to_list()
         [True, False, False]
         """
         return self.matches_of_plain(plain(texts))
@@ -98,18 +93,6 @@ class Sign(ABC):
         if not len(rows):
             return at(rows, texts)
         return at(rows.filter(self.among(texts.gather(rows), len(texts) - texts.null_count())), texts)
-
-    @abstractmethod
-    def among(self, likely: pl.Series, texts: int) -> pl.Series:
-        """Find the texts that contain the sign, among those with its `needs`.
-
-        Parameters
-        ----------
-        likely
-            Texts as `plain` returns them, none null.
-        texts
-            How many texts of the column are not null.
-        """
 
 
 def plain(texts: pl.Series) -> pl.Series:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import re
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
 from ipaddress import ip_address
+from typing import NamedTuple
 
 from incrowd_verify.lazy import pl
-from incrowd_verify.texts.name import Name
-from incrowd_verify.texts.national_number import NationalNumber
+from incrowd_verify.texts.name import NAME
 from incrowd_verify.texts.sign import DATES, FROM, MONTHS, TO, Sign, at, holding, passing, pieces, plain
-from incrowd_verify.texts.telephone import Telephone
+from incrowd_verify.texts.telephone import TELEPHONE
 
 _SURNAME = r"\p{Lu}[\pL'’]*\p{Ll}[\pL'’-]*"
 _TITLES_ANYWHERE = (
@@ -40,22 +44,21 @@ _TITLE_OTHERS = (
 )
 """Brands and works that look like persons."""
 
-_TITLE_WORDS = rf"\b(?:{'|'.join((*_TITLES_ANYWHERE, 'M', 'Fr', 'Don', 'Sr'))})\b"
+_TITLE_NEEDS = (
+    rf"\b(?:{'|'.join((*_TITLES_ANYWHERE, 'M', 'Fr', 'Don', 'Sr'))})\b"
+    r"|(?i:mrs|mme|mlle|srta|frau|herrn?|signora|mevrouw)|さん|さま|様|先生|氏"
+)
 
 
-class Title(Sign):
-    """A title such as ``Mrs``, ``Frau``, ``Mme`` or ``Dr``, and a capitalized word behind it."""
+def _title(likely: pl.Series, texts: int) -> pl.Series:
+    """Find a title such as ``Mrs``, ``Frau``, ``Mme`` or ``Dr``, and a capitalized word behind it.
 
-    name = "title"
-    text = "names behind a title"
-    needs = f"{_TITLE_WORDS}|(?i:mrs|mme|mlle|srta|frau|herrn?|signora|mevrouw)|さん|さま|様|先生|氏"
-
-    def among(self, likely: pl.Series, texts: int) -> pl.Series:
-        """Find texts with such a title in one of the languages that `docs/texts.md` lists."""
-        persons = likely.str.replace_all(_TITLE_OTHERS, " ")
-        return holding(persons, _TITLE_NAMED) | holding(
-            persons, f"{_TITLES_SMALL}|{_TITLES_CAPITALS}|{_TITLES_LOWER}|{_TITLES_JAPANESE}"
-        )
+    The languages are those that `docs/texts.md` lists.
+    """
+    persons = likely.str.replace_all(_TITLE_OTHERS, " ")
+    return holding(persons, _TITLE_NAMED) | holding(
+        persons, f"{_TITLES_SMALL}|{_TITLES_CAPITALS}|{_TITLES_LOWER}|{_TITLES_JAPANESE}"
+    )
 
 
 _DATE_BESIDE = (
@@ -68,18 +71,11 @@ _DATE_BESIDE = (
 )
 
 
-class Date(Sign):
-    """A date with a day that stands beside other words; a column of dates or ranges of dates has none."""
-
-    name = "date"
-    text = "dates in longer texts"
-    needs = r"[0-9].*\pL{3}|\pL{3}.*[0-9]|[0-9]日"
-
-    def among(self, likely: pl.Series, texts: int) -> pl.Series:
-        """Find texts with such a date and at least one word of three letters that is of no date or range."""
-        rows = holding(likely, DATES).arg_true()
-        rest = likely.gather(rows).str.replace_all(DATES, " ").str.replace_all(_DATE_BESIDE, " ")
-        return at(rows.filter(holding(rest, r"\pL{3,}|[\p{Han}\p{Hiragana}\p{Katakana}]{2,}")), likely)
+def _date(likely: pl.Series, texts: int) -> pl.Series:
+    """Find a date with a day beside a word of three letters that is of no date or range."""
+    rows = holding(likely, DATES).arg_true()
+    rest = likely.gather(rows).str.replace_all(DATES, " ").str.replace_all(_DATE_BESIDE, " ")
+    return at(rows.filter(holding(rest, r"\pL{3,}|[\p{Han}\p{Hiragana}\p{Katakana}]{2,}")), likely)
 
 
 _HOUSE_NUMBER = r"[1-9][0-9]{0,3} ?(?:[a-zA-Z]\b)?"
@@ -127,22 +123,14 @@ _ADDRESS_OTHERS = (
 )
 """Words that end like streets and are counted, and not lived in."""
 
-
 _ADDRESS_SOME = r"(?:\pL\pL|[市区町村]|(?i:b\.p))"
 """Letters that every form has, so that codes such as A04 are not looked for in all of them."""
 
 
-class Address(Sign):
-    """A street with a number, or a post box, as the languages of `docs/texts.md` write them."""
-
-    name = "address"
-    text = "postal addresses"
-    needs = rf"[0-9].*{_ADDRESS_SOME}|{_ADDRESS_SOME}.*[0-9]"
-
-    def among(self, likely: pl.Series, texts: int) -> pl.Series:
-        """Find texts with such an address; a town or a postal code alone is none."""
-        homes = likely.str.replace_all(_ADDRESS_OTHERS, " ")
-        return holding(homes, "|".join(f"(?:{form})" for form in _ADDRESS_FORMS.values()))
+def _address(likely: pl.Series, texts: int) -> pl.Series:
+    """Find a street with a number, or a post box, as the languages of `docs/texts.md` write them."""
+    homes = likely.str.replace_all(_ADDRESS_OTHERS, " ")
+    return holding(homes, "|".join(f"(?:{form})" for form in _ADDRESS_FORMS.values()))
 
 
 _GERMAN_PLATE = r"[A-ZÄÖÜ]{1,3}-[A-Z]{1,2} [1-9][0-9]{0,3}[EH]?"
@@ -170,44 +158,27 @@ _PLATES_SHARE = 0.8
 _PLATES_LEAST = 5
 
 
-class Plate(Sign):
-    """A plate's form behind a word for it, a German or British plate in a sentence, or a column of plates."""
-
-    name = "plate"
-    text = "licence plates"
-    needs = r"[0-9].*\p{Lu}|\p{Lu}.*[0-9]"
-
-    def among(self, likely: pl.Series, texts: int) -> pl.Series:
-        """Find texts with such a plate; cells count if most have the form of a country."""
-        matches = holding(likely, _PLATE_NAMED) & holding(likely, _PLATE_DIGIT)
-        sentence = holding(likely, r"\p{Ll}{3,}.*\s.*\p{Ll}{2,}")
-        matches |= (
-            holding(likely, rf"(?:^|[\s(])(?:{_GERMAN_PLATE}|{_BRITISH_PLATE})(?:$|[\s,.;:)!?])") & sentence
-        )
-        for form in _PLATE_FORMS.values():
-            whole = holding(likely, rf"^\s*(?:{form})\s*$")
-            if whole.sum() >= max(_PLATES_LEAST, _PLATES_SHARE * texts):
-                matches |= whole
-        return matches
+def _plate(likely: pl.Series, texts: int) -> pl.Series:
+    """Find a plate's form behind a word for it, a German or British one in a sentence, or a column of them."""
+    matches = holding(likely, _PLATE_NAMED) & holding(likely, _PLATE_DIGIT)
+    sentence = holding(likely, r"\p{Ll}{3,}.*\s.*\p{Ll}{2,}")
+    matches |= (
+        holding(likely, rf"(?:^|[\s(])(?:{_GERMAN_PLATE}|{_BRITISH_PLATE})(?:$|[\s,.;:)!?])") & sentence
+    )
+    for form in _PLATE_FORMS.values():
+        whole = holding(likely, rf"^\s*(?:{form})\s*$")
+        if whole.sum() >= max(_PLATES_LEAST, _PLATES_SHARE * texts):
+            matches |= whole
+    return matches
 
 
 _IBAN = r"(?i)\b[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b"
 _IBANS_SHARE = 0.5
 
 
-class BankAccount(Sign):
-    """An IBAN whose length, form and check digits are those of its country; `CHECKED` are looked at."""
-
-    name = "iban"
-    text = "numbers of bank accounts (IBAN)"
-    needs = r"[A-Za-z]{2}[0-9]{2}"
-
-    def among(self, likely: pl.Series, texts: int) -> pl.Series:
-        """Find texts with such a number; it may be written in groups of four."""
-        return at(
-            passing(pieces(likely, _IBAN), _is_iban, _IBANS_SHARE),
-            likely,
-        )
+def _bank_account(likely: pl.Series, texts: int) -> pl.Series:
+    """Find an IBAN, also in groups of four, whose length, form and check digits are those of its country."""
+    return at(passing(pieces(likely, _IBAN), _is_iban, _IBANS_SHARE), likely)
 
 
 def _is_iban(piece: str) -> bool:
@@ -230,26 +201,17 @@ _CARDS_MOST = 0.9
 _CARDS_LEAST = 20
 
 
-class Card(Sign):
-    """A number with the first digits of an issuer and a check digit by Luhn; `CHECKED` are looked at."""
+def _card(likely: pl.Series, texts: int) -> pl.Series:
+    """Find a number with the first digits of an issuer and a check digit by Luhn.
 
-    name = "card"
-    text = "numbers of payment cards"
-    needs = r"[0-9](?:[ -]?[0-9]){12}"
-
-    def among(self, likely: pl.Series, texts: int) -> pl.Series:
-        """Find texts with such a number.
-
-        One in ten numbers passes Luhn by chance. So in a column of plain numbers nearly all have to pass.
-        """
-        alone = holding(likely, _DIGITS_ALONE)
-        inside = passing(
-            pieces(likely, f"{FROM}(?:{_CARD_GROUPS}|{_CARD_DIGITS}){TO}", ~alone), _is_card, _CARDS_SHARE
-        )
-        whole = passing(
-            pieces(likely, rf"^\s*{_CARD_DIGITS}\s*$", alone), _is_card, _CARDS_MOST, _CARDS_LEAST
-        )
-        return at(inside, likely) | at(whole, likely)
+    One in ten numbers passes Luhn by chance. So in a column of plain numbers nearly all have to pass.
+    """
+    alone = holding(likely, _DIGITS_ALONE)
+    inside = passing(
+        pieces(likely, f"{FROM}(?:{_CARD_GROUPS}|{_CARD_DIGITS}){TO}", ~alone), _is_card, _CARDS_SHARE
+    )
+    whole = passing(pieces(likely, rf"^\s*{_CARD_DIGITS}\s*$", alone), _is_card, _CARDS_MOST, _CARDS_LEAST)
+    return at(inside, likely) | at(whole, likely)
 
 
 def _is_card(piece: str) -> bool:
@@ -264,21 +226,15 @@ _MAC = (
     rf"(?:^|[^\w:-])(?:(?:{_HEX_PAIR}:){{5}}|(?:{_HEX_PAIR}-){{5}}){_HEX_PAIR}(?:$|[^\w:-])"
     r"|\b(?:[0-9A-Fa-f]{4}\.){2}[0-9A-Fa-f]{4}\b"
 )
+_MAC_NEEDS = r"[0-9A-Fa-f]{2}[:.-][0-9A-Fa-f]{2}[0-9A-Fa-f:.-]{7}"
 _HEX_LETTERS = r"(?:\b[0-9A-Fa-f]*[A-Fa-f][0-9A-Fa-f]*[:.-])|[:.-][0-9A-Fa-f]*[A-Fa-f]"
 
 
-class Mac(Sign):
-    """Six pairs of hexadecimal digits, or three groups of four, of which one text at least has letters."""
-
-    name = "mac"
-    text = "addresses of network cards (MAC)"
-    needs = r"[0-9A-Fa-f]{2}[:.-][0-9A-Fa-f]{2}[0-9A-Fa-f:.-]{7}"
-
-    def among(self, likely: pl.Series, texts: int) -> pl.Series:
-        """Find texts with such an address."""
-        matches = holding(likely, _MAC)
-        # Where no text has a letter, the digits are a time or a code.
-        return matches if holding(likely.filter(matches), _HEX_LETTERS).any() else matches & False
+def _mac(likely: pl.Series, texts: int) -> pl.Series:
+    """Find six pairs of hexadecimal digits, or three groups of four, of which one at least has letters."""
+    matches = holding(likely, _MAC)
+    # Where no text has a letter, the digits are a time or a code.
+    return matches if holding(likely.filter(matches), _HEX_LETTERS).any() else matches & False
 
 
 _OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
@@ -289,23 +245,20 @@ _HEX_GROUPS = rf"{_HEX}(?::{_HEX})*"
 _SIX = rf"(?i)(?:^|[^\w:.])(?:(?:{_HEX}:){{7}}{_HEX}|(?:{_HEX_GROUPS})?::{_HEX_GROUPS})(?:$|[^\w:./*])"
 _VERSION = r"(?i)(?:\bv|version|release|build|section|chapter|clause|§) ?[0-9.]+"
 _VERSIONS_SHARE = 0.5
+_IP_NEEDS = r"[0-9]\.[0-9]+\.[0-9]|[0-9A-Fa-f]:[0-9A-Fa-f:]*:|::[0-9A-Fa-f]"
 
 
-class Ip(Sign):
-    """An address of version 4 or 6 in full; a network such as ``10.0.0.0/8`` and a version are none."""
+def _ip(likely: pl.Series, texts: int) -> pl.Series:
+    """Find an address of version 4 or 6 in full, unless most numbers of this form cannot be one.
 
-    name = "ip"
-    text = "addresses of computers (IP)"
-    needs = r"[0-9]\.[0-9]+\.[0-9]|[0-9A-Fa-f]:[0-9A-Fa-f:]*:|::[0-9A-Fa-f]"
-
-    def among(self, likely: pl.Series, texts: int) -> pl.Series:
-        """Find texts with such an address, unless most numbers of this form cannot be one."""
-        without = likely.str.replace_all(_VERSION, " ")
-        four = pieces(without, _FOUR)["row"].unique()
-        if len(four) < _VERSIONS_SHARE * pieces(without, _DOTTED)["row"].n_unique():
-            four = four.clear()
-        six = passing(pieces(without, _SIX), _is_six, _VERSIONS_SHARE)
-        return at(four, likely) | at(six, likely)
+    A network such as ``10.0.0.0/8`` and a version are none.
+    """
+    without = likely.str.replace_all(_VERSION, " ")
+    four = pieces(without, _FOUR)["row"].unique()
+    if len(four) < _VERSIONS_SHARE * pieces(without, _DOTTED)["row"].n_unique():
+        four = four.clear()
+    six = passing(pieces(without, _SIX), _is_six, _VERSIONS_SHARE)
+    return at(four, likely) | at(six, likely)
 
 
 def _is_six(piece: str) -> bool:
@@ -324,16 +277,9 @@ _URL = (
 )
 
 
-class Url(Sign):
-    """An address that begins with ``http://``, ``www.`` or the place of a social network."""
-
-    name = "url"
-    text = "addresses of web pages"
-    needs = r"[./]"
-
-    def among(self, likely: pl.Series, texts: int) -> pl.Series:
-        """Find texts with such an address."""
-        return holding(likely, _URL)
+def _url(likely: pl.Series, texts: int) -> pl.Series:
+    """Find an address that begins with ``http://``, ``www.`` or the place of a social network."""
+    return holding(likely, _URL)
 
 
 _AT = r"(?:@|\s?[(\[](?:at|AT|ät)[)\]]\s?)"
@@ -341,32 +287,181 @@ _DOT = r"(?:\.|\s?[(\[](?:dot|DOT|punkt)[)\]]\s?)"
 _MAIL = rf"[\pL\pN_+%-]{_AT}[\pL\pN-]+(?:{_DOT}[\pL\pN-]+)*{_DOT}\pL{{2,}}"
 
 
-class Mail(Sign):
-    """An address with ``@`` or ``(at)``, and a domain that ends with letters."""
-
-    name = "mail"
-    text = "mail addresses"
-    needs = r"@|[(\[](?:at|AT|ät)[)\]]"
-
-    def among(self, likely: pl.Series, texts: int) -> pl.Series:
-        """Find texts with such an address."""
-        return holding(likely, _MAIL)
+def _mail(likely: pl.Series, texts: int) -> pl.Series:
+    """Find an address with ``@`` or ``(at)``, and a domain that ends with letters."""
+    return holding(likely, _MAIL)
 
 
-SIGNS: tuple[Sign, ...] = (
-    Mail(),
-    Telephone(),
-    BankAccount(),
-    Card(),
-    NationalNumber(),
-    Ip(),
-    Mac(),
-    Url(),
-    Plate(),
-    Address(),
-    Date(),
-    Title(),
-    Name(),
+class Scheme(NamedTuple):
+    """The numbers of a country.
+
+    Attributes
+    ----------
+    module
+        The module of `stdnum` that knows its length, its dates and its check digits.
+    form
+        How it is written with its separators or letters, in Rust's syntax; empty if it has none.
+    digits
+        How many digits it has; zero if it is never written as digits alone, or has no check digit.
+    """
+
+    module: str
+    form: str = ""
+    digits: int = 0
+
+
+SCHEMES = (
+    Scheme("ar.cuit", r"\b[0-9]{2}-[0-9]{8}-[0-9]\b"),
+    Scheme("at.vnr", r"\b[0-9]{4} [0-3][0-9][01][0-9]{3}\b", 10),
+    Scheme("au.tfn", r"\b[0-9]{3} [0-9]{3} [0-9]{3}\b", 9),
+    Scheme("be.nn", r"\b[0-9]{2}\.[0-9]{2}\.[0-9]{2}-[0-9]{3}[.-][0-9]{2}\b", 11),
+    Scheme("bg.egn", "", 10),
+    Scheme("br.cpf", r"\b[0-9]{3}\.[0-9]{3}\.[0-9]{3}-[0-9]{2}\b", 11),
+    Scheme("ca.sin", r"\b[1-79][0-9]{2}[ -][0-9]{3}[ -][0-9]{3}\b", 9),
+    Scheme("ch.ssn", r"\b756\.[0-9]{4}\.[0-9]{4}\.[0-9]{2}\b", 13),
+    Scheme("cl.rut", r"\b[1-9][0-9]?\.[0-9]{3}\.[0-9]{3}-[0-9Kk]\b|\b[1-9][0-9]{6,7}-[0-9Kk]\b"),
+    Scheme("cn.ric", r"\b[1-8][0-9]{16}[Xx]\b", 18),
+    Scheme("cz.rc", r"\b[0-9]{2}[0-8][0-9][0-3][0-9]/[0-9]{3,4}\b"),
+    Scheme("de.idnr", r"\b[1-9][0-9] [0-9]{3} [0-9]{3} [0-9]{3}\b", 11),
+    Scheme("dk.cpr", r"\b[0-3][0-9][01][0-9]{3}-[0-9]{4}\b"),
+    Scheme("ee.ik", "", 11),
+    Scheme("es.dni", r"\b[0-9]{8}[ -]?[A-HJ-NP-TV-Z]\b"),
+    Scheme("es.nie", r"\b[XYZ][ -]?[0-9]{7}[ -]?[A-HJ-NP-TV-Z]\b"),
+    Scheme("fi.hetu", r"\b[0-3][0-9][01][0-9]{3}[-+A-FU-Y][0-9]{3}[0-9A-FHJ-NPR-Y]\b"),
+    Scheme("fr.nir", r"\b[12] [0-9]{2} [0-9]{2} [0-9][0-9AB] [0-9]{3} [0-9]{3} ?[0-9]{2}\b", 15),
+    Scheme("gb.nhs", r"\b[0-9]{3}[ -][0-9]{3}[ -][0-9]{4}\b", 10),
+    Scheme("gr.amka", "", 11),
+    Scheme("hr.oib", "", 11),
+    Scheme("ie.pps", r"\b[0-9]{7}[A-W][A-IW]?\b"),
+    Scheme("il.idnr", r"\b[0-9]{8}-[0-9]\b", 9),
+    Scheme("in_.aadhaar", r"\b[2-9][0-9]{3}[ -][0-9]{4}[ -][0-9]{4}\b", 12),
+    Scheme("is_.kennitala", r"\b[0-7][0-9][01][0-9]{3}-[0-9]{4}\b", 10),
+    Scheme(
+        "it.codicefiscale",
+        r"(?i:\b[A-Z]{6}[0-9LMNPQRSTUV]{2}[A-EHLMPRST][0-9LMNPQRSTUV]{2}[A-Z][0-9LMNPQRSTUV]{3}[A-Z]\b)",
+    ),
+    Scheme("jp.in_", r"\b[0-9]{4}[ -][0-9]{4}[ -][0-9]{4}\b", 12),
+    Scheme("kr.rrn", r"\b[0-9]{2}[01][0-9][0-3][0-9]-[0-9]{7}\b", 13),
+    Scheme("mx.curp", r"\b[A-Z]{4}[0-9]{6}[HMX][A-Z]{5}[0-9A-Z][0-9]\b"),
+    Scheme("my.nric", r"\b[0-9]{2}[01][0-9][0-3][0-9]-[0-9]{2}-[0-9]{4}\b"),
+    Scheme("nl.bsn", r"\b[0-9]{4}\.[0-9]{2}\.[0-9]{3}\b", 9),
+    Scheme("no.fodselsnummer", r"\b[0-7][0-9][0-9]{4} [0-9]{5}\b", 11),
+    Scheme("pl.pesel", "", 11),
+    Scheme("pt.cc", r"\b[0-9]{8} ?[0-9] ?[A-Z]{2}[0-9]\b"),
+    Scheme("ro.cnp", "", 13),
+    Scheme("se.personnummer", r"\b(?:[12][0-9])?[0-9]{2}[01][0-9][0-3][0-9][-+][0-9]{4}\b", 12),
+    Scheme("si.emso", "", 13),
+    Scheme("th.pin", r"\b[1-8]-[0-9]{4}-[0-9]{5}-[0-9]{2}-[0-9]\b", 13),
+    Scheme("tr.tckimlik", "", 11),
+    Scheme("ua.rntrc", "", 10),
+    # It has no check digit: its form alone, without numbers that are never given out.
+    Scheme("us.ssn", r"\b[0-9]{3}-[0-9]{2}-[0-9]{4}\b"),
+    Scheme("za.idnr", r"\b[0-9]{6} [0-9]{4} [0-9]{3}\b", 13),
+)  # fmt: skip
+"""Numbers of persons; all but the American one and those with a birth date have a check digit."""
+
+_NUMBER_WORD = (
+    # Some are words of daily life in small letters.
+    r"\b(?:SIN|RUN|RUT|NIE|CF|C\.F\.|RČ)\b|(?i:\b(?:ssn"
+    r"|social security|soc\.? sec|nhs|national insurance|bsn|burgerservicenummer|pesel|cpf"
+    r"|dni|nif|nir|insee|s[ée]curit[ée] sociale|n[°º] ?s[ée]cu|codice fiscale|cod\.? fisc"
+    r"|steuer-?id|idnr|steueridentifikationsnummer|steuernummer|sozialversicherungsnummer|sv-?nr|svnr|ahv|tfn"
+    r"|aadhaar|personnummer|personnr|pnr|cpr|f[øo]dselsnummer|hetu|henkil[öo]tunnus|kennitala|egn|amka|oib|cnp|emso"
+    r"|rodn[ée] [čc][íi]slo|isikukood|asmens kodas|pps|ppsn|curp|cuit|cuil|tc kimlik|rijksregister"
+    r"|rijksregisternummer|niss|national id|id number|identity (?:card|number)|personal (?:id|number|code)"
+    r"|tax (?:id|number|file)|insurance (?:no|number)|nric)\b|マイナンバー|身份证|주민등록번호)"
+)
+_NUMBER_GAP = r"[^0-9]{0,24}"
+_NUMBER_MAY = r"[0-9](?:[^0-9]{0,3}[0-9]){5}|(?i:\b[A-Z]{6}[0-9LMNPQRSTUV]{2}[A-Z])"
+_INSURANCE = r"\b[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?[0-9]{2} ?[0-9]{2} ?[0-9]{2} ?[A-D]\b"
+"""The British number of national insurance has no check digit, but a form that little else has."""
+
+_ALONE = rf"{FROM}[0-9]{{9,18}}{TO}"
+_NUMBER_ENDS = " \t\r\n,;:()[]{}<>|=\"'.#/"
+_NUMBERS_SHARE = 0.5
+_NUMBERS_MOST = 0.9
+_NUMBERS_LEAST = 20
+
+
+def _national_number(likely: pl.Series, texts: int) -> pl.Series:
+    """Find a number of a person that passes the check of its country.
+
+    A check is passed by chance, often by one in ten numbers. So of the numbers of one form in a column half
+    have to pass, and nine of ten of digits alone, unless a word such as ``SSN`` stands before.
+    """
+    matches = _behind_a_word(likely)
+    matches |= at(passing(pieces(likely, _INSURANCE), lambda piece: True, _NUMBERS_SHARE), likely)
+    return matches | _in_a_form(likely) | _of_digits_alone(likely)
+
+
+def _in_a_form(texts: pl.Series) -> pl.Series:
+    # One pass for all forms is faster than one for each, as most texts have none.
+    rows = holding(texts, "|".join(scheme.form for scheme in SCHEMES if scheme.form)).arg_true()
+    here = texts.gather(rows)
+    matches = at(rows.clear(), here)
+    for scheme in SCHEMES:
+        if scheme.form and len(rows):
+            matches |= at(
+                passing(pieces(here, f"{FROM}(?:{scheme.form}){TO}"), _check(scheme), _NUMBERS_SHARE), here
+            )
+    return at(rows.filter(matches), texts)
+
+
+def _of_digits_alone(texts: pl.Series) -> pl.Series:
+    candidates = pieces(texts, _ALONE).with_columns(pl.col("piece").str.strip_chars(_NUMBER_ENDS))
+    lengths = candidates["piece"].str.len_chars()
+    rows = [
+        passing(candidates.filter(fits), _check(scheme), _NUMBERS_MOST, _NUMBERS_LEAST)
+        for scheme in SCHEMES
+        if scheme.digits and (fits := lengths == scheme.digits).any()
+    ]
+    return at(pl.concat([candidates["row"].clear(), *rows]), texts)
+
+
+def _behind_a_word(texts: pl.Series) -> pl.Series:
+    candidates = pieces(texts, rf"(?:{_NUMBER_WORD}){_NUMBER_GAP}[0-9A-Z].*")
+    return at(passing(candidates, _begins_with_one, 0.0), texts)
+
+
+def _begins_with_one(piece: str) -> bool:
+    return any(any(_check(scheme)(number) for number in _numbers(piece, scheme)) for scheme in SCHEMES)
+
+
+def _numbers(piece: str, scheme: Scheme) -> list[str]:
+    return [match[0] for match in _compiled(scheme).finditer(piece)]
+
+
+@cache
+def _compiled(scheme: Scheme) -> re.Pattern[str]:
+    alone = rf"\b[0-9]{{{scheme.digits}}}\b" if scheme.digits else ""
+    return re.compile("|".join(filter(None, (alone, scheme.form))), re.IGNORECASE)
+
+
+@cache
+def _check(scheme: Scheme) -> Callable[[str], bool]:
+    is_valid = import_module(f"stdnum.{scheme.module}").is_valid
+
+    def holds(piece: str) -> bool:
+        text = piece.strip(_NUMBER_ENDS)
+        return len(set(filter(str.isdigit, text))) > 1 and bool(is_valid(text))
+
+    return holds
+
+
+SIGNS = (
+    Sign("mail", "mail addresses", r"@|[(\[](?:at|AT|ät)[)\]]", _mail),
+    TELEPHONE,
+    Sign("iban", "numbers of bank accounts (IBAN)", r"[A-Za-z]{2}[0-9]{2}", _bank_account),
+    Sign("card", "numbers of payment cards", r"[0-9](?:[ -]?[0-9]){12}", _card),
+    Sign("national-number", "national numbers of persons", _NUMBER_MAY, _national_number),
+    Sign("ip", "addresses of computers (IP)", _IP_NEEDS, _ip),
+    Sign("mac", "addresses of network cards (MAC)", _MAC_NEEDS, _mac),
+    Sign("url", "addresses of web pages", r"[./]", _url),
+    Sign("plate", "licence plates", r"[0-9].*\p{Lu}|\p{Lu}.*[0-9]", _plate),
+    Sign("address", "postal addresses", rf"[0-9].*{_ADDRESS_SOME}|{_ADDRESS_SOME}.*[0-9]", _address),
+    Sign("date", "dates in longer texts", r"[0-9].*\pL{3}|\pL{3}.*[0-9]|[0-9]日", _date),
+    Sign("title", "names behind a title", _TITLE_NEEDS, _title),
+    NAME,
 )
 """Every sign, one line each, in the order in which they are looked for and listed."""
 

@@ -61,26 +61,19 @@ _LEAST = 20
 _SPREAD = 0.2
 
 
-class Telephone(Sign):
-    """An international number, a valid local number in its usual form, or a number behind a word for it."""
+def _telephone(likely: pl.Series, texts: int) -> pl.Series:
+    """Find an international number, a valid local one in its usual form, or one behind a word for it.
 
-    name = "telephone"
-    text = "telephone numbers"
-    needs = _SEVEN
-
-    def among(self, likely: pl.Series, texts: int) -> pl.Series:
-        """Find texts with such a number.
-
-        Local numbers that fill a cell count where at least half of the cells without letters are such
-        numbers. Cells of digits alone count where nine of ten are valid in one region and they are spread
-        as telephone numbers are, and not numbered through.
-        """
-        undated = likely.str.replace_all(DATES, ",").str.replace_all(_MONTHS, ",")
-        without_letters = ~holding(undated, r"\pL")
-        # Parts of a number may look like a date, and a date may follow a number.
-        matches = _international(likely) | _international(undated)
-        matches |= _behind_a_word(undated) | _local(undated.str.replace_all(_WORLD, ","), without_letters)
-        return matches | _plain_numbers(undated, without_letters, texts)
+    Local numbers that fill a cell count where at least half of the cells without letters are such numbers.
+    Cells of digits alone count where nine of ten are valid in one region and they are spread as telephone
+    numbers are, and not numbered through.
+    """
+    undated = likely.str.replace_all(DATES, ",").str.replace_all(_MONTHS, ",")
+    without_letters = ~holding(undated, r"\pL")
+    # Parts of a number may look like a date, and a date may follow a number.
+    matches = _international(likely) | _international(undated)
+    matches |= _behind_a_word(undated) | _local(undated.str.replace_all(_WORLD, ","), without_letters)
+    return matches | _plain_numbers(undated, without_letters, texts)
 
 
 def _behind_a_word(texts: pl.Series) -> pl.Series:
@@ -101,11 +94,7 @@ def _valid_abroad(numbers: pl.Series) -> pl.Series:
 def _local(texts: pl.Series, whole: pl.Series) -> pl.Series:
     rows = [
         candidates["row"].filter(_valid_somewhere(candidates["piece"], regions))
-        for pattern, regions in (
-            (_ZERO, _with_zero()),
-            (_AMERICAN, ("US",)),
-            (_BRAZILIAN, ("BR",)),
-        )
+        for pattern, regions in ((_ZERO, _with_zero()), (_AMERICAN, ("US",)), (_BRAZILIAN, ("BR",)))
         for candidates in [pieces(texts, pattern).filter(~pl.col("piece").str.contains(_NO_NUMBERS))]
     ]
     abroad = pieces(texts, _ABROAD)
@@ -196,3 +185,6 @@ def _patterns(plan: object) -> str:
     kinds = (getattr(plan, kind, None) for kind in _KINDS)
     texts = (getattr(kind, "national_number_pattern", None) for kind in kinds)
     return "|".join(f"(?:{text})" for text in texts if text and text != "NA")
+
+
+TELEPHONE = Sign("telephone", "telephone numbers", _SEVEN, _telephone)
