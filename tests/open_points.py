@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from incrowd_verify.gate.kinds import ANSWERABLE
+from incrowd_verify.gate.points import ANSWERABLE
 from incrowd_verify.gate.verdict import Verdict
 
 PASSING = {*ANSWERABLE, "nothing-left"}

@@ -21,7 +21,7 @@ import pytest
 import incrowd as ic
 from incrowd.faces.cli import main
 from incrowd.search import ALGORITHMS
-from incrowd_verify.gate.kinds import KINDS
+from incrowd_verify.gate.points import KINDS
 from incrowd_verify.gate.verdict import Verdict
 from incrowd_verify.release_points import FULL_DOMAIN
 

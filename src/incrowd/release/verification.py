@@ -17,8 +17,7 @@ from incrowd_verify import (
     verify,
 )
 from incrowd_verify.databases import OTHERS, OWN, Database
-from incrowd_verify.gate.accepted import Accepted
-from incrowd_verify.gate.points import Point
+from incrowd_verify.gate.points import Accepted, Point
 from incrowd_verify.gate.verdict import Verdict
 
 __all__ = [

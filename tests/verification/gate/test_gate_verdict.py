@@ -8,8 +8,7 @@ import pytest
 
 import incrowd as ic
 from incrowd_verify.gate import wording
-from incrowd_verify.gate.kinds import ANSWERABLE, KINDS
-from incrowd_verify.gate.points import Point, answered
+from incrowd_verify.gate.points import ANSWERABLE, KINDS, Point, answered
 from incrowd_verify.gate.verdict import Verdict
 
 OPEN = Point("unique-column", ("cost",), 0.9, "The text.", "The way out.")

@@ -11,8 +11,7 @@ import pytest
 import incrowd as ic
 from incrowd.core.errors import InputError, PolicyError
 from incrowd_verify.clause_checks import CHECKS
-from incrowd_verify.profiles import PROFILES, Choice, read_profile
-from incrowd_verify.profiles.context import Context
+from incrowd_verify.profiles import PROFILES, Choice, Context, read_profile
 
 POLICY = """
 version = 3

@@ -32,12 +32,8 @@ class Attribute(Values):
     Codes are numbered from 0 in the order of the values: by value for numbers (equal ones are one value,
     however they are written) and dates, by text otherwise; a missing value comes last.
 
-    Parameters
-    ----------
-    place
-        Its place among the sensitive columns: the column is ``s{place}`` of the table `member`.
-    by_person
-        Whether people are counted in place of records.
+    - `place`: its place among the sensitive columns: the column is ``s{place}`` of the table `member`.
+    - `by_person`: whether people are counted in place of records.
     """
 
     def __init__(
@@ -54,10 +50,7 @@ class Attribute(Values):
     def again(self, mark: str = "") -> Attribute:
         """Return the same column for other classes, of which no table was made yet.
 
-        Parameters
-        ----------
-        mark
-            What the names of their tables have besides, where these are not in a schema of their own.
+        `mark`: what the names of their tables have besides, where these are not in a schema of their own.
         """
         other = copy(self)
         other._made, other._height, other._parted = {}, None, None
@@ -74,10 +67,7 @@ class Attribute(Values):
     def distance_named(self, name: str) -> str:
         """Say which distance is meant; 'auto': hierarchical with a hierarchy, ordered for numbers, dates.
 
-        Raises
-        ------
-        PolicyError
-            The distance does not suit the column.
+        Raises `PolicyError`: the distance does not suit the column.
         """
         ordered = self._kind in ("number", "date")
         if name == "auto":
@@ -91,10 +81,7 @@ class Attribute(Values):
     def coded(self, *, as_text: bool | None = None) -> str:
         """Make the tables of this module, and return their ending.
 
-        Parameters
-        ----------
-        as_text
-            Whether values are told apart by their text; by default where they are leaves.
+        `as_text`: whether values are told apart by their text; by default where they are leaves.
         """
         as_text = self.has_leaves if as_text is None else as_text
         if as_text in self._made:
@@ -136,11 +123,8 @@ class Attribute(Values):
     def code_of(self, text: str) -> str:
         """Write the query of the code of a value; a script gets a check that the value occurs.
 
-        Raises
-        ------
-        PolicyError
-            The column has no such value: a slip of the pen must not count as protection. A release that
-            left all records with it out looks the same.
+        Raises `PolicyError`: the column has no such value: a slip of the pen must not count as protection. A
+        release that left all records with it out looks the same.
         """
         tables = f"texts_{self.coded()}"
         if self.part_codes is not None:

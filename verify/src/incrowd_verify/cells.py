@@ -121,24 +121,13 @@ def listed(cell: str | None) -> int:
 class CellReader:
     """Reads the cells of one quasi-identifier over given raw values.
 
-    Parameters
-    ----------
-    column
-        The column of the policy.
-    values
-        The distinct raw values; None is the missing one. Recipes of hierarchies are followed over them.
-    stored
-        What the raw column is stored as; see `group_of`. Every spelling of a number is one in a column of
-        numbers. Categories, and the leaves of a hierarchy, are told apart by their letters.
-
-    of_people
-        Whether the values are those of a population. A value that looks like a set covers only itself there,
-        so that nobody counts for too many. In a release it may also be the set.
-
-    Raises
-    ------
-    HierarchyError
-        A value is no leaf of the hierarchy.
+    - `values`: the distinct raw values; None is the missing one. Recipes of hierarchies are followed over
+      them.
+    - `stored`: what the raw column is stored as; see `group_of`. Every spelling of a number is one in a
+      column of numbers. Categories, and the leaves of a hierarchy, are told apart by their letters.
+    - `of_people`: whether the values are those of a population. A value that looks like a set covers only
+      itself there, so that nobody counts for too many. In a release it may also be the set.
+    - Raises `HierarchyError`: a value is no leaf of the hierarchy.
     """
 
     def __init__(
@@ -211,15 +200,7 @@ class CellReader:
 class Shapes:
     """The possible cells of a quasi-identifier, as far as the policy tells without the raw table.
 
-    Parameters
-    ----------
-    column
-        The column of the policy.
-
-    Attributes
-    ----------
-    unknown
-        Why not every cell can be judged; empty where it can.
+    `unknown`: why not every cell can be judged; empty where it can.
     """
 
     def __init__(self, column: Column) -> None:

@@ -39,10 +39,7 @@ class Remarks:
 class Checks:
     """Runs the checks of `verify` on a connection, and puts those that fail into words.
 
-    Attributes
-    ----------
-    remarks
-        What was found so far.
+    `remarks`: what was found so far.
     """
 
     is_script: ClassVar[bool] = False
@@ -95,14 +92,9 @@ class Checks:
     ) -> None:
         """Check a figure, by default a count that must be 0.
 
-        Parameters
-        ----------
-        what, column
-            What is counted, and of which column, in the words of a script.
-        reached, holds
-            SQL of the figure, and of whether it is as it should be, given `reached`.
-        problem
-            Says it in the words of `verify`; None where only a script has the check.
+        - `what`, `column`: what is counted, and of which column, in the words of a script.
+        - `reached`, `holds`: SQL of the figure, and of whether it is as it should be, given `reached`.
+        - `problem`: says it in the words of `verify`; None where only a script has the check.
         """
         if problem is not None:
             (count,) = self.row(reached)
@@ -134,10 +126,7 @@ class Checks:
     def fill(self, table: str, columns: str, rows: Cells) -> None:
         """Make a table of all of its rows; the columns have names and types.
 
-        Raises
-        ------
-        ParameterError
-            There are too many rows for a script.
+        Raises `ParameterError`: there are too many rows for a script.
         """
         self.con.execute(f"CREATE TABLE {table}({columns})")
         if rows:
@@ -166,10 +155,7 @@ class Script(Checks):
 
     Questions are answered and not written down: what they find out is of this file alone.
 
-    Attributes
-    ----------
-    checks, aside
-        How many checks are written, and how many of these in tables of their own.
+    `checks`, `aside`: how many checks are written, and how many of these in tables of their own.
     """
 
     is_script = True

@@ -39,10 +39,7 @@ def group(
 ) -> None:
     """Read a loaded table into the tables of this module.
 
-    Parameters
-    ----------
-    by_person
-        Whether people are counted: the table `whose` of `persons` tells whose each record is.
+    `by_person`: whether people are counted: the table `whose` of `persons` tells whose each record is.
     """
 
     def cells(names: Sequence[str], letter: str) -> list[str]:
@@ -81,12 +78,8 @@ def seen_by(con: Checks, known: Sequence[int], values: Sequence[str], *, by_pers
     Records that have the same cells in these columns look alike. Suppressed records are in no group. Tables
     that are made meanwhile go at the end.
 
-    Parameters
-    ----------
-    known
-        Numbers of the quasi-identifiers that are known.
-    values
-        Names of the sensitive columns in `member`.
+    - `known`: numbers of the quasi-identifiers that are known.
+    - `values`: names of the sensitive columns in `member`.
     """
     keys = ", ".join(f"q{number}" for number in known)
     others = [*values, *(["person"] if by_person else [])]

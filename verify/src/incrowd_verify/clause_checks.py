@@ -48,14 +48,9 @@ class LackingError(Exception):
 class Subject:
     """The release as the check of one clause sees it.
 
-    Attributes
-    ----------
-    cleared
-        Columns of the release that the policy says are not what the clause is about.
-    said
-        What the check found, in words; it sets this.
-    unread
-        Columns that the check could not see through, as those of sentences.
+    - `cleared`: columns of the release that the policy says are not what the clause is about.
+    - `said`: what the check found, in words; it sets this.
+    - `unread`: columns that the check could not see through, as those of sentences.
     """
 
     con: Checks
@@ -81,12 +76,7 @@ class Subject:
         return self.clause.settings.get(name, default)
 
     def input(self, name: str, why: str) -> Any:
-        """Return an input of the policy.
-
-        Raises
-        ------
-        LackingError
-        """
+        """Return an input of the policy."""
         value = None if self.policy.profile is None else self.policy.profile.input(name)
         if value is None:
             raise LackingError(f"{why}: give {name} in [profile.inputs]")
@@ -132,12 +122,9 @@ class Subject:
 class Count(NamedTuple):
     """A count that has to be 0.
 
-    Attributes
-    ----------
-    words, sql
-        What is counted, in words and in SQL.
-    doubtful
-        The column of which nobody can say, where there are such; None where the clause is broken then.
+    - `words`, `sql`: what is counted, in words and in SQL.
+    - `doubtful`: the column of which nobody can say, where there are such; None where the clause is broken
+      then.
     """
 
     words: str
@@ -484,10 +471,8 @@ def _attack(subject: Subject) -> Counts:
 def _tried(entry: Mapping[str, Any]) -> tuple[float, float, float, int]:
     """Read how often an attack succeeded, with the ends of its interval and the number of guesses.
 
-    Raises
-    ------
-    ValueError, KeyError, TypeError
-        It is no such entry: a figure is no share, or surer than so many guesses can be.
+    Raises `ValueError, KeyError, TypeError`: it is no such entry: a figure is no share, or surer than so many
+    guesses can be.
     """
     guesses = entry["attacks"]
     if type(guesses) is not int or guesses < 1 or not isinstance(entry["name"], str):

@@ -179,12 +179,7 @@ def refuse_with_script(
     suppressed_as: object,
     **_: object,
 ) -> None:
-    """Refuse options that a script of SQL cannot check.
-
-    Raises
-    ------
-    ParameterError
-    """
+    """Refuse options that a script of SQL cannot check."""
     if previous_release is not None:
         raise ParameterError(
             "--emit-sql: the script checks one release; write one for each file, or leave "
@@ -210,10 +205,7 @@ def exit_status(result: Verification) -> int:
 def show(out: Console, result: Verification, with_people: str) -> None:
     """Print the figures of each table, and at last the verdict and whether the release is verified.
 
-    Parameters
-    ----------
-    with_people
-        The call that counts people, where they were not counted.
+    `with_people`: the call that counts people, where they were not counted.
     """
     for each in (result, result.earlier, result.together):
         if each is not None:

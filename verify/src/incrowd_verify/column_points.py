@@ -50,13 +50,7 @@ class _Values(NamedTuple):
 
 
 def derived_columns(con: Checks, policy: Policy, released: Table, raw: Table) -> Iterator[Point]:
-    """Return a point for each column that is released as it is and tells a generalized one.
-
-    Parameters
-    ----------
-    raw
-        The raw records, in their own order.
-    """
+    """Return a point for each column that is released as it is and tells a generalized one."""
     quasi = [column.name for column in policy.named("quasi")]
     plain = [name for name in plain_columns(policy, released.names) if raw.has(name)]
     for start in range(0, len(plain), NARROW):
@@ -133,10 +127,7 @@ def outlying_value(
 ) -> Point | None:
     """Return the point of a released column, or None where no value is so far from the others.
 
-    Parameters
-    ----------
-    column
-        What the policy says of it; None where it does not name it.
+    `column`: what the policy says of it; None where it does not name it.
     """
     shown = cell(con.narrow(released, name), name, null_values)
     spelling = None if column is None or released.kind_of(name) != "text" else column.spelling
@@ -209,14 +200,7 @@ def _value(
 class TextColumn:
     """The distinct texts of one column.
 
-    Attributes
-    ----------
-    texts
-        The texts.
-    counts
-        int64[texts]: how many records have each.
-    records
-        All records of the table.
+    `counts`: int64[texts]: how many records have each.
     """
 
     texts: pl.Series
@@ -253,10 +237,7 @@ def counts_of(con: Checks, released: Table, *names: str) -> tuple[int, int]:
 class Texts:
     """The texts of the columns of a release; each column is fetched once.
 
-    Attributes
-    ----------
-    quasi
-        The quasi-identifiers, of which generalized cells are left out.
+    `quasi`: the quasi-identifiers, of which generalized cells are left out.
     """
 
     con: Checks
@@ -355,10 +336,7 @@ class _IdValues(NamedTuple):
 def repeated_ids(con: Checks, policy: Policy, tables: Tables, raw: Table | None) -> Iterator[Point]:
     """Return a point for each column that looks like the id of people who have several rows.
 
-    Parameters
-    ----------
-    raw
-        The raw records in their own order; without them the released columns are looked at.
+    `raw`: the raw records in their own order; without them the released columns are looked at.
     """
     if policy.person:
         return

@@ -45,12 +45,8 @@ class Pair:
 def check_against(con: Checks, tables: Tables, policy: Policy) -> None:
     """Check that every cell is true of its record, and every other column as it was.
 
-    Raises
-    ------
-    HierarchyError
-        A raw value is no leaf of its column's hierarchy.
-    ParameterError
-        There is too much to compare or to list in a script.
+    - Raises `HierarchyError`: a raw value is no leaf of its column's hierarchy.
+    - Raises `ParameterError`: there is too much to compare or to list in a script.
     """
     released, raw = tables.released, tables.raw
     if raw is None:
@@ -131,14 +127,9 @@ def passed_columns(names: Sequence[str], policy: Policy) -> list[str]:
 class Comparison:
     """A release beside its raw table, which has as many rows, or some that were left out.
 
-    Attributes
-    ----------
-    pairs
-        The quasi-identifiers whose cells can be compared.
-    passed
-        The columns that are released as they are.
-    missing
-        How many raw records are not in the release.
+    - `pairs`: the quasi-identifiers whose cells can be compared.
+    - `passed`: the columns that are released as they are.
+    - `missing`: how many raw records are not in the release.
     """
 
     con: Checks

@@ -38,10 +38,7 @@ def remark(
 ) -> None:
     """Say where the release does not suit the policy, and which points could not be checked.
 
-    Parameters
-    ----------
-    counted
-        How many records, suppressed records and classes there are.
+    `counted`: how many records, suppressed records and classes there are.
     """
     remarks, released, raw = con.remarks, tables.released, tables.raw
     check_columns(con, policy, released)
@@ -280,10 +277,7 @@ _PIECE = 1 << 20
 def differences(account: Path, released: str, policy: Path, records: int) -> tuple[list[str], list[str]]:
     """Compare a release and a policy with the account (``release.json``) that was saved beside them.
 
-    Parameters
-    ----------
-    released
-        The release: a file or a folder; of a database only the records are compared.
+    `released`: the release: a file or a folder; of a database only the records are compared.
 
     Returns
     -------

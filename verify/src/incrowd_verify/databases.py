@@ -24,18 +24,11 @@ if TYPE_CHECKING:
 class Database(NamedTuple):
     """A kind of database that only the caller reaches.
 
-    Attributes
-    ----------
-    scheme
-        The beginning of its addresses, whatever other word for it stands in one.
-    title
-        Writes an address without user, password and options.
-    connect
-        Connects to an address, as DB-API 2.0 has it.
-    session
-        Opens a session at an address, which has ``execute``, ``fetch`` and ``close``.
-    is_server
-        Whether an address names a server; else it names a file.
+    - `scheme`: the beginning of its addresses, whatever other word for it stands in one.
+    - `title`: writes an address without user, password and options.
+    - `connect`: connects to an address, as DB-API 2.0 has it.
+    - `session`: opens a session at an address, which has ``execute``, ``fetch`` and ``close``.
+    - `is_server`: whether an address names a server; else it names a file.
     """
 
     scheme: str
@@ -64,10 +57,7 @@ def is_address(text: str) -> bool:
 class Address:
     """The address of a database; printed, it has neither user nor password nor options.
 
-    Attributes
-    ----------
-    url
-        As ``sqlite:///path`` or ``postgresql://user@host/database``.
+    `url`: as ``sqlite:///path`` or ``postgresql://user@host/database``.
     """
 
     url: str = field(repr=False)
@@ -138,12 +128,8 @@ FROM made JOIN pg_catalog.pg_type t ON t.oid = made.type ORDER BY made.attnum, m
 def part_of(con: duckdb.DuckDBPyConnection, url: str, table: str, scratch: Path) -> Part:
     """Read a table of a database.
 
-    Raises
-    ------
-    TableError
-        There is no such database or table, or it cannot be read.
-    MissingExtraError
-        The driver is not installed.
+    - Raises `TableError`: there is no such database or table, or it cannot be read.
+    - Raises `MissingExtraError`: the driver is not installed.
     """
     address = Address(url)
     parts = _split(table)

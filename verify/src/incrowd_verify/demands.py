@@ -185,15 +185,8 @@ MODELS: dict[str, tuple[dict[str, Parameter], Reader]] = {
 def read_demands(data: object, sensitive: Sequence[str], *, of: str = "") -> tuple[Demand, ...]:
     """Read the ``[[models]]`` of a policy, or the models of an attacker.
 
-    Parameters
-    ----------
-    of
-        Whose models they are, in words that messages end with.
-
-    Raises
-    ------
-    PolicyError
-        A model, or a parameter of one, is unknown, missing or out of its range.
+    - `of`: whose models they are, in words that messages end with.
+    - Raises `PolicyError`: a model, or a parameter of one, is unknown, missing or out of its range.
     """
     if not isinstance(data, list) or not data:
         raise PolicyError("names no models, so there is nothing to verify: add [[models]] and a limit")
@@ -236,10 +229,7 @@ def _attributes(name: str | None, sensitive: Sequence[str], where: str) -> Seque
 def of_histories(demands: Sequence[Demand]) -> tuple[Demand, ...]:
     """Return the demand where rows of a person can be joined: that histories are shared by as many people.
 
-    Raises
-    ------
-    PolicyError
-        Nothing says how many these are.
+    Raises `PolicyError`: nothing says how many these are.
     """
     least = [_people_asked(demand) for demand in demands]
     k = max(least, default=1)
@@ -272,10 +262,8 @@ _NOT_THEIRS = ("k-map", "delta-presence", "lkc-privacy", "subset-k-anonymity", "
 def read_attackers(data: object, quasi: Sequence[str], sensitive: Sequence[str]) -> tuple[Attacker, ...]:
     """Read the ``[[attackers]]`` of a policy.
 
-    Raises
-    ------
-    PolicyError
-        A setting, column or model is unknown or out of its range, or nothing is known or asked.
+    Raises `PolicyError`: a setting, column or model is unknown or out of its range, or nothing is known or
+    asked.
     """
     if not isinstance(data, list) or not data or not all(isinstance(entry, dict) for entry in data):
         raise PolicyError("attackers must be tables [[attackers]], each with name, knows and models")

@@ -82,14 +82,9 @@ def reword(words: Wording) -> None:
 def setting(argument: str, option: str, policy: str = "") -> str:
     """Name a setting as the reader of a message gives it.
 
-    Parameters
-    ----------
-    argument
-        The setting in Python, such as ``force=True``.
-    option
-        The setting of a command, such as ``--force``.
-    policy
-        The setting in a policy file, for a command without the option.
+    - `argument`: the setting in Python, such as ``force=True``.
+    - `option`: the setting of a command, such as ``--force``.
+    - `policy`: the setting in a policy file, for a command without the option.
     """
     words = wording()
     return argument if words is None else words(argument, option, policy)
@@ -295,12 +290,8 @@ IN_A_POLICY = {
 class CommandWords:
     """Names settings by the options of a command.
 
-    Parameters
-    ----------
-    options
-        The names of the options that the command takes, such as ``max_suppression``; by default all.
-    install
-        How an extra of the program is installed.
+    - `options`: the names of the options that the command takes, such as ``max_suppression``; by default all.
+    - `install`: how an extra of the program is installed.
     """
 
     def __init__(self, options: Iterable[str] | None = None, install: str = INSTALL) -> None:

@@ -87,10 +87,7 @@ def judge_suppressed(
 ) -> tuple[list[str], list[str]]:
     """Judge the suppressed records as a class of their own, which is added to all tables of classes.
 
-    Parameters
-    ----------
-    measuring, findings
-        What measured the limits without these records, and what it found.
+    `measuring`, `findings`: what measured the limits without these records, and what it found.
 
     Returns
     -------

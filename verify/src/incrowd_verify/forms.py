@@ -265,10 +265,7 @@ _SLACK = Decimal("1e-9")
 def check_sums(con: Checks, column: Column, policy: Policy, tables: Tables) -> None:
     """Check that the sum of a column and those of its groups stayed, where they should.
 
-    Raises
-    ------
-    ParameterError
-        The numbers are too large, or too many differ, for a script.
+    Raises `ParameterError`: the numbers are too large, or too many differ, for a script.
     """
     treatment, released, raw = column.treatment, tables.released, tables.raw
     assert treatment is not None

@@ -136,10 +136,7 @@ _MOST_SETS = 10_000
 def subsets(quasi: int, known: int) -> Sequence[tuple[int, ...]]:
     """List the sets of so many quasi-identifiers.
 
-    Raises
-    ------
-    PolicyError
-        There are too many.
+    Raises `PolicyError`: there are too many.
     """
     known = min(known, quasi)
     if math.comb(quasi, known) > _MOST_SETS:

@@ -26,10 +26,7 @@ _UNKNOWN = ("normalized-entropy", "p29")
 def by_parts(attribute: Attribute, counts: str, model: str, settings: Mapping[str, Any]) -> str:
     """Write the query of the disclosure by parts .
 
-    Parameters
-    ----------
-    counts
-        How often each part of a class has each part of the lists.
+    `counts`: how often each part of a class has each part of the lists.
     """
     match model:
         case "t-closeness":
@@ -61,10 +58,7 @@ def _distance(attribute: Attribute, counts: str, *, absent: bool) -> str:
 def fewest_parts(attribute: Attribute, counts: str, least: int) -> str:
     """Count the fewest parts such that each record of a part of a class has one; write the query.
 
-    Parameters
-    ----------
-    counts
-        How often each part of a class has each whole text.
+    `counts`: how often each part of a class has each whole text.
     """
     con, text, part = attribute.con, attribute.coded(), attribute.parted().coded()
     of_value: dict[int, set[int]] = {}
@@ -118,12 +112,7 @@ def counts_of(attributes: Collection[Attribute], attribute: Attribute, *, joint:
 
 
 def refuse_lists(demand: Demand, attributes: Mapping[str, Attribute]) -> None:
-    """Refuse a model that is not defined for lists.
-
-    Raises
-    ------
-    PolicyError
-    """
+    """Refuse a model that is not defined for lists."""
     lists = [name for name, each in attributes.items() if each.column.parts is not None]
     if demand.model in _UNKNOWN and lists and (demand.attribute is None or demand.attribute in lists):
         raise PolicyError(
@@ -133,12 +122,7 @@ def refuse_lists(demand: Demand, attributes: Mapping[str, Attribute]) -> None:
 
 
 def refuse_in_script(sensitive: Collection[Column]) -> None:
-    """Refuse a script of a policy with columns of lists.
-
-    Raises
-    ------
-    ParameterError
-    """
+    """Refuse a script of a policy with columns of lists."""
     lists = [column.name for column in sensitive if column.parts is not None]
     if lists:
         raise ParameterError(

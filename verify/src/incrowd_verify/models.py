@@ -28,20 +28,13 @@ _LARGEST_T = 0.5
 class Measuring:
     """Measures the classes of a connection.
 
-    Attributes
-    ----------
-    persons
-        Who the people of the records are, where the policy names columns for it. If nobody can tell, the
-        figures are about records, and a limit holds or fails only where people would not change that.
-    has_population
-        Whether the people whom each class covers were counted; see `population`.
-    unweighed
-        Why the people whom the records stand for by sampling weights are not known; empty where they are,
-        None where the policy names no weights.
-    unjudged
-        The sensitive columns whose released values the policy's models are not about.
-    against
-        Whom the checks of a script are about.
+    - `persons`: who the people of the records are, where the policy names columns for it. If nobody can tell,
+      the figures are about records, and a limit holds or fails only where people would not change that.
+    - `has_population`: whether the people whom each class covers were counted; see `population`.
+    - `unweighed`: why the people whom the records stand for by sampling weights are not known; empty where
+      they are, None where the policy names no weights.
+    - `unjudged`: the sensitive columns whose released values the policy's models are not about.
+    - `against`: whom the checks of a script are about.
     """
 
     con: Checks
@@ -87,12 +80,8 @@ class Measuring:
     def find(self, demand: Demand) -> Finding:
         """Measure the quantity of a demand, and compare.
 
-        Raises
-        ------
-        PolicyError
-            It cannot be measured.
-        HierarchyError
-            A hierarchy that a distance needs is no tree, or lacks a value.
+        - Raises `PolicyError`: it cannot be measured.
+        - Raises `HierarchyError`: a hierarchy that a distance needs is no tree, or lacks a value.
         """
         estimated = demand.model == "k-map" and not self.has_population and self.unweighed is not None
         finding = Finding(

@@ -54,21 +54,12 @@ def as_parquet(
 ) -> Path | None:
     """Copy a file of another kind, told by its name, into a Parquet file in a private folder.
 
-    Parameters
-    ----------
-    wanted
-        Names of columns that are looked for, in a workbook whose names stand below titles.
-    header_row
-        The row of a workbook that names the columns, from 1.
+    - `wanted`: names of columns that are looked for, in a workbook whose names stand below titles.
+    - `header_row`: the row of a workbook that names the columns, from 1.
 
     Returns
     -------
     None where the file is named for none of these kinds.
-
-    Raises
-    ------
-    TableError
-        It cannot be read.
     """
     read = _READERS.get(path.suffix.lower())
     if read is None:
@@ -319,14 +310,9 @@ def encoding_of(start: bytes) -> str:
 def named_row(rows: Sequence[Sequence[str | None]], wanted: Collection[str], asked: int | None) -> int:
     """Return the place of the row that names the columns, from 0.
 
-    Parameters
-    ----------
-    rows
-        The first rows of a table.
-    wanted
-        Names that are looked for: it is the first row that has most of them.
-    asked
-        The row that the caller named, from 1.
+    - `rows`: the first rows of a table.
+    - `wanted`: names that are looked for: it is the first row that has most of them.
+    - `asked`: the row that the caller named, from 1.
     """
     if asked is not None:
         return asked - 1
@@ -374,12 +360,8 @@ def flat_columns(
 ) -> list[tuple[str, str]]:
     """List the columns of a relation as a release has them: their names, and the SQL that makes each.
 
-    Parameters
-    ----------
-    relation
-        SQL whose columns are called c0, c1, ...
-    names
-        What they are called in the file.
+    - `relation`: SQL whose columns are called c0, c1, ...
+    - `names`: what they are called in the file.
     """
     types = con.sql(f"SELECT * FROM {relation}").types
     return [

@@ -62,10 +62,7 @@ class Parameter:
     def check(self, value: object, owner: str, name: str) -> Any:
         """Return `value` as the declared type.
 
-        Raises
-        ------
-        ParameterError
-            When it is of another type or outside the allowed range.
+        Raises `ParameterError`: it is of another type or outside the allowed range.
         """
         if value is None and self.optional:
             return None

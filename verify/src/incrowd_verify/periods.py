@@ -109,11 +109,8 @@ def strange(cell: str) -> str:
 def finer_than_years(columns: Sequence[tuple[str, bool]]) -> str:
     """Write a query of columns: how many records tell more than a year, and of how many nobody can say.
 
-    Parameters
-    ----------
-    columns
-        SQL of a table of texts v, and whether the column is called as those of days are. The query has their
-        places.
+    `columns`: SQL of a table of texts v, and whether the column is called as those of days are. The query has
+    their places.
     """
     plain = plainly("v")
     for pattern, year in _WHOLE_YEARS:
@@ -180,14 +177,9 @@ _LONGEST = 115
 def in_one_group(cells: str, oldest: int, year: int | None) -> str:
     """Write a query of a column: records that tell an age above one outside one group, and doubtful ones.
 
-    Parameters
-    ----------
-    cells
-        SQL of a table of texts v.
-    oldest
-        The last age that may be told.
-    year
-        The year of the release, where the cells are years of birth; None where they are ages.
+    - `cells`: SQL of a table of texts v.
+    - `oldest`: the last age that may be told.
+    - `year`: the year of the release, where the cells are years of birth; None where they are ages.
     """
     digits = r"\d{4}" if year else r"\d+(?:\.\d+)?"
     ends = f"regexp_extract_all(u, {literal(digits)})::DOUBLE[]"

@@ -41,16 +41,10 @@ SHARED = "SELECT count(*) - count(DISTINCT person) FROM whose"
 class Persons:
     """Who the people of a release are, as far as that is known.
 
-    Attributes
-    ----------
-    people, unnamed
-        People of the table, and the records that do not say whose they are.
-    several
-        Whether somebody has several records, so that people are counted by the table `whose`.
-    unknown
-        Why people cannot be counted, in words; empty where they can.
-    in_order
-        Whether `whose` says of each record of the release whose it is.
+    - `people`, `unnamed`: people of the table, and the records that do not say whose they are.
+    - `several`: whether somebody has several records, so that people are counted by the table `whose`.
+    - `unknown`: why people cannot be counted, in words; empty where they can.
+    - `in_order`: whether `whose` says of each record of the release whose it is.
     """
 
     people: int = 0
@@ -134,12 +128,8 @@ def who_share(con: Checks, power: int, *, whoever: bool = False) -> list[str]:
 
     The smallest answer is the fewest people. Of a person who is in fewer classes all of them are known.
 
-    Parameters
-    ----------
-    power
-        How many classes are known; 0 for all.
-    whoever
-        Whether the questions are for other people, too: then one of them may have no answer.
+    - `power`: how many classes are known; 0 for all.
+    - `whoever`: whether the questions are for other people, too: then one of them may have no answer.
     """
     con.execute(
         "CREATE OR REPLACE TABLE visited AS SELECT person, class, row_number() OVER mine AS place, "

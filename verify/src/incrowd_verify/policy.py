@@ -17,10 +17,9 @@ from typing import Any
 
 from incrowd_verify.demands import of_histories, read_attackers, read_demands
 from incrowd_verify.errors import PolicyError, did_you_mean, named, open_roles
-from incrowd_verify.gate.accepted import Accepted
+from incrowd_verify.gate.points import Accepted
 from incrowd_verify.limits import Attacker, Demand
-from incrowd_verify.profiles import Choice
-from incrowd_verify.profiles.context import Context
+from incrowd_verify.profiles import Choice, Context
 from incrowd_verify.recipes import recipe_named
 from incrowd_verify.spellings import Spelling, spelling_of
 
@@ -69,23 +68,14 @@ NO_NULLS = Nulls()
 class Column:
     """One column of the policy.
 
-    Attributes
-    ----------
-    style
-        How its cells are written: its own style, else that of the policy.
-    levels
-        Least and largest level of full-domain recoding; None for no bound.
-    spelling
-        How its texts write numbers or dates, where the policy says so.
-    grid
-        What the ends of its ranges are rounded to: a width, a part of the calendar or `USUAL`; None where
-        they are exact.
-    parts
-        The text between the parts of cells that hold lists; None where cells are no lists.
-    key_of
-        Whose name the column is a part of, besides its role: ``person`` or ``household``.
-    missing
-        Texts that mean missing in this column alone.
+    - `style`: how its cells are written: its own style, else that of the policy.
+    - `levels`: least and largest level of full-domain recoding; None for no bound.
+    - `spelling`: how its texts write numbers or dates, where the policy says so.
+    - `grid`: what the ends of its ranges are rounded to: a width, a part of the calendar or `USUAL`; None
+      where they are exact.
+    - `parts`: the text between the parts of cells that hold lists; None where cells are no lists.
+    - `key_of`: whose name the column is a part of, besides its role: ``person`` or ``household``.
+    - `missing`: texts that mean missing in this column alone.
     """
 
     name: str
@@ -141,27 +131,18 @@ class Column:
 class Policy:
     """The part of a policy file that can be checked on a released file.
 
-    Attributes
-    ----------
-    keep_order
-        Whether record N of the release is record N of the raw table. None where the policy does not tell: a
-        file of version 1, which knew no other order unless it asked for one.
-    set_limit
-        Largest number of values that a cell may list; None for no limit, as in files of version 1.
-    wildcards
-        What a `*` or a missing cell matches: ``value``, ``matches-any`` or ``conservative``.
-    accepted
-        The points of a verdict that it accepts, each with its reason.
-    judge
-        What its models are about where sensitive values were perturbed: ``released``, those before and those
-        in the file; ``original``, those before alone.
-    profile, context
-        The rule profile that it chose, and the context that it answers for; None where it has none.
-    m
-        How many sensitive values a group has at least in an m-invariant release; None for another one.
-    suppressed
-        Which suppressed records are in the file: those that satisfy the models as a class of their own
-        (``judged``), none (``drop``), or all (``keep``).
+    - `keep_order`: whether record N of the release is record N of the raw table. None where the policy does
+      not tell: a file of version 1, which knew no other order unless it asked for one.
+    - `set_limit`: largest number of values that a cell may list; None for no limit, as in files of version 1.
+    - `wildcards`: what a `*` or a missing cell matches: ``value``, ``matches-any`` or ``conservative``.
+    - `accepted`: the points of a verdict that it accepts, each with its reason.
+    - `judge`: what its models are about where sensitive values were perturbed: ``released``, those before and
+      those in the file; ``original``, those before alone.
+    - `profile`, `context`: the rule profile that it chose, and the context that it answers for; None where it
+      has none.
+    - `m`: how many sensitive values a group has at least in an m-invariant release; None for another one.
+    - `suppressed`: which suppressed records are in the file: those that satisfy the models as a class of
+      their own (``judged``), none (``drop``), or all (``keep``).
     """
 
     columns: tuple[Column, ...]
@@ -226,10 +207,8 @@ class Policy:
 def read_policy(path: Path) -> Policy:
     """Read a policy file (TOML, version 1, 2, 3 or 4).
 
-    Raises
-    ------
-    PolicyError
-        The file cannot be read, contradicts itself, or asks for something that cannot be verified.
+    Raises `PolicyError`: the file cannot be read, contradicts itself, or asks for something that cannot be
+    verified.
     """
     try:
         with path.open("rb") as file:
@@ -574,10 +553,7 @@ _HIDING = ("pseudonym", "format-preserving", "keep-first", "keep-last")
 class Treatment:
     """The policy's treatment of a column.
 
-    Attributes
-    ----------
-    first
-        The setting that stands at its name; True where nothing is said.
+    `first`: the setting that stands at its name; True where nothing is said.
     """
 
     name: str

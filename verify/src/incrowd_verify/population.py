@@ -59,19 +59,10 @@ class Covers(Protocol):
 class Coverage:
     """Classes and the people whom their cells cover.
 
-    Parameters
-    ----------
-    classes
-        What names each class, and its cells.
-    keys
-        The distinct combinations of people's values, and how many people have each.
-    covers
-        For every column how its cells are read.
-
-    Raises
-    ------
-    TableError
-        There are too many of both.
+    - `classes`: what names each class, and its cells.
+    - `keys`: the distinct combinations of people's values, and how many people have each.
+    - `covers`: for every column how its cells are read.
+    - Raises `TableError`: there are too many of both.
     """
 
     def __init__(
@@ -196,10 +187,7 @@ def sizes_and_people(quasi: int, wildcards: str) -> str:
 def figure_of_people(demand: Demand, quasi: int, wildcards: str, *, counted: bool) -> str:
     """Write the query of k-map or delta-presence: whom the classes cover, or by weights stand for.
 
-    Parameters
-    ----------
-    counted
-        Whether a population was counted; else weights say for how many people records stand.
+    `counted`: whether a population was counted; else weights say for how many people records stand.
     """
     if not counted:
         return f"SELECT ({_stood_for(quasi, wildcards)})::DOUBLE / 1000000"
@@ -239,12 +227,8 @@ _MOST_PAIRS = 2_000_000_000
 def _cover_by_script(script: Checks, population: Table, quasi: Sequence[Column], null_values: Nulls) -> None:
     """Write whom the classes cover in the population.
 
-    Raises
-    ------
-    ParameterError
-        There are too many classes and combinations.
-    HierarchyError
-        A value of the population is no leaf of a hierarchy.
+    - Raises `ParameterError`: there are too many classes and combinations.
+    - Raises `HierarchyError`: a value of the population is no leaf of a hierarchy.
     """
     names = [column.name for column in quasi]
     numbers = range(len(quasi))
@@ -285,18 +269,11 @@ def _cover_by_script(script: Checks, population: Table, quasi: Sequence[Column],
 class Covering:
     """Writes down whom classes cover.
 
-    Attributes
-    ----------
-    classes
-        A table (class, q0, q1, ...) of cells.
-    people
-        A table (person, q0, q1, ...) of the combinations of people's values.
-    near
-        The table (class, person) that is made.
-    cell_values
-        How the tables (cell, value) begin that say which values each cell covers.
-    among
-        SQL of which pairs of a class `c` and a combination `e` are looked at.
+    - `classes`: a table (class, q0, q1, ...) of cells.
+    - `people`: a table (person, q0, q1, ...) of the combinations of people's values.
+    - `near`: the table (class, person) that is made.
+    - `cell_values`: how the tables (cell, value) begin that say which values each cell covers.
+    - `among`: SQL of which pairs of a class `c` and a combination `e` are looked at.
     """
 
     script: Checks
@@ -309,10 +286,7 @@ class Covering:
     def refuse_many(self, pairs: str, whose: str) -> None:
         """Refuse to look through too many pairs.
 
-        Parameters
-        ----------
-        whose
-            Whose combinations of values these are, in words.
+        `whose`: whose combinations of values these are, in words.
         """
         (found,) = self.script.row(pairs)
         if int(found or 0) > _MOST_PAIRS:

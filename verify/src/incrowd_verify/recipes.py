@@ -23,12 +23,8 @@ class TreeError(Exception):
 class Tree:
     """A tree whose node 0 is the root and whose nodes come after their parents.
 
-    Attributes
-    ----------
-    labels
-        Label of each node; None for a node that has none, which no cell can name.
-    parents
-        Parent of each node; -1 for the root.
+    - `labels`: label of each node; None for a node that has none, which no cell can name.
+    - `parents`: parent of each node; -1 for the root.
     """
 
     labels: list[str | None] = field(default_factory=list)
@@ -39,15 +35,9 @@ class Tree:
     def add(self, label: str | None, parent: int, key: object = None) -> int:
         """Add a node below a parent (-1: the root) and return it.
 
-        Parameters
-        ----------
-        key
-            What tells it from its sisters, where its label does not.
-
-        Raises
-        ------
-        TreeError
-            When the label is empty or stands elsewhere; only a node and its parent may share one.
+        - `key`: what tells it from its sisters, where its label does not.
+        - Raises `TreeError`: the label is empty or stands elsewhere; only a node and its parent may share
+          one.
         """
         if label == "":
             raise TreeError("an empty label")
@@ -141,10 +131,7 @@ _Paths = Iterator[tuple[str, Sequence[_Group]]]  # a leaf and the nodes above it
 def recipe_named(spec: dict[str, Any], column: str) -> str:
     """Return the name of a recipe.
 
-    Raises
-    ------
-    PolicyError
-        It is no recipe that verify knows, or has a setting that it does not know.
+    Raises `PolicyError`: it is no recipe that verify knows, or has a setting that it does not know.
     """
     options = {
         "flat": (), "order": ("fanout",), "intervals": ("origin",), "bands": (), "prefix": (), "dates": (),
@@ -161,12 +148,7 @@ def recipe_named(spec: dict[str, Any], column: str) -> str:
 def tree_of(spec: dict[str, Any], values: Sequence[str], column: str) -> Tree:
     """Follow a recipe.
 
-    Raises
-    ------
-    PolicyError
-        It is no recipe that verify knows.
-    HierarchyError
-        A value does not suit it.
+    Raises `HierarchyError`: a value does not suit it.
     """
     builders: dict[str, Callable[[dict[str, Any], Sequence[str], str], _Paths]] = {
         "flat": _flat,

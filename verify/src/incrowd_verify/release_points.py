@@ -41,12 +41,7 @@ _PAIRED = 12
 class Subject(NamedTuple):
     """The texts, raw records and columns that the points are counted from.
 
-    Attributes
-    ----------
-    texts
-        The texts of the released columns.
-    raw
-        The raw records in their own order; None where there are none, or others than were released.
+    `raw`: the raw records in their own order; None where there are none, or others than were released.
     """
 
     con: Checks

@@ -10,8 +10,7 @@ from typing import Any
 
 from incrowd_verify.errors import visible
 from incrowd_verify.gate import wording
-from incrowd_verify.gate.kinds import KINDS
-from incrowd_verify.gate.points import Point, in_order
+from incrowd_verify.gate.points import KINDS, Point, in_order
 from incrowd_verify.gate.verdict import Verdict
 from incrowd_verify.limits import Finding
 

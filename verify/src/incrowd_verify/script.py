@@ -22,7 +22,7 @@ from incrowd_verify.databases import Address, duckdb_name, is_address, part_of, 
 from incrowd_verify.errors import ParameterError, TableError, named
 from incrowd_verify.figures import find_figures
 from incrowd_verify.forms import check_form
-from incrowd_verify.gate.kinds import ANSWERABLE
+from incrowd_verify.gate.points import ANSWERABLE
 from incrowd_verify.other_kinds import is_json_lines, is_other_kind
 from incrowd_verify.persons import SHARED, Persons, find_persons, same_by_people
 from incrowd_verify.policy import Policy, read_policy
@@ -237,12 +237,7 @@ _ENDINGS = (".csv.gz", ".csv", ".parquet", ".pq")
 def reader_of(script: Script, wanted: Wanted, scratch: Path) -> tuple[str, Sequence[Part]]:
     """Write down where a table is, and return the SQL that reads it, and its parts for the verifier.
 
-    Raises
-    ------
-    ParameterError
-        DuckDB cannot read it by itself.
-    TableError
-        It cannot be read at all.
+    Raises `ParameterError`: DuckDB cannot read it by itself.
     """
     variable = "release" if wanted.name == "released" else wanted.name
     if is_address(wanted.given):
@@ -265,12 +260,8 @@ def reader_of(script: Script, wanted: Wanted, scratch: Path) -> tuple[str, Seque
 def load_by_script(script: Script, wanted: Wanted, reader: str, parts: Sequence[Part]) -> Table:
     """Write down that a table is read by the SQL of a reader, and make it.
 
-    Raises
-    ------
-    ParameterError
-        DuckDB has other names for its columns.
-    TableError
-        DuckDB by itself reads another table.
+    - Raises `ParameterError`: DuckDB has other names for its columns.
+    - Raises `TableError`: DuckDB by itself reads another table.
     """
     names = parts[0].names
     cells = _name(script, wanted, reader, parts)

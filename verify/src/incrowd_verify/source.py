@@ -60,21 +60,14 @@ _DUCKDB_READS = {"iso8859-1": "latin-1", "utf-16": "utf-16", "utf-16-le": "utf-1
 class CsvFormat:
     """How CSV files are written.
 
-    Attributes
-    ----------
-    delimiter
-        One character, or one and a blank, which means that blanks around values are no part of them; None
-        finds it out.
-    encoding
-        None for UTF-8, or UTF-16 where the first bytes tell it.
-    names
-        The columns of a file that has no header.
-    escaped
-        Whether texts that a spreadsheet would run as formulas have ``'`` in front.
-    sheet
-        The sheet of a workbook.
-    header_row
-        The line of a CSV, or the row of a workbook, that names the columns, from 1; None finds it out.
+    - `delimiter`: one character, or one and a blank, which means that blanks around values are no part of
+      them; None finds it out.
+    - `encoding`: none for UTF-8, or UTF-16 where the first bytes tell it.
+    - `names`: the columns of a file that has no header.
+    - `escaped`: whether texts that a spreadsheet would run as formulas have ``'`` in front.
+    - `sheet`: the sheet of a workbook.
+    - `header_row`: the line of a CSV, or the row of a workbook, that names the columns, from 1; None finds it
+      out.
     """
 
     delimiter: str | None = None
@@ -96,21 +89,14 @@ class CsvFormat:
 class Part:
     """A file of a table, or all of it, as DuckDB reads it.
 
-    Attributes
-    ----------
-    relation
-        SQL that stands after FROM; its columns are called c0, c1, ...
-    trimmed
-        Whether blanks around values are no part of them.
-    plainly
-        SQL of a reader with ``{}`` for the file, if DuckDB reads it by itself: Parquet, JSON lines, or a CSV
-        with a header in an encoding that DuckDB knows.
-    header
-        SQL of the names as they stand in the file, with ``{}`` for it: DuckDB calls some columns otherwise.
-    by_name
-        Whether the names have no order, as in JSON lines.
-    headed
-        Whether nothing but a line tells the names, as in a CSV or a workbook.
+    - `relation`: SQL that stands after FROM; its columns are called c0, c1, ...
+    - `trimmed`: whether blanks around values are no part of them.
+    - `plainly`: SQL of a reader with ``{}`` for the file, if DuckDB reads it by itself: Parquet, JSON lines,
+      or a CSV with a header in an encoding that DuckDB knows.
+    - `header`: SQL of the names as they stand in the file, with ``{}`` for it: DuckDB calls some columns
+      otherwise.
+    - `by_name`: whether the names have no order, as in JSON lines.
+    - `headed`: whether nothing but a line tells the names, as in a CSV or a workbook.
     """
 
     relation: str
@@ -127,14 +113,9 @@ class Part:
 class Table:
     """A table of the connection, loaded: its columns are called c0, c1, ...
 
-    Attributes
-    ----------
-    names, types
-        The columns' names and DuckDB's types; all of them, also those that were not loaded.
-    in_order
-        Whether its rows have an order, which ``rowid`` tells.
-    headed
-        Whether nothing but a line told the names.
+    - `names`, `types`: the columns' names and DuckDB's types; all of them, also those that were not loaded.
+    - `in_order`: whether its rows have an order, which ``rowid`` tells.
+    - `headed`: whether nothing but a line told the names.
     """
 
     name: str
@@ -191,14 +172,9 @@ def connect(
 ) -> duckdb.DuckDBPyConnection:
     """Open an in-memory database that reaches some files, some folders and a private folder, and no others.
 
-    Parameters
-    ----------
-    scratch
-        The private folder, in which it spills.
-    files, folders
-        What is read besides.
-    in_order
-        Whether loaded rows keep the order in which they are read.
+    - `scratch`: the private folder, in which it spills.
+    - `files`, `folders`: what is read besides.
+    - `in_order`: whether loaded rows keep the order in which they are read.
     """
     import duckdb
 
@@ -232,10 +208,8 @@ def open_file(
 ) -> Part:
     """Find out how to read a file: another kind by its name, else CSV or Parquet by its content.
 
-    Parameters
-    ----------
-    wanted
-        Names of columns that are looked for: the delimiter is the one under which most are in the header.
+    `wanted`: names of columns that are looked for: the delimiter is the one under which most are in the
+    header.
     """
     copy = as_parquet(path, scratch, csv_format.sheet, wanted, csv_format.header_row)
     if copy is not None:
@@ -413,10 +387,7 @@ def _codec(encoding: str | None, start: bytes) -> str:
 class _CsvFile:
     """A CSV, and where it is in UTF-8.
 
-    Attributes
-    ----------
-    copy
-        The file that is read: the same, or a private copy in UTF-8, which is not gzipped.
+    `copy`: the file that is read: the same, or a private copy in UTF-8, which is not gzipped.
     """
 
     path: Path
@@ -524,10 +495,7 @@ def _delimiter(
 def _read_plainly(con: duckdb.DuckDBPyConnection, file: _CsvFile, part: Part, reader: str) -> Part:
     """Say how DuckDB reads a CSV with a header by itself, if it does.
 
-    Parameters
-    ----------
-    reader
-        SQL of the reader of its copy, still open at the end, with ``{}`` for the file.
+    `reader`: SQL of the reader of its copy, still open at the end, with ``{}`` for the file.
     """
     encoding = file.duckdb_encoding
     if encoding is None:

@@ -90,10 +90,7 @@ class Spelling:
 def spelling_of(entry: dict[str, Any], where: str) -> Spelling | None:
     """Read the policy's spelling of a column.
 
-    Raises
-    ------
-    PolicyError
-        It contradicts itself, or is still a question.
+    Raises `PolicyError`: it contradicts itself, or is still a question.
     """
     given = {name: entry.get(name) for name in ("format", "decimal", "thousands")}
     if all(value is None for value in given.values()):
@@ -120,10 +117,7 @@ def spelling_of(entry: dict[str, Any], where: str) -> Spelling | None:
 def is_spelled(spelling: Spelling | None, stored: str) -> bool:
     """Say whether a column's values are written in its spelling.
 
-    Parameters
-    ----------
-    stored
-        What it is stored as, see `group_of`: texts, or whole numbers for days written ``20200305``.
+    `stored`: what it is stored as, see `group_of`: texts, or whole numbers for days written ``20200305``.
     """
     return spelling is not None and (
         stored == "text" or (spelling.format is not None and stored in ("number", "float"))

@@ -35,16 +35,10 @@ def title_of(named: str) -> str:
 class Wanted:
     """A table that is read.
 
-    Attributes
-    ----------
-    given
-        A file, a folder, a pattern or the address of a database.
-    columns
-        The columns that are looked for.
-    csv_format
-        How CSV files are written.
-    everything
-        Whether the other columns are loaded, too.
+    - `given`: a file, a folder, a pattern or the address of a database.
+    - `columns`: the columns that are looked for.
+    - `csv_format`: how CSV files are written.
+    - `everything`: whether the other columns are loaded, too.
     """
 
     name: str
@@ -63,12 +57,8 @@ class Wanted:
 def load(con: duckdb.DuckDBPyConnection, wanted: Wanted, scratch: Path) -> Table:
     """Load a table into the connection.
 
-    Raises
-    ------
-    ParameterError
-        A table was named for a file, or none for a database.
-    TableError
-        It cannot be read, or its files have different columns.
+    - Raises `ParameterError`: a table was named for a file, or none for a database.
+    - Raises `TableError`: it cannot be read, or its files have different columns.
     """
     if not is_address(wanted.given):
         return load_parts(con, wanted, parts_of(con, wanted, scratch))
@@ -127,12 +117,8 @@ def parts_of(con: duckdb.DuckDBPyConnection, wanted: Wanted, scratch: Path) -> I
 def files_of(wanted: Wanted) -> list[Path]:
     """List the files of a path, a folder or a pattern, in order.
 
-    Raises
-    ------
-    ParameterError
-        A table of a database is named, too.
-    TableError
-        There is no file.
+    - Raises `ParameterError`: a table of a database is named, too.
+    - Raises `TableError`: there is no file.
     """
     if wanted.table is not None:
         raise ParameterError("a table is named for databases; leave it out for files")
@@ -317,13 +303,9 @@ class Sources:
 class Tables:
     """The tables of a check in DuckDB.
 
-    Parameters
-    ----------
-    placed
-        Whether a row map told which raw record each released one is, so that the raw records are in the
-        order of the released ones.
-    missing
-        Raw records that are not in the release, where the policy lets suppressed ones be left out.
+    - `placed`: whether a row map told which raw record each released one is, so that the raw records are in
+      the order of the released ones.
+    - `missing`: raw records that are not in the release, where the policy lets suppressed ones be left out.
     """
 
     released: Table
@@ -488,15 +470,8 @@ def write_plainly(
 ) -> str:
     """Write the values of a column as a release would, if they are spelled, and return their type then.
 
-    Parameters
-    ----------
-    in_script
-        Whether a script says so, and checks that there are no other values.
-
-    Raises
-    ------
-    SchemaError
-        Texts are not spelled as the policy says; they are counted, not repeated.
+    - `in_script`: whether a script says so, and checks that there are no other values.
+    - Raises `SchemaError`: texts are not spelled as the policy says; they are counted, not repeated.
     """
     stored, name = group_of(declared), column.name
     if column.spelling is None or not is_spelled(column.spelling, stored):
@@ -540,15 +515,8 @@ def write_plainly(
 def as_released(con: Checks, released: Table, raw: Table, row_map: Table) -> Table:
     """Put the raw records in the order of the released ones.
 
-    Parameters
-    ----------
-    row_map
-        Which raw record each released one is, by its number from 1.
-
-    Raises
-    ------
-    TableError
-        The row map does not name every record once.
+    - `row_map`: which raw record each released one is, by its number from 1.
+    - Raises `TableError`: the row map does not name every record once.
     """
     records, most = count_rows(con, released), count_rows(con, raw)
     if not (released.in_order and raw.in_order):

@@ -33,17 +33,9 @@ _DEEPEST = 400
 def read_tree(source: Path | dict[str, Any], values: Sequence[str], column: str) -> Tree:
     """Read a hierarchy file, or follow a builder's spec.
 
-    Parameters
-    ----------
-    source
-        A file (``.txt`` tab-indented, ``.csv``, ``.json``, ``.yaml``, ``.yml``) or a builder's spec.
-    values
-        The distinct texts of the column; every one must be a leaf.
-
-    Raises
-    ------
-    HierarchyError
-        The source is no tree or lacks a value of the column.
+    - `source`: a file (``.txt`` tab-indented, ``.csv``, ``.json``, ``.yaml``, ``.yml``) or a builder's spec.
+    - `values`: the distinct texts of the column; every one must be a leaf.
+    - Raises `HierarchyError`: the source is no tree or lacks a value of the column.
     """
     tree = tree_in(source) if isinstance(source, Path) else tree_of(source, values, column)
     unknown = [value for value in values if value not in tree.leaves]
@@ -57,10 +49,7 @@ def read_tree(source: Path | dict[str, Any], values: Sequence[str], column: str)
 def tree_in(path: Path) -> Tree:
     """Read a file by its suffix.
 
-    Raises
-    ------
-    HierarchyError
-        It cannot be read, or holds no tree.
+    Raises `HierarchyError`: it cannot be read, or holds no tree.
     """
     readers: dict[str, Callable[[str, Path], Tree]] = {
         ".txt": lambda text, path: (_amnesia if _HEAD.match(text) else _indented)(text, path),

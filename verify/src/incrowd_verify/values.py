@@ -25,10 +25,7 @@ _MOMENT = _DAY + r"([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?)?"
 def cell(table: Table, name: str, null_values: Nulls = NO_NULLS, alias: str = "") -> str:
     """Write the SQL of a column's cells, NULL where missing; texts as they are, numbers and dates typed.
 
-    Parameters
-    ----------
-    alias
-        What the table is called where there are several.
+    `alias`: what the table is called where there are several.
     """
     declared = table.type_of(name)
     read = f"{alias}.c{table.place(name)}" if alias else f"c{table.place(name)}"
@@ -50,10 +47,7 @@ def cell(table: Table, name: str, null_values: Nulls = NO_NULLS, alias: str = ""
 def written(con: Checks, table: Table, name: str, null_values: Nulls = NO_NULLS, alias: str = "t") -> str:
     """Write the SQL of a column's cells as the texts that a release has for them; NULL where missing.
 
-    Parameters
-    ----------
-    alias
-        What the table is called where the SQL will stand.
+    `alias`: what the table is called where the SQL will stand.
     """
     declared = table.type_of(name)
     value = cell(table, name, null_values, alias)
@@ -65,10 +59,7 @@ def written(con: Checks, table: Table, name: str, null_values: Nulls = NO_NULLS,
 def as_written(con: Checks, value: str, declared: str, rows: str) -> str:
     """Write the SQL of the text that a release has for a value.
 
-    Parameters
-    ----------
-    value, rows
-        SQL of the value, and of the rows that have such.
+    `value`, `rows`: SQL of the value, and of the rows that have such.
     """
     text = f"CAST({value} AS VARCHAR)"
     if group_of(declared) == "float":  # 1.0 is written 1, and 1e-07 is written 1e-7
@@ -82,10 +73,7 @@ def as_written(con: Checks, value: str, declared: str, rows: str) -> str:
 class Values:
     """The values of a sensitive column.
 
-    Parameters
-    ----------
-    place
-        Its place among the sensitive columns: the column is ``s{place}`` of the table `member`.
+    `place`: its place among the sensitive columns: the column is ``s{place}`` of the table `member`.
     """
 
     def __init__(self, con: Checks, place: int, column: Column, declared: str) -> None:
@@ -134,10 +122,7 @@ class Values:
     def write_ways(self, tables: str) -> int:
         """Make `above_` (v, node, edge): the nodes from each value up to the root; return the root's height.
 
-        Raises
-        ------
-        HierarchyError
-            The hierarchy is no tree, or lacks a value.
+        Raises `HierarchyError`: the hierarchy is no tree, or lacks a value.
         """
         con, hierarchy, name = self.con, self.column.hierarchy, self.column.name
         assert hierarchy is not None  # the distance was checked before

@@ -188,12 +188,8 @@ def clauses_of(
 ) -> tuple[ClauseResult, ...]:
     """Judge the clauses of a profile on a release, and nothing else.
 
-    Parameters
-    ----------
-    path, policy_path
-        As in `verify`.
-    chosen
-        The profile with its inputs, whose files may lie elsewhere than beside the policy.
+    - `path`, `policy_path`: as in `verify`.
+    - `chosen`: the profile with its inputs, whose files may lie elsewhere than beside the policy.
     """
     policy = replace(read_policy(Path(policy_path)), profile=chosen, demands=(), attackers=())
     sources = Sources(_named(path), None, None, None, None, None, CsvFormat())

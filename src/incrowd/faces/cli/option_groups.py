@@ -58,8 +58,7 @@ from incrowd.faces.cli.options import (
 from incrowd.faces.cli.parsing import levels_of, names_of
 from incrowd.measures.privacy import MODELS, PrivacyModel
 from incrowd_verify.errors import IN_A_POLICY
-from incrowd_verify.gate.accepted import Accepted
-from incrowd_verify.gate.kinds import UNANSWERED
+from incrowd_verify.gate.points import UNANSWERED, Accepted
 
 if TYPE_CHECKING:
     from incrowd.core.dialects.addresses import Address
@@ -71,7 +70,7 @@ if TYPE_CHECKING:
     from incrowd.core.table.settings import Wildcards
     from incrowd.engines.sql.databases import Database
     from incrowd.release.policy.policy import Policy
-    from incrowd_verify.gate.kinds import Unanswered
+    from incrowd_verify.gate.points import Unanswered
 
 
 _sessions: list[Database] = []

@@ -15,8 +15,7 @@ from incrowd.faces.studio.fields import button, text_field
 from incrowd.faces.studio.parts import box, bullets, heading, marked, note, tell, words
 from incrowd.faces.studio.rules import attestation_fields
 from incrowd.release.accounts.clearance import rounding_base
-from incrowd_verify.gate.accepted import Accepted
-from incrowd_verify.gate.kinds import KINDS
+from incrowd_verify.gate.points import KINDS, Accepted
 from incrowd_verify.gate.verdict import LISTED
 
 if TYPE_CHECKING:

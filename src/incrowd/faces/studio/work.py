@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from incrowd.release.jobs.release import Release
     from incrowd.release.jobs.suggest import Suggestion
     from incrowd.search.lattice.space import SolutionSpace
-    from incrowd_verify.gate.accepted import Accepted
+    from incrowd_verify.gate.points import Accepted
 
 __all__ = ["ATTACKED", "Choices", "Column", "Source", "Work", "policy_settings"]
 

@@ -24,8 +24,7 @@ from incrowd.release.jobs.assess import Assessment, assess_table
 from incrowd.release.jobs.table_treatments import treat_table, treatment_entries
 from incrowd.release.policy.arguments import as_models, as_schema
 from incrowd.release.policy.policy import Policy
-from incrowd_verify.gate.kinds import UNANSWERED, Unanswered
-from incrowd_verify.gate.points import Point, answered
+from incrowd_verify.gate.points import UNANSWERED, Point, Unanswered, answered
 from incrowd_verify.gate.verdict import Verdict
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from incrowd.release.policy.linked import refuse_unlinked, with_histories
 from incrowd.release.policy.policy import Policy, search_problem
 from incrowd.release.policy.set_limit import check_sets
 from incrowd.search import Algorithm, Mondrian
-from incrowd_verify.gate.kinds import UNANSWERED, Unanswered
+from incrowd_verify.gate.points import UNANSWERED, Unanswered
 
 if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from incrowd.measures.privacy import PrivacyModel
     from incrowd.release.jobs.assess import Assessment
     from incrowd.search.lattice import SolutionSpace
-    from incrowd_verify.gate.accepted import Accepted
+    from incrowd_verify.gate.points import Accepted
 
 
 @with_keyword_hints

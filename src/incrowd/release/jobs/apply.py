@@ -25,8 +25,7 @@ from incrowd.release.jobs.recode_batch import RecodedBatch
 from incrowd.release.jobs.released_rows import ReleasedValues, model_verdict
 from incrowd.release.jobs.suppressed_records import Suppression
 from incrowd.release.policy.linked import refuse_unlinked, with_histories
-from incrowd_verify.gate.kinds import UNANSWERED, Unanswered
-from incrowd_verify.gate.points import Point
+from incrowd_verify.gate.points import UNANSWERED, Point, Unanswered
 from incrowd_verify.gate.verdict import Verdict
 
 if TYPE_CHECKING:

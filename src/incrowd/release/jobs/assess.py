@@ -42,8 +42,7 @@ from incrowd.release.drafting.repeats import repeated_ids
 from incrowd.release.policy.arguments import as_models, as_schema
 from incrowd.release.policy.linked import of_histories
 from incrowd_verify.gate import wording
-from incrowd_verify.gate.accepted import Accepted
-from incrowd_verify.gate.points import Point, answered
+from incrowd_verify.gate.points import Accepted, Point, answered
 from incrowd_verify.gate.verdict import Verdict
 from incrowd_verify.gate.wording import at_most, in_words, percent, wildcard_sentence
 

@@ -16,9 +16,7 @@ from incrowd.core.parameters import EPSILON, check_fields, parameter
 from incrowd.core.presentation.documents import envelope
 from incrowd.core.presentation.markup import InNotebooks
 from incrowd.core.table.schema import Schema, require_columns
-from incrowd_verify.gate.accepted import Accepted
-from incrowd_verify.gate.kinds import UNANSWERED, Unanswered
-from incrowd_verify.gate.points import Point, answered
+from incrowd_verify.gate.points import UNANSWERED, Accepted, Point, Unanswered, answered
 from incrowd_verify.gate.verdict import Verdict
 
 

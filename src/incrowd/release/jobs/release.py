@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from incrowd.engines import Engine
     from incrowd.release.verification import ClauseResult
     from incrowd.search.lattice import SolutionSpace
-    from incrowd_verify.gate.accepted import Accepted
+    from incrowd_verify.gate.points import Accepted
     from incrowd_verify.profiles import Attestation
 
 

@@ -26,9 +26,8 @@ from incrowd.measures.privacy.k_anonymity import KAnonymity
 from incrowd.release.policy.arguments import as_algorithm, as_models, as_schema
 from incrowd.release.policy.settings import EARLIER_DEFAULTS, SETTINGS
 from incrowd.search import ALGORITHMS, Algorithm, Mondrian, Optimal, SearchProblem
-from incrowd_verify.gate.accepted import Accepted
-from incrowd_verify.profiles import Choice
-from incrowd_verify.profiles.context import Context
+from incrowd_verify.gate.points import Accepted
+from incrowd_verify.profiles import Choice, Context
 
 if TYPE_CHECKING:
     from incrowd.core.io.targets import Outputs, Target

@@ -21,12 +21,8 @@ def texts_of(values: pl.Series, counts: NDArray[np.int64]) -> tuple[pl.Series, N
     Numbers with decimals and moments are left out, also where a file of texts holds them: they neither name
     nor reach a person. The texts are in order, so that whoever reads the column looks at the same ones.
 
-    Parameters
-    ----------
-    values
-        The distinct values.
-    counts
-        int64[values]: how many records have each.
+    - `values`: the distinct values.
+    - `counts`: int64[values]: how many records have each.
     """
     if values.dtype.is_float() or values.dtype.is_decimal() or values.dtype.is_temporal():
         return None
@@ -67,16 +63,10 @@ def points_of_texts(
 ) -> Iterator[Point]:
     """Return the points of the texts of a column.
 
-    Parameters
-    ----------
-    texts, counts
-        Its distinct texts, and how many of the records have each.
-    rows
-        All records.
-    quasi
-        Whether it is a quasi-identifier, so that cells of a generalization are among its texts.
-    compared
-        Whether models compare its cells, as those of a sensitive column.
+    - `texts`, `counts`: its distinct texts, and how many of the records have each.
+    - `rows`: all records.
+    - `quasi`: whether it is a quasi-identifier, so that cells of a generalization are among its texts.
+    - `compared`: whether models compare its cells, as those of a sensitive column.
     """
     from incrowd_verify.texts import SIGNS, is_free_text, separator_of, signs_in
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from incrowd_verify.errors import VerdictError, setting, visible
-from incrowd_verify.gate.kinds import State
-from incrowd_verify.gate.points import Point
+from incrowd_verify.gate.points import Point, State
 
 _NAMED = 8
 """Points that the sentence of a verdict names."""

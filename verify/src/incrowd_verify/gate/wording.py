@@ -69,21 +69,17 @@ def limit(
 ) -> Point:
     """Return the point of a limit that is not met.
 
-    Parameters
-    ----------
-    attribute, attacker
-        The sensitive attribute and the attacker that it is about; None where it is about none.
-    quantity, value, asked
-        What is limited, as ``k``; its value (None where it is not defined); and the limit.
+    - `attribute`, `attacker`: the sensitive attribute and the attacker that it is about; None where it is
+      about none.
+    - `quantity`, `value`, `asked`: what is limited, as ``k``; its value (None where it is not defined); and
+      the limit.
     """
     reached = "not defined" if value is None else f"{value:.4g}"
     return Point(
-        "limit",
-        () if attribute is None else (attribute,),
-        None,
+        "limit", () if attribute is None else (attribute,), None,
         f"{_model(model, attribute, attacker)} fails: {quantity} is {reached}, asked is {asked:.4g}.",
         "Generalize more, suppress more, or ask for less.",
-    )
+    )  # fmt: skip
 
 
 def not_checked(
@@ -91,13 +87,11 @@ def not_checked(
 ) -> Point:
     """Return the point of an unchecked limit, with the parameters of `limit`."""
     return Point(
-        "not-checked",
-        () if attribute is None else (attribute,),
-        None,
+        "not-checked", () if attribute is None else (attribute,), None,
         f"{_model(model, attribute, attacker)} could not be checked: asked is {quantity} = {asked:.4g}, and "
         "what is there does not tell.",
         "Verify it with the tables that tell.",
-    )
+    )  # fmt: skip
 
 
 def _model(model: str, attribute: str | None, attacker: str | None) -> str:
@@ -108,30 +102,23 @@ def _model(model: str, attribute: str | None, attacker: str | None) -> str:
 def conformity(problem: str) -> Point:
     """Return the point of a released file that contradicts the policy.
 
-    Parameters
-    ----------
-    problem
-        What is wrong, in a sentence without a full stop.
+    `problem`: what is wrong, in a sentence without a full stop.
     """
     return Point(
-        "conformity",
-        (),
-        None,
+        "conformity", (), None,
         f"{problem[:1].upper()}{problem[1:]}.",
         "Make the release anew, and hand out what was written.",
-    )
+    )  # fmt: skip
 
 
 def unique_column(name: str, share: float, *, numbers: bool) -> Point:
     """Return the point of a column in which many records have a unique value."""
     return Point(
-        "unique-column",
-        (name,),
-        share,
+        "unique-column", (name,), share,
         f"{percent(share)} of the records have a value of {name} that no other record has. Whoever knows the "
         "value finds the record.",
         way_out_of_values(name, numbers=numbers),
-    )
+    )  # fmt: skip
 
 
 def way_out_of_values(name: str, *, numbers: bool) -> str:
@@ -178,14 +165,9 @@ def outlying_value(
 ) -> Point:
     """Return the point of a column in which one record is far beyond all others.
 
-    Parameters
-    ----------
-    records
-        Records of which the number or date is known.
-    largest
-        Whether it is the largest value or the smallest.
-    dates, rounded
-        Whether the values are dates, and whether a treatment rounds them.
+    - `records`: records of which the number or date is known.
+    - `largest`: whether it is the largest value or the smallest.
+    - `dates`, `rounded`: whether the values are dates, and whether a treatment rounds them.
     """
     ends = ("earliest", "latest") if dates else ("smallest", "largest")
     limit = None if dates else _limit_beside(records, largest=largest)
@@ -196,16 +178,14 @@ def outlying_value(
         cut = addition if rounded else _treat(name, word, f"{quantile:g}")
         way_out = f"Cut off its {ends[largest]} values ({cut}), make it a quasi-identifier, or leave it out."
     return Point(
-        "outlying-value",
-        (name,),
-        share,
+        "outlying-value", (name,), share,
         f"The {ends[largest]} {'date' if dates else 'number'} of {name} belongs to one record, and is "
         "farther from the next than all others are from each other. Whoever has heard of it finds the "
         "record.",
         f"{way_out} If it stands for a missing value, say so with {null_values_setting()}, or in the policy "
         "with missing of the column.",
         limit=limit,
-    )
+    )  # fmt: skip
 
 
 def _limit_beside(records: int, *, largest: bool) -> tuple[str, float]:
@@ -225,35 +205,27 @@ def _treat(name: str, treatment: str, value: str) -> str:
 def personal_text(name: str, shares: Mapping[str, tuple[int, float]], share: float) -> Point:
     """Return the point of a column whose texts name or reach people.
 
-    Parameters
-    ----------
-    shares
-        Records, and their share, by what was recognized, as ``telephone numbers``.
-    share
-        Share of the records with any of these, 0..1.
+    - `shares`: records, and their share, by what was recognized, as ``telephone numbers``.
+    - `share`: share of the records with any of these, 0..1.
     """
     counts = listed(
         f"{what} ({percent(part)}, {records:,} records)" for what, (records, part) in shares.items()
     )
     return Point(
-        "personal-text",
-        (name,),
-        share,
+        "personal-text", (name,), share,
         f"{name} has texts that look like {counts}.",
         f"Leave the column out, or redact its texts ({_redaction(name)}).",
-    )
+    )  # fmt: skip
 
 
 def free_text(name: str, share: float) -> Point:
     """Return the point of a column of sentences."""
     return Point(
-        "free-text",
-        (name,),
-        share,
+        "free-text", (name,), share,
         f"{name} holds sentences that people wrote, in {percent(share)} of the records. No program finds all "
         f"that they tell about people.{_not_looked_for()}",
         f"Leave the column out, or redact its texts ({_redaction(name)}).",
-    )
+    )  # fmt: skip
 
 
 def _not_looked_for() -> str:
@@ -271,43 +243,34 @@ def _redaction(name: str) -> str:
 def unread_column(name: str, why: str) -> Point:
     """Return the point of a column with unsearched texts."""
     return Point(
-        "unread-column",
-        (name,),
-        None,
+        "unread-column", (name,), None,
         f"{name} was not searched for texts about people: {why}.",
         "Leave the column out, or look at it yourself.",
-    )
+    )  # fmt: skip
 
 
 def list_cells(name: str, share: float) -> Point:
     """Return the point of a sensitive column whose cells list several values."""
     return Point(
-        "list-cells",
-        (name,),
-        share,
+        "list-cells", (name,), share,
         f"{name} lists several values in a cell, in {percent(share)} of the records. The models compare "
         "whole cells, so all records of a class may share one of the values.",
         "Split the column, or say what parts its values (parts = in the policy).",
-    )
+    )  # fmt: skip
 
 
 def unprotected(name: str, share: float, *, lists: bool = False) -> Point:
     """Return the point of a sensitive column that no model looks at.
 
-    Parameters
-    ----------
-    lists
-        Whether its cells are lists of parts.
+    `lists`: whether its cells are lists of parts.
     """
     common = "share a part" if lists else "have one value"
     return Point(
-        "unprotected-sensitive",
-        (name,),
-        share,
+        "unprotected-sensitive", (name,), share,
         f"{name} is sensitive, and no model protects it: {percent(share)} of the records are in classes in "
         f"which all {common} of it.",
         "Add a model of sensitive values, such as l-diversity or t-closeness.",
-    )
+    )  # fmt: skip
 
 
 def derived(other: str, one: str, *, follows: bool) -> Point:
@@ -318,24 +281,18 @@ def derived(other: str, one: str, *, follows: bool) -> Point:
         else f"{other} is released as it is, and {one}, which is generalized, follows from it."
     )
     return Point(
-        "derived-column",
-        (other, one),
-        1.0,
+        "derived-column", (other, one), 1.0,
         f"{text} So it tells more of {one} than the released cells do.",
         f"Make {other} a quasi-identifier, or leave it out.",
-    )
+    )  # fmt: skip
 
 
 def repeated_id(name: str, ids: int, people: Sequence[int] | None = None) -> Point:
     """Return the point of a column that looks like the id of people with several rows.
 
-    Parameters
-    ----------
-    ids
-        How many ids occur more than once.
-    people
-        The class size that is asked for, the classes with fewer people, all classes, and the fewest people of
-        a class; None where nobody counted.
+    - `ids`: how many ids occur more than once.
+    - `people`: the class size that is asked for, the classes with fewer people, all classes, and the fewest
+      people of a class; None where nobody counted.
     """
     occur = f"1 value of {name} occurs" if ids == 1 else f"{ids:,} values of {name} occur"
     then = ""
@@ -343,38 +300,30 @@ def repeated_id(name: str, ids: int, people: Sequence[int] | None = None) -> Poi
         k, small, classes, least = people
         then = f" If so, {small:,} of {classes:,} classes hold fewer than {k:,} people, the least {least:,}."
     return Point(
-        "repeated-id",
-        (name,),
-        None,
+        "repeated-id", (name,), None,
         f"{occur} more than once: is this a person? Every figure counts rows, and a "
         f"class may have fewer people than it seems.{then}",
         f"Name the id of people with {setting('person=', '--person')}.",
-    )
+    )  # fmt: skip
 
 
 def untrue_label(name: str, labels: int) -> Point:
     """Return the point of a hierarchy with values outside the interval above."""
     stand = "1 value or interval stands" if labels == 1 else f"{labels:,} values or intervals stand"
     return Point(
-        "untrue-label",
-        (name,),
-        None,
+        "untrue-label", (name,), None,
         f"In the hierarchy of {name}, {stand} under an interval that does not hold them: cells of the "
         "release may be untrue.",
         "Mend the hierarchy (`incrowd hierarchy check` names the first), or rename labels that are no "
         "intervals.",
-    )
+    )  # fmt: skip
 
 
 def blanked(name: str, share: float, *, local: bool, has_level: bool) -> Point:
     """Return the point of a quasi-identifier whose cells mostly stand for every value.
 
-    Parameters
-    ----------
-    local
-        Whether the algorithm recodes locally.
-    has_level
-        Whether the lowest level that it may have is above 0.
+    - `local`: whether the algorithm recodes locally.
+    - `has_level`: whether the lowest level that it may have is above 0.
     """
     amount = "Nothing" if share == 1 else "Little"
     if local:
@@ -389,35 +338,29 @@ def blanked(name: str, share: float, *, local: bool, has_level: bool) -> Point:
             "such as mondrian."
         )
     return Point(
-        "blanked-column",
-        (name,),
-        share,
+        "blanked-column", (name,), share,
         f"{amount} is left of {name}: its cells stand for every value in {percent(share)} of the records.",
         way_out,
-    )
+    )  # fmt: skip
 
 
 def much_suppressed(share: float) -> Point:
     """Return the point of a release that suppresses many records."""
     return Point(
-        "much-suppressed",
-        (),
-        share,
+        "much-suppressed", (), share,
         f"{percent(share)} of the records are suppressed, so figures of the release are biased to what is "
         "frequent.",
         "Name fewer quasi-identifiers, give them hierarchies, or ask for less.",
-    )
+    )  # fmt: skip
 
 
 def nothing_left() -> Point:
     """Return the point of a release in which every quasi-identifier of every record is suppressed."""
     return Point(
-        "nothing-left",
-        (),
-        1.0,
+        "nothing-left", (), 1.0,
         "Every cell of every quasi-identifier stands for every value, so the release tells nothing by them.",
         "Name fewer quasi-identifiers, give them hierarchies, or ask for less.",
-    )
+    )  # fmt: skip
 
 
 def suppressed_records(records: int, share: float, models: Sequence[str]) -> Point:
@@ -425,13 +368,11 @@ def suppressed_records(records: int, share: float, models: Sequence[str]) -> Poi
     judged = setting("suppressed='judged'", "--suppressed judged")
     subject = "1 suppressed record leaves" if records == 1 else f"{records:,} suppressed records leave"
     return Point(
-        "suppressed-records",
-        (),
-        share,
+        "suppressed-records", (), share,
         f"{subject}, and of them nothing is promised: as a class of their own they fail {listed(models)}. "
         "Whoever fits no class is among them.",
         f"Leave them out where they fail ({judged}).",
-    )
+    )  # fmt: skip
 
 
 def few_matches(records: int, share: float, least: int) -> Point:
@@ -439,25 +380,21 @@ def few_matches(records: int, share: float, least: int) -> Point:
     value = setting("wildcards='value'", "--wildcards value", 'wildcards = "value"')
     subject = "1 record of the table has" if records == 1 else f"{records:,} records of the table have"
     return Point(
-        "few-matches",
-        (),
-        share,
+        "few-matches", (), share,
         f"{subject} values that fit fewer than {least} released records, since a * counts as any value "
         "there. Whoever knows all values of such a person finds the record with a probability above "
         f"1/{least}.",
         f"Let a * count as a value ({value}), so that everybody fits {least} records.",
-    )
+    )  # fmt: skip
 
 
 def clause(name: str, text: str, detail: str, *, unanswered: bool) -> Point:
     """Return the point of a clause of a profile that is not met or lacks an answer."""
     return Point(
-        "unanswered-clause" if unanswered else "clause",
-        (),
-        None,
+        "unanswered-clause" if unanswered else "clause", (), None,
         f"{name}: {text} {detail[:1].upper()}{detail[1:]}" + ("" if detail.endswith("?") else "."),
         "Answer it in [profile] of the policy." if unanswered else "Change what is released.",
-    )
+    )  # fmt: skip
 
 
 _OF_WILDCARDS: dict[str, str] = {

@@ -139,14 +139,9 @@ def spaced(rows: pl.Series, most: int = CHECKED) -> pl.Series:
 def pieces(texts: pl.Series, pattern: str, among: pl.Series | None = None) -> pl.DataFrame:
     """Take out every occurrence of a pattern.
 
-    Parameters
-    ----------
-    texts
-        Texts as `plain` returns them.
-    pattern
-        A pattern in Rust's syntax.
-    among
-        One truth value per text: where to look. All texts if None.
+    - `texts`: texts as `plain` returns them.
+    - `pattern`: a pattern in Rust's syntax.
+    - `among`: one truth value per text: where to look. All texts if None.
 
     Returns
     -------
@@ -163,16 +158,10 @@ def passing(
 ) -> pl.Series:
     """Find the rows of which a piece passes a check, where chance does not explain that so many pass.
 
-    Parameters
-    ----------
-    candidates
-        Rows and pieces, see `pieces`.
-    valid
-        The check of one piece.
-    least_share
-        Which share of the rows has to pass, if there are at least `FEW`.
-    least
-        How many rows there have to be.
+    - `candidates`: rows and pieces, see `pieces`.
+    - `valid`: the check of one piece.
+    - `least_share`: which share of the rows has to pass, if there are at least `FEW`.
+    - `least`: how many rows there have to be.
 
     Returns
     -------

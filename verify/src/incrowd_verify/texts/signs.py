@@ -159,7 +159,7 @@ _PLATES_LEAST = 5
 
 
 def _plate(likely: pl.Series, texts: int) -> pl.Series:
-    """Find a plate's form behind a word for it, a German or British one in a sentence, or a column of them."""
+    """Find a plate's form behind a word for it, a German or British one in a sentence, or a column."""
     matches = holding(likely, _PLATE_NAMED) & holding(likely, _PLATE_DIGIT)
     sentence = holding(likely, r"\p{Ll}{3,}.*\s.*\p{Ll}{2,}")
     matches |= (
@@ -295,14 +295,9 @@ def _mail(likely: pl.Series, texts: int) -> pl.Series:
 class Scheme(NamedTuple):
     """The numbers of a country.
 
-    Attributes
-    ----------
-    module
-        The module of `stdnum` that knows its length, its dates and its check digits.
-    form
-        How it is written with its separators or letters, in Rust's syntax; empty if it has none.
-    digits
-        How many digits it has; zero if it is never written as digits alone, or has no check digit.
+    - `module`: the module of `stdnum` that knows its length, its dates and its check digits.
+    - `form`: how it is written with its separators or letters, in Rust's syntax; empty if it has none.
+    - `digits`: how many digits it has; zero if it is never written as digits alone, or has no check digit.
     """
 
     module: str

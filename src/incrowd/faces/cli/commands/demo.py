@@ -46,7 +46,7 @@ def demo(
     from incrowd.release.jobs.anonymize import anonymize
     from incrowd.release.verification import verify
     from incrowd.works.samples import hospital, hospital_policy
-    from incrowd_verify.gate.accepted import Accepted
+    from incrowd_verify.gate.points import Accepted
 
     outputs = Outputs(force=force)
     target = outputs.add(output, folder=True, parents=True)
