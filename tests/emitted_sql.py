@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from incrowd_verify.script import ALL_HOLD, ONE_FAILS
+from incrowd_verify.verification import ALL_HOLD, ONE_FAILS
 from model_readings import KINDS
 
 __all__ = ["by_kind_and_wildcards", "checks", "failed", "told", "verdict"]

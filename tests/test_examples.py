@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 import incrowd as ic
-from incrowd_verify.script import ALL_HOLD
+from incrowd_verify.verification import ALL_HOLD
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 QUASI = ["age", "sex"]

@@ -13,7 +13,7 @@ import pytest
 from crossed import quick
 from incrowd.verification import Verification, checks_as_sql, verify
 from incrowd_verify.profiles import PROFILES, read_profile
-from incrowd_verify.script import ALL_HOLD
+from incrowd_verify.verification import ALL_HOLD
 
 COLUMNS = {"age": "quasi", "sex": "quasi", "illness": "sensitive", "ward": "insensitive"}
 

@@ -12,7 +12,7 @@ import incrowd as ic
 from crossed import quick
 from incrowd.core.errors import ParameterError, PolicyError
 from incrowd.verification import verify
-from incrowd_verify.script import ALL_HOLD, checks_as_sql
+from incrowd_verify.verification import ALL_HOLD, checks_as_sql
 from policy_texts import K2, entry, only, t
 
 LISTS = [entry("zip", "quasi"), entry("x", "sensitive", 'parts = ";"')]

@@ -25,16 +25,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from incrowd_verify.limits import Finding
     from incrowd_verify.result import ClauseResult, PeopleFound, Verification
-    from incrowd_verify.script import checks_as_sql
-    from incrowd_verify.verification import clauses_of, verify
+    from incrowd_verify.verification import checks_as_sql, clauses_of, verify
 
 __version__ = "0.2.0"
 
 _PLACES = {
     **dict.fromkeys(("ClauseResult", "PeopleFound", "Verification"), "result"),
     "Finding": "limits",
-    "checks_as_sql": "script",
-    **dict.fromkeys(("clauses_of", "verify"), "verification"),
+    **dict.fromkeys(("checks_as_sql", "clauses_of", "verify"), "verification"),
 }
 __all__ = ["ClauseResult", "Finding", "PeopleFound", "Verification", "checks_as_sql", "clauses_of", "verify"]
 

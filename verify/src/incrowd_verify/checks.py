@@ -7,13 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from incrowd_verify.errors import ParameterError
+from incrowd_verify.lazy import duckdb
 from incrowd_verify.source import Table, literal
-
-if TYPE_CHECKING:
-    import duckdb
 
 NARROW = 100
 """Columns of a table that are asked about at once: a query takes time for each column of its tables."""

@@ -31,8 +31,7 @@ from incrowd_verify.errors import (
 )
 from incrowd_verify.gate.verdict import Verdict
 from incrowd_verify.gate.wording import wildcard_sentence
-from incrowd_verify.limits import Finding
-from incrowd_verify.result import ClauseResult, PeopleFound, Verification
+from incrowd_verify.result import ClauseResult, Verification
 
 _PROGRAM = "incrowd-verify"
 _INSTALL = INSTALL.replace("'.[", "'./verify[")
@@ -73,35 +72,29 @@ def parser() -> ArgumentParser:
     option("--manifest", "--account", dest="account", type=Path, metavar="FILE",
            help="the release.json that was saved with it: is this that release, and that policy? Without "
            "--policy the policy.toml beside it is taken")  # fmt: skip
-    option(
-        "--against",
-        "--raw",
-        "--input",
-        metavar="RAW",
-        help="the raw table: each cell must be true of its record",
-    )
-    option("--row-map", metavar="FILE", help="which raw row each released row is")
-    option("--population", metavar="FILE", help="people of whom the table may hold some, for k-map")
-    option("--table", help="the table of a database")
-    option("--against-table", metavar="TABLE", help="the table of the raw database")
-    option(
-        "--previous-release", metavar="FILE", help="an earlier release: checked alone, too, and both together"
-    )
+    option("--against", "--raw", "--input", metavar="RAW",
+           help="the raw table: each cell must be true of its record")  # fmt: skip
+    for name, metavar, text in (
+        ("--row-map", "FILE", "which raw row each released row is"),
+        ("--population", "FILE", "people of whom the table may hold some, for k-map"),
+        ("--table", None, "the table of a database"),
+        ("--against-table", "TABLE", "the table of the raw database"),
+        ("--previous-release", "FILE", "an earlier release: checked alone, too, and both together"),
+        ("--profile", "NAME", "also judge the clauses of these rules, as hipaa-safe-harbor"),
+        ("--names", "A,B,...", "column names of a raw CSV without a header"),
+        ("--delimiter", None, "delimiter of a CSV; found out by default"),
+        ("--encoding", None, "encoding of a CSV; UTF-8 by default"),
+        ("--sheet", None, "the sheet of an Excel workbook, where it has several"),
+    ):
+        option(name, metavar=metavar, help=text)
     option("--published-as-one", action="store_true", help="both are merged before anybody sees them")
-    option("--profile", metavar="NAME", help="also judge the clauses of these rules, as hipaa-safe-harbor")
     option("--suppressed-as", action="append", default=[], metavar="TEXT",
            help="what stands in suppressed cells beside *; again for more")  # fmt: skip
-    option("--names", metavar="A,B,...", help="column names of a raw CSV without a header")
     option("--header-row", type=int, metavar="N", help="the line of the raw table that names its columns")
-    option("--delimiter", help="delimiter of a CSV; found out by default")
-    option("--encoding", help="encoding of a CSV; UTF-8 by default")
-    option("--sheet", help="the sheet of an Excel workbook, where it has several")
-    option(
-        "--escape-formulas", dest="escaped", action="store_true", help="the CSV was written with this option"
-    )
-    option(
-        "--emit-sql", type=Path, metavar="FILE", help="also write the checks as a script of SQL for DuckDB"
-    )
+    option("--escape-formulas", dest="escaped", action="store_true",
+           help="the CSV was written with this option")  # fmt: skip
+    option("--emit-sql", type=Path, metavar="FILE",
+           help="also write the checks as a script of SQL for DuckDB")  # fmt: skip
     option("--force", action="store_true", help="replace a script that exists")
     option("--json", action="store_true", help="print JSON instead of tables")
     option("--version", action="version", version=f"{_PROGRAM} {__version__}")
@@ -132,8 +125,7 @@ def main() -> None:
 
 
 def _run(given: Namespace) -> int:
-    from incrowd_verify.script import checks_as_sql
-    from incrowd_verify.verification import verify
+    from incrowd_verify.verification import checks_as_sql, verify
 
     if given.policy is None and given.account is None:
         raise ParameterError("name the policy (--policy), or the release.json that was saved (--manifest)")
@@ -150,7 +142,13 @@ def _run(given: Namespace) -> int:
     settings["names"] = [name.strip() for name in (given.names or "").split(",") if name.strip()]
     result = verify(policy_path=policy, **settings)
     if text:
-        _write(given.emit_sql, text, private=given.against is not None or given.population is not None)
+        with suppress(FileNotFoundError):
+            given.emit_sql.unlink()
+        # A script that was made beside the raw table has values of it, and is for its owner alone.
+        mode = 0o666 if given.against is None and given.population is None else 0o600
+        place = os.open(given.emit_sql, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with open(place, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
     if given.json:
         print(json.dumps(result.to_dict(), indent=1, ensure_ascii=False))
     else:
@@ -161,24 +159,10 @@ def _run(given: Namespace) -> int:
     return exit_status(result)
 
 
-def _write(place: Path, text: str, *, private: bool) -> None:
-    """Write a script; one that was made beside the raw table has values of it, and is for its owner alone."""
-    with suppress(FileNotFoundError):
-        place.unlink()
-    with open(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666), "w",
-              encoding="utf-8", newline="\n") as file:  # fmt: skip
-        file.write(text)
-
-
 def refuse_with_script(
-    previous_release: object,
-    profile: object,
-    names: object,
-    header_row: object,
-    escaped: object,
-    suppressed_as: object,
-    **_: object,
-) -> None:
+    previous_release: object, profile: object, names: object, header_row: object, escaped: object,
+    suppressed_as: object, **_: object,
+) -> None:  # fmt: skip
     """Refuse options that a script of SQL cannot check."""
     if previous_release is not None:
         raise ParameterError(
@@ -230,11 +214,16 @@ def _show_table(out: Console, result: Verification) -> None:
     whose = "" if people is None else f" of {people.people:,} people"
     out.print(
         f"{result.file}: {result.records:,} records{whose} in {result.classes:,} classes, "
-        f"{result.suppressed:,} suppressed"
+        f"{result.suppressed:,} suppressed",
     )
     out.print(wildcard_sentence(result.wildcards))
     if people is not None:
-        _show_people(out, result, people)
+        unnamed = f" {people.unnamed:,} records do not say whose they are." if people.unnamed else ""
+        out.print(
+            f"The figures count people.{unnamed} The smallest class has {people.smallest:,} people, the "
+            f"smallest by records {result.smallest:,} records. All records of {people.suppressed:,} people "
+            "are suppressed."
+        )
     if result.findings:
         _show_findings(out, result)
     if result.clauses:
@@ -254,19 +243,20 @@ def _show_findings(out: Console, result: Verification) -> None:
     for name in ("model", "attribute", *against, "reached", "asked", *counted, ""):
         table.add_column(name)
     words: dict[bool | None, str | Text] = {
-        True: "holds",
-        False: Text("FAILS", "bold red"),
-        None: "not checked",
-    }
-    for finding in result.findings:
+        True: "holds", False: Text("FAILS", "bold red"), None: "not checked",
+    }  # fmt: skip
+    for each in result.findings:
+        # A limit is named where its model has several.
+        limits = {other.quantity for other in result.findings if other.model == each.model}
+        attacker = f"{each.attacker} (who knows {', '.join(each.knows)})" if each.attacker is not None else ""
         table.add_row(
-            finding.title + _part(finding, result),
-            finding.attribute or "",
-            *([_attacker(finding)] if by_attacker else []),
-            _number(finding.reached),
-            _number(finding.asked),
-            *([finding.unit] if by_people else []),
-            words[finding.holds],
+            each.title + (f", {each.quantity}" if len(limits) > 1 else ""),
+            each.attribute or "",
+            *([attacker] if by_attacker else []),
+            _number(each.reached),
+            _number(each.asked),
+            *([each.unit] if by_people else []),
+            words[each.holds],
         )
     out.print(table)
 
@@ -278,7 +268,8 @@ def _show_clauses(out: Console, profile: str | None, clauses: Sequence[ClauseRes
         table.add_column(name, overflow="fold")
     for each in clauses:
         if each.detail:
-            table.add_row(each.id, _state(each), each.detail)
+            state = "no answer" if each.unanswered else each.state.replace("not met", "NOT MET")
+            table.add_row(each.id, state, each.detail)
     out.print(table)
     met = [each.id for each in clauses if not each.detail]
     if met:
@@ -286,32 +277,6 @@ def _show_clauses(out: Console, profile: str | None, clauses: Sequence[ClauseRes
     counted = Counter(each.state for each in clauses)
     said = ", ".join(f"{counted[state]} {state}" for state in ("checked", "attested", "not met"))
     out.print(f"clauses: {said}. This is no legal opinion.")
-
-
-def _state(clause: ClauseResult) -> str:
-    if clause.unanswered:
-        return "no answer"
-    return clause.state.upper() if clause.state == "not met" else clause.state
-
-
-def _part(finding: Finding, result: Verification) -> str:
-    """Name the limit where the model has several."""
-    limits = {each.quantity for each in result.findings if each.model == finding.model}
-    return f", {finding.quantity}" if len(limits) > 1 else ""
-
-
-def _attacker(finding: Finding) -> str:
-    if finding.attacker is None:
-        return ""
-    return f"{finding.attacker} (who knows {', '.join(finding.knows)})"
-
-
-def _show_people(out: Console, result: Verification, people: PeopleFound) -> None:
-    unnamed = f" {people.unnamed:,} records do not say whose they are." if people.unnamed else ""
-    out.print(
-        f"The figures count people.{unnamed} The smallest class has {people.smallest:,} people, the smallest "
-        f"by records {result.smallest:,} records. All records of {people.suppressed:,} people are suppressed."
-    )
 
 
 def _number(value: float | None) -> str:

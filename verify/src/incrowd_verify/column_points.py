@@ -8,24 +8,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from incrowd_verify.checks import NARROW, Checks
 from incrowd_verify.classes import count_rows
 from incrowd_verify.gate import wording
 from incrowd_verify.gate.columns import are_numbers, texts_of, ungeneralized
 from incrowd_verify.gate.points import Point
+from incrowd_verify.lazy import NDArray, np, pl
 from incrowd_verify.persons import raw_wanted
 from incrowd_verify.policy import SUPPRESSED, Column, Nulls, Policy
 from incrowd_verify.source import Table, literal
 from incrowd_verify.spellings import Spelling
 from incrowd_verify.tables import Tables
 from incrowd_verify.values import cell, written
-
-if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
-    from numpy.typing import NDArray
 
 _ROWS, _FIRST = 20_000, 1_000
 """Raw rows, spread evenly, that are compared, and those of them that rule out most pairs of columns."""
@@ -280,9 +276,6 @@ class Texts:
         return TextColumn(*(ungeneralized(*texts) if name in self.quasi else texts), int(counts.sum()))
 
     def _values(self, name: str) -> tuple[pl.Series, NDArray[Any]]:
-        import numpy as np
-        import polars as pl
-
         table = self.con.narrow(self.released, name)
         shown = f"CAST({cell(table, name)} AS VARCHAR)"
         rows = self.con.execute(

@@ -12,13 +12,11 @@ import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from incrowd_verify.errors import MissingExtraError, TableError
+from incrowd_verify.lazy import duckdb
 from incrowd_verify.source import Part, literal
-
-if TYPE_CHECKING:
-    import duckdb
 
 
 class Database(NamedTuple):

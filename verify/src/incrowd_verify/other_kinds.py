@@ -6,26 +6,18 @@ may stand below titles. Objects become columns of dotted names, and short lists 
 
 from __future__ import annotations
 
+import codecs
+import csv
 import datetime
 import logging
 import secrets
-from collections.abc import Callable, Collection, Mapping
-from itertools import accumulate
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from incrowd_verify.errors import MissingExtraError, TableError, setting
-
-if TYPE_CHECKING:
-    import polars as pl
-import codecs
-import csv
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
-
-if TYPE_CHECKING:
-    import duckdb
-
+from incrowd_verify.lazy import duckdb, pl
 
 _CARD = 80
 """Bytes of a header of a SAS transport file."""
@@ -76,8 +68,6 @@ def as_parquet(
 
 
 def _arrow(path: Path) -> pl.DataFrame:
-    import polars as pl
-
     try:
         data = path.read_bytes()
         # Polars would take the compressed bytes of an early version for values.
@@ -89,8 +79,6 @@ def _arrow(path: Path) -> pl.DataFrame:
 
 
 def _json_lines(path: Path) -> pl.DataFrame:
-    import polars as pl
-
     try:
         return pl.read_ndjson(path, infer_schema_length=None)
     except (pl.exceptions.PolarsError, OSError):
@@ -101,8 +89,6 @@ def _excel(
     path: Path, asked: str | None = None, wanted: Collection[str] = (), header_row: int | None = None
 ) -> pl.DataFrame:
     """Read the sheet that is asked for, or the only one with cells, from the row that names the columns."""
-    import polars as pl
-
     try:
         import fastexcel
     except ImportError:
@@ -146,8 +132,6 @@ def _excel(
 
 def _typed(column: pl.Series) -> pl.Series:
     """Return days and times as such, and a column without a value as texts."""
-    import polars as pl
-
     if isinstance(column.dtype, pl.Datetime) and column.count():
         days = column.dt.date()
         if (days <= _NO_DAY).all():
@@ -190,8 +174,6 @@ def _labelled(cells: Mapping[str, list[Any]], said: Any) -> pl.DataFrame:
 
     A column in which some cell has a label, or a letter as missing code, is one of texts.
     """
-    import polars as pl
-
     columns = []
     for name, values in cells.items():
         labels = _labels(said.variable_value_labels.get(name) or {})

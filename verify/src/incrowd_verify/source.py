@@ -24,9 +24,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from incrowd_verify.errors import ParameterError, TableError
+from incrowd_verify.lazy import duckdb
 from incrowd_verify.other_kinds import (
     as_parquet,
     encoding_of,
@@ -36,9 +37,6 @@ from incrowd_verify.other_kinds import (
     lacking_row,
     named_row,
 )
-
-if TYPE_CHECKING:
-    import duckdb
 
 _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _EXACT = (*_INTEGERS, *(f"U{name}" for name in _INTEGERS))
@@ -176,8 +174,6 @@ def connect(
     - `files`, `folders`: what is read besides.
     - `in_order`: whether loaded rows keep the order in which they are read.
     """
-    import duckdb
-
     con = duckdb.connect(
         ":memory:",
         config={
@@ -278,8 +274,6 @@ def _check_gzip(path: Path) -> None:
 @contextmanager
 def reworded(path: Path) -> Iterator[None]:
     """Turn DuckDB's errors, which quote the file's content, into errors that name the place only."""
-    import duckdb
-
     try:
         yield
     except duckdb.OutOfMemoryException:
@@ -514,8 +508,6 @@ def _read_plainly(con: duckdb.DuckDBPyConnection, file: _CsvFile, part: Part, re
 
 def _reads(con: duckdb.DuckDBPyConnection, reader: str) -> bool:
     """Say whether DuckDB reads a file by itself: not every character of an encoding is known to it."""
-    import duckdb
-
     try:
         con.execute(f"SELECT count(*) FROM {reader}").fetchall()
     except duckdb.Error:

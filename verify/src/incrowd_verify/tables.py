@@ -6,20 +6,17 @@ import glob
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from incrowd_verify.checks import Checks
 from incrowd_verify.classes import count_rows
 from incrowd_verify.databases import Address, is_address, part_of
 from incrowd_verify.errors import ParameterError, SchemaError, TableError, alike_of, named, setting
+from incrowd_verify.lazy import duckdb
 from incrowd_verify.policy import Column, Nulls, Policy
 from incrowd_verify.source import CsvFormat, Part, Table, group_of, literal, open_file, reworded
 from incrowd_verify.spellings import is_spelled, means_missing, point_cells
 from incrowd_verify.values import written
-
-if TYPE_CHECKING:
-    import duckdb
 
 _ENDINGS = (".csv", ".csv.gz", ".parquet", ".pq")
 _BY_FOLDERS = ("hive_partitioning = false", "hive_partitioning = true, hive_types_autocast = false")

@@ -2,31 +2,58 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 
-from incrowd_verify.checks import Checks
+from incrowd_verify.checks import Checks, Script
+from incrowd_verify.classes import count_rows
 from incrowd_verify.clause_checks import judge_clauses
 from incrowd_verify.column_points import Texts
 from incrowd_verify.comparison import check_against
-from incrowd_verify.conformity import check_suppressed, differences, remark
-from incrowd_verify.databases import OTHERS, is_address
-from incrowd_verify.errors import ParameterError, TableError, setting
+from incrowd_verify.conformity import (
+    check_cells,
+    check_columns,
+    check_groups,
+    check_suppressed,
+    differences,
+    remark,
+)
+from incrowd_verify.databases import OTHERS, Address, duckdb_name, is_address, part_of, quoted_name
+from incrowd_verify.errors import ParameterError, TableError, named, setting
 from incrowd_verify.figures import find_figures
-from incrowd_verify.gate.points import answered
-from incrowd_verify.persons import Persons, find_persons
+from incrowd_verify.forms import check_form
+from incrowd_verify.gate.points import ANSWERABLE, answered
+from incrowd_verify.other_kinds import is_json_lines, is_other_kind
+from incrowd_verify.persons import SHARED, Persons, find_persons, same_by_people
 from incrowd_verify.policy import Policy, read_policy
 from incrowd_verify.profiles import Choice
 from incrowd_verify.release_points import points_of_release
 from incrowd_verify.result import ClauseResult, PeopleFound, Verification
 from incrowd_verify.scratch import PrivateFolder
-from incrowd_verify.source import CsvFormat, connect, reworded
-from incrowd_verify.tables import Sources, Tables, load_tables, title_of
+from incrowd_verify.source import CsvFormat, Part, Table, connect, glob_free, literal, reworded
+from incrowd_verify.tables import (
+    Sources,
+    Tables,
+    Wanted,
+    as_released,
+    files_of,
+    load_parts,
+    load_tables,
+    parts_of,
+    point_commas,
+    records_left_out,
+    refuse_double_header,
+    refuse_lacking,
+    respell_values,
+    title_of,
+    wanted_tables,
+)
 
 
 def verify(  # noqa: PLR0913
@@ -281,3 +308,321 @@ def _found(con: Checks, persons: Persons, suppressed: int) -> PeopleFound:
         suppressed = persons.people - int(con.row("SELECT count(DISTINCT person) FROM crowd")[0])
     (smallest,) = con.row("SELECT coalesce(min(size), 0) FROM classes")
     return PeopleFound(persons.people, persons.unnamed, suppressed, int(smallest))
+
+
+ALL_HOLD = f"every check of this script holds; not looked at: {', '.join(ANSWERABLE)}"
+ONE_FAILS = "a check of this script fails"
+"""The last line of a script, which is no verdict: it looks at no point that a policy can accept."""
+
+
+def checks_as_sql(  # noqa: PLR0913
+    path: str | PathLike[str],
+    policy_path: str | PathLike[str],
+    *,
+    table: str | None = None,
+    population: str | PathLike[str] | None = None,
+    against: str | PathLike[str] | None = None,
+    against_table: str | None = None,
+    row_map: str | PathLike[str] | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+) -> str:
+    """Write the checks of a policy on a release as one script of SQL for DuckDB.
+
+    Whoever has DuckDB can run it, with nothing else installed: ``duckdb < checks.sql``. It reads the release,
+    computes every figure anew, and its last line says whether every check holds. It contains the limits, the
+    names of columns and cells of the release. Only with a population or a raw table it contains values of
+    these, too, and is as confidential.
+
+    Parameters
+    ----------
+    path
+        The release: CSV (in UTF-8, also gzipped, UTF-16 or Latin-1), Parquet or JSON lines; a file, a folder
+        or a pattern. Or the address of a DuckDB database.
+    policy_path, table, population, against, against_table, row_map, delimiter, encoding
+        As in `verify`.
+
+    Raises
+    ------
+    ParameterError
+        What is given does not tell what the policy asks for, as whose the records are. Or DuckDB alone does
+        not read a table, as one of SQLite or of Excel.
+    PolicyError, SchemaError, HierarchyError, TableError
+        As `verify` raises them.
+
+    Examples
+    --------
+    >>> checks_as_sql("safe.csv", "policy.toml")  # doctest: +SKIP
+    """
+    raw, people, rows = (None if each is None else fspath(each) for each in (against, population, row_map))
+    csv_format = CsvFormat(delimiter, encoding)
+    sources = Sources(fspath(path), table, raw, against_table, people, rows, csv_format)
+    policy_file = Path(policy_path)
+    policy = read_policy(policy_file)
+    with (
+        PrivateFolder() as scratch,
+        reworded(Path(title_of(sources.released))),
+        connect(scratch, *sources.reached(), in_order=True) as con,
+    ):
+        script = Script(con)
+        _write(script, scratch, sources, policy_file, policy)
+    return "\n".join(script.lines) + "\n"
+
+
+def _write(script: Script, scratch: Path, sources: Sources, policy_file: Path, policy: Policy) -> None:
+    """Write all of a script."""
+    found = _load(script, scratch, sources, policy_file, policy)
+    released, raw, placed = found["released"], found.get("raw"), "row_map" in found
+    check_columns(script, policy, released)
+    check_groups(script, policy, released)
+    point_commas(script, released, policy)
+    missing = 0
+    if raw is not None:
+        raw = respell_values(script, raw, policy)
+        missing = records_left_out(script, released, raw, policy)
+        amounts = (f"(SELECT count(*) FROM {table.name})" for table in (released, raw))
+        script.check(
+            "records more or less than in the raw table", f"SELECT {' - '.join(amounts)} + {missing}"
+        )
+        if count_rows(script, released) + missing != count_rows(script, raw):
+            # Nothing else of both is compared.
+            script.never("the tables had as many records")
+            _end(script)
+            return
+        if placed:
+            raw = as_released(script, released, raw, found["row_map"])
+    tables = Tables(released, found.get("population"), raw, placed, missing)
+    _, findings, measuring = find_figures(script, policy, tables, _find_people(script, tables, policy))
+    for number, column in enumerate(policy.named("quasi")):
+        check_cells(script, number, column, policy)
+    for column in policy.treated:
+        if column.role != "quasi":
+            check_form(script, column, policy, released)
+    if raw is not None:
+        check_against(script, tables, policy)
+    if policy.profile is not None or policy.context is not None:
+        script.note("The clauses of the profile.")
+        list(judge_clauses(script, policy, Texts(script, released, policy.quasi)))
+    check_suppressed(script, policy, tables, measuring, findings)
+    _end(script)
+
+
+def _load(
+    script: Script, scratch: Path, sources: Sources, policy_file: Path, policy: Policy
+) -> dict[str, Table]:
+    """Write how the tables are read, and return those that there are, by their names."""
+    wanted = wanted_tables(policy, sources, by_script=True)
+    _begin(script, Path(title_of(sources.released)), policy_file, confidential=len(wanted) > 1)
+    places = [reader_of(script, each, scratch) for each in wanted]
+    script.note("What is found: a row for each check.")
+    script.execute(
+        'CREATE TABLE checks(number INTEGER, "check" VARCHAR, "column" VARCHAR, reached DOUBLE, '
+        "asked DOUBLE, holds BOOLEAN)"
+    )
+    script.note("The columns that the policy speaks of. One that is missing ends the script with an error.")
+    tables = {}
+    for each, (reader, parts) in zip(wanted, places, strict=True):
+        refuse_lacking(script, each, parts[0].names, policy)
+        tables[each.name] = load_by_script(script, each, reader, parts)
+    if "raw" in tables and tables["raw"].headed:
+        refuse_double_header(script.con, tables["raw"], given_names=False)
+    if not count_rows(script, tables["released"]):
+        raise TableError(f"{tables['released'].title}: the file holds no records")
+    return tables
+
+
+def _begin(script: Script, release: Path, policy_file: Path, *, confidential: bool) -> None:
+    digest = hashlib.sha256(policy_file.read_bytes()).hexdigest()
+    holds = [
+        "Every figure is computed anew from the file. The script holds limits, names of columns, and cells",
+        "of the release: which of these suit the policy's hierarchies was decided when it was written.",
+    ]
+    if confidential:
+        holds += ["", "CONFIDENTIAL: it also holds values of the raw table or of the population."]
+    else:
+        holds.append(
+            "Whether the cells are true of the people needs the raw table, so that is not checked here."
+        )
+    script.note(
+        f"Checks of the policy {policy_file.name} (SHA-256 {digest})",
+        f"on the release {release.name}. Run it with DuckDB and nothing else: duckdb < checks.sql",
+        "",
+        *holds,
+        "",
+        "Where the tables are. Change the paths if they lie elsewhere.",
+    )
+    del script.lines[0]
+    # The connection has it, and lets nobody change it.
+    script.lines.append("SET preserve_insertion_order = true;")
+
+
+def _find_people(script: Script, tables: Tables, policy: Policy) -> Persons | None:
+    """Write down the person of each record; refuse where a limit needs people and none are known."""
+    persons = find_persons(script, tables, policy)
+    if persons is None:
+        return None
+    if persons.unknown:
+        if not all(same_by_people(demand, holds=True) for demand in policy.all_demands):
+            raise ParameterError(f"no SQL script can count the people of this release: {persons.unknown}")
+        script.note(
+            f"Not counted: the people. {persons.unknown[:1].upper()}{persons.unknown[1:]}.",
+            "What holds by records holds by people, too.",
+        )
+        return persons
+    names = [column.name for column in policy.named("person")]
+    if names and not policy.linked and all(name in tables.released.names for name in names):
+        script.check(f"records of a person that {named(names)} joins", SHARED)
+    if persons.in_order:
+        return replace(persons, several=True)
+    # Nothing says which person a record belongs to. The verdict stays the same if nobody has two records.
+    script.check("rows of the raw table of somebody who has another", SHARED)
+    return persons
+
+
+def _end(script: Script) -> None:
+    points = ", ".join(ANSWERABLE)
+    script.note(
+        "Every check, and whether all hold. That is no verdict on the release. This script does not look at",
+        f"the points {points}.",
+        "For these, run incrowd verify.",
+    )
+    script.show("SELECT * FROM checks ORDER BY number")
+    script.show(
+        f"SELECT CASE WHEN count(*) = {script.checks - script.aside} AND bool_and(holds) THEN "
+        f"{literal(ALL_HOLD)} ELSE {literal(ONE_FAILS)} END AS result,\n"
+        "count(*) AS checks, count(*) FILTER (NOT holds) AS failed\nFROM checks"
+    )
+
+
+_READS = "a script reads Parquet, JSON lines, or CSV with a header in UTF-8, UTF-16 or Latin-1"
+_WAY_OUT = "write the table into a Parquet or CSV file, or a DuckDB database, first"
+_ENDINGS = (".csv.gz", ".csv", ".parquet", ".pq")
+
+
+def reader_of(script: Script, wanted: Wanted, scratch: Path) -> tuple[str, Sequence[Part]]:
+    """Write down where a table is, and return the SQL that reads it, and its parts for the verifier.
+
+    Raises `ParameterError`: DuckDB cannot read it by itself.
+    """
+    variable = "release" if wanted.name == "released" else wanted.name
+    if is_address(wanted.given):
+        return _attached(script, wanted, f"base_of_{variable}", scratch)
+    files = files_of(wanted)
+    for file in files:
+        if is_other_kind(file) and not is_json_lines(file):
+            raise ParameterError(f"{file}: DuckDB does not read this kind of file by itself; {_WAY_OUT}")
+    parts = list(parts_of(script.con, wanted, scratch))
+    [plainly, *others] = dict.fromkeys(part.plainly for part in parts)
+    if plainly is None or others:
+        why = "its files are written in several ways" if others else "it is written otherwise"
+        raise ParameterError(f"{wanted.given}: {_READS}, and {why}; {_WAY_OUT}")
+    script.execute(f"SET VARIABLE {variable} = {_where(script, wanted.given, files)}")
+    where = f"getvariable('{variable}')"
+    parts = [replace(part, header=part.header and part.header.replace("{}", where, 1)) for part in parts]
+    return plainly.replace("{}", where, 1), parts
+
+
+def load_by_script(script: Script, wanted: Wanted, reader: str, parts: Sequence[Part]) -> Table:
+    """Write down that a table is read by the SQL of a reader, and make it.
+
+    - Raises `ParameterError`: DuckDB has other names for its columns.
+    - Raises `TableError`: DuckDB by itself reads another table.
+    """
+    names = parts[0].names
+    cells = _name(script, wanted, reader, parts)
+    rows = reader if cells is None else f"{reader} AS file({', '.join(cells)})"
+    read = [n for n, name in enumerate(names) if wanted.everything or name in wanted.columns]
+    values = [quoted_name(name) for name in names] if cells is None else cells
+    columns = (
+        f"trim({values[n]}, ' ') AS c{n}" if parts[0].trimmed else f"{values[n]} AS c{n}" for n in read
+    )
+    script.execute(f"CREATE TABLE {wanted.name} AS SELECT {', '.join(columns) or '1 AS nothing'} FROM {rows}")
+    seen = load_parts(script.con, replace(wanted, name=f"{wanted.name}_seen"), parts)
+    _compare(script, seen, wanted.name, read)
+    return replace(seen, name=wanted.name)
+
+
+def _name(script: Script, wanted: Wanted, reader: str, parts: Sequence[Part]) -> list[str] | None:
+    """Write down the names of the columns.
+
+    Returns
+    -------
+    Where DuckDB calls a column otherwise, as one of two that differ in case, the names c0, c1, ... that it
+    has to give them; the columns have to stay where they are then.
+    """
+    names, table = list(parts[0].names), f"{wanted.name}_names"
+    listed = f"[{', '.join(map(literal, names))}]"
+    described = f"(DESCRIBE SELECT * FROM {reader})"
+    header = None if len(parts) > 1 else parts[0].header
+    if not parts[0].by_name or header is None:
+        if _names(script, f"SELECT column_name FROM {described}") == names:
+            script.execute(f"CREATE TABLE {table} AS SELECT column_name AS name FROM {described}")
+            return None
+        if header is None or _names(script, header) != names:
+            raise ParameterError(
+                f"{wanted.title}: DuckDB has other names for its columns; rename those that differ in case"
+            )
+    script.execute(f"CREATE TABLE {table} AS SELECT name FROM ({header})")
+    if parts[0].by_name:
+        script.check(
+            f"columns that are not in the file any more: {wanted.name}",
+            f"SELECT count(*) FROM (SELECT unnest({listed}) AS name) "
+            f"WHERE name NOT IN (SELECT name FROM {table})",
+        )
+        return None
+    script.check(
+        f"the columns are where they were: {wanted.name}",
+        f"SELECT (list(name ORDER BY rowid) = {listed})::INTEGER FROM {table}",
+        "reached = 1",
+        1,
+    )
+    return [f"c{place}" for place in range(len(names))]
+
+
+def _names(script: Script, query: str) -> list[str]:
+    return [name for (name,) in script.execute(query).fetchall()]
+
+
+def _where(script: Script, given: str, files: Sequence[Path]) -> str:
+    """Write the pattern of the files if it finds just these in this order, else a list of them."""
+    if not Path(given).is_file():
+        pattern = literal(given)
+        if Path(given).is_dir():
+            endings = {next(end for end in _ENDINGS if file.name.lower().endswith(end)) for file in files}
+            pattern = f"{glob_free(Path(given))[:-1]}/**/*{min(endings)}'"
+        found = _names(script, f"SELECT file FROM glob({pattern})")
+        if [Path(file) for file in found] == list(files):
+            return pattern
+    listed = ", ".join(glob_free(file) for file in files)
+    return listed if len(files) == 1 else f"[{listed}]"
+
+
+def _attached(script: Script, wanted: Wanted, base: str, scratch: Path) -> tuple[str, Sequence[Part]]:
+    address = Address(wanted.given)
+    if address.scheme != "duckdb":
+        raise ParameterError(
+            f"{address}: DuckDB reads tables of {address.scheme} with an extension alone, which it "
+            f"would fetch over the network; {_WAY_OUT}"
+        )
+    if wanted.table is None:
+        raise ParameterError(f"{address}: name a table of the database")
+    part = part_of(script.con, wanted.given, wanted.table, scratch)
+    script.execute(f"ATTACH {literal(str(address.path))} AS {base} (READ_ONLY)")
+    return f"{base}.{duckdb_name(wanted.table)}", [part]
+
+
+def _compare(script: Script, seen: Table, name: str, places: Sequence[int]) -> None:
+    """Drop the table that the verifier read, and refuse it if a script alone reads another."""
+    same = count_rows(script, seen) == script.row(f"SELECT count(*) FROM {name}")[0]
+    columns = ", ".join(f"c{place}" for place in places)
+    query = f"SELECT 1 FROM (SELECT {columns} FROM {name} EXCEPT ALL SELECT {columns} FROM {seen.name})"
+    if seen.in_order:
+        apart = " OR ".join(f"mine.c{place} IS DISTINCT FROM theirs.c{place}" for place in places)
+        query = (
+            f"SELECT 1 FROM {name} AS mine JOIN {seen.name} AS theirs ON mine.rowid = theirs.rowid "
+            f"WHERE {apart}"
+        )
+    same = same and not (places and script.row(f"SELECT count(*) FROM ({query})")[0])
+    script.con.execute(f"DROP TABLE {seen.name}")
+    if not same:
+        raise TableError(f"{seen.title}: DuckDB reads other rows by itself; write it as Parquet")
