@@ -24,8 +24,8 @@ GROUND = {
 }
 """The loose modules that everybody may import."""
 
-TAKERS = {"core.errors", "core.lazy", "core.parameters", "core.treatments.presidio"}
-"""The files below the wing `release` that import something of the verifier: errors, words, names of persons."""
+TAKERS = {"core.errors", "core.lazy", "core.parameters", "core.io.scratch", "core.treatments.presidio"}
+"""The files below the wing `release` that import something of the verifier: errors, words, names, a folder."""
 
 FLOORS = (
     {f"{VERIFY}.texts"},

@@ -1,4 +1,8 @@
-"""The meaning of a released cell: the raw values that it covers, and whether a column can have it at all."""
+"""The meaning of a released cell: the raw values that it covers, and whether a column can have it at all.
+
+Spellings of ranges are read a second time: their skeletons, without numbers and dates, are looked up. That
+of ``46 years and over`` is ``# and over``, that of ``[46, inf)`` is ``[#,∞)``. docs/values.md shows them all.
+"""
 
 from __future__ import annotations
 
@@ -213,14 +217,11 @@ class Shapes:
             self._tree = tree_in(source)
         elif "order" in self._spec:
             self._tree = read_tree(self._spec, [], column.name)
-        self.unknown = self._reason()
-
-    def _reason(self) -> str:
-        if self._tree is not None or self._column.measure is not None:
-            return ""
-        if self._spec:
-            return f"a value of the recipe {next(iter(self._spec))!r} may be any text"
-        return "the policy gives them no hierarchy and no kind"
+        self.unknown = "the policy gives them no hierarchy and no kind"
+        if self._tree is not None or column.measure is not None:
+            self.unknown = ""
+        elif self._spec:
+            self.unknown = f"a value of the recipe {next(iter(self._spec))!r} may be any text"
 
     def possible(self, cell: str | None) -> bool:
         """Say whether a column can have a cell, or True where that cannot be told."""
@@ -256,7 +257,6 @@ class Shapes:
         return any(least <= step and (largest is None or step <= largest) for step in steps)
 
     def _value(self, text: str) -> bool:
-        """Say whether a text can be a single value of the column."""
         if self._column.measure == "date":
             return day_of(text) is not None or moment_of(text) is not None
         return exact_number(text) is not None

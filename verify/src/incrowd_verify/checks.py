@@ -1,4 +1,9 @@
-"""The checks of a release in DuckDB: statements are run, figures judged, and problems collected."""
+"""The checks of a release in DuckDB: statements are run, figures judged, and problems collected.
+
+A script of them holds the demands of the policy, the names of columns, and cells of the release. It computes
+all figures anew from the file. Python's judgements stand in it as lists: which cells suit the policy. So a
+cell that the file gets later, and that is not in such a list, fails.
+"""
 
 from __future__ import annotations
 
@@ -79,15 +84,9 @@ class Checks:
         """Write a comment into a script."""
 
     def check(
-        self,
-        what: str,
-        reached: str,
-        holds: str = "reached = 0",
-        asked: float | None = 0,
-        *,
-        column: str | None = None,
-        problem: Callable[[int], str] | None = None,
-    ) -> None:
+        self, what: str, reached: str, holds: str = "reached = 0", asked: float | None = 0, *, column: str |
+        None = None, problem: Callable[[int], str] | None = None,
+    ) -> None:  # fmt: skip
         """Check a figure, by default a count that must be 0.
 
         - `what`, `column`: what is counted, and of which column, in the words of a script.
@@ -183,15 +182,9 @@ class Script(Checks):
         self.lines += ["", *(f"-- {line}" for text in texts for line in text.splitlines() or [""])]
 
     def check(
-        self,
-        what: str,
-        reached: str,
-        holds: str = "reached = 0",
-        asked: float | None = 0,
-        *,
-        column: str | None = None,
-        problem: Callable[[int], str] | None = None,
-    ) -> None:
+        self, what: str, reached: str, holds: str = "reached = 0", asked: float | None = 0, *, column: str |
+        None = None, problem: Callable[[int], str] | None = None,
+    ) -> None:  # fmt: skip
         """Write a check."""
         self.checks += 1
         about = "NULL" if column is None else literal(column)
@@ -233,14 +226,9 @@ class Script(Checks):
             self.execute(f"INSERT INTO {table} VALUES\n" + ",\n".join(lines))
 
     def check_listed(
-        self,
-        what: str,
-        column: str,
-        cell: str,
-        rows: str,
-        amount: str,
-        good: Sequence[tuple[str | None, int]],
-    ) -> None:
+        self, what: str, column: str, cell: str, rows: str, amount: str, good: Sequence[tuple[str | None,
+        int]],
+    ) -> None:  # fmt: skip
         """Write a check that all cells are among those of a list; one may need some records to be there."""
         name = f"fitting_{self.checks + 1}"
         self.note(f"Cells of {column} that suit the policy, and how many records have each at least.")
@@ -268,7 +256,6 @@ def _value(value: str | int | None) -> str:
 
 
 def _array(texts: Iterable[str]) -> str:
-    """Write texts as an array."""
     written = list(map(literal, texts))
     if len(written) > _MOST:
         raise ParameterError(

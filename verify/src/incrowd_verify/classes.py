@@ -29,14 +29,9 @@ from incrowd_verify.values import cell
 
 
 def group(
-    con: Checks,
-    table: Table,
-    quasi: Sequence[str],
-    sensitive: Sequence[str],
-    null_values: Nulls,
-    *,
+    con: Checks, table: Table, quasi: Sequence[str], sensitive: Sequence[str], null_values: Nulls, *,
     by_person: bool = False,
-) -> None:
+) -> None:  # fmt: skip
     """Read a loaded table into the tables of this module.
 
     `by_person`: whether people are counted: the table `whose` of `persons` tells whose each record is.

@@ -502,7 +502,7 @@ CHECKS: dict[str, Callable[[Subject], Counts]] = {
     "ends": _ends,
     "attack": _attack,
 }
-"""Every check that a clause may name; `incrowd.profiles.settings` has their settings."""
+"""Every check that a clause may name; `incrowd_verify.profiles.CHECKS` has their settings."""
 
 _CONTEXT = Clause(
     "context",

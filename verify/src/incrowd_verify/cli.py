@@ -235,7 +235,6 @@ def _show_table(out: Console, result: Verification) -> None:
 
 
 def _show_findings(out: Console, result: Verification) -> None:
-    """Print a line for each limit: the value reached, and whether it holds."""
     by_people = result.people is not None or any(finding.holds is None for finding in result.findings)
     by_attacker = any(finding.attacker is not None for finding in result.findings)
     table = Table(box=None, pad_edge=False)

@@ -1,4 +1,7 @@
-"""Released columns by themselves, in SQL: their texts, those that tell a generalized one, outlying values."""
+"""Released columns by themselves, in SQL: their texts, outlying values, what tells generalized ones, and ids.
+
+Ids of people who have several rows are told by rules of this file, which are fewer than those of a draft.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ from incrowd_verify.policy import SUPPRESSED, Column, Nulls, Policy
 from incrowd_verify.source import Table, literal
 from incrowd_verify.spellings import Spelling
 from incrowd_verify.tables import Tables
-from incrowd_verify.values import cell, written
+from incrowd_verify.values import as_text, cell, written
 
 _ROWS, _FIRST = 20_000, 1_000
 """Raw rows, spread evenly, that are compared, and those of them that rule out most pairs of columns."""
@@ -220,7 +223,7 @@ class TextColumn:
 
 def counts_of(con: Checks, released: Table, *names: str) -> tuple[int, int]:
     """Return how many combinations of values only one record has, and how many there are."""
-    cells = ", ".join(f"CAST({cell(released, name)} AS VARCHAR)" for name in names)
+    cells = ", ".join(as_text(released, name) for name in names)
     # A reader tells not-a-number from a missing value, though both count as missing for models.
     floats = [f"c{released.place(name)}" for name in names if released.kind_of(name) == "float"]
     cells += "".join(f", coalesce(isnan({each}), false)" for each in floats)
@@ -277,7 +280,7 @@ class Texts:
 
     def _values(self, name: str) -> tuple[pl.Series, NDArray[Any]]:
         table = self.con.narrow(self.released, name)
-        shown = f"CAST({cell(table, name)} AS VARCHAR)"
+        shown = as_text(table, name)
         rows = self.con.execute(
             f"SELECT {shown} AS v, count(*) FROM {table.name} GROUP BY v ORDER BY v"
         ).fetchall()
@@ -346,7 +349,7 @@ def repeated_ids(con: Checks, policy: Policy, tables: Tables, raw: Table | None)
             continue
         if _names_people(con, table, name, marks if raw is not None else [], policy):
             part = con.narrow(table, name)
-            shown = _text(part, name, policy)
+            shown = as_text(part, name, policy.null_values)
             (ids,) = con.row(
                 f"SELECT count(*) FROM (SELECT 1 FROM {part.name} WHERE {shown} IS NOT NULL "
                 f"GROUP BY {shown} HAVING count(*) > 1)"
@@ -392,7 +395,9 @@ def _names_people(con: Checks, table: Table, name: str, marks: list[str], policy
     if of_thing or not (ids.codes or ids.whole):
         return False
     ends = bool(_IDS.fullmatch(last))
-    person = _says(_PEOPLE, words if ends else [last])
+    parts = words if ends else [last]
+    joined = [first + second for first, second in pairwise(parts)]
+    person = any(map(_PEOPLE.fullmatch, [*parts, *joined]))
     if ids.whole and last.endswith("s") and _PEOPLE.fullmatch(last) and _PEOPLE.fullmatch(last[:-1]):
         return False  # of several people: a count
     if ids.share > _OWN:
@@ -414,7 +419,7 @@ def _id_values(con: Checks, table: Table, name: str, policy: Policy) -> _IdValue
         f"SELECT count(v), count(DISTINCT v), count(*) FILTER ({shown.format('[+-]?[0-9]+([.]0)?')}), "
         f"count(*) FILTER ({shown.format('[+-]?[0-9]+[.][0-9]+')}), "
         f"count(*) FILTER ({is_code}), count(DISTINCT length(v)) "
-        f"FROM (SELECT {_text(table, name, policy)} AS v FROM {table.name} LIMIT {_FIRST_ROWS})"
+        f"FROM (SELECT {as_text(table, name, policy.null_values)} AS v FROM {table.name} LIMIT {_FIRST_ROWS})"
     )
     is_whole = bool(known) and whole == known
     are_codes = whole + decimals < known and coded > _CODES * known and lengths <= 2
@@ -423,7 +428,7 @@ def _id_values(con: Checks, table: Table, name: str, policy: Policy) -> _IdValue
 
 def _never_changes(con: Checks, table: Table, name: str, mark: str, policy: Policy) -> bool:
     """Say whether all rows of each id have one value of a column that never changes of a person."""
-    person, value = _text(table, name, policy), _text(table, mark, policy)
+    person, value = as_text(table, name, policy.null_values), as_text(table, mark, policy.null_values)
     rows = f"SELECT {person} AS p, {value} AS v FROM {table.name} LIMIT {_FIRST_ROWS}"
     several, alike, differ = con.row(
         "SELECT count(*) FILTER (n > 1), bool_and(first = last) FILTER (n > 1), min(first) < max(last) FROM "
@@ -433,10 +438,6 @@ def _never_changes(con: Checks, table: Table, name: str, mark: str, policy: Poli
     return bool(several >= _FEW and alike and differ)
 
 
-def _text(table: Table, name: str, policy: Policy) -> str:
-    return f"CAST({cell(table, name, policy.null_values)} AS VARCHAR)"
-
-
 def _marks_of_people(names: list[str]) -> list[str]:
     """Return the columns that never change of a person: birth and sex, or else the origin."""
     birth, sex, origin = (
@@ -444,11 +445,6 @@ def _marks_of_people(names: list[str]) -> list[str]:
         for words in (_BIRTH, _SEX, _ORIGIN)
     )
     return birth + sex or origin
-
-
-def _says(words: re.Pattern[str], parts: list[str]) -> bool:
-    joined = [first + second for first, second in pairwise(parts)]
-    return any(map(words.fullmatch, [*parts, *joined]))
 
 
 def _words(name: str) -> list[str]:

@@ -102,7 +102,6 @@ def _too_much_suppressed(policy: Policy, missing: int, records: int, suppressed:
 
 
 def _perturbed(policy: Policy, con: Checks) -> None:
-    """Say which values of perturbed sensitive columns the figures are about."""
     for column in policy.named("sensitive"):
         if column.name in policy.unjudged:
             con.remarks.unchecked.append(
@@ -228,14 +227,8 @@ def _fits(end: str, column: Column, *, last: bool, years: bool, wide: bool) -> b
     number = Fraction(end)
     if isinstance(grid, Fraction):
         return (number / grid).denominator == 1
-    return grid == USUAL and (years or len(_digits(end)) <= 2) and not (wide and number % 5)
-
-
-def _digits(number: str) -> str:
-    """Return the significant digits of a number."""
-    mantissa = number.lstrip("-").partition("e")[0]
-    digits = mantissa.replace(".", "").lstrip("0")
-    return digits.rstrip("0")
+    digits = end.lstrip("-").partition("e")[0].replace(".", "").strip("0")
+    return grid == USUAL and (years or len(digits) <= 2) and not (wide and number % 5)
 
 
 def _is_edge(day: datetime.date, unit: str, *, last: bool) -> bool:

@@ -180,7 +180,13 @@ def _by_row(con: duckdb.DuckDBPyConnection, address: Address, parts: list[str], 
     """Read a table row by row, by whatever driver: a column is of the type that its values have in Python."""
     copy = scratch / f"{secrets.token_hex(8)}.csv"
     met: list[set[str]]
-    with contextlib.closing(_connected(address)) as base:
+    # The file of SQLite has to be there.
+    connected = (
+        address.other.connect(address.url)
+        if address.other
+        else sqlite3.connect(f"{address.path.absolute().as_uri()}?mode=rw", uri=True)
+    )
+    with contextlib.closing(connected) as base:
         cursor = base.cursor()
         cursor.execute(f"SELECT * FROM {quoted_name(*parts)}")
         names = tuple(entry[0] for entry in cursor.description)
@@ -208,13 +214,6 @@ def _by_row(con: duckdb.DuckDBPyConnection, address: Address, parts: list[str], 
     )
 
 
-def _connected(address: Address) -> Any:
-    """Connect as the caller does, or to the file of SQLite, which has to be there."""
-    if address.other:
-        return address.other.connect(address.url)
-    return sqlite3.connect(f"{address.path.absolute().as_uri()}?mode=rw", uri=True)
-
-
 def _field(value: Any) -> str:
     if value is None:
         return ""
@@ -225,7 +224,6 @@ def _field(value: Any) -> str:
 
 
 def _postgresql(con: duckdb.DuckDBPyConnection, address: Address, parts: list[str], scratch: Path) -> Part:
-    """Read a table whole; everything travels as text."""
     assert address.other is not None
     try:
         session = address.other.session(address.url)

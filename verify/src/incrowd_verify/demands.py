@@ -50,6 +50,7 @@ def _amount(least: float = 0, *, default: float | None = None) -> Parameter:
 
 _SIZE = Parameter(int, None, 1, needed=True)
 _ATTRIBUTE = {"attribute": Parameter(str)}
+_DISTANCE = Parameter(("auto", "ordered", "hierarchical", "equal", "maximal-frequency-difference"), "auto")
 _SENSITIVE = {**_ATTRIBUTE, "joint": Parameter(bool, False)}
 
 Reader = Callable[[str, dict[str, Any], Sequence[str], str], list[Demand]]
@@ -86,14 +87,10 @@ def _l_diversity(model: str, given: dict[str, Any], sensitive: Sequence[str], wh
     return _per_attribute("l", at_least=True)(model, given, sensitive, where)
 
 
-def _alpha_k(model: str, given: dict[str, Any], sensitive: Sequence[str], where: str) -> list[Demand]:
-    shares = _per_attribute("alpha", at_least=False)(model, given, sensitive, where)
-    return [*shares, Demand(model, "k", None, given["k"], True)]
-
-
-def _lkc(model: str, given: dict[str, Any], sensitive: Sequence[str], where: str) -> list[Demand]:
-    shares = _per_attribute("C", at_least=False)(model, given, sensitive, where)
-    return [*shares, Demand(model, "K", None, given["K"], True, given)]
+def _with_size(model: str, given: dict[str, Any], sensitive: Sequence[str], where: str) -> list[Demand]:
+    share, size = ("C", "K") if model == "lkc-privacy" else ("alpha", "k")
+    shares = _per_attribute(share, at_least=False)(model, given, sensitive, where)
+    return [*shares, Demand(model, size, None, given[size], True, given if size == "K" else {})]
 
 
 def _delta_presence(model: str, given: dict[str, Any], sensitive: Sequence[str], where: str) -> list[Demand]:
@@ -119,67 +116,45 @@ MODELS: dict[str, tuple[dict[str, Parameter], Reader]] = {
     "k-anonymity": ({"k": _SIZE}, _plain("k", at_least=True)),
     "subset-k-anonymity": ({"k": _SIZE, "of": _SIZE}, _plain("k", at_least=True)),
     "k-map": ({"k": _SIZE}, _plain("k", at_least=True)),
-    "l-diversity": (
-        {
-            "l": _amount(1),
-            "kind": Parameter(("distinct", "entropy", "grassberger", "recursive"), "distinct"),
-            "c": Parameter(float, None, 0),
-            **_SENSITIVE,
-        },
-        _l_diversity,
-    ),
-    "normalized-entropy": (
-        {"h": _share(), "over": Parameter(("minimum", "mean"), "minimum"), **_SENSITIVE},
-        _per_attribute("h", at_least=True),
-    ),
+    "l-diversity": ({
+        "l": _amount(1), "kind": Parameter(("distinct", "entropy", "grassberger", "recursive"), "distinct"),
+        "c": Parameter(float, None, 0), **_SENSITIVE,
+    }, _l_diversity),
+    "normalized-entropy": ({
+        "h": _share(), "over": Parameter(("minimum", "mean"), "minimum"), **_SENSITIVE,
+    }, _per_attribute("h", at_least=True)),
     "t-closeness": (
-        {
-            "t": _share(),
-            "distance": Parameter(
-                ("auto", "ordered", "hierarchical", "equal", "maximal-frequency-difference"), "auto"
-            ),
-            **_SENSITIVE,
-        },
-        _per_attribute("t", at_least=False),
+        {"t": _share(), "distance": _DISTANCE, **_SENSITIVE}, _per_attribute("t", at_least=False)
     ),
-    "alpha-k-anonymity": ({"alpha": _share(), "k": _SIZE, "value": Parameter(str), **_SENSITIVE}, _alpha_k),
-    "lkc-privacy": ({"L": _SIZE, "K": _SIZE, "C": _share(), "value": Parameter(str), **_ATTRIBUTE}, _lkc),
-    "beta-likeness": (
-        {"beta": _amount(), "kind": Parameter(("basic", "enhanced"), "basic"), **_SENSITIVE},
-        _per_attribute("beta", at_least=False),
+    "alpha-k-anonymity": (
+        {"alpha": _share(), "k": _SIZE, "value": Parameter(str), **_SENSITIVE}, _with_size
     ),
-    "delta-disclosure": (
-        {"delta": _amount(), "absent": Parameter(("infinite", "skip"), "infinite"), **_SENSITIVE},
-        _per_attribute("delta", at_least=False),
+    "lkc-privacy": (
+        {"L": _SIZE, "K": _SIZE, "C": _share(), "value": Parameter(str), **_ATTRIBUTE}, _with_size
     ),
+    "beta-likeness": ({
+        "beta": _amount(), "kind": Parameter(("basic", "enhanced"), "basic"), **_SENSITIVE,
+    }, _per_attribute("beta", at_least=False)),
+    "delta-disclosure": ({
+        "delta": _amount(), "absent": Parameter(("infinite", "skip"), "infinite"), **_SENSITIVE,
+    }, _per_attribute("delta", at_least=False)),
     "delta-presence": ({"delta_max": _share(), "delta_min": _share(needed=False)}, _delta_presence),
-    "p29": (
-        {
-            "score": _amount(),
-            "w_k": _amount(default=0.5),
-            "w_l": _amount(default=0.25),
-            "w_t": _amount(default=0.25),
-            "strict": Parameter(bool, False),
-        },
-        _p29,
-    ),
+    "p29": ({
+        "score": _amount(), "w_k": _amount(default=0.5), "w_l": _amount(default=0.25),
+        "w_t": _amount(default=0.25), "strict": Parameter(bool, False),
+    }, _p29),
     "maximum-risk": ({"risk": _share()}, _plain("risk", at_least=False)),
     "average-risk": ({"risk": _share()}, _plain("risk", at_least=False)),
     "records-at-risk": ({"share": _share(), "threshold": _share()}, _plain("share", at_least=False)),
-    "profitability": (
-        {
-            "attack": Parameter(("allowed", "none"), "allowed"),
-            "definition": Parameter(("record", "table"), "record"),
-            "attacker": Parameter(("prosecutor", "journalist"), "prosecutor"),
-            "adversary_cost": _amount(default=4.0),
-            "adversary_gain": _amount(default=300.0),
-            "publisher_loss": _amount(default=300.0),
-            "publisher_benefit": _amount(default=1200.0),
-        },
-        _profitability,
-    ),
+    "profitability": ({
+        "attack": Parameter(("allowed", "none"), "allowed"),
+        "definition": Parameter(("record", "table"), "record"),
+        "attacker": Parameter(("prosecutor", "journalist"), "prosecutor"),
+        "adversary_cost": _amount(default=4.0), "adversary_gain": _amount(default=300.0),
+        "publisher_loss": _amount(default=300.0), "publisher_benefit": _amount(default=1200.0),
+    }, _profitability),
     "km-anonymity": ({"k": _SIZE, "power": Parameter(int, 2, 0)}, _plain("k", at_least=True)),
-}
+}  # fmt: skip
 
 
 def read_demands(data: object, sensitive: Sequence[str], *, of: str = "") -> tuple[Demand, ...]:

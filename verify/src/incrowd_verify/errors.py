@@ -1,4 +1,7 @@
-"""Errors that incrowd raises on purpose, and how messages name things; `incrowd.core.errors` has the tree."""
+"""Errors that incrowd raises on purpose, and how messages name things: by arguments, options or policy keys.
+
+`incrowd.core.errors` has the tree.
+"""
 
 from __future__ import annotations
 

@@ -319,7 +319,6 @@ def _sums(con: Checks, rows: str, worth: Mapping[str, Decimal]) -> tuple[dict[st
 
 
 def _untold(treatment: Treatment, wanted: Sequence[str], released: Table, raw: Table) -> str:
-    """Say why two tables do not tell whether sums stayed, or nothing where they do."""
     if treatment.settings.keys() & {"top", "bottom"}:
         return "numbers beyond limits were replaced before"
     if any(name not in table.names for name in wanted for table in (released, raw)):
@@ -335,7 +334,6 @@ def _rows(con: Checks, table: Table, wanted: Sequence[str], null_values: Nulls) 
 
 
 def _unit(number: Fraction) -> Fraction:
-    """Return the last decimal place of a number that has an end."""
     places = 0
     while (number * 10**places).denominator > 1:
         places += 1
@@ -343,15 +341,9 @@ def _unit(number: Fraction) -> Fraction:
 
 
 def _check_units(
-    con: Script,
-    name: str,
-    sides: Sequence[str],
-    worth: Mapping[str, Decimal],
-    base: Decimal,
-    records: int,
-    *,
-    grouped: bool,
-) -> None:
+    con: Script, name: str, sides: Sequence[str], worth: Mapping[str, Decimal], base: Decimal, records: int,
+    *, grouped: bool,
+) -> None:  # fmt: skip
     """Write the checks of a script, in whole numbers of units."""
     unit, units = Fraction(1), []
     is_too_large = any(number and abs(number.adjusted()) > _MOST_PLACES for number in worth.values())

@@ -1,8 +1,10 @@
-"""Classes of a policy in which a `*` or a missing cell matches any cell, or none.
+"""Classes in which a `*` or a missing cell matches any cell or none, and those that merge for an attacker.
 
 A `*` or a missing cell matches itself alone by ``value``. By ``matches-any`` it matches anything: a class
 holds every record that could be in it. By ``conservative`` it matches nothing: a record with such a cell is
 alone, and a column of nothing but such cells is passed over. Suppressed records match nobody.
+
+Whoever knows a few quasi-identifiers alone sees classes merge: every set of them is looked at.
 """
 
 from __future__ import annotations
@@ -76,7 +78,6 @@ def _hidden(cell: str) -> str:
 
 
 def _match(con: Checks, known: Sequence[int], others: Sequence[str], *, by_person: bool) -> None:
-    """Let every class hold all records that its cells and theirs allow."""
     agree = " AND ".join(
         f"(a.q{number} = b.q{number} OR {_hidden(f'a.q{number}')} OR {_hidden(f'b.q{number}')})"
         for number in known

@@ -14,7 +14,7 @@ from incrowd_verify.attribute import Attribute, split_by_others
 from incrowd_verify.errors import ParameterError, PolicyError, named
 from incrowd_verify.limits import Demand
 from incrowd_verify.policy import Column
-from incrowd_verify.quantities import gain, log_ratio, share
+from incrowd_verify.quantities import of_model
 
 MOST = 10
 """Parts that are counted at most, beside those that somebody has alone; more where a limit asks for more."""
@@ -24,19 +24,14 @@ _UNKNOWN = ("normalized-entropy", "p29")
 
 
 def by_parts(attribute: Attribute, counts: str, model: str, settings: Mapping[str, Any]) -> str:
-    """Write the query of the disclosure by parts .
+    """Write the query of the disclosure by parts.
 
     `counts`: how often each part of a class has each part of the lists.
     """
-    match model:
-        case "t-closeness":
-            return _distance(attribute, counts, absent=settings["distance"] != "maximal-frequency-difference")
-        case "alpha-k-anonymity" | "lkc-privacy":
-            return share(attribute, counts, settings["value"])
-        case "beta-likeness":
-            return gain(attribute, counts, settings["kind"])
-        case "delta-disclosure":
-            return log_ratio(attribute, counts, settings["absent"])
+    if model == "t-closeness":
+        return _distance(attribute, counts, absent=settings["distance"] != "maximal-frequency-difference")
+    if model != "l-diversity":
+        return of_model(attribute, counts, model, settings)
     least = "size::DOUBLE / max(n)::DOUBLE"
     if settings["kind"] == "recursive":
         least = f"floor({least})"

@@ -188,18 +188,7 @@ class Measuring:
             counts = f"counts_{attribute.coded(as_text=as_text)}"
         if distance is not None:
             return quantities.distance(attribute, counts, distance)
-        match demand.model:
-            case "l-diversity":
-                return quantities.diversity(attribute, counts, settings)
-            case "normalized-entropy":
-                return quantities.evenness(counts)
-            case "alpha-k-anonymity" | "lkc-privacy":
-                return quantities.share(attribute, counts, settings["value"])
-            case "beta-likeness":
-                return quantities.gain(attribute, counts, settings["kind"])
-            case "delta-disclosure":
-                return quantities.log_ratio(attribute, counts, settings["absent"])
-        raise PolicyError(f"verify cannot measure {demand.model}")
+        return quantities.of_model(attribute, counts, demand.model, settings)
 
     def _lkc(self, demand: Demand) -> str:
         """Write the largest share in any group of records that agree in L quasi-identifiers."""

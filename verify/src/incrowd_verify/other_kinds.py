@@ -38,12 +38,9 @@ def is_json_lines(path: Path) -> bool:
 
 
 def as_parquet(
-    path: Path,
-    scratch: Path,
-    sheet: str | None = None,
-    wanted: Collection[str] = (),
-    header_row: int | None = None,
-) -> Path | None:
+    path: Path, scratch: Path, sheet: str | None = None, wanted: Collection[str] = (), header_row: int | None
+    = None,
+) -> Path | None:  # fmt: skip
     """Copy a file of another kind, told by its name, into a Parquet file in a private folder.
 
     - `wanted`: names of columns that are looked for, in a workbook whose names stand below titles.

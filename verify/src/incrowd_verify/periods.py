@@ -26,7 +26,6 @@ _DAYS = (
     r"mittwoch|sonnabend|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|lunes|martes|miércoles|jueves|"
     r"viernes|sábado|domingo|maandag|dinsdag|woensdag|donderdag|vrijdag|zaterdag|zondag"
 )
-_TOKEN = rf"{_FROM}(?:{MONTHS}|{_DAYS}){_TO}"
 FINER = "|".join(
     (
         rf"(?:^|\D){_YEAR}[-/_ ]{_MONTH}(?:$|\D)",

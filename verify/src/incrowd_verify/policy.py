@@ -1,4 +1,4 @@
-"""The verifier's part of a policy file: roles, missing texts, the suppression limit and the models.
+"""The verifier's part of a policy file: roles, treatments, missing texts, the suppression limit, the models.
 
 This is a reader of its own, on purpose: a slip in the reader that made the release must not be repeated here.
 It fails closed: a setting that it does not know is an error, not skipped.
@@ -382,22 +382,13 @@ def _columns(data: object, folder: Path, style: str, ends: str) -> tuple[Column,
         changed = treatment is not None and treatment.changes_kind
         kind = "auto" if changed else kind
         _number(entry.get("weight", 1), f"weight of {where}", math.inf)
-        columns.append(
-            Column(
-                name=name,
-                role=_choice(entry.get("role"), ROLES, f"role of {where}"),
-                kind=kind,
-                hierarchy=hierarchy,
-                style=_choice(entry.get("output", style), STYLES, f"output of {where}"),
-                levels=_levels(entry.get("levels"), where),
-                spelling=None if changed else spelling,
-                treatment=treatment,
-                grid=_grid(entry, ends, where),
-                parts=_parts(entry, where),
-                key_of=_key_of(entry, where),
-                missing=_missing(entry, where),
-            )
-        )
+        role = _choice(entry.get("role"), ROLES, f"role of {where}")
+        own_style = _choice(entry.get("output", style), STYLES, f"output of {where}")
+        columns.append(Column(
+            name, role, kind, hierarchy, own_style, _levels(entry.get("levels"), where),
+            None if changed else spelling, treatment, _grid(entry, ends, where), _parts(entry, where),
+            _key_of(entry, where), _missing(entry, where),
+        ))  # fmt: skip
     return _with_linked(columns)
 
 
@@ -444,7 +435,6 @@ def _grid(entry: dict[str, Any], ends: str, where: str) -> Fraction | str | None
 
 
 def _parts(entry: dict[str, Any], where: str) -> str | None:
-    """Read the text between the parts of cells that hold lists."""
     parts = entry.get("parts")
     if parts is None:
         return None
@@ -459,7 +449,6 @@ def _parts(entry: dict[str, Any], where: str) -> str | None:
 
 
 def _key_of(entry: dict[str, Any], where: str) -> tuple[str, ...]:
-    """Read whose name the column is a part of, besides its role."""
     columns = entry.get("key_of", [])
     if not isinstance(columns, list):
         raise PolicyError(f"key_of of {where} must be a list")
@@ -472,7 +461,6 @@ def _key_of(entry: dict[str, Any], where: str) -> tuple[str, ...]:
 
 
 def _missing(entry: dict[str, Any], where: str) -> tuple[str, ...]:
-    """Read the texts that mean missing in this column alone."""
     texts = entry.get("missing", [])
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise PolicyError(f"missing of {where} must be a list of texts")
@@ -650,10 +638,7 @@ def _unquoted(text: str) -> str:
 
 
 def _plain(text: str) -> Any:
-    return _value(_unquoted(text))
-
-
-def _value(text: str) -> Any:
+    text = _unquoted(text)
     for read in (int, float):
         try:
             return read(text)

@@ -28,10 +28,10 @@ near
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 from incrowd_verify.cells import CellReader
 from incrowd_verify.checks import Checks
@@ -49,11 +49,8 @@ _MOST_BYTES = 10**12
 """What may be looked through: a minute or two."""
 
 
-class Covers(Protocol):
-    """Says whether a cell is true of a value."""
-
-    def __call__(self, cell: Any, value: Any, /) -> bool:
-        """Say so."""
+Covers = Callable[[Any, Any], bool]
+"""Says whether a cell is true of a value."""
 
 
 class Coverage:

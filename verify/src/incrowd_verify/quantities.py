@@ -15,16 +15,34 @@ large as parts times values.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from incrowd_verify.attribute import Attribute
 from incrowd_verify.checks import Checks
+from incrowd_verify.errors import PolicyError
 
 _EULER = 0.57721566490153286
 _SLACK = 1e-12
 
 
-def diversity(attribute: Attribute, counts: str, settings: dict[str, Any]) -> str:
+def of_model(attribute: Attribute, counts: str, model: str, settings: Mapping[str, Any]) -> str:
+    """Disclosure by a model that looks at values; distances have functions of their own."""
+    match model:
+        case "l-diversity":
+            return diversity(attribute, counts, settings)
+        case "normalized-entropy":
+            return evenness(counts)
+        case "alpha-k-anonymity" | "lkc-privacy":
+            return share(attribute, counts, settings["value"])
+        case "beta-likeness":
+            return gain(attribute, counts, settings["kind"])
+        case "delta-disclosure":
+            return log_ratio(attribute, counts, settings["absent"])
+    raise PolicyError(f"verify cannot measure {model}")
+
+
+def diversity(attribute: Attribute, counts: str, settings: Mapping[str, Any]) -> str:
     """Distinct values; the exp of an entropy; or the l of recursive diversity."""
     kind = settings["kind"]
     if kind == "distinct":

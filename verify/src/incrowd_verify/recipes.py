@@ -151,13 +151,9 @@ def tree_of(spec: dict[str, Any], values: Sequence[str], column: str) -> Tree:
     Raises `HierarchyError`: a value does not suit it.
     """
     builders: dict[str, Callable[[dict[str, Any], Sequence[str], str], _Paths]] = {
-        "flat": _flat,
-        "order": _order,
-        "intervals": _intervals,
-        "bands": _bands,
-        "prefix": _prefix,
-        "dates": _dates,
-    }
+        "flat": lambda spec, values, column: ((value, ()) for value in values), "order": _order,
+        "intervals": _intervals, "bands": _bands, "prefix": _prefix, "dates": _dates,
+    }  # fmt: skip
     name = recipe_named(spec, column)
     if name in ("flat", "prefix") and spec[name] is not True:
         raise PolicyError(f"column {column!r}: the builder must be written {name} = true")
@@ -177,11 +173,6 @@ def tree_of(spec: dict[str, Any], values: Sequence[str], column: str) -> Tree:
             f"column {column!r}: a value is empty, '*' or the same text as a group that the recipe makes"
         ) from None
     return tree
-
-
-def _flat(spec: dict[str, Any], values: Sequence[str], column: str) -> _Paths:
-    for value in values:
-        yield value, ()
 
 
 def _order(spec: dict[str, Any], values: Sequence[str], column: str) -> _Paths:

@@ -23,12 +23,12 @@ from incrowd_verify.column_points import Texts, counts_of, derived_columns, outl
 from incrowd_verify.gate import wording
 from incrowd_verify.gate.columns import points_of_texts
 from incrowd_verify.gate.points import Point, answered
-from incrowd_verify.policy import SUPPRESSED, Column, Nulls, Policy
+from incrowd_verify.policy import SUPPRESSED, Column, Policy
 from incrowd_verify.recipes import Tree
 from incrowd_verify.source import Table, literal
 from incrowd_verify.tables import GROUP, Tables
 from incrowd_verify.tree_files import tree_in
-from incrowd_verify.values import cell, written
+from incrowd_verify.values import as_text, written
 
 FULL_DOMAIN = ("bottom-up", "datafly", "flash", "incognito", "ola", "optimal", "samarati")
 """The algorithms that recode a column to one level."""
@@ -118,7 +118,7 @@ def _unprotected(of: Subject) -> Iterator[Point]:
     looked_at = {demand.attribute for demand in demands}
     if any(demand.attribute is None and demand.model == "p29" for demand in demands):
         return
-    quasi = [_cell(released, column.name, policy.null_values) for column in policy.named("quasi")]
+    quasi = [as_text(released, column.name, policy.null_values) for column in policy.named("quasi")]
     kept = " OR ".join(f"{shown} IS DISTINCT FROM '{SUPPRESSED}'" for shown in quasi)
     for column in policy.named("sensitive"):
         if column.name in looked_at:
@@ -127,7 +127,7 @@ def _unprotected(of: Subject) -> Iterator[Point]:
             share = _sharing(con, policy, released, column, quasi, kept)
             yield wording.unprotected(column.name, share, lists=True)
             continue
-        value = f"coalesce('v' || {_cell(released, column.name, policy.null_values)}, 'm')"
+        value = f"coalesce('v' || {as_text(released, column.name, policy.null_values)}, 'm')"
         classes = (
             f"SELECT count(*) AS n, count(DISTINCT {value}) AS kinds FROM {released.name} WHERE {kept} "
             f"GROUP BY {', '.join(quasi)}"
@@ -142,7 +142,7 @@ def _sharing(
     con: Checks, policy: Policy, released: Table, column: Column, quasi: Sequence[str], kept: str
 ) -> float:
     """Return the share of records in classes of which all records share a part of a list."""
-    cell = _cell(released, column.name, policy.null_values)
+    cell = as_text(released, column.name, policy.null_values)
     classes = con.execute(
         f"SELECT list({cell}), count(*) FROM {released.name} WHERE {kept} GROUP BY {', '.join(quasi)}"
     ).fetchall()
@@ -226,10 +226,6 @@ def _for_all(
         return [text for text in cells if text is not None]
     covers = CellReader(column, values, stored=stored).covers
     return [text for text in cells if text is not None and all(covers(text, value) for value in values)]
-
-
-def _cell(released: Table, name: str, null_values: Nulls) -> str:
-    return f"CAST({cell(released, name, null_values)} AS VARCHAR)"
 
 
 _CHECKS = (_unique, _texts, _unprotected, _untrue_labels, _beside_raw, _blanked)

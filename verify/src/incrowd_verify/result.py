@@ -174,7 +174,11 @@ class Verification:
             (each.title, each.attribute or "", each.reached, each.asked, _WORDS[each.holds])
             for each in self.findings
         ]
-        cells = ("".join(f"<td>{html.escape(_text(cell))}</td>" for cell in row) for row in rows)
+        texts = (
+            ["" if cell is None else f"{cell:g}" if isinstance(cell, float) else str(cell) for cell in row]
+            for row in rows
+        )
+        cells = ("".join(f"<td>{html.escape(text)}</td>" for text in row) for row in texts)
         clauses = (f"{each.id}: {each.state}; {each.detail}" for each in self.clauses)
         lines = (f"<li>{html.escape(text)}</li>" for text in (*clauses, *self.notes, *self.unchecked))
         return visible(
@@ -213,10 +217,6 @@ class Verification:
 
 
 _WORDS = {True: "holds", False: "FAILS", None: "not checked"}
-
-
-def _text(cell: object) -> str:
-    return "" if cell is None else f"{cell:g}" if isinstance(cell, float) else str(cell)
 
 
 def _plain(finding: Finding) -> dict[str, Any]:

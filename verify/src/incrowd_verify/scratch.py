@@ -19,7 +19,7 @@ from pathlib import Path
 from filelock import lock_descriptor
 
 _NAME = re.compile(r"incrowd-[0-9a-f]{12}\.tmp")
-_LOCK = "lock"
+LOCK = "lock"
 
 
 class PrivateFolder:
@@ -47,12 +47,12 @@ def _made(parent: Path) -> tuple[Path, int]:
         path.mkdir(0o700)
         # Another run may take the folder for a dead one's until it is locked.
         with contextlib.suppress(FileNotFoundError):
-            lock = os.open(path / _LOCK, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+            lock = os.open(path / LOCK, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
             # Where a file system knows no locks nobody can take it for one either.
             with contextlib.suppress(OSError):
                 lock_descriptor(lock)
             with contextlib.suppress(OSError):
-                if os.path.samestat(os.fstat(lock), os.stat(path / _LOCK)):
+                if os.path.samestat(os.fstat(lock), os.stat(path / LOCK)):
                     return path, lock
             os.close(lock)
 
@@ -71,28 +71,28 @@ def _remove_dead(parent: Path) -> None:
 
 def _remove_if_dead(folder: Path) -> None:
     try:
-        lock = os.open(folder / _LOCK, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+        lock = os.open(folder / LOCK, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
     except FileNotFoundError:
         with contextlib.suppress(OSError):
             folder.rmdir()  # killed before it held anything
         # The lock comes first: where there is something, and still no lock, nobody uses it any more.
-        if not os.path.lexists(folder / _LOCK):
+        if not os.path.lexists(folder / LOCK):
             shutil.rmtree(folder, ignore_errors=True)
         return
     try:
         if not lock_descriptor(lock, blocking=False):
             return
-        _clear(folder)
+        clear(folder)
     finally:
         os.close(lock)
     shutil.rmtree(folder, ignore_errors=True)  # Windows keeps a file that is open
 
 
-def _clear(folder: Path) -> None:
+def clear(folder: Path) -> None:
     """Remove a folder, its lock last, by which the next run finds it if this one is killed."""
     with contextlib.suppress(OSError):
         for name in os.listdir(folder):
-            if name != _LOCK:
+            if name != LOCK:
                 shutil.rmtree(folder / name, ignore_errors=True)
                 (folder / name).unlink(missing_ok=True)
     shutil.rmtree(folder, ignore_errors=True)
@@ -102,7 +102,7 @@ def _remove(path: Path, lock: int, owner: int) -> None:
     # A forked child has a copy of the object and no right to the folder.
     if os.getpid() == owner:
         try:
-            _clear(path)
+            clear(path)
         finally:
             os.close(lock)
             shutil.rmtree(path, ignore_errors=True)  # Windows keeps a file that is open; Ctrl-C may come

@@ -174,15 +174,11 @@ def connect(
     - `files`, `folders`: what is read besides.
     - `in_order`: whether loaded rows keep the order in which they are read.
     """
-    con = duckdb.connect(
-        ":memory:",
-        config={
-            "autoinstall_known_extensions": "false",
-            "autoload_known_extensions": "false",
-            "temp_directory": str(scratch),
-            "preserve_insertion_order": str(in_order).lower(),
-        },
-    )
+    config = {
+        "autoinstall_known_extensions": "false", "autoload_known_extensions": "false",
+        "temp_directory": str(scratch), "preserve_insertion_order": str(in_order).lower(),
+    }  # fmt: skip
+    con = duckdb.connect(":memory:", config=config)
     con.execute("SET enable_progress_bar = false")
     lock(con, _both_forms(files), _both_forms([scratch, *folders]))
     return con
@@ -340,15 +336,9 @@ def _parquet(con: duckdb.DuckDBPyConnection, path: Path) -> Part:
             listed = ", ".join(f"{cell} AS c{place}" for place, (_, cell) in enumerate(columns))
             relation = f"(SELECT {listed} FROM {relation})"
         types = con.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
-    if nested:
-        return Part(relation, names, tuple(str(row[1]) for row in types))
-    return Part(
-        relation,
-        names,
-        tuple(str(row[1]) for row in types),
-        plainly="read_parquet({}, hive_partitioning = false)",
-        header=_PARQUET_NAMES,
-    )
+    part = Part(relation, names, tuple(str(row[1]) for row in types))
+    plainly = "read_parquet({}, hive_partitioning = false)"
+    return part if nested else replace(part, plainly=plainly, header=_PARQUET_NAMES)
 
 
 def _top_level(schema: list[tuple[str, int]]) -> tuple[str, ...]:
@@ -463,12 +453,9 @@ def _csv(
 
 
 def _delimiter(
-    con: duckdb.DuckDBPyConnection,
-    file: _CsvFile,
-    headers: Mapping[str, tuple[str, ...]],
-    wanted: Collection[str],
-    given_names: tuple[str, ...],
-) -> str:
+    con: duckdb.DuckDBPyConnection, file: _CsvFile, headers: Mapping[str, tuple[str, ...]], wanted:
+    Collection[str], given_names: tuple[str, ...],
+) -> str:  # fmt: skip
     """Choose the delimiter under which the header fits best; of several the one that DuckDB finds."""
     if given_names:
         distances = {each: -abs(len(names) - len(given_names)) for each, names in headers.items()}

@@ -1,4 +1,4 @@
-"""Reading of tables that a user names: files, folders, patterns of files, tables of a database."""
+"""The tables of a check, as the policy reads them: files, folders, patterns of files, databases."""
 
 from __future__ import annotations
 

@@ -44,6 +44,11 @@ def cell(table: Table, name: str, null_values: Nulls = NO_NULLS, alias: str = ""
     return f"CASE WHEN {means_missing(f'CAST({shown} AS VARCHAR)', nulls)} THEN NULL ELSE {value} END"
 
 
+def as_text(table: Table, name: str, null_values: Nulls = NO_NULLS) -> str:
+    """Write the SQL of a column's cells as DuckDB's own texts, NULL where missing."""
+    return f"CAST({cell(table, name, null_values)} AS VARCHAR)"
+
+
 def written(con: Checks, table: Table, name: str, null_values: Nulls = NO_NULLS, alias: str = "t") -> str:
     """Write the SQL of a column's cells as the texts that a release has for them; NULL where missing.
 

@@ -1,4 +1,8 @@
-"""The job of a verification: its tables are loaded, every check is made, and the result is put together."""
+"""The job of a verification: its tables are loaded, every check is made, and the result is put together.
+
+For a script each table is read twice, by `load_parts` and as the script does. Where the two differ in a cell
+or in the order of rows, there is no script: DuckDB alone would judge another table.
+"""
 
 from __future__ import annotations
 
@@ -167,19 +171,13 @@ def verify(  # noqa: PLR0913
             f"{setting('names=', '--names')} are for a raw table without a header, and "
             f"{setting('header_row=', '--header-row')} says where it is; leave one out"
         )
+    raw = None if against is None else _named(against)
+    people, rows = (None if each is None else _named(each, only_file=True) for each in (population, row_map))
+    csv_format = CsvFormat(delimiter, encoding, sheet=sheet)
     sources = Sources(
-        _named(path),
-        table,
-        None if against is None else _named(against),
-        against_table,
-        None if population is None else _named(population, only_file=True),
-        None if row_map is None else _named(row_map, only_file=True),
-        CsvFormat(delimiter, encoding, sheet=sheet),
-        names,
-        escaped,
-        header_row=header_row,
-        suppressed_as=suppressed_as,
-    )
+        _named(path), table, raw, against_table, people, rows, csv_format, names, escaped,
+        header_row=header_row, suppressed_as=suppressed_as,
+    )  # fmt: skip
     policy_file = Path(_named(policy_path, only_file=True))
     policy = _with_profile(read_policy(policy_file), profile, policy_file.parent)
     alone = replace(policy, demands=(), attackers=()) if published_as_one else policy
@@ -202,7 +200,6 @@ def verify(  # noqa: PLR0913
 
 
 def _with_profile(policy: Policy, name: str | None, folder: Path) -> Policy:
-    """Return a policy that chooses a profile by its name."""
     if name is None:
         return policy
     chosen = Choice.of({"name": name}, folder)
@@ -233,7 +230,6 @@ def _verified(policy: Policy, sources: Sources, *, points: bool) -> Verification
 
 @contextmanager
 def _opened(policy: Policy, sources: Sources) -> Iterator[tuple[Checks, Tables]]:
-    """Load the tables of a check."""
     with (
         PrivateFolder() as scratch,
         reworded(Path(title_of(sources.released))),
@@ -259,7 +255,6 @@ def _named(path: str | PathLike[str], *, only_file: bool = False) -> str:
 
 
 def _checked(con: Checks, policy: Policy, tables: Tables, *, only_limits: bool, points: bool) -> Verification:
-    """Check the tables that were loaded."""
     persons = find_persons(con, tables, policy)
     counted, findings, measuring = find_figures(con, policy, tables, persons)
     records, suppressed, classes = counted
@@ -284,22 +279,14 @@ def _checked(con: Checks, policy: Policy, tables: Tables, *, only_limits: bool, 
     # Last, as it changes the classes.
     exposed = check_suppressed(con, policy, tables, measuring, findings)
     return Verification(
-        file=tables.released.title,
-        records=records,
-        suppressed=suppressed,
-        max_suppression=policy.max_suppression,
-        classes=classes,
-        wildcards=policy.wildcards,
-        findings=tuple(findings),
-        problems=tuple(remarks.problems),
-        unchecked=tuple(remarks.unchecked),
+        file=tables.released.title, records=records, suppressed=suppressed,
+        max_suppression=policy.max_suppression, classes=classes, wildcards=policy.wildcards,
+        findings=tuple(findings), problems=tuple(remarks.problems), unchecked=tuple(remarks.unchecked),
         notes=tuple(remarks.notes),
         points=answered((*counted_points, *(exposed if points else ())), policy.accepted),
-        profile=None if policy.profile is None else policy.profile.profile.full_name,
-        clauses=clauses,
-        smallest=smallest,
-        people=people,
-    )
+        profile=None if policy.profile is None else policy.profile.profile.full_name, clauses=clauses,
+        smallest=smallest, people=people,
+    )  # fmt: skip
 
 
 def _found(con: Checks, persons: Persons, suppressed: int) -> PeopleFound:
@@ -370,7 +357,6 @@ def checks_as_sql(  # noqa: PLR0913
 
 
 def _write(script: Script, scratch: Path, sources: Sources, policy_file: Path, policy: Policy) -> None:
-    """Write all of a script."""
     found = _load(script, scratch, sources, policy_file, policy)
     released, raw, placed = found["released"], found.get("raw"), "row_map" in found
     check_columns(script, policy, released)

@@ -17,9 +17,9 @@ from pathlib import Path
 from filelock import lock_descriptor
 
 from incrowd.core.io.publishing import waiting
+from incrowd_verify.scratch import LOCK, clear
 
 _NAME = re.compile(r"\.?incrowd-[0-9a-f]{12}\.tmp")
-_LOCK = "lock"
 _TRIES = 5
 
 
@@ -71,14 +71,14 @@ def remove_dead(parent: Path, before: Callable[[Path], object] | None = None) ->
     """
     for folder in _private_folders(parent):
         try:
-            lock = os.open(folder / _LOCK, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+            lock = os.open(folder / LOCK, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
         except FileNotFoundError:
             # Its maker had no time to put anything into it, or sees that it is gone and makes another.
             with contextlib.suppress(OSError):
                 folder.rmdir()
                 continue
             # The lock comes first. So where there is something, and still no lock, nobody uses it any more.
-            if not os.path.lexists(folder / _LOCK):
+            if not os.path.lexists(folder / LOCK):
                 shutil.rmtree(folder, ignore_errors=True)
             continue
         except OSError:
@@ -88,7 +88,7 @@ def remove_dead(parent: Path, before: Callable[[Path], object] | None = None) ->
                 continue
             if before is not None:
                 before(folder)
-            _clear(folder)
+            clear(folder)
         except OSError:
             continue
         finally:
@@ -120,7 +120,7 @@ def _create(parent: Path, prefix: str) -> tuple[Path, int]:
         path = parent / f"{prefix}{secrets.token_hex(6)}.tmp"
         path.mkdir(0o700)
         try:
-            lock = os.open(path / _LOCK, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+            lock = os.open(path / LOCK, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
         except BaseException as error:
             with contextlib.suppress(OSError):
                 path.rmdir()
@@ -131,19 +131,9 @@ def _create(parent: Path, prefix: str) -> tuple[Path, int]:
         with contextlib.suppress(OSError):
             lock_descriptor(lock)
         with contextlib.suppress(OSError):
-            if os.path.samestat(os.fstat(lock), os.stat(path / _LOCK)):
+            if os.path.samestat(os.fstat(lock), os.stat(path / LOCK)):
                 return path, lock
         os.close(lock)
-
-
-def _clear(path: Path) -> None:
-    """Remove a folder, the lock last, so that the next run finds the folder if this run is killed."""
-    with contextlib.suppress(OSError):
-        for name in os.listdir(path):
-            if name != _LOCK:
-                shutil.rmtree(path / name, ignore_errors=True)
-                (path / name).unlink(missing_ok=True)
-    shutil.rmtree(path, ignore_errors=True)
 
 
 def _remove(path: Path, lock: int, owner: int) -> None:
@@ -151,7 +141,7 @@ def _remove(path: Path, lock: int, owner: int) -> None:
     if os.getpid() == owner:
         with waiting():
             for _ in range(_TRIES):
-                _clear(path)
+                clear(path)
                 if not path.exists():
                     break
                 time.sleep(0.01)  # another thread removes a folder of its own below

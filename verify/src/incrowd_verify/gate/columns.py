@@ -30,14 +30,11 @@ def texts_of(values: pl.Series, counts: NDArray[np.int64]) -> tuple[pl.Series, N
         return None
     has_value = values.is_not_null()
     texts, counts = values.filter(has_value).cast(pl.String), counts[has_value.to_numpy()]
-    if len(texts) and (_are_decimals(texts) or texts.str.contains(_MOMENT).all()):
+    are_decimals = _are_numbers(texts) and texts.str.contains(_DECIMAL).any()
+    if len(texts) and (are_decimals or texts.str.contains(_MOMENT).all()):
         return None
     order = texts.arg_sort()
     return texts.gather(order), counts[order.to_numpy()]
-
-
-def _are_decimals(texts: pl.Series) -> bool:
-    return _are_numbers(texts) and bool(texts.str.contains(_DECIMAL).any())
 
 
 def _are_numbers(texts: pl.Series) -> bool:

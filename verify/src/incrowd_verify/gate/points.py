@@ -24,16 +24,9 @@ UNANSWERED = Parameter(
 
 
 class Kind(NamedTuple):
-    """One kind of point.
+    """One kind of point: its meaning in a phrase, and whether a policy can accept it with a reason.
 
-    Attributes
-    ----------
-    meaning
-        What such a point says, in one phrase.
-    accepted
-        Whether a policy can accept it with a reason.
-    broken
-        Whether a release with such a point is broken, whatever anybody answers.
+    A release with a `broken` one is broken, whatever anybody answers.
     """
 
     meaning: str
@@ -213,9 +206,9 @@ class Point:
 
 def answered(points: Iterable[Point], answers: Iterable[Accepted]) -> tuple[Point, ...]:
     """Return points in the order of kinds, with the reasons of accepting answers."""
-    answers = tuple(answers)
+    whys = {(each.point, each.column): each.why for each in reversed([*answers])}
     return tuple(
-        replace(point, why=next((each.why for each in answers if _is_about(each, point)), None))
+        replace(point, why=whys.get((point.name, next(iter(point.columns), None))))
         for point in in_order(points)
     )
 
@@ -224,7 +217,3 @@ def in_order(points: Iterable[Point]) -> list[Point]:
     """Return points in the order of kinds."""
     order = list(KINDS)
     return sorted(points, key=lambda point: order.index(point.name))
-
-
-def _is_about(answer: Accepted, point: Point) -> bool:
-    return answer.point == point.name and answer.column == next(iter(point.columns), None)

@@ -34,19 +34,8 @@ _FIRST = date(1996, 8, 21)
 _FILLERS = ("\u115f", "\u1160", "\u3164", "\uffa0")
 """Letters of Hangul that show nothing."""
 _PLACEHOLDERS = (
-    "todo",
-    "tbd",
-    "tba",
-    "fixme",
-    "xxx",
-    "na",
-    "nn",
-    "none",
-    "null",
-    "unknown",
-    "name",
-    "answer",
-)
+    "todo", "tbd", "tba", "fixme", "xxx", "na", "nn", "none", "null", "unknown", "name", "answer",
+)  # fmt: skip
 """What stands where an answer is still to come, in small letters alone."""
 
 
@@ -354,10 +343,7 @@ _MOST_WORDS = 1_000
 class Setting:
     """A setting of a check, or an input.
 
-    - `one`: what a value must be.
-    - `needed`: whether a clause has to say it.
-    - `many`: whether it is a list of such values.
-    - `is_pattern`: whether it is a regular expression.
+    Its value is as `one` says, or a list of `many` such. A clause has to say it if it is `needed`.
     """
 
     one: Parameter

@@ -67,7 +67,9 @@ def _separates(separator: str, cells: pl.Series) -> bool:
         return False
     if (texts.str.len_chars() > _LONGEST).any() or share(texts.str.count_matches(r"\S+")) > _WORDS:
         return False
-    return texts.n_unique() <= _REPEATS * len(texts) and _change_places(parts)
+    places = parts.group_by("part").agg(pl.len(), pl.col("place").n_unique())
+    again = places.filter(pl.col("len") > 1)["place"]
+    return texts.n_unique() <= _REPEATS * len(texts) and share(again > 1) >= _PLACES
 
 
 def _parts(cells: pl.Series, separator: str) -> pl.DataFrame:
@@ -79,12 +81,6 @@ def _parts(cells: pl.Series, separator: str) -> pl.DataFrame:
         .filter(pl.col("part") != "")
         .with_columns(place=pl.int_range(pl.len()).over("cell"), of=pl.len().over("cell"))
     )
-
-
-def _change_places(parts: pl.DataFrame) -> bool:
-    places = parts.group_by("part").agg(pl.len(), pl.col("place").n_unique())
-    again = places.filter(pl.col("len") > 1)["place"]
-    return share(again > 1) >= _PLACES
 
 
 _LEAST_TEXTS = 10

@@ -269,6 +269,7 @@ def _is_six(piece: str) -> bool:
         return False
 
 
+# An address that begins with ``http://``, ``www.`` or the place of a social network.
 _URL = (
     r"(?i)\b(?:https?|ftp)://[^\s/$.?#][^\s]*"
     r"|\bwww\.[\pL\pN-]+\.[\pL]{2,}"
@@ -277,19 +278,10 @@ _URL = (
 )
 
 
-def _url(likely: pl.Series, texts: int) -> pl.Series:
-    """Find an address that begins with ``http://``, ``www.`` or the place of a social network."""
-    return holding(likely, _URL)
-
-
+# An address with ``@`` or ``(at)``, and a domain that ends with letters.
 _AT = r"(?:@|\s?[(\[](?:at|AT|ät)[)\]]\s?)"
 _DOT = r"(?:\.|\s?[(\[](?:dot|DOT|punkt)[)\]]\s?)"
 _MAIL = rf"[\pL\pN_+%-]{_AT}[\pL\pN-]+(?:{_DOT}[\pL\pN-]+)*{_DOT}\pL{{2,}}"
-
-
-def _mail(likely: pl.Series, texts: int) -> pl.Series:
-    """Find an address with ``@`` or ``(at)``, and a domain that ends with letters."""
-    return holding(likely, _MAIL)
 
 
 class Scheme(NamedTuple):
@@ -419,11 +411,7 @@ def _behind_a_word(texts: pl.Series) -> pl.Series:
 
 
 def _begins_with_one(piece: str) -> bool:
-    return any(any(_check(scheme)(number) for number in _numbers(piece, scheme)) for scheme in SCHEMES)
-
-
-def _numbers(piece: str, scheme: Scheme) -> list[str]:
-    return [match[0] for match in _compiled(scheme).finditer(piece)]
+    return any(_check(each)(match[0]) for each in SCHEMES for match in _compiled(each).finditer(piece))
 
 
 @cache
@@ -443,15 +431,19 @@ def _check(scheme: Scheme) -> Callable[[str], bool]:
     return holds
 
 
+def _of(pattern: str) -> Callable[[pl.Series, int], pl.Series]:
+    return lambda likely, texts: holding(likely, pattern)
+
+
 SIGNS = (
-    Sign("mail", "mail addresses", r"@|[(\[](?:at|AT|ät)[)\]]", _mail),
+    Sign("mail", "mail addresses", r"@|[(\[](?:at|AT|ät)[)\]]", _of(_MAIL)),
     TELEPHONE,
     Sign("iban", "numbers of bank accounts (IBAN)", r"[A-Za-z]{2}[0-9]{2}", _bank_account),
     Sign("card", "numbers of payment cards", r"[0-9](?:[ -]?[0-9]){12}", _card),
     Sign("national-number", "national numbers of persons", _NUMBER_MAY, _national_number),
     Sign("ip", "addresses of computers (IP)", _IP_NEEDS, _ip),
     Sign("mac", "addresses of network cards (MAC)", _MAC_NEEDS, _mac),
-    Sign("url", "addresses of web pages", r"[./]", _url),
+    Sign("url", "addresses of web pages", r"[./]", _of(_URL)),
     Sign("plate", "licence plates", r"[0-9].*\p{Lu}|\p{Lu}.*[0-9]", _plate),
     Sign("address", "postal addresses", rf"[0-9].*{_ADDRESS_SOME}|{_ADDRESS_SOME}.*[0-9]", _address),
     Sign("date", "dates in longer texts", r"[0-9].*\pL{3}|\pL{3}.*[0-9]|[0-9]日", _date),
