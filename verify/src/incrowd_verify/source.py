@@ -174,11 +174,10 @@ def connect(
     - `files`, `folders`: what is read besides.
     - `in_order`: whether loaded rows keep the order in which they are read.
     """
-    config = {
+    con = duckdb.connect(":memory:", config={
         "autoinstall_known_extensions": "false", "autoload_known_extensions": "false",
         "temp_directory": str(scratch), "preserve_insertion_order": str(in_order).lower(),
-    }  # fmt: skip
-    con = duckdb.connect(":memory:", config=config)
+    })  # fmt: skip
     con.execute("SET enable_progress_bar = false")
     lock(con, _both_forms(files), _both_forms([scratch, *folders]))
     return con
