@@ -13,7 +13,7 @@ import incrowd as ic
 from incrowd.core.hierarchy.builders import Flat, Prefix
 from incrowd.core.kernels.lattice.lattice import choose_nodes
 from incrowd.search import ALGORITHMS, _sweep, base
-from incrowd.search.lattice import explorer, limits
+from incrowd.search.lattice import explorer, lattice
 from incrowd.search.lattice.rollup import Rollup
 from incrowd.search.lattice.sizes import Sizes
 
@@ -132,7 +132,7 @@ def test_few_nodes_are_held_at_once(wide, monkeypatch):
 def test_optimal_without_a_budget_ends_on_twenty_columns(wide, monkeypatch, lattice, models, share, proved):
     """Of lattices between 2 ** 18 and 2 ** 22 nodes some need hours, so there is a budget by default."""
     seconds = iter(range(0, 10**9, 20))
-    monkeypatch.setattr(limits, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    monkeypatch.setattr(lattice, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
     table, schema = (wide, hierarchies()) if lattice == "three levels" else yes_or_no(four=0, two=20)
     table = table.with_columns(s=pl.Series([str(row % 3) for row in range(len(table))]))
     schema = ic.Schema(quasi={name: schema[name] for name in COLUMNS}, sensitive=["s"])
@@ -182,7 +182,7 @@ def clock(monkeypatch) -> list[float]:
 
         return done
 
-    monkeypatch.setattr(limits, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(lattice, "time", SimpleNamespace(monotonic=lambda: now[0]))
     monkeypatch.setattr(Rollup, "roll", ticking(Rollup.roll))
     monkeypatch.setattr(Sizes, "look", ticking(looking))
     monkeypatch.setattr(_sweep, "group_with_company", ticking(_sweep.group_with_company))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import incrowd as ic
 from incrowd.engines import engine_for
 from incrowd.search import SearchProblem
-from incrowd.search.lattice import Budget, Limits, limits
+from incrowd.search.lattice import Budget, Limits, lattice
 
 
 def problem(rows: int, share: float, gone: int = 0, k: int = 2) -> SearchProblem:
@@ -61,7 +61,7 @@ def test_budgets_are_read_once():
 
 def test_what_is_spent_of_a_budget_is_what_progress_tells(monkeypatch):
     now = [100.0]
-    monkeypatch.setattr(limits, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(lattice, "time", SimpleNamespace(monotonic=lambda: now[0]))
     by_time, by_nodes = Budget(seconds=20).begin(), Budget(nodes=40).begin()
     assert [Budget().begin().reached(10**9), by_nodes.reached(10)] == [(0, 1000), (250, 1000)]
     now[0] = 115.0
@@ -73,7 +73,7 @@ def test_what_is_spent_of_a_budget_is_what_progress_tells(monkeypatch):
 def test_as_many_nodes_are_looked_at_at_once_as_there_is_time_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """What each took so far is the guess, a few begin, and a budget of nodes is kept by the node."""
     now = 100.0
-    monkeypatch.setattr("incrowd.search.lattice.limits.time.monotonic", lambda: now)
+    monkeypatch.setattr("incrowd.search.lattice.lattice.time.monotonic", lambda: now)
     deadline = Budget.of("10s").begin()
     assert 1 <= deadline.left(0) < 64
     now = 102.0

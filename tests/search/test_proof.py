@@ -15,7 +15,7 @@ from incrowd.engines import engine_for
 from incrowd.measures.utility import METRICS
 from incrowd.search import SearchProblem, optimal
 from incrowd.search.lattice import Explorer
-from incrowd.search.lattice.limits import Budget
+from incrowd.search.lattice.lattice import Budget
 from incrowd.search.lattice.proof import Proof
 from lattice_reading import every_node, schema, tables
 

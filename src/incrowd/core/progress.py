@@ -1,4 +1,4 @@
-"""Progress: how long-running work reports how far it is, and how it is told to stop.
+"""Progress: how long-running work reports how far it is, how long it took, and how it is told to stop.
 
 Each thread knows the job that it works for (`running`). So what runs deep below a job, as a kernel or a query
 of a frame, looks whether it was cancelled (`check`), and nobody hands a progress down to it.
@@ -10,6 +10,7 @@ import contextlib
 import html
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -308,3 +309,53 @@ class _Bar:
     def _show(self, text: str) -> None:
         if self._handle is not None:
             self._handle.update(self._html(text))
+
+
+STAGES = {
+    "start": "Starting", "read": "Reading the table", "fetch": "Copying the table",
+    "treat": "Treating columns", "count": "Counting records", "read population": "Reading the population",
+    "count population": "Counting the population", "assess": "Measuring the table as it is",
+    "search": "Searching for a recoding", "apply": "Recoding values", "check": "Checking the release",
+    "points": "Looking at what leaves", "order": "Putting the rows in order",
+    "report": "Measuring the release", "compare": "Comparing settings", "warm up": "Getting ready",
+    "cut": "Cutting into blocks", "join blocks": "Joining blocks", "recode": "Recoding blocks",
+    "examples": "Looking up examples", "draw rows": "Drawing rows",
+    "write and check": "Writing and checking the file", "pack": "Packing the archive",
+}  # fmt: skip
+"""The stages of jobs, in words."""
+RELEASE = ("count", "assess", "search", "apply", "check", "points", "order", "report")
+"""The stages that every release has, in their order."""
+
+
+class Clock:
+    """A clock that times the stages and reports to the progress.
+
+    Attributes
+    ----------
+    seconds
+        Wall time of each stage that has ended.
+    """
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
+        self._interrupt: Callable[[], None] = _nothing
+        self.seconds: dict[str, float] = {}
+
+    def gives_up(self, interrupt: Callable[[], None]) -> None:
+        """Set the function that interrupts a later stage if the job is cancelled."""
+        self._interrupt = interrupt
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Run a stage: ``with clock.stage("count"): ...``."""
+        # A part of another job shows nothing, and ends with that job.
+        check()
+        self.progress.stage(name)
+        start = time.perf_counter()
+        with interrupting(self.progress, self._interrupt):
+            yield
+        self.seconds[name] = time.perf_counter() - start
+
+
+def _nothing() -> None:
+    """Do nothing, for a job without an interrupt."""

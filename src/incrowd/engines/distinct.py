@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from incrowd.core.errors import SchemaError
+from incrowd.core.io.columns import has_objects, is_nested
 from incrowd.core.io.frames import without_negative_zero
-from incrowd.core.io.nesting import has_objects, is_nested
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.table.schema import UNRELEASED
 
@@ -100,7 +100,7 @@ def dictionary(
 
 def _encode_texts(series: pl.Series, null_values: tuple[str, ...]) -> tuple[Dictionary, NDArray[np.integer]]:
     """Encode a text column as the distinct texts in order and a code for each row."""
-    from incrowd.core.io.numbering import numbered
+    from incrowd.core.io.frames import numbered
     from incrowd.core.kernels.jit import PARALLEL_FROM
     from incrowd.core.reading.missing import null_values_of
     from incrowd.core.table.domain import Dictionary
@@ -127,7 +127,7 @@ def _encode_texts(series: pl.Series, null_values: tuple[str, ...]) -> tuple[Dict
 
 def _compact(distinct: pl.Series, series: pl.Series) -> Sequence[str]:
     """Return the distinct texts, copied where a view would hold a much larger column in memory."""
-    from incrowd.core.reading.texts import Texts
+    from incrowd.core.reading.recognition import Texts
 
     if len(distinct) <= _FEW:
         return distinct.to_list()
@@ -157,7 +157,7 @@ def _rank_rows(ids: NDArray[np.integer], order: NDArray[np.int64], count: int) -
 
 def _sort_distinct(series: pl.Series) -> tuple[pl.Series, NDArray[np.integer]]:
     """Return the distinct values in order without missing, and a code for each row (missing: last)."""
-    from incrowd.core.io.numbering import numbered
+    from incrowd.core.io.frames import numbered
     from incrowd.core.kernels.grouping.grouping import group_numbers
 
     if series.dtype.is_float():
@@ -177,7 +177,7 @@ def _sort_distinct(series: pl.Series) -> tuple[pl.Series, NDArray[np.integer]]:
 
 def _encode_numbers(series: pl.Series, column: str) -> tuple[Dictionary, NDArray[np.integer]]:
     """Encode a numeric column as the distinct numbers in order, NaN being missing."""
-    from incrowd.core.reading.texts import Texts
+    from incrowd.core.reading.recognition import Texts
     from incrowd.core.table.domain import Dictionary
 
     if series.dtype.is_float():
@@ -193,7 +193,7 @@ def _encode_numbers(series: pl.Series, column: str) -> tuple[Dictionary, NDArray
 
 def _encode_days(series: pl.Series) -> tuple[Dictionary, NDArray[np.integer]]:
     """Encode dates or zoneless points of time as the distinct values in order."""
-    from incrowd.core.reading.texts import Texts
+    from incrowd.core.reading.recognition import Texts
     from incrowd.core.table.domain import Dictionary
 
     if series.dtype == pl.Date:

@@ -19,9 +19,9 @@ from incrowd.core.errors import SchemaError, TableError, named
 from incrowd.core.io.columns import address, column_named, columns_named
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.reading.missing import null_values_of
+from incrowd.engines.base import Grouped, number_groups, survey_columns, with_survey_of_groups
 from incrowd.engines.distinct import dictionary, refuse_objects, require_countable
 from incrowd.engines.key_lookup import RowKeys, place_of
-from incrowd.engines.surveyed import Grouped, number_groups, survey_columns, with_survey_of_groups
 
 if TYPE_CHECKING:
     from incrowd.core.table.domain import Domain

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 from incrowd.core.errors import MissingExtraError, SchemaError, TableError
 from incrowd.core.io.columns import FrameNames, repeated_columns
 from incrowd.core.lazy import NDArray, np, nw, pl
-from incrowd.core.treatments.coded import Codes
-from incrowd.engines.base import NOT_THE_SAME, Counted, Engine, EngineSettings, Released
+from incrowd.core.treatments.base import Codes
+from incrowd.engines.base import NOT_THE_SAME, Counted, Engine, EngineSettings, Released, with_survey_of_rows
 from incrowd.engines.distinct import as_text, dictionary, refuse_objects, require_countable
-from incrowd.engines.surveyed import with_survey_of_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,8 +50,8 @@ class MemoryEngine(Engine):
 
     def __init__(self, table: Any, settings: EngineSettings | None = None) -> None:
         super().__init__(table, settings)
+        from incrowd.core.io.columns import frame_without_objects
         from incrowd.core.io.files import was_read
-        from incrowd.core.io.nesting import frame_without_objects
 
         column_names = getattr(table, "column_names", None)  # PyArrow; its `columns` are the data
         names = list(column_names if column_names is not None else table.columns)
@@ -72,7 +71,7 @@ class MemoryEngine(Engine):
 
     def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> MemoryCount:
         """Count the rows (see `Engine.count`)."""
-        from incrowd.core.io.nesting import first_value
+        from incrowd.core.io.columns import first_value
         from incrowd.core.kernels.jit import at_once
         from incrowd.core.table.frequency import FrequencyTable
 
@@ -210,9 +209,8 @@ class MemoryEngine(Engine):
 
     def _series(self, name: str) -> pl.Series:
         """Return a column as a Polars series."""
-        from incrowd.core.io.columns import nameless
+        from incrowd.core.io.columns import joined, nameless
         from incrowd.core.io.frames import readable
-        from incrowd.core.io.nesting import joined
 
         column = self.frame[name]
         if str(column.dtype) == "Object" and self.frame.implementation.is_polars():
@@ -385,7 +383,7 @@ def number_persons(
     SchemaError
         When a column is neither text, number nor date.
     """
-    from incrowd.core.io.numbering import numbered
+    from incrowd.core.io.frames import numbered
     from incrowd.core.reading.missing import null_values_of
 
     cleaned: dict[str, pl.Series] = {}

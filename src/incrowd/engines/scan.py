@@ -17,7 +17,7 @@ from incrowd.core.io.columns import column_named, columns_named, nameless, sprea
 from incrowd.core.io.targets import HIDDEN, Hidden
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.table.row_order import ColumnOrder
-from incrowd.core.treatments.coded import Codes
+from incrowd.core.treatments.base import Codes
 from incrowd.engines.base import Counted, Engine, EngineSettings, Released
 from incrowd.engines.fold import CELL, CHANGED, KEY, ROWS, GroupedRows, Keys, Values, fold
 from incrowd.engines.key_lookup import KeyedCells
@@ -63,7 +63,7 @@ class ScanEngine(Engine):
         settings: EngineSettings | None = None,
         treated: Sequence[TreatedColumn] = (),
     ) -> None:
-        from incrowd.core.io.nesting import flat
+        from incrowd.core.io.columns import flat
 
         super().__init__(table, settings, treated)
         table = flat(table, "the frame")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from incrowd.core.lazy import NDArray, np
 from incrowd.core.recoding import SingleDimensional, level_cells
-from incrowd.core.recoding.labels import SUPPRESSED
+from incrowd.core.recoding.cells import SUPPRESSED
 from incrowd.core.table.classes import EquivalenceClasses
 from incrowd.search._sets import PricedKeys
 from incrowd.search._sweep import level_rung, sweep

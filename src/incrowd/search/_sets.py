@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from incrowd.core.kernels.clusters.costs import Costs, cell_costs
 from incrowd.core.lazy import NDArray, np
-from incrowd.core.recoding.labels import effective_style
+from incrowd.core.recoding.cells import effective_style
 from incrowd.search._points import class_cells, costs_of
 
 if TYPE_CHECKING:

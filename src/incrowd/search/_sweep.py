@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from incrowd.core.kernels.clusters.costs import cell_costs
 from incrowd.core.kernels.grouping.company import group_with_company
 from incrowd.core.lazy import NDArray, np
-from incrowd.search.lattice.limits import Budget
+from incrowd.search.lattice.lattice import Budget
 
 if TYPE_CHECKING:
     from incrowd.core.progress import Progress

@@ -88,7 +88,7 @@ class LocalAlgorithm(Algorithm):
 
 def unreleasable(problem: SearchProblem, recoding: Recoding) -> int:
     """Count the records over the suppression limit with `*` throughout, or with too long a set."""
-    from incrowd.core.recoding.labels import effective_style
+    from incrowd.core.recoding.cells import effective_style
     from incrowd.core.recoding.observed import set_sizes
     from incrowd.search.lattice import Limits
 

@@ -17,7 +17,7 @@ from incrowd.search.local import LocalAlgorithm, unreleasable
 
 if TYPE_CHECKING:
     from incrowd.core.hierarchy import Hierarchy
-    from incrowd.core.kernels.mondrian.partition_arrays import Axes, Partitions, Sides
+    from incrowd.core.kernels.mondrian.runs import Axes, Partitions, Sides
     from incrowd.core.table.domain import Domain
 
 _LONG = 10_000
@@ -180,7 +180,7 @@ class _Search:
     def __init__(self, settings: Mondrian, problem: SearchProblem) -> None:
         from incrowd.core.kernels.jit import so_few
         from incrowd.core.kernels.mondrian import partition
-        from incrowd.core.kernels.mondrian.partition_arrays import APPEARANCE, Keys
+        from incrowd.core.kernels.mondrian.runs import APPEARANCE, Keys
         from incrowd.core.table.frequency import smallest_codes
 
         frequency = problem.frequency
@@ -346,7 +346,7 @@ class _Search:
 
     def _go_down(self, parts: Partitions) -> None:
         """Let partitions whose cut between two leaves failed be cut down the hierarchy."""
-        from incrowd.core.kernels.mondrian.partition_arrays import EITHER
+        from incrowd.core.kernels.mondrian.runs import EITHER
 
         if not self.saves:
             return
@@ -361,7 +361,7 @@ class _Search:
     ) -> Partitions:
         """Return partitions with only positions and numbers of records filled in."""
         from incrowd.core.kernels.mondrian.partition import GIVEN
-        from incrowd.core.kernels.mondrian.partition_arrays import Partitions
+        from incrowd.core.kernels.mondrian.runs import Partitions
 
         codes, count = self.keys.codes, len(starts)
         shape = (count, codes.shape[1])
@@ -435,7 +435,7 @@ class _Search:
 
 def _sides(parts: Partitions, waiting: NDArray[np.int64]) -> Sides:
     """Allocate the sides of the proposed cuts of some partitions."""
-    from incrowd.core.kernels.mondrian.partition_arrays import Sides
+    from incrowd.core.kernels.mondrian.runs import Sides
 
     many = parts.many[waiting]
     first_end = np.zeros(len(many) + 1, np.int64)
@@ -459,7 +459,7 @@ def _work(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.int
 
 def _axes(settings: Mondrian, problem: SearchProblem) -> Axes:
     """Convert the domains to the arrays of the compiled loops."""
-    from incrowd.core.kernels.mondrian.partition_arrays import Axes
+    from incrowd.core.kernels.mondrian.runs import Axes
 
     domains = problem.frequency.domains
     trees = [domain.hierarchy for domain in domains]
@@ -496,7 +496,7 @@ def _axes(settings: Mondrian, problem: SearchProblem) -> Axes:
 
 def _way(settings: Mondrian, domain: Domain) -> int:
     """Return the way of cutting a domain."""
-    from incrowd.core.kernels.mondrian.partition_arrays import APPEARANCE, DOWN, EITHER, ORDERED
+    from incrowd.core.kernels.mondrian.runs import APPEARANCE, DOWN, EITHER, ORDERED
 
     if domain.ordered:
         return ORDERED

@@ -10,8 +10,8 @@ import pytest
 
 import incrowd as ic
 from incrowd.core.errors import TableError
+from incrowd.core.io.columns import flat
 from incrowd.core.io.files import read_table
-from incrowd.core.io.nesting import flat
 from incrowd.core.io.streams import scan
 from incrowd_verify.source import CsvFormat as VerifiedFormat
 from incrowd_verify.source import connect

@@ -13,7 +13,7 @@ from incrowd.core.errors import HierarchyError, InfeasibleError
 from incrowd.core.hierarchy import Hierarchy
 from incrowd.core.hierarchy.builders import Flat
 from incrowd.faces.cli import app
-from incrowd.release.accounts.nesting import outside_of
+from incrowd.release.accounts.points import outside_of
 from incrowd_verify.release_points import count_outside
 from incrowd_verify.tree_files import tree_in
 

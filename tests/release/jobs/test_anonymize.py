@@ -540,8 +540,8 @@ def test_what_a_release_shows_of_itself_is_released():
 @pytest.mark.parametrize("keep_order", [False, True])
 def test_the_seconds_of_the_stages_cover_the_call(monkeypatch, keep_order):
     """Each of these steps takes a second on a clock that stands still else."""
+    from incrowd.core import progress
     from incrowd.engines.base import Released
-    from incrowd.release.accounts import stages
     from incrowd.release.jobs import anonymize
 
     now = [0]
@@ -553,7 +553,7 @@ def test_the_seconds_of_the_stages_cover_the_call(monkeypatch, keep_order):
 
         return done
 
-    monkeypatch.setattr(stages, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    monkeypatch.setattr(progress, "time", SimpleNamespace(perf_counter=lambda: now[0]))
     steps = [
         "_revealing_columns",
         "_assessment_before",

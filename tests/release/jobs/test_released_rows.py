@@ -245,7 +245,7 @@ def test_files_that_stream_are_drawn_anew(tmp_path):
 def test_classes_that_held_keep_their_first_draw():
     import numpy as np
 
-    from incrowd.core.io.draws import Draws
+    from incrowd.core.io.shuffle import Draws
 
     first = Draws()
     second = first.renewed(np.array([3, 8]))

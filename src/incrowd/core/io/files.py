@@ -24,15 +24,23 @@ from incrowd.core.io.beginnings import (
     has_lone_returns,
     header_row_setting,
     line_of_names,
+    refuse_double_header,
     say_row_of_names,
     utf16_of,
 )
-from incrowd.core.io.columns import column_named, repeated_columns
-from incrowd.core.io.double_header import refuse_double_header
-from incrowd.core.io.formats import LONGEST_SIGNATURE, PARQUET, refuse_content, refuse_other_format
+from incrowd.core.io.columns import column_named, flat, repeated_columns
 from incrowd.core.io.kinds.base import Kept, refuse_types
-from incrowd.core.io.kinds.files import kind_of, read_kind, refuse_header_row, refuse_sheet, write_kind
-from incrowd.core.io.nesting import flat
+from incrowd.core.io.kinds.files import (
+    LONGEST_SIGNATURE,
+    PARQUET,
+    kind_of,
+    read_kind,
+    refuse_content,
+    refuse_header_row,
+    refuse_other_format,
+    refuse_sheet,
+    write_kind,
+)
 from incrowd.core.io.targets import writing
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.parameters import COUNT

@@ -18,10 +18,9 @@ from urllib.parse import unquote
 
 from incrowd.core.errors import EncodingError, ParameterError, TableError, quoted
 from incrowd.core.io.addresses import file_path, require_regular
-from incrowd.core.io.beginnings import bytes_of_lines, has_lone_returns, utf16_of
+from incrowd.core.io.beginnings import bytes_of_lines, has_lone_returns, refuse_double_header, utf16_of
 from incrowd.core.io.cancellable_scan import passing
-from incrowd.core.io.columns import columns_named
-from incrowd.core.io.double_header import refuse_double_header
+from incrowd.core.io.columns import columns_named, flat
 from incrowd.core.io.files import (
     GZIP,
     CsvFormat,
@@ -39,9 +38,13 @@ from incrowd.core.io.files import (
     unescape,
     unzipping,
 )
-from incrowd.core.io.formats import LONGEST_SIGNATURE, refuse_content
-from incrowd.core.io.kinds.files import refuse_header_row, refuse_sheet, refuse_streamed
-from incrowd.core.io.nesting import flat
+from incrowd.core.io.kinds.files import (
+    LONGEST_SIGNATURE,
+    refuse_content,
+    refuse_header_row,
+    refuse_sheet,
+    refuse_streamed,
+)
 from incrowd.core.io.scratch import PrivateFolder
 from incrowd.core.io.targets import is_pattern
 from incrowd.core.lazy import NDArray, duckdb, np, pl

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.core.kernels.mondrian.partition_arrays import DOWN, EITHER
+from incrowd.core.kernels.mondrian.runs import DOWN, EITHER
 
 if TYPE_CHECKING:
-    from incrowd.core.kernels.mondrian.partition_arrays import Axes, Keys, Partitions, Sides
+    from incrowd.core.kernels.mondrian.runs import Axes, Keys, Partitions, Sides
 
 _DENSE = 16
 """Largest ratio of possible (partition, rank) pairs to keys for counting in a dense array."""

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from incrowd.core.recoding.base import BLANKED_ABOVE, READS_AS_MISSING, Recoding, blanked_shares, check_cells
-from incrowd.core.recoding.cells import Cells, ValueCells, interval_cells, level_cells, node_cells
-from incrowd.core.recoding.full_domain import FullDomain
-from incrowd.core.recoding.labels import (
+from incrowd.core.recoding.cells import (
     SUPPRESSED,
+    Cells,
+    ValueCells,
     effective_style,
+    interval_cells,
+    level_cells,
+    node_cells,
     node_labels,
     range_label,
     read_mask,
     read_set,
     starred_nodes,
 )
+from incrowd.core.recoding.full_domain import FullDomain
 from incrowd.core.recoding.local import Local
 from incrowd.core.recoding.single_dimensional import SingleDimensional
 

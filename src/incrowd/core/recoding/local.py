@@ -11,14 +11,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from incrowd.core.errors import SchemaError
 from incrowd.core.lazy import NDArray, np
 from incrowd.core.recoding.base import Recoding
-from incrowd.core.recoding.cells import Cells, ValueCells, depths_of, range_cells, starred, with_suppressed
-from incrowd.core.recoding.labels import (
+from incrowd.core.recoding.cells import (
     SUPPRESSED,
+    Cells,
+    ValueCells,
+    depths_of,
     effective_style,
     is_nearly_unique,
     mean_labels,
     node_labels,
+    range_cells,
     set_label,
+    starred,
+    with_suppressed,
 )
 
 if TYPE_CHECKING:

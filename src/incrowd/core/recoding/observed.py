@@ -12,7 +12,7 @@ from incrowd.core.errors import TableError
 from incrowd.core.lazy import NDArray, np
 from incrowd.core.reading.cells import Span, read_span
 from incrowd.core.reading.exact import moment_of, number_of
-from incrowd.core.reading.texts import shape_of
+from incrowd.core.reading.recognition import shape_of
 from incrowd.core.recoding import SUPPRESSED, Cells, Recoding, read_mask, read_set
 from incrowd.core.recoding.cells import depths_of
 from incrowd.core.table.domain import Domain

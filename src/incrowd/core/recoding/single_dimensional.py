@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from incrowd.core.lazy import NDArray, np
 from incrowd.core.recoding.base import Recoding
-from incrowd.core.recoding.cells import look_up, starred
-from incrowd.core.recoding.labels import SUPPRESSED
+from incrowd.core.recoding.cells import SUPPRESSED, look_up, starred
 
 if TYPE_CHECKING:
     from incrowd.core.recoding.cells import ValueCells

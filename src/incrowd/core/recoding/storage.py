@@ -13,8 +13,7 @@ from incrowd.core.errors import HierarchyError, ParameterError, TableError, name
 from incrowd.core.hierarchy import Builder, Hierarchy, builder_from_spec
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.reading.cells import read_span
-from incrowd.core.recoding.cells import Cells, level_cells
-from incrowd.core.recoding.labels import SUPPRESSED, range_label, read_set
+from incrowd.core.recoding.cells import SUPPRESSED, Cells, level_cells, range_label, read_set
 from incrowd.core.table.domain import MISSING, Domain
 from incrowd.core.table.frequency import smallest_codes
 from incrowd.core.table.grids import Grid

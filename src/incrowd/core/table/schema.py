@@ -23,8 +23,10 @@ from incrowd.core.table.attribute import (
     Role,
     Style,
     attribute_of,
+    check_household,
+    check_together,
+    linked_with,
 )
-from incrowd.core.table.treatment_rules import check_household, check_together, linked_with
 from incrowd.core.treatments import TREATMENTS
 from incrowd.core.treatments.base import PERSON, treatment_of
 

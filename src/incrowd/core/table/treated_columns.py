@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.core.errors import SchemaError, null_values_setting
 from incrowd.core.io.columns import nameless
-from incrowd.core.io.draws import Draws
 from incrowd.core.io.frames import without_negative_zero
+from incrowd.core.io.shuffle import Draws
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.reading.missing import null_values_of
 from incrowd.core.reading.spellings import Spelling
 from incrowd.core.treatments._linked import Linked
-from incrowd.core.treatments.base import HOUSEHOLD, PERSON, Batch, Distinct, Reads, Treatment
-from incrowd.core.treatments.coded import Coded, Codes
+from incrowd.core.treatments.base import HOUSEHOLD, PERSON, Batch, Coded, Codes, Distinct, Reads, Treatment
 
 if TYPE_CHECKING:
     from incrowd.core.table.schema import Attribute

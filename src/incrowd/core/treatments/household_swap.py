@@ -8,8 +8,7 @@ from typing import ClassVar
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.parameters import parameter
 from incrowd.core.treatments._perturbing import Swapping, change_places, order_of, uniform_of
-from incrowd.core.treatments.base import HOUSEHOLD, Batch
-from incrowd.core.treatments.coded import whose
+from incrowd.core.treatments.base import HOUSEHOLD, Batch, whose
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.core.errors import SchemaError, TableError
 from incrowd.core.lazy import NDArray, np, pl, sf, st
-from incrowd.engines.base import Counted, Engine, EngineSettings, Released
+from incrowd.engines.base import Counted, Engine, EngineSettings, Released, survey_columns
 from incrowd.engines.distinct import require_countable
 from incrowd.engines.fetched import (
     Combinations,
@@ -35,7 +35,6 @@ from incrowd.engines.spark.fetching import (
 from incrowd.engines.spark.folder import replace_folder
 from incrowd.engines.spark.joins import CELL, joined
 from incrowd.engines.spark.packing import WORD, CellWords, Packed
-from incrowd.engines.surveyed import survey_columns
 
 if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat

@@ -58,7 +58,7 @@ def add_release(outputs: Outputs, output: Path, data: Path | Address, *, stream:
     TableError
         When it overlaps with what is read, exists or cannot be written.
     """
-    from incrowd.core.io.formats import require_written
+    from incrowd.core.io.kinds.files import require_written
     from incrowd.core.io.streams import is_scan
     from incrowd.core.io.targets import is_folder
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from nicegui import ui
 
+from incrowd.core.progress import STAGES
 from incrowd.faces.studio.cancelling import Watched
 from incrowd.faces.studio.fields import button
 from incrowd.faces.studio.parts import marked, tell, words
-from incrowd.release.accounts.stages import STAGES
 
 _EVERY = 0.2
 """Seconds between two looks at the progress."""

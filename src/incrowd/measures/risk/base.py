@@ -6,8 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from incrowd.core.lazy import NDArray, np
-from incrowd.core.parameters import Configured, Parameter
-from incrowd.core.table.measured import Measured
+from incrowd.core.parameters import Configured, Measured, Parameter
 
 if TYPE_CHECKING:
     from incrowd.core.table.classes import EquivalenceClasses

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.core.lazy import NDArray, np
-from incrowd.core.parameters import Configured
-from incrowd.core.table.measured import Measured
+from incrowd.core.parameters import Configured, Measured
 
 if TYPE_CHECKING:
     from incrowd.core.recoding import FullDomain, Recoding

@@ -12,8 +12,8 @@ from incrowd.core.errors import named, null_values_setting, setting
 from incrowd.core.lazy import NDArray, np
 from incrowd.core.reading.recognition import Recognized, recognize
 from incrowd.core.table.domain import Dictionary, Domain
-from incrowd.core.table.fillers import probable_fillers
 from incrowd.core.table.schema import Attribute
+from incrowd.release.drafting.profile import probable_fillers
 from incrowd.release.policy.policy import toml_settings, toml_value
 from incrowd_verify.gate.wording import percent
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from incrowd.core.reading.spellings import Spelling
-from incrowd.core.recoding.labels import is_nearly_unique
+from incrowd.core.recoding.cells import is_nearly_unique
 from incrowd.core.table.schema import OPEN_ROLE, Role
 from incrowd.release.drafting.languages import languages
 from incrowd.release.drafting.profile import Answers, Profile
-from incrowd.release.drafting.text_forms import example_of
+from incrowd.release.drafting.value_forms import example_of
 from incrowd.release.drafting.words import (
     find_word,
     is_of_several_people,

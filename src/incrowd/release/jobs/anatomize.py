@@ -18,7 +18,7 @@ from incrowd.core.parameters import with_keyword_hints
 from incrowd.core.presentation.documents import envelope
 from incrowd.core.presentation.markup import InNotebooks
 from incrowd.core.table.schema import Attribute, Schema
-from incrowd.release.accounts.clearance import points_of_columns
+from incrowd.release.accounts.points import points_of_columns
 from incrowd.release.accounts.survey import refuse_survey
 from incrowd.release.jobs.assess import Assessment, assess_table
 from incrowd.release.jobs.table_treatments import treat_table, treatment_entries

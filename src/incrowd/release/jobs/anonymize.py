@@ -11,24 +11,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from incrowd.core.errors import ParameterError, setting
 from incrowd.core.io.shuffle import RandomOrder
 from incrowd.core.parameters import COUNT, with_keyword_hints
-from incrowd.core.progress import Progress, Silent, in_job, with_bar
+from incrowd.core.progress import Clock, Progress, Silent, in_job, with_bar
 from incrowd.core.recoding import check_cells
 from incrowd.core.table.grids import DEFAULT_ENDS
 from incrowd.core.table.schema import Schema, Style
 from incrowd.engines import DRIVER_KEYS, TooManyKeysError, engine_for
 from incrowd.measures.utility import measure_all
 from incrowd.release.accounts.points import Evidence, points_of
-from incrowd.release.accounts.stages import Clock
-from incrowd.release.accounts.types import with_types
 from incrowd.release.jobs.assess import assess_classes, assess_table
 from incrowd.release.jobs.checks import check_levels, check_limits, counting_schema, judge, telling_columns
 from incrowd.release.jobs.release import Release
-from incrowd.release.jobs.released_rows import ReleasedRows
+from incrowd.release.jobs.released_rows import ReleasedRows, with_types
 from incrowd.release.jobs.table_treatments import TableTreatments, treat_table, treatment_entries
 from incrowd.release.policy.arguments import as_algorithm, as_models, as_schema
-from incrowd.release.policy.linked import refuse_unlinked, with_histories
+from incrowd.release.policy.person_limits import check_sets, refuse_unlinked, with_histories
 from incrowd.release.policy.policy import Policy, search_problem
-from incrowd.release.policy.set_limit import check_sets
 from incrowd.search import Algorithm, Mondrian
 from incrowd_verify.gate.points import UNANSWERED, Unanswered
 

@@ -19,15 +19,16 @@ from incrowd.measures.privacy.km_anonymity import KMAnonymity
 from incrowd.measures.risk import RISKS
 from incrowd.measures.risk.base import Risks
 from incrowd.release.accounts.class_figures import ClassFigures, figures_by_class
-from incrowd.release.accounts.class_sizes import SizeBin, size_distribution
-from incrowd.release.accounts.clearance import points_of_columns
 from incrowd.release.accounts.people import (
     PeopleFigures,
+    SizeBin,
     of_people,
     people_entry,
     people_figures,
     people_sentences,
+    size_distribution,
 )
+from incrowd.release.accounts.points import points_of_columns
 from incrowd.release.accounts.results import Results, results_of
 from incrowd.release.accounts.statements import (
     model_entry,
@@ -40,7 +41,7 @@ from incrowd.release.accounts.survey import Estimates, estimates_of, survey_sent
 from incrowd.release.accounts.value_warnings import value_warnings
 from incrowd.release.drafting.repeats import repeated_ids
 from incrowd.release.policy.arguments import as_models, as_schema
-from incrowd.release.policy.linked import of_histories
+from incrowd.release.policy.person_limits import of_histories
 from incrowd_verify.gate import wording
 from incrowd_verify.gate.points import Accepted, Point, answered
 from incrowd_verify.gate.verdict import Verdict

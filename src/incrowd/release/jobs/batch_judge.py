@@ -128,7 +128,7 @@ def _people_of_parts(
     parts: Sequence[Part], schema: Schema, both: BatchPeople
 ) -> tuple[FrequencyTable, Recoding]:
     """Count the people of a batch and of the earlier release, whose cells stay unchanged."""
-    from incrowd.engines.surveyed import with_survey_of_rows
+    from incrowd.engines.base import with_survey_of_rows
 
     counted, keys = together(parts, schema, both.people_of_each)
     if is_surveyed(schema):

@@ -183,7 +183,7 @@ def randomize(
     """
     from incrowd.core.io.frames import without_traces
     from incrowd.engines import engine_for, loaded
-    from incrowd.release.accounts.clearance import points_of_columns
+    from incrowd.release.accounts.points import points_of_columns
 
     UNANSWERED.check(unanswered, "randomize", "unanswered")
     if not mechanisms:

@@ -1,4 +1,4 @@
-"""Released rows with perturbed values, drawn until the models hold of the released values."""
+"""Released rows: perturbed values, drawn until the models hold, and means as numbers and dates."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from incrowd.core.errors import InfeasibleError, named, setting
-from incrowd.core.lazy import NDArray, np
+from incrowd.core.lazy import NDArray, np, pl
+from incrowd.core.recoding import SUPPRESSED, Cells, Recoding
 from incrowd.core.table.classes import EquivalenceClasses
 from incrowd.measures.privacy import IdentityModel, PrivacyModel
 from incrowd.measures.privacy.attacker import Attacker
@@ -20,7 +21,6 @@ from incrowd.release.jobs.suppressed_records import Suppression, settle_suppress
 
 if TYPE_CHECKING:
     from incrowd.core.progress import Progress
-    from incrowd.core.recoding import Recoding
     from incrowd.core.table.frequency import FrequencyTable
     from incrowd.core.table.schema import Schema
     from incrowd.engines import Counted, Engine, Released
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from incrowd.release.jobs.table_treatments import TableTreatments
     from incrowd.release.policy.policy import Policy
     from incrowd_verify.gate.verdict import Verdict
+
 
 DRAWS = 10
 """How often perturbed values are drawn at most, the first time included."""
@@ -403,3 +404,68 @@ def _failures(results: Sequence[ModelResult]) -> str:
     return "of the values that leave, " + "; ".join(
         shortfall(result) for result in results if result.holds is False
     )
+
+
+def with_types(
+    engine: Engine,
+    released: Any,
+    schema: Schema,
+    frequency: FrequencyTable,
+    recoding: Recoding,
+    decided: Recoding,
+) -> Any:
+    """Convert columns of means to numbers and dates, if the raw column has such a type.
+
+    A column with `*` stays text: a missing value in its place would be read as one. So does a column whose
+    numbers or days would not read back as the very texts that files have.
+
+    Parameters
+    ----------
+    engine
+        The engine of the table as it came in.
+    released
+        The recoded table, with texts.
+    schema
+        The roles of the columns; the style of each is said.
+    frequency, recoding
+        The keys, and the cell of each.
+    decided
+        The recoding that the cells come from.
+
+    Returns
+    -------
+    A table of the same kind, or `released` itself where nothing changes.
+    """
+    if decided.kind != "local":
+        return released
+    types = {}
+    for attribute, domain, cells in zip(schema.quasi, decided.domains, recoding.cells, strict=True):
+        if attribute.output != "mean" or not domain.ordered:
+            continue
+        raw_type = engine.type_of(attribute.name)
+        dtype = None if raw_type is None else _type(_labels(cells, frequency), raw_type)
+        if dtype is not None:
+            types[attribute.name] = dtype
+    return engine.typed(released, types) if types else released
+
+
+def _labels(cells: Cells, frequency: FrequencyTable) -> list[str | None]:
+    """Return the distinct texts of the rows."""
+    labels = [cells.labels[entry] for entry in np.unique(cells.codes).tolist()]
+    return list(dict.fromkeys([*labels, SUPPRESSED] if frequency.suppressed else labels))
+
+
+def _type(labels: list[str | None], raw_type: pl.DataType) -> pl.DataType | None:
+    """Return the type in which every text reads back unchanged, or None."""
+    from incrowd.core.io.frames import as_type, type_of_means
+    from incrowd.engines.distinct import dictionary
+
+    kind = type_of_means(raw_type)
+    if kind is None:
+        return None
+    values = pl.select(as_type(pl.lit(pl.Series(labels, dtype=pl.String)), kind)).to_series()
+    if values.null_count() != labels.count(None):
+        return None
+    distinct, places = dictionary(values, "", ())
+    texts = [*distinct.texts, None]
+    return kind if [texts[place] for place in places.tolist()] == labels else None

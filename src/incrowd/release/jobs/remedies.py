@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from incrowd.core.lazy import pl
-from incrowd.release.accounts.clearance import rounding_base
+from incrowd.release.accounts.points import rounding_base
 from incrowd.release.drafting.roles import Guess, leave_out, with_parts
 from incrowd.release.drafting.rounding import coarser_steps
 from incrowd_verify.gate.columns import are_numbers

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from incrowd.core.errors import ParameterError, named
-from incrowd.core.io.draws import Draws
+from incrowd.core.io.shuffle import Draws
 from incrowd.core.lazy import NDArray, np
 from incrowd.core.table.schema import require_columns
 from incrowd.core.table.treated_columns import TreatedColumn

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from incrowd.search.lattice.explorer import Explorer
-from incrowd.search.lattice.lattice import Lattice
-from incrowd.search.lattice.limits import Budget, Deadline, Limits, SharedBudget
+from incrowd.search.lattice.lattice import Budget, Deadline, Lattice, Limits, SharedBudget
 from incrowd.search.lattice.node import Node, better, least, score_of_equals, score_to_beat
 from incrowd.search.lattice.space import SolutionSpace
 

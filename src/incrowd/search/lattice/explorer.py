@@ -14,7 +14,7 @@ from incrowd.core.lazy import NDArray, np
 from incrowd.core.progress import check
 from incrowd.search.lattice.cells import numbered
 from incrowd.search.lattice.judge import Judge, TooSmall
-from incrowd.search.lattice.limits import Limits
+from incrowd.search.lattice.lattice import Limits
 from incrowd.search.lattice.memory import Memory
 from incrowd.search.lattice.node import Node, score_to_beat
 from incrowd.search.lattice.rollup import Groups, Rolled, Rollup

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from incrowd.core.table.frequency import FrequencyTable
     from incrowd.search.base import SearchProblem
     from incrowd.search.lattice.cells import LevelCells
-    from incrowd.search.lattice.limits import Limits
+    from incrowd.search.lattice.lattice import Limits
     from incrowd.search.lattice.rollup import Rolled
 
 

@@ -11,7 +11,7 @@ from incrowd.core.lazy import NDArray, np
 
 if TYPE_CHECKING:
     from incrowd.search.lattice.explorer import Explorer
-    from incrowd.search.lattice.limits import Deadline
+    from incrowd.search.lattice.lattice import Deadline
     from incrowd.search.lattice.node import Node
     from incrowd.search.lattice.score import Terms
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from incrowd.measures.utility import Metric
     from incrowd.search.base import SearchProblem
     from incrowd.search.lattice.cells import LevelCells
-    from incrowd.search.lattice.limits import Limits
+    from incrowd.search.lattice.lattice import Limits
     from incrowd.search.lattice.rollup import Groups
 
 _SHARED = 10_000

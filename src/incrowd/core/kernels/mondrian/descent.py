@@ -14,8 +14,15 @@ from incrowd.core.kernels.mondrian.partition import (
     room_for_extents,
     room_for_order,
 )
-from incrowd.core.kernels.mondrian.partition_arrays import DOWN, Partitions
-from incrowd.core.kernels.mondrian.runs import ancestor, longest_run, most_nodes, sort_ranks, widest_first
+from incrowd.core.kernels.mondrian.runs import (
+    DOWN,
+    Partitions,
+    ancestor,
+    longest_run,
+    most_nodes,
+    sort_ranks,
+    widest_first,
+)
 from incrowd.core.kernels.mondrian.savings import savings_of
 
 

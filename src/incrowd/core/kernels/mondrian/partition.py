@@ -1,6 +1,6 @@
 """Kernels of Mondrian: propose a cut for every open partition, and carry the cut out.
 
-The arrays are those of `incrowd.core.kernels.mondrian.partition_arrays`. A cut is a group number per key, and
+The arrays are those of `incrowd.core.kernels.mondrian.runs`. A cut is a group number per key, and
 is carried out by sorting the partition's keys by group.
 """
 
@@ -10,8 +10,10 @@ import numpy as np
 
 from incrowd.core.kernels.grouping.sorting import sort_run
 from incrowd.core.kernels.jit import compiled, inlined, inner, simple
-from incrowd.core.kernels.mondrian.partition_arrays import APPEARANCE, DOWN, EITHER
 from incrowd.core.kernels.mondrian.runs import (
+    APPEARANCE,
+    DOWN,
+    EITHER,
     ancestor,
     largest_size,
     longest_run,

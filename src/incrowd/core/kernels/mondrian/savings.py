@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from incrowd.core.kernels.jit import compiled, inlined
-from incrowd.core.kernels.mondrian.partition_arrays import DOWN, EITHER
 from incrowd.core.kernels.mondrian.runs import (
+    DOWN,
+    EITHER,
     ancestor,
     longest_run,
     room_for_values,

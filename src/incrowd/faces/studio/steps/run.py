@@ -7,6 +7,7 @@ from typing import Any
 
 from nicegui import ui
 
+from incrowd.core.progress import RELEASE
 from incrowd.faces.studio import declared
 from incrowd.faces.studio.fields import button, choice_field
 from incrowd.faces.studio.forms import advanced, entry_form, slider
@@ -16,7 +17,6 @@ from incrowd.faces.studio.meaning import Slider
 from incrowd.faces.studio.parts import emptied, heading, marked, note, words
 from incrowd.faces.studio.steps.step import Step
 from incrowd.faces.studio.work import Work, policy_settings
-from incrowd.release.accounts.stages import RELEASE
 from incrowd.release.policy.policy import Policy
 from incrowd.search import ALGORITHMS
 

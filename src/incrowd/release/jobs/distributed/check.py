@@ -21,8 +21,7 @@ from incrowd.engines.spark import all_suppressed, positional, to_polars
 from incrowd.engines.spark.errors import guarded
 from incrowd.engines.spark.fetching import ask
 from incrowd.measures.privacy import ModelResult
-from incrowd.release.accounts.class_sizes import size_bins
-from incrowd.release.accounts.people import PeopleFigures
+from incrowd.release.accounts.people import PeopleFigures, size_bins
 from incrowd.release.accounts.results import Results
 from incrowd.release.jobs.assess import Assessment, assess_table
 from incrowd.release.jobs.distributed.rows import FIGURES, rows_of

@@ -20,7 +20,7 @@ from incrowd.engines.spark import (
 from incrowd.engines.spark.errors import guarded
 from incrowd.engines.spark.folder import replace_folder
 from incrowd.measures.privacy import PrivacyModel
-from incrowd.release.accounts.clearance import points_of_columns
+from incrowd.release.accounts.points import points_of_columns
 from incrowd.release.accounts.survey import refuse_survey
 from incrowd.release.jobs.distributed.blocks import Blocks, without_suppressed
 from incrowd.release.jobs.distributed.check import measure, refuse_other_rows
@@ -30,8 +30,8 @@ from incrowd.release.jobs.release import Release
 from incrowd.release.jobs.released_rows import model_verdict
 from incrowd.release.jobs.suppressed_records import Suppression
 from incrowd.release.jobs.table_treatments import refuse_untreatable
+from incrowd.release.policy.person_limits import check_values
 from incrowd.release.policy.policy import search_problem, terms_of
-from incrowd.release.policy.set_limit import check_values
 from incrowd.search import Mondrian
 from incrowd_verify.gate.points import answered
 
@@ -251,7 +251,7 @@ def in_blocks(
     blocks
         About how many blocks; None for one per `ROWS_PER_BLOCK` rows.
     """
-    from incrowd.release.accounts.stages import Clock
+    from incrowd.core.progress import Clock
     from incrowd.release.jobs.checks import judge
 
     clock = Clock(progress or Silent())

@@ -21,7 +21,7 @@ from typing import Any
 
 from incrowd.core.errors import TableError
 from incrowd.core.io.columns import column_named
-from incrowd.core.io.numbering import numbered
+from incrowd.core.io.frames import numbered
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.progress import check
 from incrowd.release.jobs.ledger.exposure import RECORDS, ReleasePeople

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 from examples import examples
-from incrowd.core.io.double_header import has_double_header
+from incrowd.core.io.beginnings import has_double_header
 from incrowd.core.io.files import CsvFormat, read_table, write_table
 from incrowd.core.io.missing_texts import MISSING_TEXTS
 from incrowd.core.io.streams import scan

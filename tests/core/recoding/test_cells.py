@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from incrowd.core.hierarchy import Hierarchy
 from incrowd.core.reading.cells import read_span
 from incrowd.core.reading.exact import moment_of
-from incrowd.core.recoding.labels import (
+from incrowd.core.recoding.cells import (
     mean_labels,
     node_labels,
     range_label,
