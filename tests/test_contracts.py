@@ -150,7 +150,6 @@ BASES = (
     "_coding.py",
     "_linked.py",
     "_perturbing.py",
-    "_target.py",
     "attacker.py",
     "base.py",
     "full_domain.py",

@@ -21,7 +21,7 @@ import pytest
 import incrowd as ic
 import incrowd.faces.frames
 from imported_late import LateModule
-from incrowd.core.table.grids import DEFAULT_ENDS
+from incrowd.core.table.settings import DEFAULT_ENDS
 from incrowd.faces.cli import main
 from incrowd.faces.studio.cancelling import Watched
 from incrowd.faces.studio.work import Source, Work

@@ -105,7 +105,7 @@ from .release.jobs.randomize import RandomizedResponse as RandomizedResponse
 from .release.jobs.randomize import RandomizedTable as RandomizedTable
 from .release.jobs.randomize import randomize as randomize
 from .release.jobs.release import Release as Release
-from .release.jobs.series import SeriesRelease as SeriesRelease
+from .release.jobs.series_groups import SeriesRelease as SeriesRelease
 from .release.jobs.suggest import Suggestion as Suggestion
 from .release.jobs.suggest import Suggestions as Suggestions
 from .release.jobs.suggest import suggest as suggest

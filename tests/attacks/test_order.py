@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 from incrowd.attacks.order import _runs, _tighten
-from incrowd.core.table.row_order import columns_in_order
+from incrowd.engines.distinct import columns_in_order
 
 SCHEMA = ic.Schema(quasi=["minute", "age"], sensitive=["reason"])
 ROWS = 3000

@@ -14,7 +14,7 @@ import pytest
 
 import incrowd as ic
 from incrowd.core.io import streams
-from incrowd.core.io.cancellable_scan import passing
+from incrowd.core.io.columns import passing
 from incrowd.core.kernels import jit
 from incrowd.core.kernels.grouping.grouping import group_codes
 from incrowd.core.progress import (

@@ -19,7 +19,7 @@ from examples import examples
 from incrowd.engines import MemoryEngine, SparkEngine, engine_for
 from incrowd.engines import open as opening
 from incrowd.engines import spark as module
-from incrowd.engines.spark import joins
+from incrowd.engines.spark import packing
 from incrowd.works.samples import diagnosis_hierarchy, hospital
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
@@ -117,11 +117,13 @@ def released(release) -> pl.DataFrame:
 
 @pytest.mark.parametrize(
     ("algorithm", "broadcast"),
-    crossed([ic.Mondrian(), ic.Optimal(), ic.Datafly(recode_suppressed=True)], [0, 50, joins.BROADCAST_KEYS]),
+    crossed(
+        [ic.Mondrian(), ic.Optimal(), ic.Datafly(recode_suppressed=True)], [0, 50, packing.BROADCAST_KEYS]
+    ),
     ids=lambda each: getattr(each, "name", each),
 )
 def test_releases_are_the_same(spark, nasty, algorithm, broadcast, monkeypatch):
-    monkeypatch.setattr(joins, "BROADCAST_KEYS", broadcast)
+    monkeypatch.setattr(packing, "BROADCAST_KEYS", broadcast)
     kinds = [[0, 6, 5], [1, 2, 7], [3, 8, 4]][["mondrian", "optimal", "datafly"].index(algorithm.name)]
     quasi = [nasty.columns[j] for j in kinds]
     schema = ic.Schema(

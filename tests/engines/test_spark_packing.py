@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import incrowd as ic
 from crossed import crossed
 from examples import examples
-from incrowd.engines.spark import joins, packing
+from incrowd.engines.spark import packing
 from incrowd.engines.spark.packing import Words, column_groups
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
@@ -83,13 +83,13 @@ def test_columns_are_divided_in_their_order(below, most):
 )
 def test_spark_releases_are_those_of_memory(spark, algorithm, combined, monkeypatch):
     """However columns are grouped, and whether their combinations are few or many."""
-    monkeypatch.setattr(joins, "BROADCAST_KEYS", 10)
+    monkeypatch.setattr(packing, "BROADCAST_KEYS", 10)
     monkeypatch.setattr(packing, "_COMBINED", combined)
     known = product([1, 2, 3, None], ["x", "y", None, "*"], [0.5, -1.0, None], ["p", "q"])
     rows = [row for number, row in enumerate(known) for _ in range(1 + number % 5)]
     frame = pl.DataFrame(rows, schema=["a", "b", "c", "d"], orient="row").with_row_index("ID")
     frame = frame.cast({"ID": pl.Int64})
-    assert frame.select("a", "b", "c", "d").n_unique() > joins.BROADCAST_KEYS
+    assert frame.select("a", "b", "c", "d").n_unique() > packing.BROADCAST_KEYS
     schema = ic.Schema(quasi=["a", "b", "c", "d"], insensitive=["ID"])
     one = ic.anonymize(frame, schema, [ic.KAnonymity(3)], algorithm, max_suppression=0.4)
     table = spark.createDataFrame(frame.to_arrow())

@@ -24,15 +24,14 @@ from incrowd.core.recoding import Recoding
 from incrowd.core.table import matching
 from incrowd.core.table.domain import Domain
 from incrowd.core.table.frequency import FrequencyTable
-from incrowd.core.table.grids import Grid
 from incrowd.core.table.schema import Schema
 from incrowd.core.table.sensitive import SensitiveCounts
+from incrowd.core.table.settings import Grid
 from incrowd.engines.scan import StreamedCount
 from incrowd.measures.privacy import MODELS, KAnonymity, KMAnonymity, LDiversity, TCloseness
 from incrowd.measures.privacy.attacker import Attacker
-from incrowd.release.jobs import apply, checks, recode_batch
-from incrowd.release.jobs.batch import Earlier
-from incrowd.release.jobs.batch_judge import BatchJudge
+from incrowd.release.jobs import apply, recode_batch, suppressed_records
+from incrowd.release.jobs.batch import BatchJudge, Earlier
 from incrowd.release.jobs.ledger import Ledger
 from incrowd.release.jobs.next_release import _Plan
 from incrowd.search import ALGORITHMS
@@ -130,7 +129,7 @@ MUTATIONS: dict[str, tuple[Patch, ...]] = {
     "ranges have no end on a grid": ((Grid, "down", lambda f: lambda self, text: text), (Grid, "up", lambda f: lambda self, text: text)),
     "sensitive values are counted for the next row": ((SensitiveCounts, "of_rows", _swapped),),
     "a set lacks its last value": (("incrowd.core.recoding.cells", "set_label", _without_last),),
-    "the limit of suppression is not looked at": ((checks, "judge", _missing_policy),),
+    "the limit of suppression is not looked at": ((suppressed_records, "judge", _missing_policy),),
     "every column leaves": ((Schema, "released", _identifying),),
     "a recoding is loaded with ends swapped": ((Recoding, "load", _shifted),),
     "diversity is counted one too high": ((LDiversity, "_values", _least),),

@@ -18,8 +18,7 @@ from incrowd.core.kernels.clusters.keyed_classes import Points, interval, tabula
 from incrowd.core.kernels.clusters.rebuild import Blocks, improve_blocks, joined
 from incrowd.engines import engine_for
 from incrowd.search import SearchProblem, agglomerative
-from incrowd.search._points import costs_of
-from incrowd.search._sets import PricedKeys, in_columns
+from incrowd.search._points import PricedKeys, costs_of, in_columns
 from incrowd.search.agglomerative import _with_enough
 from incrowd.works.samples import hospital
 from town_tables import QUASI, town_table

@@ -14,8 +14,8 @@ from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
 import incrowd as ic
-from incrowd.core.recoding.class_table import class_table
 from incrowd.engines import engine_for
+from incrowd.release.accounts.class_figures import class_table
 from incrowd.search import Algorithm, SearchProblem, _points
 from local_readings import (
     LEAVES,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import incrowd as ic
 from incrowd.engines import engine_for
 from incrowd.search import _sweep
-from incrowd.search._sets import PricedKeys
+from incrowd.search._points import PricedKeys
 from incrowd.search._sweep import swept
 from town_tables import NORTH, QUASI, town_table
 

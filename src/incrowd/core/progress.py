@@ -359,3 +359,7 @@ class Clock:
 
 def _nothing() -> None:
     """Do nothing, for a job without an interrupt."""
+
+
+on_compiling: list[Callable[[], None]] = []
+"""Functions called when a kernel without cached code is compiled."""

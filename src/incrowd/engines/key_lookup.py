@@ -39,7 +39,7 @@ class RowKeys:
     """
 
     def __init__(self, keys: pl.DataFrame, numbers: NDArray[np.integer], sizes: Sequence[int]) -> None:
-        from incrowd.core.kernels.grouping.finding import KnownWords
+        from incrowd.core.kernels.grouping.hashing import KnownWords
 
         self._sizes = tuple(sizes)
         words = keys.select(

@@ -308,7 +308,7 @@ class MemoryCount(Counted):
 
     def columns_in_order(self, schema: Schema) -> list[str]:
         """Look at the keys of the rows (see `Counted.columns_in_order`)."""
-        from incrowd.core.table.row_order import columns_in_order
+        from incrowd.engines.distinct import columns_in_order
 
         return columns_in_order(self.frequency)
 

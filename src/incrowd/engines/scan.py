@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from incrowd.core.errors import TableError
-from incrowd.core.io.cancellable_scan import passing
-from incrowd.core.io.columns import column_named, columns_named, nameless, spread_rows
+from incrowd.core.io.columns import column_named, columns_named, nameless, passing, spread_rows
 from incrowd.core.io.targets import HIDDEN, Hidden
 from incrowd.core.lazy import NDArray, np, pl
-from incrowd.core.table.row_order import ColumnOrder
 from incrowd.core.treatments.base import Codes
 from incrowd.engines.base import Counted, Engine, EngineSettings, Released
+from incrowd.engines.distinct import ColumnOrder
 from incrowd.engines.fold import CELL, CHANGED, KEY, ROWS, GroupedRows, Keys, Values, fold
 from incrowd.engines.key_lookup import KeyedCells
 

@@ -9,7 +9,7 @@ from incrowd.core.lazy import NDArray, np
 from incrowd.core.recoding import SingleDimensional, level_cells
 from incrowd.core.recoding.cells import SUPPRESSED
 from incrowd.core.table.classes import EquivalenceClasses
-from incrowd.search._sets import PricedKeys
+from incrowd.search._points import PricedKeys
 from incrowd.search._sweep import level_rung, sweep
 from incrowd.search.base import SearchProblem, all_hold
 from incrowd.search.lattice import Budget, Limits

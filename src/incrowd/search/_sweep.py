@@ -8,7 +8,7 @@ from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from incrowd.core.kernels.clusters.costs import cell_costs
-from incrowd.core.kernels.grouping.company import group_with_company
+from incrowd.core.kernels.grouping.grouping import group_with_company
 from incrowd.core.lazy import NDArray, np
 from incrowd.search.lattice.lattice import Budget
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from incrowd.core.progress import Progress
     from incrowd.core.recoding.cells import ValueCells
     from incrowd.core.table.frequency import FrequencyTable
-    from incrowd.search._sets import PricedKeys
+    from incrowd.search._points import PricedKeys
 
 _MOST_NODES = 1 << 20
 """Largest number of combinations sorted by cost. Beyond, rungs are dropped."""

@@ -13,7 +13,7 @@ from incrowd.search.mondrian import Mondrian
 
 if TYPE_CHECKING:
     from incrowd.core.kernels.clusters.keyed_classes import Cells, Points
-    from incrowd.search._sets import PricedKeys
+    from incrowd.search._points import PricedKeys
 
 _CLASSES = 40
 """Classes that a block should have at least, so that there is something to choose from."""
@@ -84,7 +84,7 @@ class Agglomerative(LocalAlgorithm):
 
     def assign(self, problem: SearchProblem) -> tuple[NDArray[np.int32], int]:
         """Join, exchange and rebuild, and then compare the result with Mondrian's."""
-        from incrowd.search._joining import join_failing
+        from incrowd.search.local import join_failing
 
         plain = Mondrian(choose="range").assign(problem)
         if not len(problem.attributes):
@@ -117,7 +117,7 @@ class _Search:
 
     def __init__(self, settings: Agglomerative, problem: SearchProblem, begin: NDArray[np.int32]) -> None:
         from incrowd.core.kernels.clusters.keyed_classes import Points, tabulate
-        from incrowd.search._sets import PricedKeys, in_columns
+        from incrowd.search._points import PricedKeys, in_columns
 
         frequency = problem.frequency
         self.problem = problem
@@ -174,7 +174,7 @@ class _Search:
     def cost(self, class_of: NDArray[np.integer]) -> int:
         """Return the loss of all records in some classes."""
         from incrowd.core.kernels.grouping.counting import class_sums
-        from incrowd.search._sets import class_costs
+        from incrowd.search._points import class_costs
 
         where = _members(class_of)
         return int(class_costs(self.keys, *where) @ class_sums(*where, self.points.weights))
@@ -204,7 +204,7 @@ class _Search:
         fresh
             Whether what a cut saves counts as it is; else by chance more or less, for other blocks.
         """
-        from incrowd.core.kernels.clusters.halving import halve
+        from incrowd.core.kernels.clusters.keyed_classes import halve
 
         members = np.arange(len(ranks))
         block_of = np.zeros(len(ranks), np.int64)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from incrowd.core.lazy import NDArray, np
-from incrowd.search._target import TargetAlgorithm, TargetTable
 from incrowd.search.base import SearchProblem, all_hold
+from incrowd.search.full_domain import TargetAlgorithm, TargetTable
 
 if TYPE_CHECKING:
     from incrowd.core.recoding import ValueCells

@@ -7,8 +7,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.search._tags import Tags
-from incrowd.search.full_domain import FullDomainAlgorithm
+from incrowd.search.full_domain import FullDomainAlgorithm, Tags
 
 if TYPE_CHECKING:
     from incrowd.search.lattice import Explorer, Node

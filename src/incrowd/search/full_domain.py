@@ -1,4 +1,4 @@
-"""Base class of algorithms that search the lattice of full-domain recodings."""
+"""The base classes of searches of the lattice, verdicts on its nodes, and information on a target column."""
 
 from __future__ import annotations
 
@@ -19,14 +19,18 @@ from incrowd.search.base import (
     Solution,
     all_hold,
     names_starred_root,
+    refuse_every_class,
+    refuse_infeasible,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from incrowd.core.recoding import Recoding
+    from incrowd.core.recoding import Recoding, ValueCells
+    from incrowd.core.table.domain import Domain
     from incrowd.core.table.frequency import FrequencyTable
     from incrowd.search.lattice import Budget, Explorer, Lattice, Limits, Node, SharedBudget
+
 
 _ROUND_SHARE = 0.5
 
@@ -298,3 +302,149 @@ def _largest_k(explorer: Explorer, levels: tuple[int, ...], allowed: int) -> int
     suppressed = starred + np.cumsum(ordered) - ordered
     within = ordered[suppressed <= allowed]
     return int(within[-1]) if len(within) else 0
+
+
+class Tags:
+    """Tags of nodes, where all nodes above an anonymous node are anonymous, and below a failing node fail.
+
+    Parameters
+    ----------
+    explorer
+        What looks at nodes.
+    name
+        The algorithm, for errors.
+
+    Attributes
+    ----------
+    status
+        int8 over the lattice's grid: 1 anonymous, -1 not, 0 not known.
+
+    Raises
+    ------
+    ParameterError
+        When the models do not allow tagging.
+    """
+
+    def __init__(self, explorer: Explorer, name: str) -> None:
+        if not explorer.settles:
+            raise ParameterError(
+                f"{name} needs models under which generalizing never hurts (with suppression: under which a "
+                "class that holds absorbs any other); use optimal for these"
+            )
+        self.explorer = explorer
+        self.lattice = explorer.lattice
+        self.status: NDArray[np.int8] = np.zeros(self.lattice.grid, np.int8)
+
+    def known(self, levels: tuple[int, ...]) -> int:
+        """Return the status of a node."""
+        return self.status[self.lattice.between(levels, levels)].item()
+
+    def ask(self, levels: tuple[int, ...]) -> bool:
+        """Say whether a node is anonymous, and look at the node if unknown."""
+        if not self.known(levels):
+            self.mark(self.explorer.look(levels)[0])
+        return self.known(levels) > 0
+
+    def mark(self, node: Node) -> None:
+        """Tag a node and all nodes above or below."""
+        lattice = self.lattice
+        if node.anonymous:
+            above = self.status[lattice.between(node.levels, lattice.top)]
+            above[above == 0] = 1
+        elif node.fails_below:
+            self.status[lattice.between(lattice.bottom, node.levels)] = -1
+        self.status[lattice.between(node.levels, node.levels)] = 1 if node.anonymous else -1
+
+    def minimal(self) -> list[tuple[int, ...]]:
+        """Return the anonymous nodes without an anonymous node below, in the order of the levels."""
+        good = self.status > 0
+        lowest = good.copy()
+        for axis in range(good.ndim):
+            below = np.moveaxis(good, axis, 0)
+            np.moveaxis(lowest, axis, 0)[1:] &= ~below[:-1]
+        nodes = np.repeat(self.lattice.lows[None, :], int(lowest.sum()), axis=0)
+        nodes[:, self.lattice.free] += np.argwhere(lowest)
+        return [tuple(levels) for levels in nodes.tolist()]
+
+    def best(self) -> tuple[Node | None, bool]:
+        """Choose the minimal node of least score, proved best where nothing is suppressed."""
+        from incrowd.search.lattice import least
+
+        nodes = [node for node in self.explorer.look(*self.minimal()) if node.anonymous]
+        best = least(nodes)
+        return best, best is None or not self.explorer.limits.suppresses
+
+
+@dataclass(frozen=True)
+class TargetAlgorithm(Algorithm):
+    """Base of searches that recode each column by itself, whatever else a record holds."""
+
+    target: str = parameter("the column that the release should predict", kind=str)
+
+    weighted: ClassVar[bool] = False
+
+    def search(self, problem: SearchProblem) -> Solution:
+        """Find the cells of all values (see `Algorithm.search`)."""
+        from incrowd.core.recoding import SingleDimensional
+
+        frequency = problem.frequency
+        refuse_every_class(self.name, problem.models)
+        refuse_infeasible(frequency, problem.models)
+        cells, in_one_round = [self.value_cells(problem)], np.zeros(frequency.keys, np.int32)
+        return Solution(SingleDimensional.build(frequency, cells, in_one_round, self.name))
+
+    @abstractmethod
+    def value_cells(self, problem: SearchProblem) -> list[ValueCells]:
+        """Return the cells of the values of each quasi-identifier."""
+
+
+class TargetTable:
+    """Frequencies of the target's values by rank of an attribute.
+
+    Figures are in records times bits: the entropy of the target over some records, times their number.
+    """
+
+    def __init__(self, frequency: FrequencyTable, position: int) -> None:
+        target = frequency.target
+        if target is None:
+            raise ParameterError(
+                f"the column to predict was not counted with column {frequency.domains[position].name!r}; "
+                "count the table with target="
+            )
+        self.values = target.domain.size
+        size = frequency.domains[position].size
+        key = np.repeat(np.arange(frequency.keys), np.diff(target.keys.indptr))
+        cell = frequency.codes[position][key].astype(np.int64) * self.values + target.keys.codes
+        counted = np.bincount(cell, target.keys.counts, size * self.values).reshape(size, self.values)
+        self.before = np.zeros((size + 1, self.values), np.int64)
+        np.cumsum(counted, axis=0, out=self.before[1:])
+
+    def information(self, lo: int, hi: int) -> float:
+        """Return the entropy of the target over the ranks ``lo .. hi - 1``, in records times bits."""
+        return float(_information(self.before[hi] - self.before[lo]))
+
+    def gain(self, lo: int, hi: int, parts: NDArray[np.int64]) -> float:
+        """Return the information gain of dividing ``lo .. hi - 1`` at some first ranks."""
+        bounds = np.append(parts, hi)
+        return self.information(lo, hi) - float(_information(np.diff(self.before[bounds], axis=0)).sum())
+
+    def best_cut(self, lo: int, hi: int) -> int:
+        """Return the rank that cuts ``lo .. hi - 1`` in two with the largest gain, the first in a tie."""
+        below = self.before[lo + 1 : hi] - self.before[lo]
+        above = self.before[hi] - self.before[lo + 1 : hi]
+        return lo + 1 + int(np.argmin(_information(below) + _information(above)))
+
+
+def _information(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the entropy of rows of counts, times the sums, in bits."""
+    total = counts.sum(axis=-1)
+
+    def weighed(x: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.asarray(x * np.log2(np.maximum(x, 1)))
+
+    return np.asarray(weighed(total) - weighed(counts).sum(axis=-1))
+
+
+def children_of(domain: Domain, node: int) -> NDArray[np.int64]:
+    """Return the children of a node of the domain's tree, in order."""
+    return np.flatnonzero(domain.tree.parents == node)

@@ -6,8 +6,7 @@ from itertools import combinations, product
 from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.search._tags import Tags
-from incrowd.search.full_domain import FullDomainAlgorithm
+from incrowd.search.full_domain import FullDomainAlgorithm, Tags
 
 if TYPE_CHECKING:
     from incrowd.search.lattice import Explorer, Lattice, Node

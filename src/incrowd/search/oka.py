@@ -44,7 +44,7 @@ class OKA(LocalAlgorithm):
 
     def assign(self, problem: SearchProblem) -> tuple[NDArray[np.int32], int]:
         """Cluster the records."""
-        from incrowd.core.kernels.clusters.centres import Centres, distances_within, join_nearest
+        from incrowd.core.kernels.clusters.growing import Centres, distances_within, join_nearest
         from incrowd.search._points import costs_of
 
         frequency = problem.frequency

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 from examples import examples
-from incrowd.core.io.beginnings import has_double_header
+from incrowd.core.io.beginnings import MISSING_TEXTS, has_double_header
 from incrowd.core.io.files import CsvFormat, read_table, write_table
-from incrowd.core.io.missing_texts import MISSING_TEXTS
 from incrowd.core.io.streams import scan
 from incrowd_verify import tables as verified
 from incrowd_verify.source import CsvFormat as VerifiedFormat

@@ -17,7 +17,7 @@ import pytest
 
 import incrowd
 from incrowd.core.kernels import cache, jit
-from incrowd.core.kernels.compiling import on_compiling
+from incrowd.core.progress import on_compiling
 from incrowd.faces.cli.tables import progress
 
 DATA = "age,zip\n" + "".join(f"{20 + i % 7},{i % 3}\n" for i in range(30))
@@ -193,7 +193,7 @@ TOY = """
 import sys, time
 from pathlib import Path
 from incrowd.core.kernels import cache, jit
-from incrowd.core.kernels.compiling import on_compiling
+from incrowd.core.progress import on_compiling
 
 here = Path(__file__).parent
 cache.SHIPPED = here / "shipped"

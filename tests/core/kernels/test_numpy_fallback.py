@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import incrowd as ic
 from examples import examples
 from incrowd.core.kernels import jit, lines, numpy_fallback, trees
-from incrowd.core.kernels.clusters import groups, mdav
+from incrowd.core.kernels.clusters import groups
 from incrowd.core.kernels.grouping import counting, grouping
 from incrowd.core.progress import Silent
 from incrowd.engines import engine_for
@@ -119,7 +119,7 @@ PLACE = st.sampled_from([-2.5, 0.0, 1 / 3, 1.0, 1e9])
 @given(st.lists(st.tuples(PLACE, PLACE, PLACE), min_size=1, max_size=40), st.integers(2, 5))
 def test_records_are_gathered_alike(points, k):
     found = []
-    for gather in (mdav._gather, numpy_fallback.gather):
+    for gather in (groups._gather, numpy_fallback.gather):
         found.append(np.full(len(points), -1, np.int64))
         gather(np.array(points), k, found[-1])
     same(found[:1], found[1:])

@@ -16,8 +16,8 @@ from fuzz.oracle import on_grid
 from incrowd.core.reading.cells import read_span
 from incrowd.core.reading.exact import days_of, number_of
 from incrowd.core.recoding.cells import mean_labels, range_cells, range_label
-from incrowd.core.table.grids import CALENDAR, Grid
 from incrowd.core.table.schema import Attribute, Schema
+from incrowd.core.table.settings import CALENDAR, Grid
 from incrowd.engines.memory import MemoryEngine
 
 NUMBERS = st.one_of(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 from crossed import crossed
-from incrowd.core.kernels.clusters.mdav import mdav_groups
+from incrowd.core.kernels.clusters.groups import mdav_groups
 from incrowd.core.kernels.swapping import swapped_ranks
 from incrowd.core.table.treated_columns import as_texts
 from incrowd.core.treatments._perturbing import decimals_of, normal_of, written_to

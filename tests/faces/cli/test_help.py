@@ -9,8 +9,7 @@ import typer
 
 from incrowd.faces.cli import app
 from incrowd.faces.cli.commands import PURPOSES, commands
-from incrowd.faces.cli.flattening import Commands
-from incrowd.faces.cli.helping import HEADINGS, with_all_options
+from incrowd.faces.cli.flattening import HEADINGS, Commands, with_all_options
 from incrowd.faces.cli.logs import HIDDEN_OPTIONS
 
 ROOT = typer.main.get_command(app)

@@ -20,10 +20,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from incrowd.core.errors import TableError, setting
-from incrowd.core.io.cancellable_scan import passing
-from incrowd.core.io.columns import column_named
-from incrowd.core.io.missing_texts import MISSING_TEXTS
+from incrowd.core.io.columns import column_named, passing
 from incrowd.core.lazy import pl
+
+MISSING_TEXTS = (
+    "?", "??", "NA", "N/A", "n/a", "N.A.", "n.a.", "#N/A", "#NULL!", "-", "--", "---", ".", "..", "null",
+    "NULL", "Null", "(null)", "<NA>", "nan", "NaN", "NAN", "missing", "Missing", "MISSING", "k.A.", "s/d",
+    "n.d.",
+)  # fmt: skip
+"""Texts of missing answers. `None` and `unknown` may be answers and are not included."""
+
 
 DIGITS = "^ *[-+]?[.]?[0-9][-+0-9.,:/ TZeE%'\u00a0\u202f]*$"
 """A number or a date, in whatever spelling."""

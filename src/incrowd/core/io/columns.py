@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from incrowd.core.errors import TableError, setting
 from incrowd.core.lazy import nw, pa, pd, pl
+from incrowd.core.progress import Cancelled, current
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
@@ -259,3 +260,20 @@ def _inner(kind: pl.List | pl.Array) -> pl.DataType:
 def _instance(kind: object) -> pl.DataType:
     """Return an instance of a type given as instance or class."""
     return kind() if isinstance(kind, type) else kind  # type: ignore[return-value]
+
+
+def passing(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Return the same rows, ended by `Cancelled` when the job of this thread is cancelled.
+
+    For a plan that is run at once: it knows the job. All columns of the frame are read, so choose them first.
+    """
+    job = current()
+    if job is None:
+        return frame
+
+    def look(part: pl.DataFrame) -> pl.DataFrame:
+        if job.cancelled:
+            raise Cancelled
+        return part
+
+    return frame.map_batches(look, streamable=True, validate_output_schema=False)

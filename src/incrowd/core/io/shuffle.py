@@ -15,8 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from incrowd.core.io.cancellable_scan import passing
-from incrowd.core.io.columns import columns_named, nameless
+from incrowd.core.io.columns import columns_named, nameless, passing
 from incrowd.core.io.scratch import PrivateFolder
 from incrowd.core.lazy import NDArray, np, pl
 

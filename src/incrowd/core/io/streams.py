@@ -19,8 +19,7 @@ from urllib.parse import unquote
 from incrowd.core.errors import EncodingError, ParameterError, TableError, quoted
 from incrowd.core.io.addresses import file_path, require_regular
 from incrowd.core.io.beginnings import bytes_of_lines, has_lone_returns, refuse_double_header, utf16_of
-from incrowd.core.io.cancellable_scan import passing
-from incrowd.core.io.columns import columns_named, flat
+from incrowd.core.io.columns import columns_named, flat, passing
 from incrowd.core.io.files import (
     GZIP,
     CsvFormat,

@@ -23,7 +23,7 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.runtime.nrt import rtsys
 
-from incrowd.core.kernels.compiling import on_compiling
+from incrowd.core.progress import on_compiling
 
 _DIGEST = hashlib.sha256().digest_size
 

@@ -1,4 +1,4 @@
-"""Diversity of the values in each class: entropies, effective values, recursive levels."""
+"""Diversity of the values in each class, and the records that a class must lose to become diverse enough."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from incrowd.core.kernels.grouping.counting import Counts
 from incrowd.core.kernels.grouping.sorting import sort_run
-from incrowd.core.kernels.jit import inner, over_ranges, simple
+from incrowd.core.kernels.jit import compiled, inner, over_ranges, simple
 
 
 @simple
@@ -118,3 +118,168 @@ def recursive_levels(classes: Counts, c: float) -> NDArray[np.int64]:
     levels = np.zeros(len(classes.indptr) - 1, np.int64)
     over_ranges(_recursive, classes.indptr, *classes, c, levels)
     return levels
+
+
+# Caps and sizes are found to within this part of a record.
+_CLOSE = 0.05
+
+
+@inner
+def _beyond(ordered, cap):
+    """Sum the excess of each count above the cap."""
+    total = 0.0
+    for i in range(ordered.size - 1, -1, -1):
+        if ordered[i] <= cap:
+            break
+        total += ordered[i] - cap
+    return total
+
+
+@compiled
+def _tails(start, stop, indptr, counts, failing, level, c, lost):
+    for group in range(start, stop):
+        if not failing[group]:
+            continue
+        ordered = counts[indptr[group] : indptr[group + 1]].copy()
+        sort_run(ordered, 0, ordered.size)
+        lost[group] = ordered.sum()
+        # The tail is what the cap leaves of all values but the level - 1 most frequent ones.
+        many = ordered.size - level + 1
+        low, high = 0, ordered[-1]
+        while many > 0 and high - low > 1:
+            middle = (low + high) // 2
+            tail = 0
+            for i in range(many):
+                tail += min(ordered[i], middle)
+            if middle < c * tail:
+                low = middle
+            else:
+                high = middle
+        if low > 0:
+            lost[group] = _beyond(ordered, low)
+
+
+@compiled
+def _shares(start, stop, indptr, counts, limits, failing, lost):
+    for group in range(start, stop):
+        if not failing[group]:
+            continue
+        size = counts[indptr[group] : indptr[group + 1]].sum()
+        # The records allowed in a part grow with the part's size, ever more slowly.
+        low, high = 0.0, float(size)
+        while high - low > _CLOSE:
+            middle = (low + high) / 2
+            allowed = 0.0
+            for entry in range(indptr[group], indptr[group + 1]):
+                allowed += min(float(counts[entry]), limits[entry] * middle)
+            if allowed < middle:
+                high = middle
+            else:
+                low = middle
+        lost[group] = max(np.ceil(size - high - 1e-6), 1.0)
+
+
+@compiled
+def _entropies(start, stop, indptr, counts, failing, least, lost):
+    for group in range(start, stop):
+        if not failing[group]:
+            continue
+        ordered = counts[indptr[group] : indptr[group + 1]].copy()
+        many = ordered.size
+        sort_run(ordered, 0, many)
+        lost[group] = ordered.sum()
+        if many < least:
+            continue
+        total = 0.0
+        logs = 0.0
+        below = 0
+        # Values below the cap keep their counts. The cap rises from value to value and is then bisected.
+        low, high = 0.0, 0.0
+        for i in range(many):
+            high = ordered[i]
+            if _effective_below(total, logs, many - below, high) < least:
+                break
+            low = high
+            total += high
+            logs += high * np.log(high)
+            below += 1
+        while high - low > _CLOSE:
+            middle = (low + high) / 2
+            if _effective_below(total, logs, many - below, middle) < least:
+                high = middle
+            else:
+                low = middle
+        lost[group] = max(np.ceil(_beyond(ordered, high) - 1e-6), 1.0)
+
+
+@inner
+def _effective_below(total, logs, many, cap):
+    """Exponential of the entropy of values with sums `total` and `logs` and of `many` values at the cap."""
+    size = total + many * cap
+    return size / np.exp((logs + many * cap * np.log(cap)) / size)
+
+
+def beyond_tail(classes: Counts, failing: NDArray[np.bool_], level: int, c: float) -> NDArray[np.int64]:
+    """Fewest records to remove until a class's largest count is below c times the tail.
+
+    The tail has the records of all values but the ``level`` - 1 most frequent values. The fewest records
+    leave if every count is cut off at the highest cap that satisfies the condition::
+
+        counts 9 5 2, level 2, c 1     tail 5 + 2 = 7, and 9 < 7 fails
+        cap 7: 7 5 2                   7 < 7 fails
+        cap 6: 6 5 2                   6 < 7 holds, 3 records removed
+
+    A higher cap fails, because the growth of the tail falls while the growth of the largest count does not.
+
+    Parameters
+    ----------
+    classes
+        Counts per class, no class empty.
+    failing
+        bool[classes]: the classes to bound. Other classes lose nothing.
+
+    Returns
+    -------
+    lost
+        int64[classes]; the size of a class without such a part.
+    """
+    lost = np.zeros(len(failing), np.int64)
+    over_ranges(_tails, classes.indptr, classes.indptr, classes.counts, failing, level, c, lost)
+    return lost
+
+
+def beyond_shares(
+    classes: Counts, failing: NDArray[np.bool_], limits: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """Lower bound on the records to remove until no value exceeds a share: int64[classes].
+
+    A part of x records has of each value at most the class's records and at most the value's share of x.
+
+    Parameters
+    ----------
+    classes
+        Counts per class, no class empty.
+    failing
+        bool[classes]: the classes to bound, each of which loses at least one record.
+    limits
+        float64[entries]: the largest share of each value.
+    """
+    lost = np.zeros(len(failing), np.int64)
+    # Rounding errors must not raise the bound, so a share that is just reached is enough.
+    limits = limits * (1 + 1e-9) + 1e-12
+    over_ranges(_shares, classes.indptr, classes.indptr, classes.counts, limits, failing, lost)
+    return lost
+
+
+def beyond_entropy(classes: Counts, failing: NDArray[np.bool_], least: float) -> NDArray[np.int64]:
+    """Lower bound on the records to remove until a class has enough effective values: int64[classes].
+
+    Of all parts of a class with equally many records, a part with all counts cut off at a cap has the largest
+    entropy. A lower cap gives more. Parameters as in `beyond_tail`. A class that fails by rounding alone
+    loses one record.
+    """
+    lost = np.zeros(len(failing), np.int64)
+    # A bound from below: as many equally frequent values as asked for must be enough, whatever is rounded.
+    least *= 1 - 1e-9
+    over_ranges(_entropies, classes.indptr, classes.indptr, classes.counts, failing, least, lost)
+    return lost

@@ -157,7 +157,7 @@ def last_groups(values: NDArray[np.float64], least: int) -> NDArray[np.int64]:
 
 
 def gather(points: NDArray[np.float64], k: int, group: NDArray[np.int64]) -> None:
-    """Write the group number of each record (see `clusters.mdav`)."""
+    """Write the group number of each record (see `clusters.groups`)."""
     rest = np.arange(len(points))
     number = 0
     while len(rest) >= 2 * k:

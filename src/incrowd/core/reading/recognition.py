@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
-from incrowd.core.io.missing_texts import MISSING_TEXTS
+from incrowd.core.io.beginnings import MISSING_TEXTS
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.reading.exact import MOMENT, NUMBER
 from incrowd.core.reading.spellings import Spelling

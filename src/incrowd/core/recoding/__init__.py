@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from incrowd.core.recoding.base import BLANKED_ABOVE, READS_AS_MISSING, Recoding, blanked_shares, check_cells
+from incrowd.core.recoding.base import (
+    BLANKED_ABOVE,
+    READS_AS_MISSING,
+    FullDomain,
+    Recoding,
+    SingleDimensional,
+    blanked_shares,
+    check_cells,
+)
 from incrowd.core.recoding.cells import (
     SUPPRESSED,
     Cells,
@@ -17,9 +25,7 @@ from incrowd.core.recoding.cells import (
     read_set,
     starred_nodes,
 )
-from incrowd.core.recoding.full_domain import FullDomain
 from incrowd.core.recoding.local import Local
-from incrowd.core.recoding.single_dimensional import SingleDimensional
 
 __all__ = [
     "BLANKED_ABOVE",

@@ -16,7 +16,7 @@ from incrowd.core.reading.cells import read_span
 from incrowd.core.recoding.cells import SUPPRESSED, Cells, level_cells, range_label, read_set
 from incrowd.core.table.domain import MISSING, Domain
 from incrowd.core.table.frequency import smallest_codes
-from incrowd.core.table.grids import Grid
+from incrowd.core.table.settings import Grid
 
 R = TypeVar("R")
 

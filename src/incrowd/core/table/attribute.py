@@ -12,8 +12,8 @@ from incrowd.core.io.addresses import file_path
 from incrowd.core.lazy import np
 from incrowd.core.parameters import Parameter, check_fields
 from incrowd.core.reading.spellings import Spelling, check_spelling
-from incrowd.core.table.grids import ENDS, Ends, check_grid
 from incrowd.core.table.parts import check_parts
+from incrowd.core.table.settings import ENDS, Ends, check_grid
 from incrowd.core.treatments import TREATMENTS
 from incrowd.core.treatments._linked import Linked
 from incrowd.core.treatments.base import HOUSEHOLD, Reads, Treatment

@@ -21,9 +21,9 @@ from incrowd.core.reading.missing import null_values_of
 from incrowd.core.reading.recognition import column_of, picked
 from incrowd.core.reading.spellings import read_spelled, with_comma, without_comma
 from incrowd.core.table.attribute import WithCommas
-from incrowd.core.table.grids import Grid, grid_of
 from incrowd.core.table.parts import Parts
 from incrowd.core.table.schema import Attribute
+from incrowd.core.table.settings import Grid, grid_of
 
 NUMBER_PATTERN = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?$"
 """Texts that count as numbers: no leading zeros (zip codes), no signs or exponents to guess about."""

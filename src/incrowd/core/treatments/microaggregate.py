@@ -126,7 +126,7 @@ class Microaggregate(Perturbing):
             group = np.empty(len(points), np.int64)
             group[order] = np.minimum(np.arange(len(points)) // self.k, max(len(points) // self.k - 1, 0))
         else:
-            from incrowd.core.kernels.clusters.mdav import mdav_groups
+            from incrowd.core.kernels.clusters.groups import mdav_groups
 
             spread = points.std(axis=0)
             group = mdav_groups((points - points.mean(axis=0)) / np.where(spread > 0, spread, 1.0), self.k)

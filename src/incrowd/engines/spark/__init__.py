@@ -33,8 +33,7 @@ from incrowd.engines.spark.fetching import (
     to_polars,
 )
 from incrowd.engines.spark.folder import replace_folder
-from incrowd.engines.spark.joins import CELL, joined
-from incrowd.engines.spark.packing import WORD, CellWords, Packed
+from incrowd.engines.spark.packing import CELL, WORD, CellWords, Packed, joined
 
 if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat

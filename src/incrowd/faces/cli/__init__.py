@@ -21,8 +21,7 @@ from incrowd.core.io.addresses import without_secrets
 from incrowd.core.progress import Cancelled
 from incrowd.faces.cli import completing, option_groups
 from incrowd.faces.cli.commands import NAMES, commands
-from incrowd.faces.cli.flattening import Commands
-from incrowd.faces.cli.helping import CommandHelp, GroupHelp
+from incrowd.faces.cli.flattening import CommandHelp, Commands, GroupHelp
 from incrowd.faces.cli.interruption import Interruption
 from incrowd.faces.cli.logs import LOG, LogFormat, LogLevel, Quiet
 from incrowd_verify.errors import on_the_command_line

@@ -1,23 +1,172 @@
-"""Commands with groups of options: dataclasses, flattened for the command line."""
+"""Commands with groups of options, flattened for the command line, and their help under headings."""
 
 from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
+from textwrap import fill
 from typing import Annotated, Any, NamedTuple, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from incrowd.core.dialects.addresses import BEGINNINGS
 from incrowd.core.errors import ParameterError
 from incrowd.core.io.addresses import looks_like_address
-from incrowd.faces.cli.helping import HELP_ALL
+from incrowd.faces.cli.commands import ELSEWHERE, PURPOSES
 from incrowd.faces.cli.logs import HIDDEN_OPTIONS
 from incrowd_verify.errors import options_taken
+
+HEADINGS = {
+    "Most used": ("--output", "--policy", "--qi", "--sensitive", "--hierarchy", "-k", "--algorithms"),
+    "Roles of columns": (
+        "--identifying", "--person", "--household", "--weights", "--linked", "--insensitive", "--unlisted",
+        "--hierarchies", "--null-value", "--treat",
+    ),
+    "Privacy": (
+        "-l", "-t", "--model", "--max-suppression", "--suppressed", "--wildcards", "--judge", "--ends",
+        "--population",
+    ),
+    "Search": ("--algorithm", "--levels", "--style", "--set-limit", "--shuffle", "--seed", "--seeds"),
+    "Reading": (
+        "--table", "--sheet", "--header-row", "--delimiter", "--encoding", "--names", "--stream", "--memory",
+    ),
+    "Verdict": ("--accept", "--unanswered"),
+    "Ledger": ("--ledger", "--recipient", "--ledger-keys", "--ledger-new-people"),
+    "Writing": (
+        "--into", "--keep-order", "--row-map", "--by", "--aligned", "--recoding", "--save-policy", "--report",
+        "--internal", "--rows", "--escape-formulas", "--force", "--full", "--one-page", "--at-k", "--csv",
+        "--json",
+    ),
+}  # fmt: skip
+"""Headings of the options that several commands share."""
+_OWN = "Of this command"
+_HEADING = {name: heading for heading, names in HEADINGS.items() for name in names}
+_VALUES = {
+    "path": "FILE", "int": "N", "int range": "N", "float": "X", "str": "TEXT", "list[str]": "TEXT",
+}  # fmt: skip
+"""Placeholder of an option's value, by the type's name in click."""
+_FEW = 16
+"""Largest number of options that a command's help explains in full."""
+_SHORT = ("Arguments", "Most used", _OWN)
+"""Headings explained even for a command with more options; of other options the names are shown."""
+_ALL = "incrowd.help.all"
+_TYPE = re.compile(r"<([^<>]*)>$")
+_ORDER = {name: index for index, name in enumerate(_HEADING)}
+
+
+def with_all_options(context: Any) -> Any:
+    """Make the help of a command explain every option."""
+    context.meta[_ALL] = True
+    return context
+
+
+def _help_all(context: typer.Context, value: bool) -> None:
+    if value:
+        typer.echo(with_all_options(context).get_help())
+        raise typer.Exit
+
+
+HELP_ALL = Annotated[
+    bool, typer.Option("--help-all", is_eager=True, callback=_help_all, help="Show every option and exit.")
+]
+
+
+class CommandHelp(TyperCommand):
+    """A command with options under headings, the most used first."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the options, and for a placeholder used as an option suggest the right option.
+
+        Example: for `verify --raw`, the error suggests `--against RAW`.
+        """
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            word = str(getattr(error, "option_name", "")).lstrip("-")
+            options = [each.opts[0] for each in self.params if each.metavar == word.upper() != ""]
+            if len(options) == 1 and hasattr(error, "possibilities"):
+                error.possibilities = options
+            raise
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments, then the options by heading, shortened if there are many."""
+        rows: dict[str, list[tuple[str, str]]] = {}
+        for parameter in sorted(self.get_params(ctx), key=_order):
+            row = parameter.get_help_record(ctx)
+            if row is None or parameter.name == "help_all":
+                continue
+            row = (_TYPE.sub(lambda match: _VALUES.get(match[1], ""), row[0]).strip(), row[1])
+            if parameter.param_type_name == "argument":
+                heading = "Arguments"
+                row = (parameter.metavar or str(parameter.name), row[1])
+            elif parameter.name == "help":
+                heading = "Writing"
+            else:
+                heading = next((_HEADING[name] for name in parameter.opts if name in _HEADING), _OWN)
+            rows.setdefault(heading, []).append(row)
+        is_short = _ALL not in ctx.meta and sum(map(len, rows.values())) > _FEW
+        for heading in ("Arguments", "Most used", _OWN, *list(HEADINGS)[1:]):
+            if heading in rows and not (is_short and heading not in _SHORT):
+                with formatter.section(heading):
+                    formatter.write_dl(rows[heading])
+        if is_short:
+            with formatter.section("More options (--help-all explains them)"):
+                for heading in HEADINGS:
+                    if heading in rows and heading not in _SHORT:
+                        formatter.write(_names(heading, rows[heading], formatter.width))
+
+
+def _names(heading: str, rows: list[tuple[str, str]], width: int) -> str:
+    """List the option names of a heading, wrapped to `width`."""
+    names = (name.replace(",", " ").split() for name, _ in rows)
+    # Of `-o, --output FILE` the long name, of `-l N` the short one.
+    options = [next((word for word in words if word.startswith("--")), words[0]) for words in names]
+    text = ", ".join(name for name in options if name != "--help")
+    return fill(f"  {heading}: {text}", width, subsequent_indent="    ", break_on_hyphens=False) + "\n"
+
+
+def _order(parameter: Any) -> int:
+    """Rank of an option in `HEADINGS`, with unlisted options last."""
+    return next((_ORDER[name] for name in parameter.opts if name in _ORDER), len(_ORDER))
+
+
+class GroupHelp(TyperGroup):
+    """A group of commands, listed by purpose."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find a command, or suggest the command for a related word."""
+        word = args[0].lower() if args else ""
+        if self.get_command(ctx, word) is None and (
+            instead := ELSEWHERE.get(word) or ELSEWHERE.get(word + "s")
+        ):
+            ctx.fail(f"There is no command {args[0]!r}; {instead}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands under headings by purpose."""
+        commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        width = max(map(len, commands), default=0)
+        room = formatter.width - 6 - width
+        for purpose, names in PURPOSES.items():
+            rows = [
+                (name.ljust(width), command.get_short_help_str(room))
+                for name in names
+                if (command := commands.pop(name, None)) is not None and not command.hidden
+            ]
+            if rows:
+                with formatter.section(purpose):
+                    formatter.write_dl(rows)
+        rest = [(name, command.get_short_help_str(room)) for name, command in commands.items() if command]
+        if rest:
+            with formatter.section("Commands"):
+                formatter.write_dl(rest)
+
 
 _EVERYWHERE = {**HIDDEN_OPTIONS, "help_all": (HELP_ALL, False)}
 """Options of every command, which act through their callbacks alone."""

@@ -88,7 +88,7 @@ def command_line() -> str:
     import typer
 
     from incrowd.faces.cli import app
-    from incrowd.faces.cli.helping import with_all_options
+    from incrowd.faces.cli.flattening import with_all_options
 
     lines = ["# Command line", "", *_wrap(_COMMANDS)]
 

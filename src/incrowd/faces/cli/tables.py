@@ -13,9 +13,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from incrowd.core.kernels.compiling import on_compiling
 from incrowd.core.presentation.documents import figure
-from incrowd.core.progress import Cancellable, Progress, Silent, running
+from incrowd.core.progress import Cancellable, Progress, Silent, on_compiling, running
 from incrowd.faces.cli.interruption import JOBS
 from incrowd.faces.cli.logs import LOG, LoggedProgress
 from incrowd.measures.privacy import MODELS

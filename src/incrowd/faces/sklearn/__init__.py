@@ -19,8 +19,8 @@ from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.reading.cells import read_span
 from incrowd.core.recoding import SUPPRESSED
 from incrowd.core.recoding.observed import ranks_of
-from incrowd.core.table.grids import DEFAULT_ENDS
 from incrowd.core.table.schema import Schema
+from incrowd.core.table.settings import DEFAULT_ENDS
 from incrowd.engines import engine_for
 from incrowd.release.jobs.anonymize import anonymize
 from incrowd.release.jobs.recode_batch import labels_of, with_own_cells
@@ -34,7 +34,7 @@ except ImportError:
 if TYPE_CHECKING:
     from incrowd.core.recoding import Cells
     from incrowd.core.table.domain import Domain
-    from incrowd.core.table.grids import Ends
+    from incrowd.core.table.settings import Ends
 
 __all__ = ["Anonymizer"]
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from incrowd.core.errors import TableError
-from incrowd.core.io.cancellable_scan import passing
-from incrowd.core.io.columns import column_named, nameless
+from incrowd.core.io.columns import column_named, nameless, passing
 from incrowd.core.lazy import pl
 from incrowd.core.recoding import SUPPRESSED
 from incrowd.engines import engine_for
-from incrowd.release.jobs.checks import counting_schema
+from incrowd.release.jobs.suppressed_records import counting_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

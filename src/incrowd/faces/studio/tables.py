@@ -18,9 +18,8 @@ from zipfile import BadZipFile, ZipFile
 from incrowd.core.dialects.addresses import Address
 from incrowd.core.errors import InputError, ParameterError, PolicyError, TableError
 from incrowd.core.io.addresses import file_path, looks_like_address
-from incrowd.core.io.cancellable_scan import passing
-from incrowd.core.io.columns import columns_named
-from incrowd.core.io.missing_texts import MISSING_TEXTS
+from incrowd.core.io.beginnings import MISSING_TEXTS
+from incrowd.core.io.columns import columns_named, passing
 from incrowd.core.lazy import pl
 from incrowd.core.progress import Progress, check, interrupting
 from incrowd.core.table.schema import OPEN_ROLE

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.core.lazy import NDArray, np
 from incrowd.core.parameters import parameter
-from incrowd.measures.privacy._confidence import (
+from incrowd.measures.privacy._one_call import Columns, reached
+from incrowd.measures.privacy._parts import (
     VALUE,
     check_value,
     largest_part_shares,
     largest_shares,
     value_code,
 )
-from incrowd.measures.privacy._one_call import Columns, reached
 from incrowd.measures.privacy.base import ATTRIBUTE, JOINT, Monotone, PrivacyModel, SensitiveModel
 from incrowd.measures.privacy.k_anonymity import KAnonymity, k_anonymity
 
@@ -89,7 +89,7 @@ class AlphaKAnonymity(SensitiveModel):
         self, classes: EquivalenceClasses, attribute: int, failing: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
         """Count the records above the allowed share of each value."""
-        from incrowd.core.kernels.capping import beyond_shares
+        from incrowd.core.kernels.diversity import beyond_shares
 
         counts = classes.counts(attribute)
         limits = np.full(len(counts.codes), self.alpha)

@@ -72,7 +72,7 @@ class BetaLikeness(SensitiveModel):
         self, classes: EquivalenceClasses, attribute: int, failing: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
         """Count the records above the largest share that each value may have."""
-        from incrowd.core.kernels.capping import beyond_shares
+        from incrowd.core.kernels.diversity import beyond_shares
 
         _, shares = classes.lifts(attribute)
         gain = self.beta if self.kind == "basic" else np.minimum(self.beta, -np.log(shares))

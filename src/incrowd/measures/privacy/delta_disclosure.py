@@ -80,7 +80,7 @@ class DeltaDisclosure(SensitiveModel):
         """
         if self.absent == "skip":
             return super()._lost(classes, attribute, failing)
-        from incrowd.core.kernels.capping import beyond_shares
+        from incrowd.core.kernels.diversity import beyond_shares
 
         counts, (ratios, shares) = classes.counts(attribute), classes.lifts(attribute)
         lacking = np.diff(counts.indptr) < classes.frequency.sensitive[attribute].present

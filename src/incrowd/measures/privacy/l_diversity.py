@@ -141,7 +141,7 @@ class LDiversity(SensitiveModel):
         """
         if self.kind == "grassberger":
             return super()._lost(classes, attribute, failing)
-        from incrowd.core.kernels.capping import beyond_entropy, beyond_tail
+        from incrowd.core.kernels.diversity import beyond_entropy, beyond_tail
 
         counts = classes.counts(attribute)
         if self.kind == "entropy":

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from incrowd.core.errors import ParameterError
 from incrowd.core.lazy import NDArray, np
 from incrowd.core.parameters import parameter
-from incrowd.measures.privacy._confidence import VALUE, check_value, largest_part_shares, largest_shares
 from incrowd.measures.privacy._one_call import Columns, reached
+from incrowd.measures.privacy._parts import VALUE, check_value, largest_part_shares, largest_shares
 from incrowd.measures.privacy.base import ATTRIBUTE, IdentityModel, Monotone, PrivacyModel, SensitiveModel
 from incrowd.measures.privacy.subset_k_anonymity import check_subsets, groups_of, smallest_groups
 

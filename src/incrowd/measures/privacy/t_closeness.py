@@ -180,7 +180,7 @@ class TCloseness(SensitiveModel):
 
     def _lost_people(self, people: EquivalenceClasses, attribute: int) -> NDArray[np.int64]:
         """Bound from below the records that each class loses if all values are equally far apart."""
-        from incrowd.core.kernels.clusters.bounds import lost_of_pairs
+        from incrowd.core.kernels.clusters.keyed_classes import lost_of_pairs
 
         assert people.rows is not None
         pairs, records = people.counts(attribute), people.rows.counts(attribute)

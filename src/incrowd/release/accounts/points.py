@@ -23,8 +23,7 @@ from incrowd.core.table.matching import are_wildcards
 from incrowd.core.treatments.round import Round
 from incrowd.measures.privacy.base import SensitiveModel
 from incrowd.measures.privacy.k_anonymity import KAnonymity
-from incrowd.release.drafting.functional_dependencies import determined_pairs, part_of
-from incrowd.release.drafting.repeats import repeated_ids
+from incrowd.release.drafting.functional_dependencies import determined_pairs, part_of, repeated_ids
 from incrowd_verify.gate import wording
 from incrowd_verify.gate.columns import are_numbers, points_of_texts, texts_of
 from incrowd_verify.gate.points import Point, answered

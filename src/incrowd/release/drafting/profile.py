@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from incrowd.core.errors import InputError
+from incrowd.core.io.beginnings import MISSING_TEXTS
 from incrowd.core.io.columns import nameless
-from incrowd.core.io.missing_texts import MISSING_TEXTS
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.reading.exact import NUMBER
 from incrowd.core.reading.recognition import Recognized, recognize, recognize_digits, shape_of

@@ -9,17 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from incrowd.core.errors import TableError, named, setting
+from incrowd.core.hierarchy import Builder
 from incrowd.core.io.scratch import PrivateFolder
 from incrowd.core.presentation.documents import envelope, rounded
 from incrowd.core.recoding import SUPPRESSED, effective_style
+from incrowd.core.table.schema import Attribute
 from incrowd.engines import engine_for
 from incrowd.release.accounts.bins import attribute_entry
-from incrowd.release.accounts.people import of_people, people_entry, people_sentences
+from incrowd.release.accounts.people import of_people, people_entry, people_sentences, survey_sentences
 from incrowd.release.accounts.statements import model_entry, model_sentence, versions
-from incrowd.release.accounts.survey import survey_sentences
 from incrowd.release.accounts.value_warnings import value_warnings
 from incrowd.release.jobs.released_rows import ReleasedValues
 from incrowd.release.jobs.table_treatments import treatment_entries, treatment_sentences
+from incrowd.release.policy.policy import Policy
 from incrowd_verify.gate import wording
 from incrowd_verify.gate.wording import (
     NAMED_COLUMNS,
@@ -31,20 +33,19 @@ from incrowd_verify.gate.wording import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from incrowd.core.recoding import Recoding
     from incrowd.core.table.frequency import FrequencyTable
     from incrowd.core.table.schema import Schema
+    from incrowd.core.table.sensitive import SensitiveCounts
     from incrowd.measures.privacy import ModelResult
     from incrowd.measures.utility import MetricResult
     from incrowd.release.jobs.assess import Assessment
     from incrowd.release.jobs.suppressed_records import Suppression
-    from incrowd.release.policy.policy import Policy
     from incrowd.release.verification import ClauseResult
     from incrowd.search.lattice import SolutionSpace
     from incrowd_verify.gate.points import Point
     from incrowd_verify.gate.verdict import Verdict
+
 
 _LEAST = 5
 """Records below which a bin before recoding is merged where no class size was asked for."""
@@ -395,3 +396,59 @@ def points_of_clauses(policy: Policy, clauses: Sequence[ClauseResult]) -> Iterat
         yield wording.clause(
             name, "Its clauses are judged on a written file.", "verify the release", unanswered=True
         )
+
+
+_OF_RAW = ("before", "utility", "search")
+"""Parts of an account that are measured on raw values."""
+
+
+def published_account(account: dict[str, Any]) -> dict[str, Any]:
+    """Return an account with two significant digits of all figures measured on raw values."""
+    return {name: rounded(part) if name in _OF_RAW else part for name, part in account.items()}
+
+
+def published_policy(policy: Policy, frequency: FrequencyTable) -> Policy:
+    """Return the part of a policy that an auditor needs to check the released table.
+
+    The leaves of a tree are raw values, also those that nobody in the table has. A quasi-identifier keeps its
+    hierarchy where that is a recipe that names no values. A sensitive attribute is released as it is, and
+    t-closeness may need its tree: it keeps the part above its released values, with all heights.
+
+    Parameters
+    ----------
+    policy
+        What the release satisfies.
+    frequency
+        The table, as it was counted.
+    """
+    counts = {column.domain.name: column for column in frequency.sensitive}
+    return replace(
+        policy,
+        profile=None if policy.profile is None else policy.profile.published(),
+        schema=policy.schema.with_attributes(
+            _published_attribute(attribute, counts.get(attribute.name))
+            for attribute in policy.schema.attributes
+        ),
+    )
+
+
+def _published_attribute(attribute: Attribute, counts: SensitiveCounts | None) -> Attribute:
+    treatment = attribute.treatment
+    if treatment is not None:
+        attribute = replace(attribute, treatment=treatment.published())
+    return _published_hierarchy(attribute, counts)
+
+
+def _published_hierarchy(attribute: Attribute, counts: SensitiveCounts | None) -> Attribute:
+    hierarchy = attribute.hierarchy
+    if hierarchy is None or (isinstance(hierarchy, Builder) and not hierarchy.names_values):
+        return attribute
+    tree = None if counts is None or attribute.role != "sensitive" else counts.domain.hierarchy
+    if tree is None or counts is None:
+        # Without the tree its labels are known as no numbers, so nothing shall say that the cells are.
+        if attribute.role != "quasi":
+            return replace(attribute, hierarchy=None)
+        return replace(attribute.unspelled(), hierarchy=None, kind="auto")
+    totals = zip(counts.domain.values, counts.totals.tolist(), strict=True)
+    released = [value for value, records in totals if records and value is not None]
+    return replace(attribute, hierarchy=tree.restricted(released) if released else None)

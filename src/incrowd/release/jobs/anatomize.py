@@ -18,8 +18,8 @@ from incrowd.core.parameters import with_keyword_hints
 from incrowd.core.presentation.documents import envelope
 from incrowd.core.presentation.markup import InNotebooks
 from incrowd.core.table.schema import Attribute, Schema
+from incrowd.release.accounts.people import refuse_survey
 from incrowd.release.accounts.points import points_of_columns
-from incrowd.release.accounts.survey import refuse_survey
 from incrowd.release.jobs.assess import Assessment, assess_table
 from incrowd.release.jobs.table_treatments import treat_table, treatment_entries
 from incrowd.release.policy.arguments import as_models, as_schema
@@ -312,7 +312,7 @@ def _smallest_groups(frequency: FrequencyTable, policy: Policy) -> tuple[int, ND
 
 def _assign_groups(frequency: FrequencyTable, l: int, seed: int) -> tuple[NDArray[np.int32], int]:  # noqa: E741
     """Assign every record to a group of l or more records with distinct sensitive values."""
-    from incrowd.core.kernels.clusters.buckets import groups_of_distinct
+    from incrowd.core.kernels.clusters.groups import groups_of_distinct
 
     counts = frequency.sensitive[0]
     values = counts.keys.codes.astype(np.int64)

@@ -13,15 +13,21 @@ from incrowd.core.io.shuffle import RandomOrder
 from incrowd.core.parameters import COUNT, with_keyword_hints
 from incrowd.core.progress import Clock, Progress, Silent, in_job, with_bar
 from incrowd.core.recoding import check_cells
-from incrowd.core.table.grids import DEFAULT_ENDS
 from incrowd.core.table.schema import Schema, Style
+from incrowd.core.table.settings import DEFAULT_ENDS
 from incrowd.engines import DRIVER_KEYS, TooManyKeysError, engine_for
 from incrowd.measures.utility import measure_all
 from incrowd.release.accounts.points import Evidence, points_of
 from incrowd.release.jobs.assess import assess_classes, assess_table
-from incrowd.release.jobs.checks import check_levels, check_limits, counting_schema, judge, telling_columns
 from incrowd.release.jobs.release import Release
 from incrowd.release.jobs.released_rows import ReleasedRows, with_types
+from incrowd.release.jobs.suppressed_records import (
+    check_levels,
+    check_limits,
+    counting_schema,
+    judge,
+    telling_columns,
+)
 from incrowd.release.jobs.table_treatments import TableTreatments, treat_table, treatment_entries
 from incrowd.release.policy.arguments import as_algorithm, as_models, as_schema
 from incrowd.release.policy.person_limits import check_sets, refuse_unlinked, with_histories
@@ -33,8 +39,7 @@ if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat
     from incrowd.core.recoding import Recoding
     from incrowd.core.table.frequency import FrequencyTable
-    from incrowd.core.table.grids import Ends
-    from incrowd.core.table.settings import Judge, SuppressedRecords, Wildcards
+    from incrowd.core.table.settings import Ends, Judge, SuppressedRecords, Wildcards
     from incrowd.engines import Counted, Engine
     from incrowd.measures.privacy import PrivacyModel
     from incrowd.release.jobs.assess import Assessment

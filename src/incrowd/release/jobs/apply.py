@@ -12,17 +12,24 @@ from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.presentation.documents import envelope
 from incrowd.core.presentation.markup import InNotebooks
 from incrowd.core.recoding import Recoding, check_cells
+from incrowd.release.accounts.people import survey_sentences
 from incrowd.release.accounts.points import Evidence, points_of
-from incrowd.release.accounts.survey import survey_sentences
 from incrowd.release.jobs.account import ends_sentences
-from incrowd.release.jobs.batch import REASONS, Batch, Earlier, Fate, check_share, count_batch, fate_of
-from incrowd.release.jobs.batch_judge import BatchJudge
-from incrowd.release.jobs.checks import counting_schema, telling_columns
+from incrowd.release.jobs.batch import (
+    REASONS,
+    Batch,
+    BatchJudge,
+    Earlier,
+    Fate,
+    check_share,
+    count_batch,
+    fate_of,
+)
 from incrowd.release.jobs.held_rows import rows_at, rows_in_memory, with_held
 from incrowd.release.jobs.people_across_batches import BatchPeople
 from incrowd.release.jobs.recode_batch import RecodedBatch
 from incrowd.release.jobs.released_rows import ReleasedValues, model_verdict, with_types
-from incrowd.release.jobs.suppressed_records import Suppression
+from incrowd.release.jobs.suppressed_records import Suppression, counting_schema, telling_columns
 from incrowd.release.policy.person_limits import refuse_unlinked, with_histories
 from incrowd_verify.gate.points import UNANSWERED, Point, Unanswered
 from incrowd_verify.gate.verdict import Verdict

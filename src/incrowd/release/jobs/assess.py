@@ -20,13 +20,16 @@ from incrowd.measures.risk import RISKS
 from incrowd.measures.risk.base import Risks
 from incrowd.release.accounts.class_figures import ClassFigures, figures_by_class
 from incrowd.release.accounts.people import (
+    Estimates,
     PeopleFigures,
     SizeBin,
+    estimates_of,
     of_people,
     people_entry,
     people_figures,
     people_sentences,
     size_distribution,
+    survey_sentences,
 )
 from incrowd.release.accounts.points import points_of_columns
 from incrowd.release.accounts.results import Results, results_of
@@ -37,9 +40,8 @@ from incrowd.release.accounts.statements import (
     points_of_limits,
     versions,
 )
-from incrowd.release.accounts.survey import Estimates, estimates_of, survey_sentences
 from incrowd.release.accounts.value_warnings import value_warnings
-from incrowd.release.drafting.repeats import repeated_ids
+from incrowd.release.drafting.functional_dependencies import repeated_ids
 from incrowd.release.policy.arguments import as_models, as_schema
 from incrowd.release.policy.person_limits import of_histories
 from incrowd_verify.gate import wording

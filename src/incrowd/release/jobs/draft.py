@@ -12,14 +12,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from incrowd.core.errors import TableError, named, setting
-from incrowd.core.io.beginnings import refuse_double_header
+from incrowd.core.io.beginnings import MISSING_TEXTS, refuse_double_header
 from incrowd.core.io.files import was_read
-from incrowd.core.io.missing_texts import MISSING_TEXTS
 from incrowd.core.lazy import pl
 from incrowd.core.reading.spellings import Spelling
 from incrowd.core.recoding.cells import is_nearly_unique
-from incrowd.core.table.grids import DEFAULT_ENDS
 from incrowd.core.table.schema import OPEN_ROLE, UNRELEASED
+from incrowd.core.table.settings import DEFAULT_ENDS
 from incrowd.release.accounts.value_warnings import alternatives
 from incrowd.release.drafting.functional_dependencies import columns_of_ids, determined_pairs, ids_of_panels
 from incrowd.release.drafting.profile import Profile, is_of_periods, profile_of

@@ -11,7 +11,7 @@ from incrowd.core.parameters import COUNT, SHARE
 from incrowd.core.presentation.documents import envelope
 from incrowd.core.presentation.markup import InNotebooks
 from incrowd.core.table.schema import Schema
-from incrowd.release.accounts.survey import refuse_survey
+from incrowd.release.accounts.people import refuse_survey
 
 if TYPE_CHECKING:
     from incrowd.core.table.classes import EquivalenceClasses
@@ -142,7 +142,7 @@ def ensure_privacy(  # noqa: PLR0913
     from incrowd.engines import engine_for, loaded
     from incrowd.engines.memory import frame_in_order
     from incrowd.measures.privacy import P29
-    from incrowd.release.jobs.checks import telling_columns
+    from incrowd.release.jobs.suppressed_records import telling_columns
 
     t = SHARE.check(t, "ensure_privacy", "t")
     l = SHARE.check(l, "ensure_privacy", "l")  # noqa: E741

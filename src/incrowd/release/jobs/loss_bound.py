@@ -95,10 +95,9 @@ def loss_bound(table: Any, schema: Schema, k: int, *, sample: int = 20_000, seed
 
 
 def _bound(frequency: FrequencyTable, schema: Schema, k: int, sample: int, seed: int) -> LossBound:
-    from incrowd.core.kernels.clusters.bounds import least_costs
-    from incrowd.core.kernels.clusters.keyed_classes import Points, tabulate
+    from incrowd.core.kernels.clusters.keyed_classes import Points, least_costs, tabulate
     from incrowd.core.kernels.jit import over_ranges
-    from incrowd.search._sets import PricedKeys
+    from incrowd.search._points import PricedKeys
 
     keys = PricedKeys.of(frequency, schema.quasi)
     costs = keys.costs

@@ -14,13 +14,12 @@ from incrowd.core.reading.keys import key_texts
 from incrowd.core.table.schema import Attribute, Schema, require_columns, require_different
 from incrowd.engines import engine_for
 from incrowd.measures.privacy import LDiversity
-from incrowd.release.accounts.survey import refuse_survey
+from incrowd.release.accounts.people import refuse_survey
 from incrowd.release.jobs.anatomize import COUNT, GROUP, guarded_random, records_of
 from incrowd.release.jobs.anonymize import anonymize
 from incrowd.release.jobs.held_rows import rows_in_memory
 from incrowd.release.jobs.ledger import Ledger
-from incrowd.release.jobs.series import SeriesRelease
-from incrowd.release.jobs.series_groups import COUNTERFEIT, Signature, buckets_of, groups_of
+from incrowd.release.jobs.series_groups import COUNTERFEIT, SeriesRelease, Signature, buckets_of, groups_of
 from incrowd.release.policy.policy import Policy
 from incrowd.search.base import SearchProblem, least_size
 from incrowd.search.local import LocalAlgorithm

@@ -22,14 +22,19 @@ from incrowd.measures.privacy import IdentityModel
 from incrowd.measures.utility import MetricResult
 from incrowd.release.accounts.row_map import ROW_MAP, map_of, write_row_map
 from incrowd.release.accounts.statements import versions
-from incrowd.release.jobs.account import clause_results, document_of, points_of_clauses, sentences_of
+from incrowd.release.jobs.account import (
+    clause_results,
+    document_of,
+    points_of_clauses,
+    published_account,
+    published_policy,
+    sentences_of,
+)
 from incrowd.release.jobs.assess import Assessment, assess_table
-from incrowd.release.jobs.checks import judge
 from incrowd.release.jobs.released_rows import ReleasedValues, model_verdict
-from incrowd.release.jobs.suppressed_records import Suppression, refuse_failing
+from incrowd.release.jobs.suppressed_records import Suppression, judge, refuse_failing
 from incrowd.release.jobs.table_treatments import treatment_entries
 from incrowd.release.policy.policy import Policy, terms_of
-from incrowd.release.policy.publication import published_account, published_policy
 from incrowd_verify.gate.points import Point, answered
 from incrowd_verify.gate.verdict import Verdict
 
@@ -239,8 +244,8 @@ class Release:
             since ``*`` matches any value: the summary of such a class would tell the values behind ``*``.
         """
         from incrowd.core.recoding import Local
-        from incrowd.core.recoding.class_table import class_table
         from incrowd.core.table.classes import EquivalenceClasses
+        from incrowd.release.accounts.class_figures import class_table
         from incrowd.search.base import all_hold
 
         recoding = self.recoding

@@ -15,9 +15,8 @@ from incrowd.measures.privacy import IdentityModel, PrivacyModel
 from incrowd.measures.privacy.attacker import Attacker
 from incrowd.release.accounts.results import results_of
 from incrowd.release.accounts.statements import model_entry, model_sentence
-from incrowd.release.jobs.checks import shortfall
 from incrowd.release.jobs.recode_batch import RecodedBatch
-from incrowd.release.jobs.suppressed_records import Suppression, settle_suppression
+from incrowd.release.jobs.suppressed_records import Suppression, settle_suppression, shortfall
 
 if TYPE_CHECKING:
     from incrowd.core.progress import Progress

@@ -14,9 +14,8 @@ from incrowd.core.errors import InputError, ParameterError, those_are
 from incrowd.core.io.addresses import file_path
 from incrowd.core.parameters import EPSILON, Parameter, check_fields
 from incrowd.core.presentation.markup import document
-from incrowd.core.table.grids import Ends
 from incrowd.core.table.schema import Attribute, Schema, Style
-from incrowd.core.table.settings import Judge, SuppressedRecords, Wildcards
+from incrowd.core.table.settings import Ends, Judge, SuppressedRecords, Wildcards
 from incrowd.core.treatments import TREATMENTS
 from incrowd.core.treatments._linked import Linked
 from incrowd.core.treatments.base import treatment_of

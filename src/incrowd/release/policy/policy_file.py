@@ -26,8 +26,8 @@ from pydantic import (
 from incrowd.core.errors import PolicyError, did_you_mean, named, open_roles, quoted
 from incrowd.core.io.addresses import read_bytes
 from incrowd.core.reading.spellings import open_spelling
-from incrowd.core.table.grids import Ends
 from incrowd.core.table.schema import OPEN_ROLE, Kind, Party, Role, Style
+from incrowd.core.table.settings import Ends
 from incrowd.release.policy.settings import EARLIER_DEFAULTS, SETTINGS
 
 VERSIONS = (1, 2, 3, 4)

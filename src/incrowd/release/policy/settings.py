@@ -6,9 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from incrowd.core.parameters import SEED, Parameter
-from incrowd.core.table.grids import DEFAULT_ENDS, ENDS
 from incrowd.core.table.schema import STYLE
-from incrowd.core.table.settings import JUDGE, SUPPRESSED_SETTING, WILDCARD
+from incrowd.core.table.settings import DEFAULT_ENDS, ENDS, JUDGE, SUPPRESSED_SETTING, WILDCARD
 
 SETTINGS: dict[str, Any] = {
     "max_suppression": Parameter(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from incrowd.core.kernels.grouping.counting import Counts
 from incrowd.core.kernels.lattice.lattice import count_values, mark_too_small, roll_up
+from incrowd.core.kernels.people.small_groups import GroupPeople, join_people
 from incrowd.core.lazy import NDArray, np
 from incrowd.core.table.classes import EquivalenceClasses
 from incrowd.core.table.frequency import FrequencyTable, smallest_codes
@@ -14,7 +15,52 @@ from incrowd.core.table.frequency import FrequencyTable, smallest_codes
 if TYPE_CHECKING:
     from incrowd.search.lattice.cells import LevelCells
     from incrowd.search.lattice.lattice import Lattice
-    from incrowd.search.lattice.small_groups import FewPeople
+
+
+class FewPeople(NamedTuple):
+    """The people of groups, as far as they matter for a least size.
+
+    Attributes
+    ----------
+    people
+        The people of each group. Of one that has enough without them the others may not be listed. Under
+        a key of the table somebody may be listed several times, under a group once.
+    least
+        How many people are enough.
+    """
+
+    people: GroupPeople
+    least: int
+
+    @classmethod
+    def of(cls, people: FrequencyTable, least: int) -> FewPeople:
+        """List the people of every key."""
+        assert people.people.listed is not None
+        return cls(GroupPeople(people.weights, people.people.listed.people_of_keys), least)
+
+    @property
+    def failing(self) -> NDArray[np.bool_]:
+        """The groups that have not enough people: bool[groups]; for groups of keys alone."""
+        return self.people.alike + np.diff(self.people.entries.indptr) < self.least
+
+    @property
+    def size(self) -> int:
+        """Bytes in use."""
+        alike, entries = self.people
+        return alike.nbytes + entries.indptr.nbytes + entries.items.nbytes
+
+    def rolled(self, ids: NDArray[np.int32], groups: int) -> FewPeople:
+        """Return the people of groups of these groups.
+
+        Parameters
+        ----------
+        ids
+            int32[groups below]: the group of each.
+        groups
+            How many there are now.
+        """
+        return FewPeople(join_people(ids, groups, self.people, self.least), self.least)
+
 
 _COLUMN_SIZE = 4096
 """Combinations of values that share a column of codes, at most."""

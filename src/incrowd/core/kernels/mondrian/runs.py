@@ -1,4 +1,4 @@
-"""Arrays of Mondrian's kernels, each partition a contiguous run, and what all kernels ask of a run."""
+"""Arrays of Mondrian's kernels, each partition a contiguous run, and common functions on runs."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from incrowd.faces.cli import options
-from incrowd.faces.cli.calling import program
+from incrowd.faces.cli.completing import program
 
 if TYPE_CHECKING:
     from incrowd.release.jobs.release import Release

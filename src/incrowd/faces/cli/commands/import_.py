@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from incrowd.faces.cli import options
-from incrowd.faces.cli.calling import program
+from incrowd.faces.cli.completing import program
 from incrowd.faces.cli.logs import LOG
 
 

@@ -11,8 +11,7 @@ import typer
 
 from incrowd.core.errors import ParameterError
 from incrowd.faces.cli import option_groups, options, outputs
-from incrowd.faces.cli.calling import program
-from incrowd.faces.cli.completing import names
+from incrowd.faces.cli.completing import names, program
 from incrowd.faces.cli.flattening import Without
 from incrowd.faces.cli.logs import LOG
 from incrowd_verify.profiles import PROFILES, profile_lines, read_profile

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from incrowd.faces.cli import option_groups, options, outputs
-from incrowd.faces.cli.calling import program
+from incrowd.faces.cli.completing import program
 from incrowd.faces.cli.flattening import Without
 from incrowd.faces.cli.logs import LOG
 

@@ -51,10 +51,10 @@ def next_(
     """
     from incrowd.faces.cli.summary import last_line
     from incrowd.faces.cli.tables import progress
+    from incrowd.release.jobs.account import published_policy
     from incrowd.release.jobs.ledger import Ledger
     from incrowd.release.jobs.next_release import next_release
     from incrowd.release.policy.policy import Policy
-    from incrowd.release.policy.publication import published_policy
 
     if book.ledger is None:
         raise ParameterError("name the --ledger of the earlier releases; incrowd ledger init makes one")

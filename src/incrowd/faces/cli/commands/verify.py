@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from incrowd.faces.cli import completing, options, outputs
-from incrowd.faces.cli.calling import program
+from incrowd.faces.cli.completing import program
 from incrowd.faces.cli.logs import LOG
 from incrowd.faces.cli.parsing import data_name, file_or_address, names_of
 from incrowd_verify.profiles import PROFILES

@@ -20,8 +20,8 @@ from incrowd.engines.spark import (
 from incrowd.engines.spark.errors import guarded
 from incrowd.engines.spark.folder import replace_folder
 from incrowd.measures.privacy import PrivacyModel
+from incrowd.release.accounts.people import refuse_survey
 from incrowd.release.accounts.points import points_of_columns
-from incrowd.release.accounts.survey import refuse_survey
 from incrowd.release.jobs.distributed.blocks import Blocks, without_suppressed
 from incrowd.release.jobs.distributed.check import measure, refuse_other_rows
 from incrowd.release.jobs.distributed.rows import losses
@@ -113,7 +113,7 @@ class DistributedRelease(InNotebooks, Release):
         TableError
             When its distinct combinations are more than `driver_keys`.
         """
-        from incrowd.release.jobs.checks import counting_schema
+        from incrowd.release.jobs.suppressed_records import counting_schema
 
         engine = SparkEngine(self.source, EngineSettings(self.driver_keys))
         schema = counting_schema(self.policy)
@@ -169,7 +169,7 @@ class DistributedRelease(InNotebooks, Release):
         escape_formulas: bool = False,
         progress: Progress | None = None,
     ) -> None:
-        from incrowd.release.jobs.checks import judge
+        from incrowd.release.jobs.suppressed_records import judge
 
         def check(written: Any) -> None:
             if self.policy.schema.person:
@@ -252,7 +252,7 @@ def in_blocks(
         About how many blocks; None for one per `ROWS_PER_BLOCK` rows.
     """
     from incrowd.core.progress import Clock
-    from incrowd.release.jobs.checks import judge
+    from incrowd.release.jobs.suppressed_records import judge
 
     clock = Clock(progress or Silent())
     source = table

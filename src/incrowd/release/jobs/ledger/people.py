@@ -20,7 +20,7 @@ from incrowd.release.jobs.apply import AppliedBatch
 from incrowd.release.jobs.held_rows import rows_in_memory
 from incrowd.release.jobs.ledger.exposure import RECORDS
 from incrowd.release.jobs.release import Release
-from incrowd.release.jobs.series import SeriesRelease
+from incrowd.release.jobs.series_groups import SeriesRelease
 from incrowd.search.base import least_size
 
 

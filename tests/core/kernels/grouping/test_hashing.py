@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incrowd.core.kernels.grouping.finding import KnownWords
+from incrowd.core.kernels.grouping.hashing import KnownWords
 
 WORDS = st.one_of(st.integers(0, 40), st.integers(0, 2**64 - 1))
 

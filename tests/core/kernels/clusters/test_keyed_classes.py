@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from incrowd.core.kernels.clusters.halving import halve
-from incrowd.core.kernels.clusters.keyed_classes import Cells
+from incrowd.core.kernels.clusters.keyed_classes import Cells, halve
 
 
 def numbers(*sizes):

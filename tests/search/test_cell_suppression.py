@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import incrowd as ic
 from examples import examples
 from incrowd.engines import engine_for
-from incrowd.search import SearchProblem, _stars
+from incrowd.search import SearchProblem, cell_suppression
 from incrowd.verification import verify
 from wildcard_readings import Rows
 
@@ -189,7 +189,7 @@ def test_where_it_finds_nothing_the_result_is_that_by_value(schema, models):
 
 def test_blocks_of_keys_hold_by_themselves(monkeypatch):
     table = ic.samples.hospital(300, seed=3).select("sex", "age", "zip")
-    monkeypatch.setattr(_stars, "_BLOCK", 60)
+    monkeypatch.setattr(cell_suppression, "_BLOCK", 60)
     release = suppressed(table, "k-anonymity:3")
     assert min(Rows(release.table, table.columns, "matches-any").sizes()) >= 3
     assert stars(release) < stars(suppressed(table, "k-anonymity:3", wildcards="value"))

@@ -12,7 +12,7 @@ import pytest
 
 import incrowd as ic
 from incrowd.engines import engine_for
-from incrowd.release.policy.publication import published_policy
+from incrowd.release.jobs.account import published_policy
 
 MARK = "RAW"
 CITIES = {

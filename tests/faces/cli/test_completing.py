@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from incrowd.faces.cli.calling import program
+from incrowd.faces.cli.completing import program
 
 SCRIPT = f'#!/bin/sh\nexec "{sys.executable}" -c "import sys; from incrowd.faces.cli import main; sys.argv[0]=\'$0\'; main()" "$@"\n'
 
