@@ -10,7 +10,7 @@ import pytest
 
 import incrowd as ic
 from incrowd.core.recoding.cells import is_nearly_unique
-from incrowd.release.policy.person_limits import of_histories
+from incrowd.release.policy.limits import of_histories
 from people_readings import Reading, people_table
 
 K = ic.KAnonymity(5)

@@ -30,7 +30,7 @@ from incrowd.release.jobs.suppressed_records import (
 )
 from incrowd.release.jobs.table_treatments import TableTreatments, treat_table, treatment_entries
 from incrowd.release.policy.arguments import as_algorithm, as_models, as_schema
-from incrowd.release.policy.person_limits import check_sets, refuse_unlinked, with_histories
+from incrowd.release.policy.limits import check_sets, refuse_unlinked, with_histories
 from incrowd.release.policy.policy import Policy, search_problem
 from incrowd.search import Algorithm, Mondrian
 from incrowd_verify.gate.points import UNANSWERED, Unanswered

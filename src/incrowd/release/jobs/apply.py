@@ -30,7 +30,7 @@ from incrowd.release.jobs.people_across_batches import BatchPeople
 from incrowd.release.jobs.recode_batch import RecodedBatch
 from incrowd.release.jobs.released_rows import ReleasedValues, model_verdict, with_types
 from incrowd.release.jobs.suppressed_records import Suppression, counting_schema, telling_columns
-from incrowd.release.policy.person_limits import refuse_unlinked, with_histories
+from incrowd.release.policy.limits import refuse_unlinked, with_histories
 from incrowd_verify.gate.points import UNANSWERED, Point, Unanswered
 from incrowd_verify.gate.verdict import Verdict
 

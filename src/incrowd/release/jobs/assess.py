@@ -43,7 +43,7 @@ from incrowd.release.accounts.statements import (
 from incrowd.release.accounts.value_warnings import value_warnings
 from incrowd.release.drafting.functional_dependencies import repeated_ids
 from incrowd.release.policy.arguments import as_models, as_schema
-from incrowd.release.policy.person_limits import of_histories
+from incrowd.release.policy.limits import of_histories
 from incrowd_verify.gate import wording
 from incrowd_verify.gate.points import Accepted, Point, answered
 from incrowd_verify.gate.verdict import Verdict

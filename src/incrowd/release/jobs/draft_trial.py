@@ -13,7 +13,7 @@ from incrowd.core.lazy import pl
 from incrowd.core.progress import Silent
 from incrowd.release.drafting.roles import Guess
 from incrowd.release.jobs.remedies import Remedies
-from incrowd.release.policy.person_limits import LongListError, UnlistableError
+from incrowd.release.policy.limits import LongListError, UnlistableError
 from incrowd_verify.gate.verdict import Verdict
 
 AS_DRAFTED = ("max_suppression = 0.0",)

@@ -13,7 +13,7 @@ from incrowd.release.accounts.value_warnings import value_warnings
 from incrowd.release.jobs.anonymize import start_search
 from incrowd.release.jobs.suppressed_records import telling_columns
 from incrowd.release.jobs.table_treatments import treatment_entries
-from incrowd.release.policy.person_limits import with_histories
+from incrowd.release.policy.limits import with_histories
 from incrowd.release.policy.policy import Policy, terms_of
 from incrowd.search.lattice import Lattice
 

@@ -14,7 +14,7 @@ from incrowd.core.presentation.markup import InNotebooks
 from incrowd.core.progress import Progress, Silent, Within, in_job, with_bar
 from incrowd.measures.privacy.attacker import Attacker
 from incrowd.release.jobs.anonymize import anonymize
-from incrowd.release.policy.person_limits import LongListError
+from incrowd.release.policy.limits import LongListError
 from incrowd.release.policy.policy import Policy
 from incrowd.search import Mondrian
 

@@ -30,7 +30,7 @@ from incrowd.release.jobs.release import Release
 from incrowd.release.jobs.released_rows import model_verdict
 from incrowd.release.jobs.suppressed_records import Suppression
 from incrowd.release.jobs.table_treatments import refuse_untreatable
-from incrowd.release.policy.person_limits import check_values
+from incrowd.release.policy.limits import check_values
 from incrowd.release.policy.policy import search_problem, terms_of
 from incrowd.search import Mondrian
 from incrowd_verify.gate.points import answered
