@@ -61,7 +61,7 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
     hierarchies
         By column: a hierarchy, a recipe such as ``Hierarchy.intervals(5, 10)``, or a kind.
     max_suppression
-        Largest share of the rows that may be suppressed.
+        Largest share of records that may be suppressed, 0 to 1.
     protect_y
         Whether y is a sensitive attribute, for models such as l-diversity.
     encoding
@@ -71,7 +71,8 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
     seed
         Seed of what is random in the search.
     ends
-        Ends of the ranges of numbers: ``outward`` or ``exact``, see `incrowd.Policy`.
+        Ends of ranges, and means: outward (rounded, open at the tails) or exact (values of people). See
+        `incrowd.Policy`.
 
     Attributes
     ----------

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import tomllib
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from copy import deepcopy
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -40,6 +40,7 @@ from incrowd.faces.studio.tables import (
 from incrowd.faces.studio.trees import TreeEditor
 from incrowd.faces.studio.values import counts_of, refuse_prompts
 from incrowd.release.policy.policy import Policy
+from incrowd.release.policy.settings import SETTINGS
 from incrowd_verify.profiles import Attestation
 
 if TYPE_CHECKING:
@@ -559,7 +560,6 @@ def _ways(draft: Draft) -> dict[str, list[dict[str, str]]]:
     return {guess.name: [way.settings() for way in guess.ways] for guess in draft.guesses if guess.ways[1:]}
 
 
-def policy_settings(names: Sequence[str]) -> dict[str, tuple[Any, Any]]:
+def policy_settings(names: Iterable[str]) -> dict[str, tuple[Any, Any]]:
     """Return the declared parameters of a policy by name, each with its default."""
-    policy_fields = {field.name: field for field in fields(Policy)}
-    return {name: (policy_fields[name].metadata["parameter"], policy_fields[name].default) for name in names}
+    return {name: (SETTINGS[name].metadata["parameter"], SETTINGS[name].default) for name in names}

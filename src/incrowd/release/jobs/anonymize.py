@@ -90,31 +90,32 @@ def anonymize(  # noqa: PLR0913
         What searches the recoding; Mondrian by default. A text such as ``"optimal:metric=ncp"`` stands for
         its algorithm.
     max_suppression
-        Largest share of records that may be suppressed, 0..1.
+        Largest share of records that may be suppressed, 0 to 1.
     output
-        Output style of the quasi-identifiers, see `Policy`.
+        How cells are written: auto, range, ancestor, set, mean or suppress. See `Policy`.
     keep_order
-        Whether row N of the release is row N of the table. By default the rows come in a random order, since
-        the rows around a row may tell more of it than its cells do. The order has no seed. A pandas index is
-        numbered anew either way.
+        Whether row N stays row N; else rows come in a random order. In an order that is kept, the rows around
+        a row may tell more of it than its cells do. The random order has no seed. A pandas index is numbered
+        anew either way.
     seed
         Seed of what is random in the search.
     set_limit
-        Largest number of values that a cell may list. A column of categories without a hierarchy gets cells
-        such as ``{a, b}``. A longer list is refused, and any list in a column that is nearly unique.
+        Most values that a cell may list, as {a, b} does. A column of categories without a hierarchy gets such
+        cells. A longer list is refused, and any list in a column that is nearly unique.
     wildcards
-        What a ``*`` or a missing cell matches where the release is judged, see `Policy`.
+        What a * or a missing cell matches: value (itself), matches-any or conservative (nothing). See
+        `Policy`.
     accepted
         Points of the verdict that you accept, each with a reason, see `Accepted`.
     judge
-        Whether models judge perturbed values as they are released, too (``released``), or only those before
-        (``original``), see `Policy`.
+        Perturbed values that models judge: before and as released (released), or before (original). See
+        `Policy`.
     ends
-        Ends of the ranges of numbers and dates: ``outward`` (rounded) or ``exact`` (values of people), see
+        Ends of ranges, and means: outward (rounded, open at the tails) or exact (values of people). See
         `Policy`.
     suppressed
-        Whether suppressed records leave: ``judged`` (if they satisfy every model as a class of their own),
-        ``drop`` or ``keep``, see `Policy`.
+        Whether suppressed records leave: if they satisfy the models as a class (judged), never (drop), or
+        always (keep). See `Policy`.
     levels
         Fixed levels of full-domain recoding, by quasi-identifier. The search leaves them alone. If every
         quasi-identifier has a level, that node is taken. If the policy's algorithm knows no levels, `Optimal`

@@ -361,8 +361,8 @@ def apply_recoding(  # noqa: PLR0913
         out of the released rows; see `AppliedBatch.waiting`. Rows that no cell covers never wait, unless all
         rows do.
     max_suppression
-        Share of the rows that may be suppressed, in [0, 1]. Without it that of the policy, and no more than
-        0.2 for rows that no cell covers: if these are more, the recoding does not fit the batch.
+        Largest share of records that may be suppressed, 0 to 1. Without it that of the policy, and no more
+        than 0.2 for rows that no cell covers: if these are more, the recoding does not fit the batch.
     csv_format
         How a CSV is written, where it is not plain.
     force

@@ -354,8 +354,7 @@ def assess(  # noqa: PLR0913
     progress
         Told how far the counting is, where the engine knows.
     wildcards
-        What a ``*`` or a missing cell matches, as in `Policy`: ``value``, ``matches-any`` or
-        ``conservative``.
+        What a * or a missing cell matches: value (itself), matches-any or conservative (nothing).
     accepted
         Answers to points of the verdict, as a policy has them.
     suppressed_as

@@ -235,7 +235,7 @@ def compare(  # noqa: PLR0913
         Whether algorithms that depend on the order of the rows, and have no seed, run once per seed, too,
         each time on rows shuffled by it.
     max_suppression
-        Largest share of records that may be suppressed, 0..1; that of the policy by default.
+        Largest share of records that may be suppressed, 0 to 1. That of the policy by default.
     progress
         Told about the runs.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from incrowd.core.errors import TableError, named, setting
 from incrowd.core.io.beginnings import MISSING_TEXTS, refuse_double_header
@@ -32,8 +32,9 @@ from incrowd.release.drafting.roles import (
     with_role,
 )
 from incrowd.release.drafting.words import is_usual, marks_of_people, names_ids
-from incrowd.release.jobs.draft_trial import AS_DRAFTED, Trial, try_draft
+from incrowd.release.jobs.draft_trial import Trial, try_draft
 from incrowd.release.policy.policy import POLICY_VERSION, toml_key, toml_settings, toml_value
+from incrowd.release.policy.settings import SETTINGS, setting_sentence
 
 if TYPE_CHECKING:
     from incrowd.core.table.schema import Role
@@ -47,6 +48,8 @@ _PARTS = (
     ("insensitive", "Insensitive: released as they are."),
     (OPEN_ROLE, "QUESTIONS. Nothing runs until each of them has a role."),
 )
+_SHOWN = ("max_suppression", "output", "seed", "ends", "suppressed")
+"""Settings that a draft shows although they have their defaults."""
 _PAIRS = 12
 _SOME = 1000
 """Values of a column beside which its name is looked at."""
@@ -223,7 +226,7 @@ def draft_policy(
     fillers = list(dict.fromkeys(fillers))
     pairs = determined_pairs(table, _released_names(guesses))
 
-    def write(guesses: Sequence[Guess], settings: Sequence[str]) -> str:
+    def write(guesses: Sequence[Guess], settings: Mapping[str, Any]) -> str:
         return _policy_text(guesses, source, missing, fillers, _released_pairs(pairs, guesses), settings)
 
     if any(map(_is_open, guesses)):
@@ -233,7 +236,7 @@ def draft_policy(
             guess if _is_open(guess) else replace(guess, treatment=one.treatment, recipe=one.recipe)
             for guess, one in zip(guesses, sketch, strict=True)
         )
-        text, trial = write(guesses, AS_DRAFTED), None
+        text, trial = write(guesses, {}), None
     else:
         guesses, text, trial = try_draft(table, guesses, write)
     telling = tuple(_released_pairs(pairs, guesses))
@@ -315,21 +318,13 @@ def _policy_text(
     null_values: tuple[str, ...],
     fillers: Sequence[tuple[str, str, float]],
     telling: Sequence[tuple[str, str]],
-    settings: Sequence[str],
+    settings: Mapping[str, Any],
 ) -> str:
     lines = [
         f"# A draft for {source!r}: read every line, the roles are guesses.".replace("\n", " "),
         f"version = {POLICY_VERSION}",
         "",
-        "# The largest share of records that may be suppressed, 0 to 1.",
-        *settings,
-        "# Suppressed records leave if they satisfy the models as a class: judged; else drop or keep.",
-        'suppressed = "judged"',
-        "# Released cells: auto, range, ancestor, set or mean.",
-        'output = "auto"',
-        "# Ends of ranges of numbers and dates: outward (rounded, open at the tails) or exact.",
-        f"ends = {toml_value(DEFAULT_ENDS)}",
-        "seed = 0",
+        *_setting_lines(settings),
         "# Texts that mean missing in every column; an empty field without quotes does anyway.",
         *_filler_lines(fillers, null_values),
         f"null_values = {toml_value(list(null_values))}",
@@ -354,6 +349,17 @@ def _policy_text(
     lines += _models(guesses)
     lines += ["", "[algorithm]", 'name = "mondrian"']
     return "\n".join(lines) + "\n"
+
+
+def _setting_lines(changed: Mapping[str, Any]) -> list[str]:
+    """Write settings of the whole policy: those that a draft shows, and those that its trial changed."""
+    lines = []
+    for name, declared in SETTINGS.items():
+        if name in _SHOWN or name in changed:
+            tried = " The draft was tried: less does not do." if name in changed else ""
+            value = toml_value(changed.get(name, declared.default))
+            lines += [f"# {setting_sentence(name)}{tried}", f"{name} = {value}"]
+    return lines
 
 
 def _how_to_answer() -> list[str]:

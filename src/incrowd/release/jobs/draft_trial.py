@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from incrowd.core.errors import InfeasibleError, InputError
 from incrowd.core.lazy import pl
@@ -16,8 +17,6 @@ from incrowd.release.jobs.remedies import Remedies
 from incrowd.release.policy.limits import LongListError, UnlistableError
 from incrowd_verify.gate.verdict import Verdict
 
-AS_DRAFTED = ("max_suppression = 0.0",)
-"""Settings of a draft that nothing had to be changed in."""
 _ROWS = 20_000
 """Rows of a large table that a draft is tried on."""
 _SHARES = (0.05, 0.1, 0.2)
@@ -56,7 +55,7 @@ class Trial:
 
 
 def try_draft(
-    table: pl.DataFrame, guesses: Sequence[Guess], write: Callable[[Sequence[Guess], Sequence[str]], str]
+    table: pl.DataFrame, guesses: Sequence[Guess], write: Callable[[Sequence[Guess], Mapping[str, Any]], str]
 ) -> tuple[tuple[Guess, ...], str, Trial]:
     """Try a draft in memory, and change the draft until it runs and no change removes an open point.
 
@@ -67,7 +66,7 @@ def try_draft(
     Parameters
     ----------
     write
-        What writes the policy file of guesses, with settings of the whole policy.
+        What writes the policy file of guesses, with settings of the whole policy that were changed.
 
     Returns
     -------
@@ -100,7 +99,7 @@ def try_draft(
         if share is None:
             new_guesses = remedies.leave_out(draft.guesses)
             if new_guesses is None:
-                return tuple(guesses), write(guesses, AS_DRAFTED), Trial(rows.height, problem=problem)
+                return tuple(guesses), write(guesses, {}), Trial(rows.height, problem=problem)
             draft, shares = replace(draft, guesses=new_guesses, share=0.0), iter(_SHARES)
             continue
         draft = replace(draft, share=share)
@@ -140,19 +139,14 @@ class _Draft:
         )
         return replace(self, guesses=tuple(guesses), flat=(*self.flat, column))
 
-    def settings(self) -> list[str]:
-        """Write the settings of the whole policy."""
-        comment = "  # the draft was tried: less does not do" if self.share else ""
-        lines = [f"max_suppression = {self.share}{comment}"]
-        if self.set_limit:
-            lines += ["# Values that a cell may list. The draft was tried: fewer do not do.",
-                      f"set_limit = {self.set_limit}"]  # fmt: skip
-        return lines
+    def settings(self) -> dict[str, Any]:
+        """Return the settings of the whole policy that were changed."""
+        values = {"max_suppression": self.share, "set_limit": self.set_limit}
+        return {name: value for name, value in values.items() if value}
 
     def changes(self) -> tuple[str, ...]:
         """Describe the changes."""
         return (
-            *([f"max_suppression = {self.share}"] if self.share else []),
-            *([f"set_limit = {self.set_limit}"] if self.set_limit else []),
+            *(f"{name} = {value}" for name, value in self.settings().items()),
             *(f"{name} has the value or *" for name in self.flat),
         )

@@ -121,7 +121,7 @@ def ensure_privacy(  # noqa: PLR0913
     score
         A model whose weights the score of what is left has; `P29` with its own by default.
     keep_order
-        Whether the rows that are left keep their order. By default they come in a random one.
+        Whether row N stays row N; else rows come in a random order. Deleted rows are left out of either.
     force
         Whether an order that tells a quasi-identifier is kept all the same.
 

@@ -55,29 +55,29 @@ class Policy:
     algorithm
         What searches the recoding.
     max_suppression
-        Largest share of records that may be suppressed, 0..1.
+        Largest share of records that may be suppressed, 0 to 1.
     output
-        Output style: ``range``, ``ancestor``, ``set``, ``mean``, ``suppress`` (the value where a class has
-        one, else ``*``), or ``auto`` for what suits each column.
+        How cells are written: auto, range, ancestor, set, mean or suppress. ``auto`` is what suits each
+        column, and ``suppress`` is the value where a class has one, else ``*``.
     keep_order
-        Whether the rows keep their order. By default they come in a random one, which has no seed.
+        Whether row N stays row N; else rows come in a random order. The random order has no seed.
     seed
         Seed of what is random in the search.
     set_limit
-        Largest number of values that a cell may list, as ``{a, b}`` lists two.
+        Most values that a cell may list, as {a, b} does.
     wildcards
-        What a ``*`` or a missing cell matches where the release is judged: ``value`` (itself alone),
-        ``matches-any`` or ``conservative`` (nothing). A search counts by ``value`` all the same. So a release
-        may be refused that another algorithm could make.
+        What a * or a missing cell matches: value (itself), matches-any or conservative (nothing). The release
+        is judged so. A search counts by ``value`` all the same. So a release may be refused that another
+        algorithm could make.
     accepted
         Points of the verdict that the owner of the data accepts, each with a reason.
     judge
-        What models judge of sensitive values that a treatment perturbs, as PRAM does: the values before and
-        those that are released (``released``), or only those before (``original``).
+        Perturbed values that models judge: before and as released (released), or before (original). A
+        treatment such as PRAM perturbs sensitive values.
     ends
-        Ends of the ranges of numbers and dates: ``outward`` (rounded to a grid, open at the ends of the
-        column; means are rounded, too) or ``exact`` (the smallest and the largest value of the class, so
-        values of people). A column may have a grid of its own, see `Attribute`.
+        Ends of ranges, and means: outward (rounded, open at the tails) or exact (values of people). The exact
+        ends are the smallest and the largest value of the class. A column may have a grid of its own, to
+        which ends and means are rounded, see `Attribute`.
     profile
         The rule profile that `verify` checks the release by, with its inputs and attestations.
     context
@@ -88,9 +88,9 @@ class Policy:
         How many sensitive values each signature has at least where releases are m-invariant (`next_release`);
         None where they are not.
     suppressed
-        Whether suppressed records leave: ``judged`` (if they satisfy every model as a class of their own),
-        ``drop`` (never) or ``keep`` (always, so that nothing is promised of them). Those that do not leave
-        are counted, and count for `max_suppression`, too.
+        Whether suppressed records leave: if they satisfy the models as a class (judged), never (drop), or
+        always (keep). Nothing is promised of those that always leave. Those that do not leave are counted,
+        and count for `max_suppression`, too.
 
     Raises
     ------

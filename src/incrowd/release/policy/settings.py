@@ -28,3 +28,13 @@ SETTINGS: dict[str, Any] = {
 
 EARLIER_DEFAULTS = {"ends": (3, "exact"), "suppressed": (4, "keep")}
 """The version of files in which the default of a setting changed, and the default before."""
+
+
+def setting_sentence(name: str) -> str:
+    """Return the declared meaning of a setting as a sentence.
+
+    >>> setting_sentence("set_limit")
+    'Most values that a cell may list, as {a, b} does.'
+    """
+    meaning = SETTINGS[name].metadata["parameter"].meaning
+    return f"{meaning[0].upper()}{meaning[1:]}."

@@ -18,10 +18,10 @@ from incrowd.faces.studio.parts import emptied, heading, marked, note, words
 from incrowd.faces.studio.steps.step import Step
 from incrowd.faces.studio.work import Work, policy_settings
 from incrowd.release.policy.policy import Policy
+from incrowd.release.policy.settings import SETTINGS
 from incrowd.search import ALGORITHMS
 
 _SHARE = "max_suppression"
-_MORE = ("keep_order", "output", "ends", "suppressed", "set_limit", "wildcards", "judge", "seed")
 
 
 class Run(Step):
@@ -61,7 +61,7 @@ class Run(Step):
         chosen = choice_field(names, "Algorithm", "algorithm", settings["name"]).classes("w-full whole")
         needed = ui.element("div").classes("fields")
         self._suppression()
-        general = policy_settings(_MORE)
+        general = policy_settings(name for name in SETTINGS if name != _SHARE)
         _, known = declared.parameters_of(ALGORITHMS.get(settings["name"]))
         set_now = {**choices.document, **settings}
         with advanced("advanced-run", set_now, general | known):
