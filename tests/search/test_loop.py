@@ -18,7 +18,7 @@ from incrowd.core.kernels import jit
 from incrowd.engines import engine_for
 from incrowd.measures.utility import METRICS, STEERING
 from incrowd.search import SearchProblem
-from incrowd.search.lattice import Explorer, Lattice, explorer, sizes
+from incrowd.search.lattice import Explorer, Lattice, explorer, rollup, sizes
 from incrowd.search.lattice.cells import numbered
 from incrowd.works.samples import hospital
 from incrowd.works.samples.policies import hospital_schema
@@ -77,7 +77,7 @@ def test_nodes_and_the_optimum_are_those_of_single_looks(
     expected = every_node(frame, asked, models, limit, metric, aggregate)
     with pytest.MonkeyPatch.context() as patch:
         # Tables are made anew where there is no room for them; groups are forgotten, or found by hashing.
-        patch.setattr(sizes, "_TABLES", room[0])
+        patch.setattr(rollup, "_TABLES", room[0])
         patch.setattr(sizes, "_KEPT_NODES", room[1])
         patch.setattr(sizes, "_KEPT_SHARE", room[2])
         patch.setattr(sizes, "_DIRECT", room[3])

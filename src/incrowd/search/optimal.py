@@ -191,11 +191,7 @@ class _Search:
 
     def alive(self) -> NDArray[np.bool_]:
         """Return the nodes that may still be better than the best: bool[nodes]."""
-        from incrowd.search.lattice import score_to_beat
-
-        if self.best is None:
-            return ~self.dead
-        return ~self.dead & (self.least < score_to_beat(self.best))
+        return ~self.dead & (self.least < self._score_to_beat())
 
     def bound(self) -> float:
         """Return a lower bound of all nodes."""
@@ -230,10 +226,13 @@ class _Search:
 
     def _open(self, nodes: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Say which nodes may still be better than the best."""
+        return ~self.dead[nodes] & (self.least[nodes] < self._score_to_beat())
+
+    def _score_to_beat(self) -> float:
+        """Return what a score must stay below to be better than the best."""
         from incrowd.search.lattice import score_to_beat
 
-        most = np.inf if self.best is None else score_to_beat(self.best)
-        return ~self.dead[nodes] & (self.least[nodes] < most)
+        return math.inf if self.best is None else score_to_beat(self.best)
 
     def _rule_out(self) -> bool:
         """Find the failing nodes by monotone models, and mark the nodes below as failing."""
@@ -294,14 +293,16 @@ class _Search:
         return self.deadline.spent(self.explorer.looked)
 
     def _learn(self, nodes: Sequence[Node]) -> None:
-        from incrowd.search.lattice import better
+        from incrowd.search.lattice import score_to_beat
 
+        # The score of a node that is not anonymous is infinite.
+        beat = self._score_to_beat()
         for node in nodes:
-            if node.anonymous and better(node, self.best):
-                self.best = node
-        self.explorer.settle(nodes, self.dead, self.least, self.best)
-        for node in nodes:
-            if node.fails_below and not self.explorer.limits.suppresses:
+            if node.score < beat:
+                self.best, beat = node, score_to_beat(node)
+        self.explorer.settle(nodes, self.dead, self.least, beat)
+        for node in () if self.explorer.limits.suppresses else nodes:
+            if node.fails_below:
                 self.explorer.mark_failing(node.levels, self.dead, self.alive())
 
     def _slice(self, values: NDArray[np.generic], node: Node, *, down: bool) -> NDArray[np.generic]:

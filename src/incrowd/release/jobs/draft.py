@@ -18,7 +18,6 @@ from incrowd.core.lazy import pl
 from incrowd.core.reading.spellings import Spelling
 from incrowd.core.recoding.cells import is_nearly_unique
 from incrowd.core.table.schema import OPEN_ROLE, UNRELEASED
-from incrowd.core.table.settings import DEFAULT_ENDS
 from incrowd.release.accounts.value_warnings import alternatives
 from incrowd.release.drafting.functional_dependencies import columns_of_ids, determined_pairs, ids_of_panels
 from incrowd.release.drafting.profile import Profile, is_of_periods, profile_of

@@ -15,7 +15,7 @@ from incrowd.core.progress import check
 from incrowd.search.lattice.cells import numbered
 from incrowd.search.lattice.judge import Judge, TooSmall
 from incrowd.search.lattice.lattice import Limits
-from incrowd.search.lattice.node import Node, score_to_beat
+from incrowd.search.lattice.node import Node
 from incrowd.search.lattice.rollup import FewPeople, Groups, Rolled, Rollup
 from incrowd.search.lattice.score import score_by
 from incrowd.search.lattice.sizes import Sizes, parts_of
@@ -99,9 +99,9 @@ class Memory:
         self._refused[self._refusals % _REFUSED] = levels
         self._refusals += 1
 
-    def is_refused(self, levels: Sequence[int] | NDArray[np.int64]) -> bool:
-        """Say whether a node lies below one that joins too few groups, and so joins even fewer."""
-        return bool((self._refused >= np.array(levels)).all(axis=1).any())
+    def are_refused(self, levels: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Say which nodes lie below one that joins too few groups, and so join even fewer: bool[nodes]."""
+        return np.asarray(np.any(np.all(self._refused >= levels[:, None], axis=2), axis=1))
 
 
 _FEWEST = 3
@@ -296,7 +296,7 @@ class Explorer:
         nodes: Sequence[Node],
         dead: NDArray[np.bool_],
         least: NDArray[np.float64],
-        best: Node | None,
+        beat: float,
     ) -> None:
         """Mark the nodes that some settle which were looked at last, and raise the bounds of others.
 
@@ -304,8 +304,8 @@ class Explorer:
         ----------
         dead, least
             bool and float64[nodes], written: which are settled, and what each cannot fall below.
-        best
-            The best node so far.
+        beat
+            What a score must stay below to be better than the best so far.
         """
         lattice, costs = self.lattice, self._score.costs
         if self._parts is None:
@@ -317,7 +317,7 @@ class Explorer:
             np.array(bounds, np.float64),
             np.array([self._splits.get(node.levels, _NONE)[1] for node in nodes]),
             self._bins,
-            np.inf if best is None else score_to_beat(best),
+            beat,
             costs.record * self.limits.kept if costs.by_class else 0.0,
             Nodes(self._shape, lattice.strides, dead, least, self._parts),
         )
@@ -330,9 +330,9 @@ class Explorer:
         levels = np.array(nodes, np.int64)
         bases, above = np.empty_like(levels), np.empty(len(levels), np.int64)
         found = below_several(levels, self._shape, _FEWEST, _LOT, bases, above)  # type: ignore[no-untyped-call]
-        new = [place for place in range(found) if not self._memory.is_refused(bases[place])]
+        new = np.flatnonzero(~self._memory.are_refused(bases[:found]))
         if self._sizes is not None:
-            if not new:
+            if not len(new):
                 return
             whole = self._sizes.look(bases[new], above[new]).whole
             for base in bases[new][whole[:, START] < 0]:

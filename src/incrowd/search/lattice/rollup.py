@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import accumulate
+from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from incrowd.core.kernels.grouping.counting import Counts
 from incrowd.core.kernels.lattice.lattice import count_values, mark_too_small, roll_up
+from incrowd.core.kernels.lattice.nodes import Cells
 from incrowd.core.kernels.people.small_groups import GroupPeople, join_people
 from incrowd.core.lazy import NDArray, np
 from incrowd.core.table.classes import EquivalenceClasses
 from incrowd.core.table.frequency import FrequencyTable, smallest_codes
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from incrowd.search.lattice.cells import LevelCells
     from incrowd.search.lattice.lattice import Lattice
 
@@ -68,8 +73,8 @@ _COLUMN_SIZE = 4096
 _COUNTED = 2**20
 """Nodes times values of an attribute up to which one class is counted at all nodes."""
 
-_REMEMBERED = 1024
-"""Ranks of an attribute of which it is remembered where they meet others."""
+_TABLES = 2**20
+"""Entries of tables of packed cells that are kept, 8 bytes each."""
 
 
 class Groups(NamedTuple):
@@ -136,6 +141,8 @@ class Rollup:
         The attributes of each column of codes.
     codes
         uint[keys, columns].
+    cells
+        The cells of every level as flat arrays.
     """
 
     def __init__(self, frequency: FrequencyTable, cells: LevelCells) -> None:
@@ -143,7 +150,6 @@ class Rollup:
         self._frequency = frequency
         self._weights = frequency.weights
         self._packed: dict[tuple[int, ...], tuple[NDArray[np.uint64], int]] = {}
-        self._climbed: dict[tuple[int, ...], NDArray[np.int64]] = {}
         self.columns = _columns(cells.sizes)
         joined = []
         for column in self.columns:
@@ -154,6 +160,7 @@ class Rollup:
         largest = max((int(codes.max(initial=0)) for codes in joined), default=0)
         columns = [smallest_codes(codes, max(largest, 256) + 1) for codes in joined]
         self.codes = np.ascontiguousarray(np.column_stack(columns))
+        self.cells = _flat(cells, self.columns)
 
     def roll(self, levels: tuple[int, ...], below: Groups) -> Rolled:
         """Join groups of a node below by the cells of a node."""
@@ -225,7 +232,7 @@ class Rollup:
         nodes: NDArray[np.int64],
         keys: Counts,
         size: int,
-        meetings: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
+        meetings: tuple[Cells, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
         lattice: Lattice,
     ) -> NDArray[np.int64]:
         """Count the values of the class of one key at each of some nodes: int64[nodes, size]."""
@@ -235,36 +242,10 @@ class Rollup:
 
     def _meetings(
         self, key: int, lattice: Lattice
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Return the tables, offsets, shape and strides that `mark_too_small` takes."""
-        tables = [self._meeting(column, key, lattice) for column in self.columns]
-        offsets = np.concatenate(([0], np.cumsum([len(table) for table in tables])[:-1])).astype(np.int64)
-        return np.concatenate(tables), offsets, np.array(lattice.shape, np.int64), lattice.strides
-
-    def _meeting(self, column: list[int], key: int, lattice: Lattice) -> NDArray[np.int64]:
-        """Return for each code of a column its share of the number of the node at which it joins a key."""
-        table = np.zeros(1, np.int64)
-        for j in column:
-            steps = self._steps(j, int(self._cells.codes[j][key]), lattice)
-            table = (table[:, None] + steps[None, :]).ravel()
-        return table
-
-    def _steps(self, j: int, code: int, lattice: Lattice) -> NDArray[np.int64]:
-        """Return the same of one attribute: each rank climbs until it meets a code."""
-        low, high, stride = int(lattice.lows[j]), int(lattice.highs[j]), int(lattice.strides[j])
-        asked = j, code, low, high, stride
-        if asked not in self._climbed:
-            cells = self._cells.cells[j][low : high + 1]
-            steps = np.zeros(len(cells[0]), np.int64)
-            # Values that meet stay together, so the levels at which they are apart come before.
-            for of_level in cells[:-1]:
-                steps += np.where(of_level == of_level[code], 0, stride)
-            # Whoever never meets the key in one of the columns stays below 0, whatever is added.
-            steps[cells[-1] != cells[-1][code]] = -lattice.size
-            if len(steps) > _REMEMBERED:
-                return steps
-            self._climbed[asked] = steps
-        return self._climbed[asked]
+    ) -> tuple[Cells, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Return the cells, the ranks of a key, and the lattice, as `mark_too_small` takes them."""
+        ranks = np.array([codes[key] for codes in self._cells.codes], np.int64)
+        return self.cells, ranks, lattice.lows, np.array(lattice.shape, np.int64), lattice.strides
 
     def _table(self, number: int, levels: tuple[int, ...]) -> tuple[NDArray[np.uint64], int]:
         """Return the cells of a column of codes as packed numbers, and how many bits these take."""
@@ -320,3 +301,29 @@ def _columns_within(sizes: list[int], most: int) -> list[list[int]]:
             size = values
         columns[-1].append(j)
     return columns
+
+
+def _flat(cells: LevelCells, columns: list[list[int]]) -> Cells:
+    """Put the cells of all levels into flat arrays."""
+    every = [(j, level) for j, levels in enumerate(cells.cells) for level in range(len(levels))]
+    flat, stars = ([each[j][level] for j, level in every] for each in (cells.cells, cells.stars))
+    heights, sizes = [len(levels) for levels in cells.cells], cells.sizes
+    codes = [prod(sizes[j] for j in column) for column in columns]
+    tables = [
+        max(min(prod(heights[j] for j in column), _TABLES // (len(columns) * many)), 1)
+        for column, many in zip(columns, codes, strict=True)
+    ]
+    ends = [column[0] for column in columns] + [len(sizes)], [*codes, 0], _starts(tables), [*tables, 0]
+    counts, starry = [cells.counts[j][level] for j, level in every], [bool(each.any()) for each in stars]
+    return Cells(
+        attributes=np.column_stack((_starts(heights)[:-1], heights, sizes)).astype(np.int64),
+        levels=np.column_stack((_starts([len(each) for each in flat])[:-1], counts, starry)).astype(np.int64),
+        columns=np.column_stack(ends).astype(np.int64),
+        cells=np.concatenate(flat),
+        stars=np.concatenate(stars),
+    )
+
+
+def _starts(lengths: Sequence[int]) -> list[int]:
+    """Return where runs of such lengths start, and where the last one ends."""
+    return [0, *accumulate(lengths)]

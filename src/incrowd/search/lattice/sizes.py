@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import accumulate
-from math import prod
 from typing import TYPE_CHECKING
 
 from incrowd.core.kernels.jit import each_on_a_core
@@ -30,9 +27,6 @@ if TYPE_CHECKING:
     from incrowd.search.lattice.cells import LevelCells
     from incrowd.search.lattice.lattice import Lattice
     from incrowd.search.lattice.rollup import Rollup
-
-_TABLES = 2**20
-"""Entries of tables of packed cells that are kept, 8 bytes each."""
 
 _DIRECT = 2**16
 """Combinations of cells up to which all are counted, 12 bytes each."""
@@ -75,7 +69,7 @@ class Sizes:
         ranks = np.column_stack([codes.astype(np.uint32) for codes in cells.codes])
         self._given = Given(
             Keys(rollup.codes, ranks, frequency.weights, np.arange(keys, dtype=np.int32)),
-            _flat(cells, rollup.columns),
+            rollup.cells,
             costs,
             limit,
         )
@@ -176,27 +170,6 @@ class Sizes:
         self._uses[: len(stays)] //= 2
 
 
-def _flat(cells: LevelCells, columns: list[list[int]]) -> Cells:
-    """Put the cells of all levels into flat arrays."""
-    every = [(j, level) for j, levels in enumerate(cells.cells) for level in range(len(levels))]
-    flat, stars = ([each[j][level] for j, level in every] for each in (cells.cells, cells.stars))
-    heights, sizes = [len(levels) for levels in cells.cells], cells.sizes
-    codes = [prod(sizes[j] for j in column) for column in columns]
-    tables = [
-        max(min(prod(heights[j] for j in column), _TABLES // (len(columns) * many)), 1)
-        for column, many in zip(columns, codes, strict=True)
-    ]
-    ends = [column[0] for column in columns] + [len(sizes)], [*codes, 0], _starts(tables), [*tables, 0]
-    counts, starry = [cells.counts[j][level] for j, level in every], [bool(each.any()) for each in stars]
-    return Cells(
-        attributes=np.column_stack((_starts(heights)[:-1], heights, sizes)).astype(np.int64),
-        levels=np.column_stack((_starts([len(each) for each in flat])[:-1], counts, starry)).astype(np.int64),
-        columns=np.column_stack(ends).astype(np.int64),
-        cells=np.concatenate(flat),
-        stars=np.concatenate(stars),
-    )
-
-
 def parts_of(cells: LevelCells, lattice: Lattice) -> NDArray[np.float64]:
     """Count the cells of each level that one cell of a level above falls into, at most; see `Nodes.parts`."""
     most = max(lattice.shape)
@@ -209,11 +182,6 @@ def parts_of(cells: LevelCells, lattice: Lattice) -> NDArray[np.float64]:
                 children = np.bincount(cells.cells[j][above][first], minlength=1)
                 parts[j, below - low, above - low] = max(int(children.max()), 1)
     return parts
-
-
-def _starts(lengths: Sequence[int]) -> list[int]:
-    """Return where runs of such lengths start, and where the last one ends."""
-    return [0, *accumulate(lengths)]
 
 
 def _room(keys: int, cells: Cells) -> Room:

@@ -328,7 +328,7 @@ def below_several(levels, heights, few, lot, bases, above):
 
 
 @compiled
-def mark_too_small(codes, weights, tables, offsets, shape, strides, enough, dead):
+def mark_too_small(codes, weights, cells, ranks, lows, shape, strides, enough, dead):  # noqa: PLR0913
     """Mark the nodes at which the class of one key has too few records.
 
     Two keys are in one class at one node and all above it: that of the levels at which their values meet. So
@@ -338,11 +338,12 @@ def mark_too_small(codes, weights, tables, offsets, shape, strides, enough, dead
     ----------
     codes, weights
         uint[keys, columns] and int64[keys], as in `roll_up`.
-    tables, offsets
-        int64[...] and int64[columns]: ``tables[offsets[j] + code]`` is added to the number of the node at
-        which a key meets the one; negative where they never do.
-    shape, strides
-        int64[attributes]: number of levels, and the distance of nodes that differ by one level.
+    cells
+        See `kernels.lattice.nodes`.
+    ranks
+        int64[attributes]: ranks of the one key.
+    lows, shape, strides
+        int64[attributes]: lowest level, number of levels, and the distance of nodes that differ by one level.
     enough
         How many records are enough.
     dead
@@ -350,6 +351,7 @@ def mark_too_small(codes, weights, tables, offsets, shape, strides, enough, dead
     """
     nodes = dead.size
     sizes = np.zeros(nodes, np.int64)
+    tables, offsets = _meeting_tables(cells, ranks, lows, shape, strides)
     for key in range(weights.size):
         node = _meeting(codes, key, tables, offsets)
         if node >= 0:
@@ -360,24 +362,58 @@ def mark_too_small(codes, weights, tables, offsets, shape, strides, enough, dead
 
 
 @compiled
-def count_values(codes, keys, tables, offsets, shape, strides, counts):
+def count_values(codes, keys, cells, ranks, lows, shape, strides, counts):
     """Count the values of a sensitive attribute in the class of one key, at every node.
 
     Parameters
     ----------
-    codes, tables, offsets, shape, strides
+    codes, cells, ranks, lows, shape, strides
         As in `mark_too_small`.
     keys
         The values of each key; see `kernels.grouping.counting.Counts`.
     counts
         int64[nodes, values], 0 before.
     """
+    tables, offsets = _meeting_tables(cells, ranks, lows, shape, strides)
     for key in range(codes.shape[0]):
         node = _meeting(codes, key, tables, offsets)
         if node >= 0:
             for entry in range(keys.indptr[key], keys.indptr[key + 1]):
                 counts[node, keys.codes[entry]] += keys.counts[entry]
     add_up_below(counts.reshape(-1), shape, strides * counts.shape[1])
+
+
+@inner
+def _meeting_tables(cells, ranks, lows, shape, strides):
+    """Return where keys meet one of such ranks, as tables and the start of that of each column of codes.
+
+    An entry of a table is added to the number of the node at which a key meets the one. It is negative where
+    they never do.
+    """
+    columns = cells.columns.shape[0] - 1
+    offsets = np.zeros(columns + 1, np.int64)
+    for c in range(columns):
+        offsets[c + 1] = offsets[c] + cells.columns[c, 1]
+    tables = np.zeros(offsets[columns], np.int64)
+    for c in range(columns):
+        steps = tables[offsets[c] : offsets[c + 1]]
+        # The values of the last attribute change with every code, those of the others after so many codes.
+        alike = 1
+        for j in range(cells.columns[c + 1, 0] - 1, cells.columns[c, 0] - 1, -1):
+            level, size = cells.attributes[j, 0] + lows[j], cells.attributes[j, 2]
+            for rank in range(size):
+                # Values that meet stay together. Whoever never meets stays below 0, whatever is added.
+                climbed = -shape[0] * strides[0]
+                for above in range(shape[j]):
+                    start = cells.levels[level + above, 0]
+                    if cells.cells[start + rank] == cells.cells[start + ranks[j]]:
+                        climbed = above * strides[j]
+                        break
+                for first in range(rank * alike, steps.size, size * alike):
+                    for code in range(first, first + alike):
+                        steps[code] += climbed
+            alike *= size
+    return tables, offsets[:columns]
 
 
 @inlined
