@@ -90,6 +90,17 @@ def rounded(part: Any) -> Any:
     return float(f"{part:.{_PUBLISHED}g}") if isinstance(part, float) else part
 
 
+def loss_in_words(share: float) -> str:
+    """Write a loss in percent with the two significant digits that are published, as everywhere.
+
+    Examples
+    --------
+    >>> [loss_in_words(share) for share in (0.2149, 0.21, 0.0533, 0.996, 0)]
+    ['21%', '21%', '5.3%', '100%', '0%']
+    """
+    return f"{100 * rounded(float(share)):.3g}%"
+
+
 def figure(value: float | None, digits: int = 4) -> str:
     """Write a figure for people: whole and large ones without decimals, others with some digits.
 

@@ -6,13 +6,18 @@ smallest class that was asked for are merged.
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 import re
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from incrowd.core.errors import InputError
 from incrowd.core.lazy import NDArray, np
+from incrowd.core.reading.recognition import recognize
+from incrowd.core.reading.spellings import read_spelled
 from incrowd.core.recoding import SUPPRESSED, FullDomain
+from incrowd.release.drafting.words import find_word
 from incrowd_verify.gate.wording import percent
 
 if TYPE_CHECKING:
@@ -20,9 +25,15 @@ if TYPE_CHECKING:
     from incrowd.core.table.domain import Domain
     from incrowd.core.table.frequency import FrequencyTable
 
-_BINS = 8
+_BINS = 10
 _NAMED = 12
-"""Bins of numbers, and values of categories that a distribution shows."""
+"""Bins of numbers, and bins of dates, codes and categories that a distribution shows at most."""
+_MONTHS = (1, 3, 12, 60, 120, 240, 600)
+"""Months in a bin of dates: the fewest that give at most `_NAMED` bins."""
+_CODE = re.compile(r"[A-Za-z]{0,3}[0-9][A-Za-z0-9 .-]*")
+"""Postal codes, codes of diagnoses and the like, which are alike where they begin alike."""
+_VAGUE = 0.2
+"""Share of the records up to which cells may be wider than the branches that are shown."""
 
 
 def attribute_entry(
@@ -46,14 +57,18 @@ def attribute_entry(
         same = float(records[cells.lo == cells.hi].sum() / max(weights.sum(), 1))
         how = f"{len(labels):,} different cells; {percent(same)} of the records keep a single value"
     suppressed = int(frequency.weights[recoding.suppressed].sum()) + frequency.suppressed
-    if internal and not domain.ordered:
+    spread = _scale(domain)
+    if spread is not None:
+        bins = _spread_bins(spread, totals, cells, records, floor)
+    elif internal:
         bins = _named_bins(domain, totals, cells, records, {str(value) for value in domain.values}, 0)
-    elif domain.ordered and domain.hierarchy is None:
-        bins = _number_bins(domain, totals, cells, records, floor)
-    elif domain.hierarchy is not None and not internal:
+    elif domain.hierarchy is not None:
         bins = _branch_bins(domain, totals, cells, records, labels, floor)
     else:
         bins = _named_bins(domain, totals, cells, records, {str(label) for label in labels}, floor)
+    named = math.fsum(each["before"] for each in bins if each["label"] not in _UNNAMED)
+    if 2 * named < totals.sum() and domain.size > 1:
+        bins = _width_bins(totals, cells, records)
     return {
         "name": domain.name,
         "how": how,
@@ -64,86 +79,167 @@ def attribute_entry(
 
 
 Bins = list[dict[str, Any]]
+_UNNAMED = ("others", "generalized further")
 
 
-def _number_bins(
-    domain: Domain, totals: NDArray[np.int64], cells: Any, records: NDArray[np.float64], floor: int
-) -> Bins:
-    """Count numbers between round edges, with an even spread of each cell."""
-    has_number = ~np.isnan(domain.numbers)
-    numbers = domain.numbers[has_number]
-    merged: list[list[Any]] = []
-    if len(numbers):
-        edges = _edges(float(numbers.min()), float(numbers.max()))
-        place = np.full(domain.size, -1)
-        place[has_number] = np.searchsorted(edges, numbers, "right")
-        width = len(edges) + 1
-        before = np.bincount(place[has_number], totals[has_number], width)
-        after = np.zeros(width)
-        for lo, hi, count in zip(cells.lo, cells.hi, records, strict=True):
-            inside = place[lo : hi + 1]
-            inside = inside[inside >= 0]
-            if count and len(inside):
-                after += np.bincount(inside, minlength=width) * (count / len(inside))
-        names = _edge_names(edges, domain.kind == "date")
-        bins = [[name, float(raw), float(out)] for name, raw, out in zip(names, before, after, strict=True)]
-        merged = _neighbours_merged(bins, floor)
-    missing = float(totals[~has_number].sum())
-    if missing >= max(floor, 1):
-        missing_records = math.fsum(
-            float(count)
-            for lo, hi, count in zip(cells.lo, cells.hi, records, strict=True)
-            if not has_number[lo : hi + 1].any()
-        )
-        merged.append(["missing", missing, missing_records])
-    return [{"label": name, "before": raw, "after": out} for name, raw, out in merged]
+class _Scale(NamedTuple):
+    """The bins of values that have neighbours.
+
+    Attributes
+    ----------
+    place
+        int64[values]: the bin of each value, ascending; -1 for a value without one.
+    name
+        The name of the bins from one to another, ends included.
+    """
+
+    place: NDArray[np.int64]
+    name: Callable[[int, int], str]
 
 
-def _edges(low: float, high: float) -> NDArray[np.float64]:
-    """Return round numbers between the ends, at most `_BINS` - 1."""
-    if low == high:
-        return np.zeros(0)
-    rough = (high - low) / _BINS
-    power = 10.0 ** np.floor(np.log10(rough))
-    step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= rough * (1 - 1e-12))
-    first = np.floor(low / step) + 1
-    return np.asarray(np.arange(first, np.ceil(high / step)) * step)
+def _scale(domain: Domain) -> _Scale | None:
+    """Return round bins of numbers, calendar bins of dates, or bins of codes that begin alike."""
+    if domain.hierarchy is not None:
+        return None
+    texts = [text for text in domain.values if text is not None]
+    numbers, days = domain.numbers, domain.kind == "date"
+    if not domain.ordered:
+        known = recognize(texts) if domain.size > _NAMED and not domain.typed else None
+        if known is None or not known.ways:
+            is_code = domain.size > _NAMED and all(_CODE.fullmatch(text) for text in texts)
+            return _code_scale(domain, lambda text: text) if is_code else None
+        days = known.kind == "date"
+        numbers = np.full(domain.size, np.nan)
+        present = [j for j, text in enumerate(domain.values) if text is not None]
+        try:
+            _, of_text, places = read_spelled(texts, known.ways[0], domain.name)
+        except InputError:
+            # Some of the texts are fillers, or of different units.
+            return None
+        numbers[present] = of_text[places]
+    elif domain.kind == "number" and domain.whole and find_word("postal", domain.name):
+        width = max(len(text) for text in texts)
+        return _code_scale(domain, lambda text: text.partition(".")[0].zfill(width))
+    is_known = ~np.isnan(numbers)
+    if not is_known.any():
+        return None
+    low, high = float(numbers[is_known].min()), float(numbers[is_known].max())
+    edges, name = _calendar(low, high) if days else _round_numbers(low, high)
+    return _Scale(np.where(is_known, np.searchsorted(edges, numbers, "right"), -1), name)
 
 
-def _edge_names(edges: NDArray[np.float64], days: bool) -> list[str]:
-    import datetime as dt
-
-    def text(edge: float) -> str:
-        if days:
-            return (dt.date(1970, 1, 1) + dt.timedelta(days=round(edge))).isoformat()
-        return f"{edge:.10g}"
-
-    if not len(edges):
-        return ["one value"]
-    inner = [f"{text(a)} to {text(b)}" for a, b in zip(edges[:-1], edges[1:], strict=True)]
-    return [f"below {text(edges[0])}", *inner, f"{text(edges[-1])} and more"]
-
-
-def _neighbours_merged(bins: list[list[Any]], floor: int) -> list[list[Any]]:
-    """Merge each bin with too few raw records into a neighbour."""
-    bins = [each for each in bins if each[1] or each[2]]
-    while len(bins) > 1:
-        small = [j for j, each in enumerate(bins) if each[1] < floor]
-        if not small:
+def _code_scale(domain: Domain, code: Callable[[str], str]) -> _Scale:
+    """Put codes with the same first characters into one bin, with as many characters as give few bins."""
+    codes = [None if text is None else code(text) for text in domain.values]
+    length, starts = 1, sorted({text[:1] for text in codes if text is not None})
+    longest = max(len(text) for text in codes if text is not None)
+    while length < longest - 1:
+        longer = sorted({text[: length + 1] for text in codes if text is not None})
+        if len(longer) > _NAMED and len(starts) > 1:
             break
-        j = small[0]
-        other = j - 1 if j else 1
-        a, b = sorted((j, other))
-        first, last = bins[a][0], bins[b][0]
-        low = first.split(" to ")[0] if " to " in first else first
-        high = last.split(" to ")[-1] if " to " in last else last
-        if low.startswith("below"):
-            name = f"below {high}" if " to " in last else "all"
-        elif "and more" in high:
-            name = f"{low} and more"
+        length, starts = length + 1, longer
+    together = math.ceil(len(starts) / _NAMED)
+    at = {start: j // together for j, start in enumerate(starts)}
+
+    def name(first: int, last: int) -> str:
+        ends = starts[first * together], starts[min((last + 1) * together, len(starts)) - 1]
+        return " to ".join(f"{end}{'*' * (longest - len(end))}" for end in dict.fromkeys(ends))
+
+    return _Scale(np.array([-1 if text is None else at[text[:length]] for text in codes]), name)
+
+
+def _round_numbers(low: float, high: float) -> tuple[NDArray[np.float64], Callable[[int, int], str]]:
+    """Return round numbers between the ends, at most `_BINS` - 1, and the names of the bins."""
+    edges = np.zeros(0)
+    if low < high:
+        rough = (high - low) / _BINS
+        power = 10.0 ** np.floor(np.log10(rough))
+        step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= rough * (1 - 1e-12))
+        edges = np.asarray(np.arange(np.floor(low / step) + 1, np.ceil(high / step)) * step)
+
+    def name(first: int, last: int) -> str:
+        if not first and last == len(edges):
+            return "all" if len(edges) else "one value"
+        if not first:
+            return f"below {edges[last]:.10g}"
+        if last == len(edges):
+            return f"{edges[first - 1]:.10g} and more"
+        return f"{edges[first - 1]:.10g} to {edges[last]:.10g}"
+
+    return edges, name
+
+
+def _calendar(low: float, high: float) -> tuple[NDArray[np.float64], Callable[[int, int], str]]:
+    """Return the first days of months, quarters or years between two days, and the names of the bins."""
+    ends = [dt.date(1970, 1, 1) + dt.timedelta(days=math.floor(day)) for day in (low, high)]
+    first, last = (12 * day.year + day.month - 1 for day in ends)
+    step = next((step for step in _MONTHS if last // step - first // step < _NAMED), _MONTHS[-1])
+    starts = [step * period for period in range(first // step, last // step + 1)]
+    days = [(dt.date(max(start // 12, 1), start % 12 + 1, 1) - dt.date(1970, 1, 1)).days for start in starts]
+
+    def words(start: int, end: int) -> str:
+        """Name the months from one start of a bin to the end of another."""
+        if step < 12:
+            form = "{}-Q{}" if step == 3 else "{}-{:02}"
+            texts = [form.format(month // 12, month % 12 // step + 1) for month in (start, end)]
         else:
-            name = f"{low} to {high}"
-        bins[a : b + 1] = [[name, bins[a][1] + bins[b][1], bins[a][2] + bins[b][2]]]
+            texts = [str(start // 12), str((end + step) // 12 - 1)]
+        return " to ".join(dict.fromkeys(texts))
+
+    def name(first: int, last: int) -> str:
+        if not first and last == len(starts) - 1:
+            return "all" if len(starts) > 1 else "one value"
+        if not first:
+            return f"until {words(starts[last], starts[last]).split(' to ')[-1]}"
+        if last == len(starts) - 1:
+            return f"from {words(starts[first], starts[first]).split(' to ')[0]}"
+        return words(starts[first], starts[last])
+
+    return np.array(days[1:], np.float64), name
+
+
+def _spread_bins(
+    scale: _Scale, totals: NDArray[np.int64], cells: Any, records: NDArray[np.float64], floor: int
+) -> Bins:
+    """Count values by their bins, with an even spread of each cell, and merge bins of few raw records."""
+    place = scale.place
+    known = place >= 0
+    width = int(place.max()) + 1
+    before = np.bincount(place[known], totals[known], width)
+    after = np.zeros(width)
+    missing_records = 0.0
+    for lo, hi, count in zip(cells.lo, cells.hi, records, strict=True):
+        inside = place[lo : hi + 1]
+        inside = inside[inside >= 0]
+        if not len(inside):
+            missing_records += float(count)
+        elif count:
+            after += np.bincount(inside, minlength=width) * (count / len(inside))
+    merged = [[j, j, before[j], after[j]] for j in range(width) if before[j] or after[j]]
+    while len(merged) > 1 and (small := [j for j, each in enumerate(merged) if each[2] < floor]):
+        first = max(small[0] - 1, 0)
+        a, b = merged[first : first + 2]
+        merged[first : first + 2] = [[a[0], b[1], a[2] + b[2], a[3] + b[3]]]
+    bins = [
+        {"label": scale.name(first, last), "before": float(raw), "after": float(out)}
+        for first, last, raw, out in merged
+    ]
+    missing = float(totals[~known].sum())
+    if missing >= max(floor, 1):
+        bins.append({"label": "missing", "before": missing, "after": missing_records})
+    return bins
+
+
+def _width_bins(totals: NDArray[np.int64], cells: Any, records: NDArray[np.float64]) -> Bins:
+    """Count records by the number of values that their cells stand for, where values cannot be named."""
+    values = cells.hi - cells.lo + 1
+    power = np.ceil(np.log2(values)).astype(np.int64)
+    after = np.bincount(power, records)
+    bins: Bins = [{"label": "a single value", "before": float(totals.sum()), "after": float(after[0])}]
+    for exponent in np.flatnonzero(after[1:]).tolist():
+        low, high = 2**exponent + 1, 2 ** (exponent + 1)
+        label = "2 values" if low == high else f"{low:,} to {high:,} values"
+        bins.append({"label": label, "before": 0.0, "after": float(after[exponent + 1])})
     return bins
 
 
@@ -155,25 +251,37 @@ def _branch_bins(
     labels: set[str | None],
     floor: int,
 ) -> Bins:
-    """Count by the branches below the root, named where the release does so or no leaf is revealed."""
+    """Count by the branches of the finest level that names few branches, no hidden leaf and most cells."""
     tree = domain.tree
-    below = np.flatnonzero(tree.parents == 0)
+
+    def hides(node: int) -> bool:
+        name = tree.labels[node]
+        return name not in labels and _reveals_leaf(name, tree.values[tree.lo[node] : tree.hi[node]])
+
+    def inside(node: int) -> NDArray[np.bool_]:
+        return np.asarray((cells.lo >= tree.lo[node]) & (cells.hi < tree.hi[node]))
+
+    branches = np.flatnonzero(tree.parents == 0).tolist()
+    while True:
+        below = [np.flatnonzero(tree.parents == node).tolist() or [node] for node in branches]
+        finer = [node for nodes in below for node in nodes]
+        if len(finer) > _NAMED or finer == branches or any(map(hides, finer)):
+            break
+        if math.fsum(records[inside(node)].sum() for node in finer) < (1 - _VAGUE) * records.sum():
+            break
+        branches = finer
     bins: Bins = []
     other = [0.0, 0.0]
     vague = float(records.sum())
-    for node in below.tolist():
-        lo, hi = int(tree.lo[node]), int(tree.hi[node]) - 1
-        raw = float(totals[lo : hi + 1].sum())
-        inside = (cells.lo >= lo) & (cells.hi <= hi)
-        out = float(records[inside].sum())
+    for node in branches:
+        raw = float(totals[tree.lo[node] : tree.hi[node]].sum())
+        out = float(records[inside(node)].sum())
         vague -= out
-        name = tree.labels[node]
-        hidden = name not in labels and _reveals_leaf(name, tree.values[lo : hi + 1])
-        if hidden or raw < floor or len(bins) >= _NAMED:
+        if hides(node) or raw < floor or len(bins) >= _NAMED:
             other[0] += raw
             other[1] += out
         elif raw or out:
-            bins.append({"label": name, "before": raw, "after": out})
+            bins.append({"label": tree.labels[node], "before": raw, "after": out})
     return _with_rest(bins, other, vague, floor)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from incrowd.core.errors import TableError, named, setting
 from incrowd.core.hierarchy import Builder
 from incrowd.core.io.scratch import PrivateFolder
-from incrowd.core.presentation.documents import envelope, rounded
+from incrowd.core.presentation.documents import envelope, loss_in_words, rounded
 from incrowd.core.recoding import SUPPRESSED, effective_style
 from incrowd.core.table.schema import Attribute
 from incrowd.engines import engine_for
@@ -197,9 +197,9 @@ def _loss_sentences(release: Accountable) -> Iterator[str]:
     if loss:
         weighted = ""
         if loss.weighted is not None:
-            weighted = f" By the sampling weights it is {percent(loss.weighted)}."
+            weighted = f" By the sampling weights it is {loss_in_words(loss.weighted)}."
         yield (
-            f"A released cell covers on average {percent(loss.value)} of its column (0% is the raw table)."
+            f"A released cell covers on average {loss_in_words(loss.value)} of its column (0% is the raw table)."
             f"{weighted}"
         )
 

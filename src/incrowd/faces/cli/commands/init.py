@@ -274,7 +274,8 @@ def _warning_lines(draft: Draft) -> list[str]:
 
 def _trial_lines(trial: Trial, rows: int) -> list[str]:
     """Return lines on the draft's trial run: verdict, open points and changes."""
-    from incrowd_verify.gate.wording import at_most, percent
+    from incrowd.core.presentation.documents import loss_in_words
+    from incrowd_verify.gate.wording import at_most
 
     on = "" if trial.rows == rows else f" on {trial.rows:,} of {rows:,} rows"
     if trial.problem:
@@ -283,7 +284,7 @@ def _trial_lines(trial: Trial, rows: int) -> list[str]:
     assert trial.loss is not None
     assert trial.verdict is not None
     return [
-        f"tried{on}: {at_most(trial.suppressed)} suppressed, {percent(trial.loss)} lost",
+        f"tried{on}: {at_most(trial.suppressed)} suppressed, {loss_in_words(trial.loss)} lost",
         _shorten(trial.verdict.text),
         *(_shorten(f"  {point.sentence()}") for point in trial.verdict.open),
         *(_shorten(f"! changed so that it runs: {each}") for each in trial.mended),
