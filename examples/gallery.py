@@ -33,8 +33,17 @@ def main(folder: Path) -> None:
         "optimal": ic.anonymize(table, levels, models, ic.Optimal(), max_suppression=0.05),
     }
     for name, release in releases.items():
+        release.write(folder / f"{name}.csv", force=True)
+        about = {
+            "file": folder / f"{name}.csv",
+            "recipient": "Institute for Public Health, by contract",
+            "purpose": "a study of stays in hospital",
+            "attacks": ic.attack(
+                table, release.table, local, attacks=200, kinds=["linkability", "inference"]
+            ),
+        }
         for suffix in ("html", "pdf", "json"):
-            release.report(folder / f"{name}.{suffix}", force=True)
+            release.report(folder / f"{name}.{suffix}", force=True, **about)
     releases["mondrian"].report(folder / "mondrian-internal.html", internal=True, force=True)
     assessment = ic.assess(table, local, models)
     for suffix in ("html", "pdf"):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from incrowd.core.presentation.markup import InNotebooks
+from incrowd.core.presentation.markup import cards, table
 
 _Z = 1.959963984540054
 
@@ -21,7 +22,7 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True)
-class Attack(InNotebooks):
+class Attack:
     """Success rates of a kind of attack, with an interval, a baseline and a control.
 
     Attributes
@@ -46,11 +47,6 @@ class Attack(InNotebooks):
         Sentences on what makes it succeed, and the changes that remove that.
     """
 
-    _shown = (
-        "name", "attacks", "main", "baseline", "control", "risk", "figures", "columns", "remarks",
-        "stronger_than_guessing",
-    )  # fmt: skip
-
     name: str
     attacks: int
     main: Rate
@@ -60,6 +56,31 @@ class Attack(InNotebooks):
     figures: dict[str, float] = field(default_factory=dict)
     columns: dict[str, float] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
+
+    def _repr_html_(self) -> str:
+        from incrowd.core.report.charts import attacks, svg_if_drawn
+
+        found = self.to_dict()
+        words = {"main": "right with the release", "baseline": "right without it",
+                 "control": "right of others", "risk": "risk"}  # fmt: skip
+        rows: list[tuple[object, ...]] = [
+            (word, each["value"], each["low"], each["high"])
+            for name, word in words.items()
+            if (each := found[name]) is not None
+        ]
+        rows += [(name, value, None, None) for name, value in self.figures.items()]
+        rows += [(f"rests on {name}", share, None, None) for name, share in self.columns.items()]
+        figures = (
+            ("Right guesses", f"{self.main.value:.1%}", "with the release"),
+            ("Without it", f"{self.baseline.value:.1%}", "by guessing"),
+            ("Guesses", f"{self.attacks:,}", self.name.replace("-", " ")),
+        )
+        return (
+            cards(figures)
+            + (svg_if_drawn(attacks([found])) if self.attacks else "")
+            + table(repr(self), ("figure", "value", "from", "to"), rows)
+            + "".join(f"<p>{html.escape(remark)}</p>" for remark in self.remarks)
+        )
 
     def __repr__(self) -> str:
         rates = f"{self.main.value:.3f} right, {self.baseline.value:.3f} without it"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from html.parser import HTMLParser
 
 import polars as pl
@@ -97,12 +99,12 @@ def test_every_result_is_shown_as_tables_with_its_texts_escaped(every):
     for result in every:
         shown = result._repr_html_()
         page = Checked()
-        page.feed(shown)
+        page.feed(re.sub(r"<svg.*?</svg>", "", shown, flags=re.DOTALL))
         assert "<script" not in shown, type(result)
         assert page.open == [], type(result)
         assert {"table", "th"} <= set(page.tags), type(result)
         assert set(page.tags) <= {
-            "table", "caption", "thead", "tbody", "tr", "th", "td", "p", "b", "ul", "li",
+            "table", "caption", "thead", "tbody", "tr", "th", "td", "p", "b", "ul", "li", "div",
         }, type(result)  # fmt: skip
         escaped += "&lt;script&gt;" in shown
     assert escaped > 12
@@ -125,8 +127,37 @@ def test_every_public_result_has_a_display():
 def test_long_lists_are_cut_and_say_so():
     runs = ic.compare(TABLE, SCHEMA, [ic.Mondrian()], k=range(2, 40))
     shown = runs._repr_html_()
-    assert "averages; 8 more" in shown
+    assert "Averages; 8 more" in shown
     assert shown.count("<tr>") < 50
+
+
+def test_release_comparison_and_attack_show_cards_a_picture_and_a_small_table(release):
+    compared = ic.compare(TABLE, SCHEMA, [ic.Mondrian(), ic.Random()], k=[2, 3])
+    (attack,) = ic.attack(TABLE, release.table, SCHEMA, attacks=10, kinds=["singling-out-multivariate"])
+    cards = [
+        (release, release.document()["board"]["cards"]),
+        (compared, compared.document()["board"]["cards"]),
+        (attack, [("Right guesses", f"{attack.main.value:.1%}", "with the release")]),
+    ]
+    for result, expected in cards:
+        shown = result._repr_html_()
+        assert shown.count("<svg") == 1, result
+        assert shown.count("<table") == 1, result
+        assert 3 <= shown.count("<th ") <= 8, result
+        assert [figure for _, figure, _ in expected if f"<b>{html.escape(figure)}</b>" not in shown] == []
+        cells = re.findall(r"<td[^>]*>([^<]*)</td>", shown)
+        # Four digits are enough to read; whole numbers have all.
+        figures = [cell for cell in cells if re.fullmatch(r"0\.[0-9]+|[1-9][0-9]*\.[0-9]+", cell)]
+        assert [each for each in figures if len(each.replace(".", "").lstrip("0")) > 4] == []
+
+
+def test_a_notebook_without_the_extra_for_pictures_shows_the_figures(release, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    shown = release._repr_html_()
+    assert "<svg" not in shown
+    assert shown.count("<table") == 1
 
 
 def test_charts_show_the_figures_of_the_report(release):

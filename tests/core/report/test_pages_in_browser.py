@@ -8,10 +8,13 @@ from dataclasses import replace
 import pytest
 
 import incrowd as ic
+from axe_core import axe, findings
 from incrowd.core.report.charts import boundaries, svg_for_pages
 from incrowd.core.report.pages import to_html
 from incrowd.works.samples import hospital
 from studio_browser import new_browser, require_browser
+
+__all__ = ["axe"]
 
 SCHEMA = ic.Schema(
     quasi={
@@ -77,3 +80,47 @@ def test_title_of_an_axis_stands_beside_its_ticks(browser, table, tmp_path):
     opened(browser, tmp_path, svg_for_pages(boundaries(release, "age", "zip")), "DejaVu Sans, Verdana")
     assert browser.execute_script(OUTSIDE) == []
     assert not browser.execute_script(OVERLAPPING)
+
+
+@pytest.fixture(scope="module")
+def reports(table):
+    """Every kind of report, with all parts that it may have."""
+    schema = ic.Schema(
+        quasi={"age": None, "zip": ic.Hierarchy.prefix()}, sensitive=["diagnosis"],
+        insensitive=["patient_id"], unlisted="drop",
+    )  # fmt: skip
+    release = ic.anonymize(table, schema, [ic.KAnonymity(5)], unanswered="write")
+    attacks = ic.attack(table, release.table, schema, attacks=20, kinds=["linkability"])
+    assessed = ic.assess(table, schema, [ic.KAnonymity(5)])
+    return {
+        "release": release.document(attacks=attacks, internal=True),
+        "assessment": assessed.document(schema),
+        "comparison": ic.compare(table, schema, [ic.Random(), ic.Mondrian()], k=[2, 4]).document(),
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["release", "assessment", "comparison"])
+def test_axe_finds_nothing_in_a_report_and_nothing_stands_beside_it(browser, axe, reports, tmp_path, kind):
+    page = tmp_path / "page.html"
+    page.write_text(to_html(reports[kind]), encoding="utf-8")
+    browser.set_script_timeout(120)
+    found = {}
+    for width in (1440, 390):
+        browser.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False},
+        )
+        for theme in ("light", "dark"):
+            features = [{"name": "prefers-color-scheme", "value": theme}]
+            browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+            browser.get(page.as_uri())
+            # Folded parts are read, too.
+            browser.execute_script("document.querySelectorAll('details').forEach(each => each.open = true)")
+            # All rules, those on trial included.
+            found[width, theme] = findings(
+                browser, axe, {"rules": {"label-content-name-mismatch": {"enabled": True}}}
+            )
+            assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert {place: told for place, told in found.items() if told} == {}

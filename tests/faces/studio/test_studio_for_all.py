@@ -2,49 +2,24 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
 import os
-import shutil
-import subprocess
-import tarfile
 from pathlib import Path
 
 import pytest
 
+from axe_core import axe, findings
 from incrowd.works.samples import hospital
 from studio_browser import Visit
 
+__all__ = ["axe"]
+
 pytestmark = pytest.mark.slow
 
-AXE = "4.12.1"
-AXE_IS = "s7iGf5GaVMxEG0ENN9x+xTr7GFZCb1ZP/1uATUpCEK2X78nDB3RwbtFCo9pGAf9ru+VwoQ464DkaLEeRM08wJA=="
-"""What npm publishes as that version: SHA-512."""
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 PICTURES = Path(__file__).parents[3] / "docs" / "_static" / "studio"
 WRITES = os.environ.get("INCROWD_WRITE_PICTURES") == "1"
 MOST_STEPS = 400
 """Presses of Tab after which something cannot be reached."""
-
-
-@pytest.fixture(scope="module")
-def axe(tmp_path_factory) -> str:
-    """axe-core of npm, whose package is checked before it is run."""
-    if shutil.which("npm") is None:
-        pytest.skip("npm is not installed")
-    folder = tmp_path_factory.mktemp("axe")
-    got = subprocess.run(
-        ["npm", "pack", f"axe-core@{AXE}"], cwd=folder, capture_output=True, check=False, timeout=300
-    )
-    if got.returncode:
-        pytest.skip("npm does not reach its registry")
-    package = folder / f"axe-core-{AXE}.tgz"
-    assert base64.b64encode(hashlib.sha512(package.read_bytes()).digest()).decode() == AXE_IS
-    with tarfile.open(package) as packed:
-        script = packed.extractfile("package/axe.min.js")
-        assert script is not None
-        return script.read().decode()
 
 
 def released(visit: Visit, tmp_path: Path) -> None:
@@ -84,19 +59,7 @@ def use(visit: Visit, step: int) -> None:
 
 
 def problems(visit: Visit, axe: str) -> list[str]:
-    visit.browser.execute_script("if (!window.axe) { const s = document.createElement('script');"
-                                 "s.textContent = arguments[0]; document.head.append(s); }", axe)  # fmt: skip
-    found = visit.browser.execute_async_script(
-        """
-        const done = arguments[arguments.length - 1];
-        axe.run(document, {runOnly: arguments[0], resultTypes: ['violations']}).then(
-            found => done(JSON.stringify(found.violations.map(each =>
-                `${each.id}: ${each.nodes.slice(0, 3).map(node => node.html.slice(0, 200)).join(' | ')}`))),
-            error => done(JSON.stringify([String(error)])));
-        """,
-        RULES,
-    )
-    return json.loads(found)
+    return findings(visit.browser, axe, {"runOnly": RULES})
 
 
 def test_axe_finds_nothing_in_any_step_on_any_screen(any_screen, axe, tmp_path):

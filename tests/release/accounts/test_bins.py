@@ -15,7 +15,9 @@ PEOPLE = 3000
 LETTERS = "abcdefghijklmnopqrst"
 TABLE = pl.DataFrame(
     {
-        "PLZ": [f"{DRAW.choice(['01', '10', '20', '80'])}{DRAW.randrange(0, 1000, 10):03}" for _ in range(PEOPLE)],
+        "PLZ": [
+            f"{DRAW.choice(['01', '10', '20', '80'])}{DRAW.randrange(0, 1000, 10):03}" for _ in range(PEOPLE)
+        ],
         "born": [dt.date(1950, 1, 1) + dt.timedelta(DRAW.randrange(15_000)) for _ in range(PEOPLE)],
         "came": [dt.date(2025, 1, 1) + dt.timedelta(DRAW.randrange(365)) for _ in range(PEOPLE)],
         "weight": [f"{DRAW.gauss(78, 14):.1f}".replace(".", ",") for _ in range(PEOPLE)],

@@ -9,25 +9,53 @@ from typing import Any, ClassVar
 from incrowd.core.errors import visible
 from incrowd.core.presentation.documents import figure
 
-_ROWS = 30
-"""Rows of a table that are shown."""
+ROWS = 30
+"""Rows of a list that are shown."""
 
 
-def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a table with its texts escaped; whole numbers get separators."""
+def table(
+    caption: str, header: Sequence[str], rows: Iterable[Sequence[object]], most: int | None = None
+) -> str:
+    """Return a table with its texts escaped, and at most so many rows; whole numbers get separators."""
+    rows = list(rows)
+    more = f"; {len(rows) - most:,} more" if most is not None and len(rows) > most else ""
 
-    def cell(value: object) -> str:
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return f'<td style="text-align:right">{figure(value, 6)}</td>'
+    def is_figure(value: object) -> bool:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+
+    def cell(value: Any) -> str:
+        if is_figure(value):
+            return f'<td style="text-align:right">{figure(value)}</td>'
         text = "" if value is None else str(value)
         return f'<td style="text-align:left">{html.escape(text)}</td>'
 
-    head = "".join(f'<th style="text-align:left">{html.escape(name)}</th>' for name in header)
-    body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in rows)
+    right = {place for row in rows for place, value in enumerate(row) if is_figure(value)}
+    head = "".join(
+        f'<th style="text-align:{"right" if place in right else "left"}">{html.escape(name)}</th>'
+        for place, name in enumerate(header)
+    )
+    body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in rows[:most])
     return visible(
-        f'<table><caption style="text-align:left">{html.escape(caption)}</caption>'
+        f'<table><caption style="text-align:left">{html.escape(caption + more)}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     )
+
+
+def cards(figures: Iterable[Sequence[str]]) -> str:
+    """Return figures beside each other as on the first page of a report: label, figure and note.
+
+    Examples
+    --------
+    >>> "<b>21%</b>" in cards([("Loss", "21%", "of a cell")])
+    True
+    """
+    box = "display:inline-block;vertical-align:top;margin:0 2em .5em 0;border-top:2px solid;padding-top:.2em"
+    parts = (
+        f'<div style="{box}"><div>{html.escape(label)}</div><div style="font-size:1.5em">'
+        f"<b>{html.escape(text)}</b></div><div>{html.escape(note)}</div></div>"
+        for label, text, note in figures
+    )
+    return visible(f"<div>{''.join(parts)}</div>")
 
 
 class InNotebooks:
@@ -63,15 +91,14 @@ def document(caption: str, parts: Mapping[str, object]) -> str:
             tables.append(_records(_words(name), part))
         else:
             figures += _flat(_words(name), part)
-    return table(caption, ("", "value"), figures) + "".join(tables)
+    return table(caption, ("figure", "value"), figures) + "".join(tables)
 
 
 def _records(caption: str, records: Sequence[Mapping[str, object]]) -> str:
     rows = [dict(pair for name, value in each.items() for pair in _flat(_words(name), value))
-            for each in records[:_ROWS]]  # fmt: skip
+            for each in records]  # fmt: skip
     names = list(dict.fromkeys(name for row in rows for name in row))
-    more = f"; {len(records) - _ROWS:,} more" if len(records) > _ROWS else ""
-    return table(caption + more, names, ([row.get(name) for name in names] for row in rows))
+    return table(caption, names, ([row.get(name) for name in names] for row in rows), ROWS)
 
 
 def _flat(name: str, part: object) -> list[tuple[str, object]]:

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
-from incrowd.core.errors import ParameterError, require_extra, visible
+from incrowd.core.errors import MissingExtraError, ParameterError, require_extra, visible
 from incrowd.core.io.addresses import file_path
-from incrowd.core.lazy import NDArray, np
+from incrowd.core.lazy import np
+from incrowd.core.presentation.documents import loss_in_words
 
 if TYPE_CHECKING:
     from incrowd.core.recoding import Recoding
@@ -62,10 +63,14 @@ _TWO_LINES = (
 """The first two lines of a label, the most for which two bars have room."""
 _WIDER = 1.25
 """How much wider a text may be in the reader's font."""
-_WIDTH = 420
-"""Width of a picture of a report in pixels, texts included."""
+_WIDTH = 340
+"""Width of a picture of a report in pixels, texts included: two stand side by side on A4."""
 _FIGURES = {"minExtent": 34, "titlePadding": 6, "labelExpr": "datum.value == 0 ? '0' : datum.label"}
 """Settings of an axis of figures: room for labels in any font, and 0 in place of 0k."""
+
+
+Picture: TypeAlias = tuple[str, Callable[[], Spec]]
+"""A picture of a report: its text for those who do not see it, and what draws it."""
 
 
 class Measure(NamedTuple):
@@ -94,7 +99,7 @@ def measures(records: int) -> list[Measure]:
 _CONFIG: Spec = {
     "font": _FONT,
     "background": "white",
-    "padding": {"left": 5, "right": 16, "top": 5, "bottom": 5},
+    "padding": {"left": 5, "right": 16, "top": 5, "bottom": 9},
     "axis": {
         "labelFontSize": _LABEL_SIZE, "titleFontSize": 11, "titleFontWeight": "normal",
         "grid": True, "gridColor": "#e6e6e6", "domainColor": "#888888", "tickColor": "#888888",
@@ -526,6 +531,8 @@ def _spec_of(chart: Any) -> Spec:
 # --- parts of a report --------------------------------------------------------------------------------
 
 _BEFORE, _AFTER = "before", "after"
+_MANY = 8
+"""Labels of a picture from which its bars are thinner."""
 _ONE_WIDTH = {"type": "fit-x", "contains": "padding"}
 """Sizing by total width, so that pages scale the texts of all pictures alike."""
 
@@ -580,7 +587,7 @@ def _pairs(title: str, rows: list[dict[str, Any]], names: Sequence[str], *, widt
         },
         width=width,
         autosize=_ONE_WIDTH,
-        height={"step": 12 if len(present) > 1 else 14 if "\n" not in "".join(labels) else 26},
+        height={"step": (11 if len(names) < _MANY else 8) if len(present) > 1 else 14},
         title=_title(_text(title), limit=width),
     )
 
@@ -641,6 +648,70 @@ def distribution(attribute: dict[str, Any], *, width: int = _WIDTH) -> Spec:
     )
 
 
+def _share_up_to(most: float) -> Spec:
+    """Return scale and axis of shares from 0 to a largest one."""
+    domain = [0, min(max(most, 0.01), 1)]
+    return {"scale": {"domain": domain}, "axis": {"format": "~%", "tickCount": 5, **_FIGURES}}
+
+
+def losses(lost: dict[str, float], *, width: int = _WIDTH) -> Spec:
+    """Draw what a cell of each quasi-identifier lost on average, 0..1."""
+    rows = [{"label": _text(name), "value": value, "share": loss_in_words(value)}
+            for name, value in lost.items()]  # fmt: skip
+    # The figures stand behind the bars, so the axis is a little longer.
+    share = _share_up_to(1.25 * max(lost.values(), default=1))
+    label = {"limit": _LONGEST_LABEL, "labelLimit": _LONGEST_LABEL, "minExtent": _room(lost)}
+    axes = {
+        "y": _name("label", sort=None, title=None, axis=label),
+        "x": _number("value", title=None, **share),
+    }
+    figures = {"type": "text", "align": "left", "dx": 4, "fontSize": _LABEL_SIZE}
+    return _themed(
+        data={"values": rows},
+        layer=[
+            {"mark": {"type": "bar", "color": COLOURS[0]}, "encoding": axes},
+            {"mark": figures, "encoding": axes | {"text": _name("share")}},
+        ],
+        width=width,
+        autosize=_ONE_WIDTH,
+        height={"step": 18},
+        title=_title("Loss of a cell, on average"),
+    )
+
+
+def attacks(results: Sequence[dict[str, Any]], *, width: int = _WIDTH) -> Spec:
+    """Draw the success of attacks with and without the release, with their 95 % intervals."""
+    who = {"main": "with the release", "baseline": "without it", "control": "against others"}
+    rows = [
+        {"label": each["name"].replace("-", " "), "who": words, **each[rate]}
+        for each in results
+        for rate, words in who.items()
+        if each.get(rate) is not None
+    ]
+    present = [words for words in who.values() if any(row["who"] == words for row in rows)]
+    names = list(dict.fromkeys(row["label"] for row in rows))
+    colours = [COLOURS[1], "#999999", COLOURS[0]]
+    axes = {
+        "y": _name("label", sort=None, title=None, axis={"minExtent": _room(names)}),
+        "yOffset": _name("who", sort=present),
+        "color": _name("who", scale={"domain": present, "range": colours[: len(present)]}),
+    }
+    low = _number("low", title=None, **_share_up_to(max((row["high"] for row in rows), default=1)))
+    return _themed(
+        data={"values": rows},
+        layer=[
+            {"mark": {"type": "rule", "strokeWidth": 2},
+             "encoding": axes | {"x": low, "x2": {"field": "high"}}},
+            {"mark": {"type": "point", "filled": True, "size": 40, "opacity": 1},
+             "encoding": axes | {"x": _number("value", title=None)}},
+        ],
+        width=width,
+        autosize=_ONE_WIDTH,
+        height={"step": 12},
+        title=_title("Right guesses of attacks, with 95% intervals"),
+    )  # fmt: skip
+
+
 def front(nodes: Sequence[dict[str, Any]], *, width: int = _WIDTH, height: int = 180) -> Spec:
     """Draw the front of loss and mean risk of a lattice, with the chosen node filled."""
     rows = [
@@ -667,6 +738,14 @@ def front(nodes: Sequence[dict[str, Any]], *, width: int = _WIDTH, height: int =
         height=height,
         title=_title("Recodings that none beats in both"),
     )
+
+
+def svg_if_drawn(chart: Any) -> str:
+    """Return a picture for a notebook, or nothing without the extra `report`."""
+    try:
+        return svg_for_pages(chart)
+    except MissingExtraError:
+        return ""
 
 
 def svg_for_pages(chart: Any) -> str:

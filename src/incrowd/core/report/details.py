@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from incrowd.core.presentation.documents import figure
+from incrowd.core.presentation.documents import figure, loss_in_words
 
 Row = list[str]
 
@@ -56,16 +56,22 @@ def _runs(document: Mapping[str, Any]) -> Table:
 
 
 def _columns(document: Mapping[str, Any]) -> Table:
-    rows = [[column["name"], column["role"]] for column in document["columns"]["released"]]
-    return Table("Columns", ["column", "role"], rows)
+    """Return a row per column: the role, the recoding, and what a cell lost on average."""
+    losses, how = losses_of(document), {each["name"]: each["how"] for each in document["attributes"]}
+    rows = []
+    for column in document["columns"]["released"]:
+        name, role = column["name"], column["role"]
+        lost = loss_in_words(losses[name]) if name in losses else "–"
+        rows.append([name, "quasi-identifier" if role == "quasi" else role, lost, how.get(name, "as it is")])
+    if not how:
+        return Table("Columns", ["column", "role"], [row[:2] for row in rows])
+    return Table("Columns", ["column", "role", "loss", "recoding"], rows)
 
 
-def _recoded(document: Mapping[str, Any]) -> Table | None:
-    if not document["attributes"]:
-        return None
-    rows = [[each["name"], each["how"], number(each["suppressed"])] for each in document["attributes"]]
-    header = ["quasi-identifier", "recoding", "suppressed"]
-    return Table("How the quasi-identifiers were recoded", header, rows)
+def losses_of(document: Mapping[str, Any]) -> dict[str, float]:
+    """Return what a cell of each quasi-identifier lost on average, 0..1, the most first."""
+    of_metric = {each["metric"]: each["per_attribute"] for each in document["loss"]}
+    return dict(sorted(of_metric.get("loss", {}).items(), key=lambda each: -each[1]))
 
 
 def _classes(document: Mapping[str, Any]) -> Table:
@@ -99,7 +105,7 @@ def _before_and_after(title: str, figures: Mapping[str, str], moments: Mapping[s
     rows = [
         [words, *(number(moment[name]) for moment in moments.values())] for words, name in figures.items()
     ]
-    return Table(title, ["", *moments], rows)
+    return Table(title, ["figure", *moments], rows)
 
 
 def _risks(document: Mapping[str, Any]) -> Table:
@@ -114,7 +120,7 @@ def _risks(document: Mapping[str, Any]) -> Table:
         for model in models
         for name in last.get(model, {})
     ]
-    return Table("Risk models", ["", *document["classes"]], rows)
+    return Table("Risk models", ["figure", *document["classes"]], rows)
 
 
 def _loss(document: Mapping[str, Any]) -> Table | None:
@@ -175,7 +181,7 @@ def _policy(document: Mapping[str, Any]) -> Table | None:
         hierarchy = f", hierarchy: {each['hierarchy']}" if each["hierarchy"] else ""
         ends = f", ends: {each['ends']}" if "ends" in each else ""
         rows.append([f"column {each['name']}", f"{each['role']}, {each['kind']}{hierarchy}{ends}"])
-    return Table("Policy", ["", ""], rows)
+    return Table("Policy", ["setting", "value"], rows)
 
 
 def _clauses(document: Mapping[str, Any]) -> Table | None:
@@ -185,8 +191,8 @@ def _clauses(document: Mapping[str, Any]) -> Table | None:
         [each["id"], each["state"], each["text"], each["detail"], each["source"]]
         for each in document["clauses"]
     ]
-    return Table("Clauses of the profile", ["clause", "", "demand", "found", "source"], rows)
+    return Table("Clauses of the profile", ["clause", "result", "demand", "found", "source"], rows)
 
 
-_PARTS = (_clauses, _columns, _recoded, _classes, _people, _risks, _loss, _models, _front, _policy)
+_PARTS = (_clauses, _columns, _classes, _people, _risks, _loss, _models, _front, _policy)
 """The tables of an assessment or a release, in the order of the page."""

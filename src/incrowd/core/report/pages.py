@@ -5,8 +5,7 @@ from __future__ import annotations
 import html
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,7 @@ from incrowd.core.io.addresses import file_path
 from incrowd.core.io.scratch import PrivateFolder
 from incrowd.core.presentation.documents import to_json
 from incrowd.core.report import charts
-from incrowd.core.report.details import Row, number, tables_of
-from incrowd.core.report.document import ComparisonRun
+from incrowd.core.report.content import Block, contents_of
 
 __all__ = ["SUFFIXES", "to_html", "to_json", "write_report"]
 
@@ -48,180 +46,96 @@ def write_report(document: Mapping[str, Any], path: str | os.PathLike[str], *, f
             temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
-# --- what a page shows, whatever it is written in -----------------------------------------------------
-
-
-def _requirement_rows(document: Mapping[str, Any]) -> list[Row]:
-    """Return a row per requested model: name, value, limit, verdict and weakest class."""
-    rows = []
-    for each in document.get("models", ()):
-        weakest = each["weakest"]
-        example = "–"
-        if weakest:
-            cells = ", ".join(
-                f"{name} {'(missing)' if cell is None else cell}" for name, cell in weakest["cells"].items()
-            )
-            people = f" of {weakest['people']:,} people" if "people" in weakest else ""
-            example = f"{cells} ({weakest['records']:,} records{people})"
-        about = f" of {each['attribute']}" if each["attribute"] else ""
-        rows.append(
-            [
-                f"{each['model']}{about}",
-                f"{each['quantity']} {number(each['reached'])}",
-                f"{each['sign']} {number(each['asked'])}",
-                "holds" if each["holds"] else "fails",
-                example,
-            ]
-        )
-    return rows
-
-
-_POINTS = "Points of the verdict"
-_COLOURS = {"holds": "#00664f", "open": "#8a5a00", "broken": "#a53400", "": "#5a5a5a"}
-
-
-def _points(document: Mapping[str, Any]) -> list[str]:
-    """Return a line for each broken, open or accepted point, with the remedy or the reason."""
-    order = ("broken", "open", "holds")
-    points = sorted(document["verdict"].get("points", ()), key=lambda each: order.index(each["state"]))
-    return [
-        f"{each['point']}: {each['text']} "
-        + (each["way_out"] if each["accepted"] is None else f"Accepted: {each['accepted']}")
-        for each in points
-    ]
-
-
-_ASKED = ["model", "reached", "asked", "", "weakest class"]
-
-
-def _pictures(document: Mapping[str, Any]) -> list[tuple[str, Callable[[], Any]]]:
-    """Return every chart as an alternative text and a function that draws the chart."""
-    if document["kind"] == "comparison":
-        return []
-    pictures: list[tuple[str, Callable[[], Any]]] = []
-    if any(sizes["distribution"] for sizes in document["classes"].values()):
-        pictures.append(
-            ("Records by the size of their class", lambda: charts.class_sizes(document["classes"]))
-        )
-    pictures.append(("Figures of the risk models", lambda: charts.risks(document["risk"])))
-    pictures += [
-        (_in_words(attribute), partial(charts.distribution, attribute))
-        for attribute in document["attributes"]
-        if attribute["bins"]
-    ]
-    if document["front"] and len(document["front"]) > 1:
-        pictures.append(
-            (
-                "Loss against mean risk of the recodings that none beats in both",
-                lambda: charts.front(document["front"]),
-            )
-        )
-    return pictures
-
-
-def _in_words(attribute: Mapping[str, Any]) -> str:
-    bins = (
-        f"{each['label']} {each['before']:,.0f} before, {each['after']:,.0f} after"
-        for each in attribute["bins"]
-    )
-    return f"Distribution of {attribute['name']}: {'; '.join(bins)}"
-
-
-def _notice(document: Mapping[str, Any]) -> str:
-    if document["internal"]:
-        return "INTERNAL: this report names values of the table before recoding. Do not publish it."
-    return ""
-
-
 # --- HTML ---------------------------------------------------------------------------------------------
 
 
 def to_html(document: Mapping[str, Any]) -> str:
     """Return the report as a self-contained page."""
-    verdict = document["verdict"]
-    state = verdict["state"]
-    notice = _notice(document)
-    parts = [
-        f'<p class="internal">{html.escape(notice)}</p>' if notice else "",
-        f"<h1>{html.escape(document['title'])}</h1>",
-        f'<p class="{f"verdict {state}".strip()}">{html.escape(verdict["text"])}</p>',
-        _html_points(document),
-        f"<ul>{''.join(f'<li>{html.escape(line)}</li>' for line in document['sentences'])}</ul>",
-    ]
-    requirements = _requirement_rows(document)
-    if requirements:
-        parts += ["<h2>What was asked for</h2>", _html_table("", _ASKED, requirements)]
-    pictures = _pictures(document)
-    if document["kind"] == "comparison":
-        pictures = _comparison_pictures(document)
-    if pictures:
-        figures = (
-            f'<figure role="img" aria-label="{html.escape(alt, quote=True)}">'
-            f"{charts.svg_for_pages(draw())}</figure>"
-            for alt, draw in pictures
-        )
-        parts += ["<h2>In pictures</h2>", f'<div class="charts">{"".join(figures)}</div>']
-    parts.append("<h2>In full</h2>")
-    for title, header, rows in tables_of(document):
-        parts.append(
-            f"<details{' open' if document['kind'] == 'comparison' else ''}>"
-            f"<summary>{html.escape(title)}</summary>{_html_table(title, header, rows)}</details>"
-        )
-    versions = ", ".join(f"{name} {value}" for name, value in document["reproduce"].items())
-    title = html.escape(document["title"])
+    contents = contents_of(document)
+    title, notice = html.escape(contents["title"]), html.escape(contents["notice"])
     style = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
+    front = "\n".join(_html_block(block, "h2") for block in contents["front"])
+    appendix = "\n".join(_html_block(block, "h3") for block in contents["appendix"])
     return visible(
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n"
-        + "\n".join(part for part in parts if part)
-        + f"\n<footer>Made with {html.escape(versions)}.</footer>\n</main>\n</body>\n</html>\n"
+        + (f'<p class="internal">{notice}</p>\n' if notice else "")
+        + f'<h1>{title}</h1>\n<div class="front">\n{front}\n</div>\n'
+        f'<h2 class="appendix">Appendix</h2>\n{appendix}\n'
+        f"<footer>{html.escape(contents['made'])}</footer>\n</main>\n</body>\n</html>\n"
     )
 
 
-def _html_points(document: Mapping[str, Any]) -> str:
-    points = _points(document)
-    if not points:
-        return ""
-    lines = "".join(f"<li>{html.escape(line)}</li>" for line in points)
-    return f'<div class="points {document["verdict"]["state"]}"><h2>{_POINTS}</h2><ul>{lines}</ul></div>'
+def _html_block(block: Block, heading: str) -> str:
+    kind = block["kind"]
+    title = f"<{heading}>{html.escape(block['title'])}</{heading}>" if "title" in block else ""
+    if kind == "verdict":
+        names = f"verdict {block['state']}".strip()
+        return f'<p class="{names}">{html.escape(block["text"])}</p>'
+    if kind == "table" and block["folded"]:
+        return f"<details><summary>{html.escape(block['title'])}</summary>{_html_table(block)}</details>"
+    if block.get("state"):
+        kind = f"points {block['state']}"
+    return f'<section class="{kind}">{title}{_HTML[block["kind"]](block)}</section>'
 
 
-def _html_table(caption: str, header: Row, rows: Sequence[Row]) -> str:
+def _html_cards(block: Block) -> str:
+    return "".join(
+        f"<div><p>{html.escape(label)}</p><p><strong>{html.escape(figure)}</strong></p>"
+        f"<p>{html.escape(note)}</p></div>"
+        for label, figure, note in block["cards"]
+    )
+
+
+def _html_facts(block: Block) -> str:
+    rows = (f"<dt>{html.escape(term)}</dt><dd>{html.escape(text)}</dd>" for term, text in block["rows"])
+    return f"<dl>{''.join(rows)}</dl>"
+
+
+def _html_list(block: Block) -> str:
+    return f"<ul>{''.join(f'<li>{html.escape(line)}</li>' for line in block['lines'])}</ul>"
+
+
+def _html_pictures(block: Block) -> str:
+    keys = ' tabindex="0"' if block["wide"] else ""
+    figures = (
+        f'<figure role="img"{keys} aria-label="{html.escape(alt, quote=True)}">'
+        f"{charts.svg_for_pages(draw())}</figure>"
+        for alt, draw in block["pictures"]
+    )
+    return f'<div class="{"wide" if block["wide"] else "grid"}">{"".join(figures)}</div>'
+
+
+def _html_sign(block: Block) -> str:
+    return "".join(f"<p>{html.escape(field)}</p>" for field in block["fields"])
+
+
+def _html_table(block: Block) -> str:
     """Write a table, with colour for failed models but not for models that hold."""
 
     def cell(text: str) -> str:
         kind = f' class="{text}"' if text in ("holds", "fails") else ""
         return f"<td{kind}>{html.escape(text)}</td>"
 
-    head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in header)
-    body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in rows)
-    words = f"<caption>{html.escape(caption)}</caption>" if caption else ""
+    head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in block["header"])
+    body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in block["rows"])
+    # What is wider than the screen scrolls, by keys, too.
+    title = html.escape(block["title"], quote=True)
     return (
-        f'<div class="scroll"><table>{words}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{title}">'
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
 
-def _comparison_pictures(document: Mapping[str, Any]) -> list[tuple[str, Callable[[], Any]]]:
-    """Return the small multiples of a comparison, a chart for each varying limit."""
-    runs = [
-        ComparisonRun(
-            run["algorithm"], run.get("k"), run.get("l"), run.get("t"), None,
-            seconds=run.get("seconds", float("nan")), utility=run.get("utility"), spread=run.get("spread"),
-        )
-        for run in document["runs"]
-    ]  # fmt: skip
-    names = list(dict.fromkeys(run.algorithm for run in runs))
-    if len(names) > len(charts.COLOURS) or not any(run.utility for run in runs):
-        return []
-    measures = charts.measures(document["records"])
-    return [
-        (
-            f"Seconds, LM and MD (sums over records) against {limit}; the table has the figures",
-            partial(charts.panels, runs, limit, measures, names, (225, 160)),
-        )
-        for limit in document["limits"]
-    ]
+_HTML: dict[str, Callable[[Block], str]] = {
+    "cards": _html_cards,
+    "facts": _html_facts,
+    "list": _html_list,
+    "pictures": _html_pictures,
+    "sign": _html_sign,
+    "table": _html_table,
+}
 
 
 # --- PDF ----------------------------------------------------------------------------------------------
@@ -229,34 +143,22 @@ def _comparison_pictures(document: Mapping[str, Any]) -> list[tuple[str, Callabl
 
 def _write_pdf(document: Mapping[str, Any], target: Path) -> None:
     check_typesetter()
-    verdict = document["verdict"]
-    comparison = document["kind"] == "comparison"
-    pictures = _comparison_pictures(document) if comparison else _pictures(document)
+    contents = contents_of(document)
     with PrivateFolder() as folder:
-        figures = []
-        for position, (alt, draw) in enumerate(pictures):
-            charts.save(draw(), folder / f"chart{position}.pdf")
-            figures.append({"file": f"chart{position}.pdf", "alt": alt})
-        page = {
-            "title": document["title"],
-            "notice": _notice(document),
-            "verdict": verdict["text"],
-            "colour": _COLOURS[verdict["state"]],
-            "points": {"title": _POINTS, "lines": _points(document)},
-            "sentences": document["sentences"],
-            "asked": {"header": _ASKED, "rows": _requirement_rows(document)},
-            "charts": figures,
-            "across": 1 if comparison else 2,
-            "tables": [
-                {"title": title, "header": header, "rows": rows}
-                for title, header, rows in tables_of(document)
-                if rows
-            ],
-            "made": "Made with "
-            + ", ".join(f"{name} {value}" for name, value in document["reproduce"].items())
-            + ".",
-        }
-        typeset("page.typ", page, folder, target)
+        for part in ("front", "appendix"):
+            for place, block in enumerate(contents[part]):
+                if block["kind"] == "pictures":
+                    block["pictures"] = [
+                        _saved(draw(), alt, folder, f"{part}{place}-{number}.pdf")
+                        for number, (alt, draw) in enumerate(block["pictures"])
+                    ]
+        typeset("page.typ", contents, folder, target)
+
+
+def _saved(chart: Any, alt: str, folder: Path, name: str) -> dict[str, str]:
+    """Write a chart for the typesetter, and return the file's name with the alternative text."""
+    charts.save(chart, folder / name)
+    return {"file": name, "alt": alt}
 
 
 def check_typesetter() -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -16,7 +17,15 @@ from incrowd.core.recoding import SUPPRESSED, effective_style
 from incrowd.core.table.schema import Attribute
 from incrowd.engines import engine_for
 from incrowd.release.accounts.bins import attribute_entry
-from incrowd.release.accounts.people import of_people, people_entry, people_sentences, survey_sentences
+from incrowd.release.accounts.board import (
+    audience_facts,
+    cards_of,
+    decision_facts,
+    file_facts,
+    left_out,
+    table_facts,
+)
+from incrowd.release.accounts.people import of_people, people_entry, people_sentences
 from incrowd.release.accounts.statements import model_entry, model_sentence, versions
 from incrowd.release.accounts.value_warnings import value_warnings
 from incrowd.release.jobs.released_rows import ReleasedValues
@@ -97,6 +106,10 @@ class Accountable(Protocol):
     @property
     def telling(self) -> Sequence[str]:
         """Quasi-identifiers that the order of the rows reveals."""
+
+    @property
+    def dropped(self) -> Sequence[str]:
+        """The columns of the raw table that are left out."""
 
     @property
     def verdict(self) -> Verdict:
@@ -199,8 +212,8 @@ def _loss_sentences(release: Accountable) -> Iterator[str]:
         if loss.weighted is not None:
             weighted = f" By the sampling weights it is {loss_in_words(loss.weighted)}."
         yield (
-            f"A released cell covers on average {loss_in_words(loss.value)} of its column (0% is the raw table)."
-            f"{weighted}"
+            f"A released cell covers on average {loss_in_words(loss.value)} of its column "
+            f"(0% is the raw table).{weighted}"
         )
 
 
@@ -270,13 +283,27 @@ def _released_columns(release: Accountable) -> list[dict[str, str]]:
     ]
 
 
-def document_of(release: Accountable, *, internal: bool = False) -> dict[str, Any]:
-    """Return the report of a release as plain data, with `internal` exact and with raw values."""
+def document_of(
+    release: Accountable,
+    *,
+    internal: bool = False,
+    file: str | os.PathLike[str] | None = None,
+    recipient: str = "",
+    purpose: str = "",
+    attacks: Sequence[Any] = (),
+) -> dict[str, Any]:
+    """Return the report of a release as plain data, with `internal` exact and with raw values.
+
+    The other parameters are those of `Release.report`.
+    """
     after, before, policy = release.privacy, release.before, release.policy
     shield: Callable[[Any], Any] = (lambda exact: exact) if internal else rounded
     models = _limited_models(release)
     sizes = [int(model.settings()["k"]) for model in policy.models if model.name == "k-anonymity"]
     floor = 0 if internal else max([_LEAST, *sizes])
+    suppression = release.suppression
+    columns = [column["name"] for column in _released_columns(release)]
+    treatments = treatment_entries(policy.schema) if policy.schema.treated else []
     return {
         **envelope("report"),
         "kind": "release",
@@ -284,14 +311,22 @@ def document_of(release: Accountable, *, internal: bool = False) -> dict[str, An
         "title": "Release of an anonymized table",
         "verdict": release.verdict.to_dict(),
         **({"clauses": [asdict(each) for each in release.clauses]} if release.clauses else {}),
+        "board": {
+            "cards": cards_of(after, before, release.utility.get("loss"), suppression.records),
+            "table": [*file_facts(file), *table_facts(after, policy.schema, columns, suppression.left_out)],
+            "audience": audience_facts(policy, after, recipient, purpose),
+            "left_out": left_out(release.dropped, {each["name"]: each["does"] for each in treatments}),
+            "decisions": decision_facts(policy, suppression.share(after.records)),
+        },
+        "attacks": [attack.to_dict() for attack in attacks],
         "sentences": sentences_of(release),
         "wildcards": policy.wildcards,
         "records": after.records,
         "suppressed": after.suppressed,
-        "suppression": release.suppression.to_dict(),
-        "left_out": release.suppression.left_out,
+        "suppression": suppression.to_dict(),
+        "left_out": suppression.left_out,
         "columns": {"released": _released_columns(release), "dropped": _count_dropped(policy.schema)},
-        **({"treatments": treatment_entries(policy.schema)} if policy.schema.treated else {}),
+        **({"treatments": treatments} if treatments else {}),
         "models": [model_entry(measured, cells=True) for measured in models],
         **({} if release.values is None else {"released_values": release.values.to_dict()}),
         "measured": [

@@ -291,6 +291,7 @@ def _release(
         driver_keys=driver_keys,
         order=order if engine.in_order else None,
         telling=tuple(telling),
+        dropped=tuple(name for name in engine.columns if name not in engine_for(table).columns),
         points=points,
         values=result.values,
         suppression=result.suppression,

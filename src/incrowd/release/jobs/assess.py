@@ -18,6 +18,7 @@ from incrowd.measures.privacy import ModelResult, PrivacyModel
 from incrowd.measures.privacy.km_anonymity import KMAnonymity
 from incrowd.measures.risk import RISKS
 from incrowd.measures.risk.base import Risks
+from incrowd.release.accounts.board import cards_of, table_facts
 from incrowd.release.accounts.class_figures import ClassFigures, figures_by_class
 from incrowd.release.accounts.people import (
     Estimates,
@@ -198,6 +199,13 @@ class Assessment:
             }
             if verdict is None
             else verdict.to_dict(),
+            "board": {
+                "cards": cards_of(self),
+                "table": table_facts(self, schema, columns),
+                "audience": [],
+                "left_out": [],
+                "decisions": [],
+            },
             "sentences": self.sentences(),
             "wildcards": self.wildcards,
             "records": self.records,

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.core.errors import IncrowdError, ParameterError, TableError
 from incrowd.core.lazy import np, nw, pl
-from incrowd.core.presentation.documents import envelope
-from incrowd.core.presentation.markup import InNotebooks
+from incrowd.core.presentation.documents import envelope, figure, loss_in_words
+from incrowd.core.presentation.markup import ROWS, cards, table
 from incrowd.core.progress import Progress, Silent, in_job, with_bar
 from incrowd.core.report.document import ComparisonRun
 from incrowd.core.table.schema import Schema
@@ -38,7 +38,7 @@ _NO_LIMIT = 2**31
 
 
 @dataclass(frozen=True)
-class Comparison(InNotebooks):
+class Comparison:
     """The runs of `compare`, with the time and the loss of each.
 
     Attributes
@@ -48,8 +48,6 @@ class Comparison(InNotebooks):
     runs
         Every run, in the order of the grid.
     """
-
-    _shown = ("records", "averages")
 
     records: int
     runs: tuple[ComparisonRun, ...]
@@ -81,6 +79,20 @@ class Comparison(InNotebooks):
             "runs": [run.to_dict() for run in self.runs],
             "averages": [average.to_dict() for average in self.averaged()],
         }
+
+    def _repr_html_(self) -> str:
+        from incrowd.core.report.charts import svg_if_drawn
+        from incrowd.core.report.content import pictures_of_runs
+
+        document, runs = self.document(), self.averaged()
+        limits = [name for name in ("k", "l", "t") if any(getattr(run, name) is not None for run in runs)]
+        rows = [(run.algorithm, *(getattr(run, name) for name in limits), *_of_notebook(run)) for run in runs]
+        pictures = pictures_of_runs(document)[:1]
+        return (
+            cards(document["board"]["cards"])
+            + "".join(svg_if_drawn(draw()) for _, draw in pictures)
+            + table("Averages", ("algorithm", *limits, "seconds", "LM", "MD", "suppressed"), rows, ROWS)
+        )
 
     def to_csv(self) -> str:
         """Return a line per run, with a column per metric."""
@@ -158,6 +170,7 @@ class Comparison(InNotebooks):
                 "state": "",
                 "text": f"{done:,} of {len(runs):,} settings gave a release of {self.records:,} records.",
             },
+            "board": {"cards": _cards(runs)},
             "sentences": [line for limit in limits or ["k"] for line in observations(runs, limit)],
             "records": self.records,
             "limits": limits,
@@ -410,6 +423,30 @@ def run_of(run: ComparisonRun, table: Any, policy: Policy, population: Any) -> C
         smallest=release.privacy.smallest,
         suppressed=release.suppression.records,
     )
+
+
+def _of_notebook(run: ComparisonRun) -> tuple[object, ...]:
+    """Return seconds, LM, MD and suppressed records, or why there is no release."""
+    if run.utility is None:
+        return (run.problem, None, None, None)
+    return (run.seconds, run.utility["loss"], run.utility["distortion"], run.suppressed)
+
+
+def _cards(runs: Sequence[ComparisonRun]) -> list[tuple[str, str, str]]:
+    """Return the settings with a release, and the one that loses least and the fastest."""
+    done = [run for run in runs if run.utility is not None]
+    cards = [("Settings", f"{len(done):,} of {len(runs):,}", "gave a release")]
+    if done:
+        best, quick = min(done, key=lambda run: run.lost("loss")), min(done, key=lambda run: run.seconds)
+        loss = loss_in_words(best.lost("loss"))
+        cards.append(("Least loss", loss, f"of a cell, by {_setting_of(best)}"))
+        cards.append(("Fastest", f"{figure(quick.seconds, 2)} s", f"by {_setting_of(quick)}"))
+    return cards
+
+
+def _setting_of(run: ComparisonRun) -> str:
+    limits = [f"{name} = {value:g}" for name in "klt" if (value := getattr(run, name)) is not None]
+    return ", ".join([run.algorithm, *limits])
 
 
 def _figures(run: ComparisonRun) -> dict[str, Any]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incrowd.core.errors import ParameterError, TableError, setting, visible
+from incrowd.core.errors import ParameterError, TableError, setting
 from incrowd.core.io.kinds.files import usual_suffix
 from incrowd.core.io.seals import digest_of
 from incrowd.core.io.targets import INTERNAL
@@ -85,6 +85,8 @@ class Release:
         How many combinations of values may be fetched where the table is counted elsewhere.
     telling
         The columns that the order of the rows tells, if it was kept all the same.
+    dropped
+        The columns of the raw table that are left out.
     order
         Where each row went; None if the order was kept, or the rows never had one.
     points
@@ -113,6 +115,7 @@ class Release:
     sources: tuple[Any, ...] = field(default=(), kw_only=True, repr=False)
     driver_keys: int | None = field(default=None, kw_only=True, repr=False)
     telling: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
+    dropped: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
     order: RandomOrder | None = field(default=None, kw_only=True, repr=False)
     points: tuple[Point, ...] = field(default_factory=tuple, kw_only=True, repr=False)
     values: ReleasedValues | None = field(default=None, kw_only=True, repr=False)
@@ -310,39 +313,66 @@ class Release:
         if self.order is None and not self.policy.keep_order:
             raise TableError("the rows of this release never had an order, so there is no map of them")
 
-    def document(self, *, internal: bool = False) -> dict[str, Any]:
-        """Return the report of a release as plain data."""
-        return document_of(self, internal=internal)
+    def document(self, *, internal: bool = False, **about: Any) -> dict[str, Any]:
+        """Return the report of a release as plain data, with the parameters of `report`."""
+        return document_of(self, internal=internal, **about)
 
-    def report(self, path: str | os.PathLike[str], *, internal: bool = False, force: bool = False) -> None:
-        """Write a report as ``.html``, ``.pdf`` or ``.json``: a page to quote from, then the details.
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        internal: bool = False,
+        force: bool = False,
+        file: str | os.PathLike[str] | None = None,
+        recipient: str = "",
+        purpose: str = "",
+        attacks: Sequence[Any] = (),
+    ) -> None:
+        """Write a report as ``.html``, ``.pdf`` or ``.json``: a page to decide by, then an appendix.
 
         The report may be published. Classes are described by released cells alone. Distributions before
         recoding are counted in bins that name nothing else. Losses, and figures of the raw table, have two
         significant digits. With `internal` the bins name raw values, figures are exact, and the report says
         so.
 
-        Parameters and errors are those of `incrowd.report.pages.write_report`.
+        Parameters
+        ----------
+        path, force
+            As in `incrowd.report.pages.write_report`, with its errors.
+        internal
+            Whether the report names raw values; by default it does not.
+        file
+            The written table: name, date and SHA-256 are on the first page.
+        recipient, purpose
+            For whom and why the release is made, in words. Without them there is room to write.
+        attacks
+            Results of `attack` on this release, as `Attack` has them.
         """
         from incrowd.core.report.pages import write_report
 
-        write_report(self.document(internal=internal), path, force=force)
+        about: dict[str, Any] = {"file": file, "recipient": recipient, "purpose": purpose, "attacks": attacks}
+        write_report(self.document(internal=internal, **about), path, force=force)
 
     def _repr_html_(self) -> str:
-        import html
+        from incrowd.core.report.charts import losses, svg_if_drawn
+        from incrowd.core.report.details import losses_of
 
         document = self.document()
-        lines = "".join(f"<li>{html.escape(line)}</li>" for line in document["sentences"])
         limits = [
-            (each.model, each.attribute, each.value, f"{each.sign} {each.limit:g}")
-            for each in self.privacy.privacy
-            if each.limit is not None
+            (
+                each["model"] + (f" of {each['attribute']}" if each["attribute"] else ""),
+                f"{each['sign']} {each['asked']:g}",
+                each["reached"],
+                "holds" if each["holds"] else "fails",
+            )
+            for each in document["models"]
         ]
-        loss = [(each["metric"], each["value"], each["normalized"]) for each in document["loss"]]
+        shown = losses_of(document)
         return (
-            f"{self.verdict._repr_html_()}<ul>{visible(lines)}</ul>"
-            + markup.table("What was asked", ("model", "attribute", "reached", "limit"), limits)
-            + markup.table("What was lost", ("metric", "value", "normalized"), loss)
+            self.verdict._repr_html_()
+            + markup.cards(document["board"]["cards"])
+            + (svg_if_drawn(losses(shown)) if shown else "")
+            + markup.table("What was asked for", ("model", "asked", "reached", "result"), limits)
         )
 
     @property

@@ -109,12 +109,13 @@ class OutputOptions:
             release.recoding.save(targets.recoding)
         if targets.row_map is not None:
             release.write_row_map(targets.row_map)
-        if targets.report is not None:
-            job.stage("report")
-            release.report(targets.report, internal=self.internal)
-            job.stage("write")
         if targets.released is not None:
             release.write(targets.released, escape_formulas=self.escape_formulas)
+        if targets.report is not None:
+            # Its first page has the digest of what was written.
+            job.stage("report")
+            release.report(targets.report, internal=self.internal, file=targets.released)
+            job.stage("write")
         if self.into is not None:
             release.into(self.into, force=self.force)
 

@@ -88,6 +88,6 @@ def _write_report(release: Release, folder: Path) -> None:
     from incrowd.core.errors import MissingExtraError
 
     try:
-        release.report(folder / "report.html")
+        release.report(folder / "report.html", file=folder / "release.csv")
     except MissingExtraError:
-        release.report(folder / "report.json")
+        release.report(folder / "report.json", file=folder / "release.csv")
