@@ -263,7 +263,7 @@ def test_a_new_option_and_a_new_chart_reach_their_users(package, tmp_path):
     assert "Count rows that are alike once." in explained
     assert (rows.strip(), distinct.strip()) == ("9 rows", "2 rows")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert 'aria-label="Loss of each quasi-identifier"' in page
+    assert 'aria-label="Loss by each metric"' in page
 
 
 def test_the_public_names_are_made_from_the_list(package, tmp_path):

@@ -142,8 +142,8 @@ QUICK = (
 )  # fmt: skip
 """Pages that every run tries, beside those whose text was changed; `make slow` tries all others."""
 SLOW = (
-    "docs/databases.md", "docs/files.md", "docs/gallery.md", "docs/index.md", "docs/policy.md", "docs/scale.md",
-    "docs/verify.md",
+    "docs/databases.md", "docs/files.md", "docs/gallery.md", "docs/index.md", "docs/policy.md", "docs/reports.md",
+    "docs/scale.md", "docs/verify.md",
 )  # fmt: skip
 GROUPS = ("docs/tutorials/", "docs/course/", "docs/how-to/", "docs/explanation/", "docs/zh-TW/")
 SPARK = (pytest.mark.slow, pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"))

@@ -102,6 +102,8 @@ def test_a_page_stands_alone(release):
     assert "prefers-color-scheme: dark" in page
     assert "currentColor" in page
     assert "#010203" not in page
+    # No text of a picture is black on a dark page.
+    assert {*re.findall(r'<text[^>]* fill="([^"]*)"', page)} == {"currentColor"}
     for line in release.document()["sentences"]:
         assert line.replace("'", "&#x27;").replace(">", "&gt;") in page
 

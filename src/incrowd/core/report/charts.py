@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from incrowd.core.errors import MissingExtraError, ParameterError, require_extra, visible
 from incrowd.core.io.addresses import file_path
-from incrowd.core.lazy import np
+from incrowd.core.lazy import NDArray, np
 from incrowd.core.presentation.documents import loss_in_words
 
 if TYPE_CHECKING:
@@ -587,7 +587,13 @@ def _pairs(title: str, rows: list[dict[str, Any]], names: Sequence[str], *, widt
         },
         width=width,
         autosize=_ONE_WIDTH,
-        height={"step": (11 if len(names) < _MANY else 8) if len(present) > 1 else 14},
+        height={
+            "step": (8 if len(names) >= _MANY and "\n" not in "".join(labels) else 12)
+            if len(present) > 1
+            else 14
+            if "\n" not in "".join(labels)
+            else 26
+        },
         title=_title(_text(title), limit=width),
     )
 

@@ -25,7 +25,7 @@ from incrowd.release.accounts.board import (
     left_out,
     table_facts,
 )
-from incrowd.release.accounts.people import of_people, people_entry, people_sentences
+from incrowd.release.accounts.people import of_people, people_entry, people_sentences, survey_sentences
 from incrowd.release.accounts.statements import model_entry, model_sentence, versions
 from incrowd.release.accounts.value_warnings import value_warnings
 from incrowd.release.jobs.released_rows import ReleasedValues
