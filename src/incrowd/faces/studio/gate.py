@@ -12,6 +12,7 @@ from nicegui import ui
 
 from incrowd.faces.studio import declared
 from incrowd.faces.studio.fields import button, text_field
+from incrowd.faces.studio.figures import LOOKS
 from incrowd.faces.studio.parts import box, bullets, heading, marked, note, tell, words
 from incrowd.faces.studio.rules import attestation_fields
 from incrowd.release.accounts.points import rounding_base
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from incrowd.release.verification import ClauseResult
     from incrowd_verify.gate.points import Point
     from incrowd_verify.gate.verdict import Verdict
-
-LOOKS = {"holds": "good", "open": "warn", "broken": "problem"}
-"""How each state of a verdict looks: green, amber and red."""
 
 
 def show_verdict(verdict: Verdict, points: Sequence[str] | None = None) -> None:
@@ -98,7 +96,7 @@ class Gate:
 
                 button(change.text, f"take-{change.name}", take)
             if KINDS[point.name].broken:
-                button("Go to Roles", "go-roles", lambda: self._page.go("Roles"))
+                button("Go to the columns", "go-roles", lambda: self._page.go("Column"))
 
     def _ask(self, clause: ClauseResult | None) -> None:
         """Ask who attests a clause; one that lacks an input waits for it among the limits."""

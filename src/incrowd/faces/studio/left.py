@@ -44,6 +44,11 @@ def listed() -> list[Left]:
     return _LEFT[::-1]
 
 
+def named(name: str) -> Left | None:
+    """Take the work that an address names, if its window was left."""
+    return next((each for each in _LEFT if each.work.name == name and take(each)), None)
+
+
 def leave(work: Work, stop: Callable[[], None]) -> Left:
     """Keep the work of a window that is gone."""
     left = Left(work, stop, datetime.now())

@@ -1,30 +1,31 @@
-"""The page of one window: the steps, and how a step has something done."""
+"""The page of one window: the table in the middle, the limits above it, and a panel beside it."""
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from nicegui import run, ui
+from nicegui import background_tasks, run, ui
 
 from incrowd.core.errors import IncrowdError
 from incrowd.core.progress import running
 from incrowd.faces.studio import left, status
 from incrowd.faces.studio.cancelling import Cancelled, Watched
 from incrowd.faces.studio.fields import button
-from incrowd.faces.studio.gate import LOOKS
+from incrowd.faces.studio.figures import Figures
+from incrowd.faces.studio.limits_bar import LimitsBar
 from incrowd.faces.studio.page_words import in_the_page
+from incrowd.faces.studio.panels.column import Columns
+from incrowd.faces.studio.panels.explore import Explore
+from incrowd.faces.studio.panels.hand_over import HandOver
+from incrowd.faces.studio.panels.limits import Limits
+from incrowd.faces.studio.panels.table import Table
+from incrowd.faces.studio.panels.verdict import VerdictPanel
 from incrowd.faces.studio.parts import STYLE, cut, emptied, marked, tell, words
-from incrowd.faces.studio.steps.explore import Explore
-from incrowd.faces.studio.steps.hand_over import HandOver
-from incrowd.faces.studio.steps.hierarchies import Hierarchies
-from incrowd.faces.studio.steps.limits import Limits
-from incrowd.faces.studio.steps.look import Look
-from incrowd.faces.studio.steps.roles import Roles
-from incrowd.faces.studio.steps.run import Run
-from incrowd.faces.studio.steps.table import Table
+from incrowd.faces.studio.rows import SCRIPT, VIEWS, Rows
 from incrowd.faces.studio.tables import Source, in_database
 from incrowd.faces.studio.teaching import explain
 from incrowd.faces.studio.work import Work
@@ -38,28 +39,42 @@ addEventListener("load", () => {
 });
 </script>"""
 """A window whose studio has ended says so."""
+_BACK = "<script>addEventListener('popstate', () => emitEvent('place', location.pathname));</script>"
+"""The browser's Back and Forward open the panel of their address."""
 _AT_TOP = """setTimeout(() => {
-  scrollTo(0, 0);
-  document.querySelector("main .q-tab-panel h2")?.focus({preventScroll: true});
+  const panel = document.querySelector(".side .q-tab-panel");
+  panel?.scrollTo(0, 0);
+  panel?.querySelector("h2")?.focus({preventScroll: true});
 }, 50)"""
-"""A step opens at its top, with the focus on its heading; the browser needs a moment to draw it."""
+"""A panel opens at its top, with the focus on its heading; the browser needs a moment to draw it."""
 _LOOKS = 0.5
-"""Seconds between two looks at what other windows left, and at choices that changed."""
+"""Seconds between two looks at the work that other windows left."""
 P = ParamSpec("P")
 T = TypeVar("T")
-_MARKS = {"holds": ("check", ", finished"), "open": ("warning", ", open"), "broken": ("error", ", broken")}
-"""The picture of a tab, and what a screen reader says behind its name."""
-_STEPS = (Roles, Hierarchies, Limits, Explore, Run, Look, HandOver)
+_MARKS = {"holds": ("positive", ", holds"), "open": ("warning", ", open"), "broken": ("negative", ", broken")}
+"""The colour of the dot on a tab, and what a screen reader says behind its name."""
+_PANELS = (Columns, Limits, Explore, VerdictPanel, HandOver)
 
 
-def show(data: Path | tuple[str, str] | None, policy: tuple[dict[str, Any], Path] | None) -> None:
-    """Show the page to a new window."""
+def show(
+    data: Path | tuple[str, str] | None,
+    policy: tuple[dict[str, Any], Path] | None,
+    place: tuple[str, ...] = (),
+) -> None:
+    """Show the page to a new window.
+
+    Parameters
+    ----------
+    place
+        The parts of its address: the name of a work, of a panel and of a column, as far as it has them.
+    """
     ui.colors(
         primary="#1a5a9e", secondary="#44546a", accent="#7a4a00", negative="#b3261e", positive="#1b7a3d"
     )
     ui.add_css(STYLE)
-    ui.add_body_html(_ENDED)
-    Page(Work(policy)).show(data)
+    ui.add_body_html(_ENDED + _BACK)
+    ui.add_head_html(f"<script>{{{SCRIPT}}}</script>")
+    Page(Work(policy)).show(None if place else data, place)
 
 
 class Page:
@@ -69,27 +84,34 @@ class Page:
     ----------
     work
         What it works on.
+    column
+        The column whose panel is open.
     """
 
     def __init__(self, work: Work) -> None:
         self.work = work
+        self.column: str | None = None
         self._table = Table(self)
-        self._steps: list[Any] = [self._table, *(step(self) for step in _STEPS)]
+        self._panels: list[Any] = [self._table, *(panel(self) for panel in _PANELS)]
         self._shown: Any = self._table
-        self._visited: set[str] = set()
+        self.rows = Rows(self)
+        self._limits = LimitsBar(self)
+        self._figures = Figures(self)
         self._running: set[Watched] = set()
-        self._measuring: Watched | None = None
-        self._measured: Source | None = None
+        self._wish = self._granted = 0
+        self._following: Watched | None = None
+        self._sought: tuple[str, ...] = ()
         self._left: left.Left | None = None
         self._offered: list[left.Left] = []
 
-    def show(self, data: Path | tuple[str, str] | None) -> None:
-        """Draw everything, and open the table that the command named."""
-        client = ui.context.client
+    def show(self, data: Path | tuple[str, str] | None, place: tuple[str, ...] = ()) -> None:
+        """Draw everything, and open the table that the command named, or the place of the address."""
+        self._client = client = ui.context.client
         client.on_connect(self._came_back)
         client.on_disconnect(self._leave)
         client.on_delete(self._close)
         client.on_exception(self._failed)
+        ui.on("place", lambda event: self._go_back(str(event.args)))
         with ui.header(wrap=False).classes("items-center q-px-md q-py-xs").style("background: #143f6e"):
             title = words("h1", "incrowd studio", "text-white")
             title.style("font-size: 1.1rem; font-weight: 600; margin: 0")
@@ -102,34 +124,65 @@ class Page:
             light.props('flat round dense color=white aria-label="Light or dark"')
         self._main = ui.element("main").classes("studio")
         with self._main:
-            self._tabs = ui.tabs(on_change=lambda e: self._open(e.value)).classes("w-full")
-            self._tabs.props("no-caps inline-label align=left outside-arrows mobile-arrows")
-            with self._tabs:
-                self._tab = {
-                    step.name: ui.tab(step.name, f"{number} {step.name}").props(f"data-step={number}")
-                    for number, step in enumerate(self._steps, 1)
-                }
-            self._messages = ui.column().classes("w-full")
             self._offers = ui.column().classes("w-full")
-            with ui.tab_panels(self._tabs, animated=False).classes("w-full").style("background: none"):
-                for step in self._steps:
-                    with ui.tab_panel(step.name):
-                        step.panel = ui.column().classes("w-full items-start").style("gap: 8px")
-        self._foot()
+            with ui.element("div").classes("bars-above") as self._bars:
+                self._limits_place = ui.element("section").classes("limits-bar")
+                self._limits_place.props('aria-label="Limits"')
+                self._figures_place = ui.element("section").classes("figures-bar")
+                self._figures_place.props('aria-label="Risk and verdict"')
+            with ui.element("div").classes("desk"):
+                with ui.element("section").classes("middle") as self._middle:
+                    self._middle.props('aria-label="The table"')
+                    self._tools()
+                    self.rows.draw()
+                with ui.element("section").classes("side") as self._side:
+                    self._side.props('aria-label="Panel"')
+                    self._draw_side()
         self.enable()
+        self._sought = place
         self._tabs.set_value(Table.name)
-        ui.timer(_LOOKS, self._look)
+        ui.timer(_LOOKS, self._offer)
         if data is not None:
             ui.timer(0, lambda: self._table.open(self._source_of(data)), once=True)
 
-    def _foot(self) -> None:
-        """Show the figures that stay in sight, and the button that leads on."""
-        with ui.footer().classes("foot items-center q-px-md q-py-xs"):
-            self._verdict = marked(words("div", ""), "status-verdict")
-            self._figures = marked(words("div", ""), "status")
+    def _tools(self) -> None:
+        """Show the views of the rows, and the field that finds a column."""
+        with ui.row().classes("tools items-center w-full"):
+            view = ui.toggle(VIEWS, value=self.rows.view, on_change=lambda e: self._view(e.value))
+            marked(view, "view").props("no-caps dense unelevated")
+            self._find = ui.input("Find a column", on_change=self.filter)
+            self._find.props("outlined dense clearable data-field=find-column")
+            self._count = words("span", "", "muted").props("role=status")
             ui.space()
-            following = "icon-right=arrow_forward"
-            self._next = button("", "next", lambda: self.go(self._following().name), following)
+            self._wide = button("", "wide", self._widen, "flat dense", icon="keyboard_double_arrow_left")
+            self._wide.props["aria-label"] = "Wider panel"
+
+    def _widen(self) -> None:
+        """Give the panel half of the page, or its usual width again."""
+        self._side.classes(toggle="wide")
+
+    def _view(self, view: str) -> None:
+        self.rows.view = view
+        self.rows.refresh()
+
+    def filter(self) -> None:
+        """Show the columns whose names have the text that is sought."""
+        sought = (self._find.value or "").casefold()
+        self.rows.seek([name for name in self.rows.names if sought in name.casefold()])
+
+    def _draw_side(self) -> None:
+        self._tabs = ui.tabs(on_change=lambda e: self._open(e.value)).classes("w-full")
+        self._tabs.props("no-caps dense align=left outside-arrows mobile-arrows")
+        with self._tabs:
+            self._tab = {
+                panel.name: ui.tab(panel.name, panel.name).props(f"data-step={number}")
+                for number, panel in enumerate(self._panels, 1)
+            }
+        self._messages = ui.column().classes("w-full")
+        with ui.tab_panels(self._tabs, animated=False).classes("w-full").style("background: none"):
+            for panel in self._panels:
+                with ui.tab_panel(panel.name):
+                    panel.panel = ui.column().classes("w-full items-start").style("gap: 8px")
 
     def _source_of(self, data: Path | tuple[str, str]) -> Source:
         if isinstance(data, Path):
@@ -161,7 +214,14 @@ class Page:
             self.work.close()
 
     def _offer(self) -> None:
-        """Offer the work that other windows left, as long as there is no table."""
+        """Offer the work that other windows left, as long as there is no table.
+
+        The work that the address names is continued at once: the window was loaded again.
+        """
+        if self._sought and (own := left.named(self._sought[0])) is not None:
+            place, self._sought = self._sought, ()
+            self._begin(own.work, place)
+            return
         offered = [] if self.work.source is not None else left.listed()
         if offered == self._offered:
             return
@@ -179,119 +239,189 @@ class Page:
             self.work.close()
             self._begin(each.work)
 
-    def _begin(self, work: Work) -> None:
-        """Go on with other work."""
+    def _begin(self, work: Work, place: tuple[str, ...] = ()) -> None:
+        """Go on with other work, at the place that an address names."""
         self.work = work
+        self.column = None
         self._offer()
-        self.go(Table.name if work.source is None else Roles.name if work.release is None else Run.name)
+        if work.source is None:
+            self.enable()
+            self.go(Table.name)
+        else:
+            self.opened()
+            self._go_back("/".join(("", *place)))
 
-    # --- the steps --------------------------------------------------------------------------------
+    # --- the panels -------------------------------------------------------------------------------
+
+    def opened(self, panel: Any = None) -> None:
+        """Show the table of the work that was opened, and one of the panels."""
+        self.rows.show()
+        self._limits.draw(self._limits_place)
+        self.enable()
+        self.tell_columns()
+        background_tasks.create(self._measure_shapes())
+        self._tabs.set_value((panel or self._panels[1]).name)
+        self.changed(anew=False)
+
+    async def _measure_shapes(self) -> None:
+        work = self.work
+        with self._main:
+            shapes = await self.doing(lambda _: None, None, self.rows.measure, work)
+            if shapes is not None and self.work is work:
+                self.rows.take_shapes(shapes)
+
+    def tell_columns(self) -> None:
+        """Say how many rows and columns there are."""
+        self._count.set_text(f"{self.work.height:,} rows, {len(self.rows.names):,} columns")
 
     def enable(self) -> None:
-        """Let those steps be chosen for which there is something; tick those that are finished."""
-        for step in self._steps:
-            tab = self._tab[step.name]
-            tab.set_enabled(step.ready())
-            icon, word = _MARKS.get(self._state_of(step), (None, ""))
-            tab.props["icon"] = icon
-            tab.props["aria-label"] = f"{step.name}{word}"
+        """Let those panels be chosen for which there is something; mark the verdict's."""
+        has_table = self.work.table is not None
+        for place in (self._bars, self._middle):
+            place.set_visibility(has_table)
+        self._main.classes(add="with-table" if has_table else "", remove="" if has_table else "with-table")
+        state, _ = status.mark(self.work) or ("", "")
+        for panel in self._panels:
+            tab = self._tab[panel.name]
+            tab.set_enabled(panel.ready())
+            mark = state if isinstance(panel, VerdictPanel | HandOver) else ""
+            if isinstance(panel, Columns) and has_table and not status.has_roles(self.work):
+                mark = "open"
+            colour, word = _MARKS.get(mark, (False, ""))
+            tab.props["alert"] = colour
+            tab.props["aria-label"] = f"{panel.name}{word}"
         source = self.work.source
         self._source.set_text("" if source is None else cut(source.title))
-        self._figures.set_text(" · ".join(status.figures(self.work)))
-        state, brief = status.mark(self.work) or ("", "")
-        self._verdict.set_text(f"Verdict: {brief}" if brief else "")
-        self._verdict.classes(replace=f"chip {LOOKS[state]}" if brief else "")
-        following = self._following()
-        self._next.set_visibility(following is not None)
-        if following is not None:
-            self._next.set_text(f"Next: {following.name}")
-            self._next.set_enabled(following.ready())
-
-    def _state_of(self, step: Any) -> str:
-        """Return the state of the verdict in steps that show it, else ``holds`` where a step is finished."""
-        state, _ = status.mark(self.work) or ("holds", "")
-        if state != "holds" and (isinstance(step, Run) or step.of_release):
-            return state
-        return "holds" if self._is_finished(step) else ""
-
-    def _is_finished(self, step: Any) -> bool:
-        if isinstance(step, Table):
-            return self.work.table is not None
-        if isinstance(step, Roles):
-            return status.has_roles(self.work)
-        if isinstance(step, Run):
-            return self.work.release is not None
-        return step.ready() and step.name in self._visited
-
-    def _following(self) -> Any:
-        """Return the step after the one that is shown; steps that may be left out are passed over."""
-        place = self._steps.index(self._shown) + 1
-        return next((step for step in self._steps[place:] if not step.optional), None)
 
     def go(self, name: str) -> None:
-        """Go to a step."""
+        """Go to a panel."""
         self.enable()
         self._tabs.set_value(name)
 
     async def run_again(self) -> None:
         """Take changed choices, and make the release anew."""
         self.changed()
-        self.go(Run.name)
-        await next(step for step in self._steps if isinstance(step, Run)).make()
 
-    def show_tree(self, column: str) -> None:
-        """Go to the hierarchy of a column."""
-        step = next(step for step in self._steps if isinstance(step, Hierarchies))
-        step.column = column
-        self.go(Hierarchies.name)
+    def is_shown(self, panel: Any) -> bool:
+        """Say whether a panel is the one that is shown."""
+        return self._shown is panel
+
+    def limits_changed(self) -> None:
+        """Show the bar of limits anew, after a panel changed them or the roles of columns."""
+        self._limits.draw()
+
+    def open_column(self, name: str) -> None:
+        """Open the panel of a column."""
+        self.column = name
+        self.rows.show_heads()
+        if isinstance(self._shown, Columns):
+            self.redraw(self._shown)
+            self._note_place()
+        else:
+            self.go(Columns.name)
 
     def _open(self, name: str) -> None:
-        """Draw a step that was chosen, and bring its heading into sight."""
-        self._visited.add(self._shown.name)
-        self._shown = next(step for step in self._steps if step.name == name)
+        """Draw a panel that was chosen, and bring its heading into sight."""
+        self._shown = next(panel for panel in self._panels if panel.name == name)
         self.redraw(self._shown)
+        self._note_place()
         ui.run_javascript(_AT_TOP)
 
-    def redraw(self, step: Any) -> None:
-        """Draw a step anew."""
+    def redraw(self, panel: Any) -> None:
+        """Draw a panel anew."""
         self._messages.clear()
-        with emptied(step.panel):
+        with emptied(panel.panel):
             if self.teaching.value:
-                self._explain_again = explain(self, step.name)
-            step.draw()
+                self._explain_again = explain(self, panel.name)
+            panel.draw()
         self.enable()
 
-    def released(self) -> None:
-        """Show a new release, also in a step that was opened while it was made."""
-        self.enable()
-        if self._shown.of_release:
-            self.redraw(self._shown)
+    # --- addresses --------------------------------------------------------------------------------
 
-    def changed(self) -> None:
-        """Say that the choices changed, so that their results no longer count."""
-        self.work.changed()
-        self._visited -= {Look.name, HandOver.name}
-        self._measured = None
-        if self._measuring is not None:
-            self._measuring.cancel()
+    def _note_place(self) -> None:
+        """Give the state an address, so that Back and a reload lead to it."""
+        if self.work.source is None:
+            return
+        place = ["", self.work.name, self._shown.name]
+        if isinstance(self._shown, Columns) and self.column in self.rows.names:
+            place.append(str(self.rows.names.index(self.column)))
+        address = json.dumps("/".join(place))
+        self.run_script(
+            f"if (location.pathname !== encodeURI({address})) history.pushState(null, '', {address})"
+        )
+
+    def _go_back(self, address: str) -> None:
+        """Open the panel that an address names."""
+        _, _, panel, *column = [*address.replace("%20", " ").split("/"), "", ""][:4]
+        names = self.rows.names
+        if column and column[0].isdecimal() and int(column[0]) < len(names):
+            self.column = names[int(column[0])]
+        if any(each.name == panel and each.ready() for each in self._panels):
+            self.go(panel)
+
+    def run_script(self, script: str) -> None:
+        """Run a script in the window, from any thread of its work."""
+        self._client.run_javascript(script)
+
+    # --- the release follows the choices ----------------------------------------------------------
+
+    def changed(self, *, anew: bool = True) -> None:
+        """Say that the choices changed: the table is recoded anew, and what is shown follows."""
+        if anew:
+            self.work.changed()
+        self._wish += 1
+        if self._following is not None:
+            self._following.cancel()
+        self._figures.wait()
         self.enable()
+        if self._wish - self._granted == 1:
+            background_tasks.create(self._follow())
         if self.teaching.value:
             self._explain_again()
 
-    async def _look(self) -> None:
-        """Offer the work that other windows left, and measure the risk of the table after a change."""
-        self._offer()
-        source = self.work.source
-        if self._measuring is not None or self._measured is source or not status.is_measurable(self.work):
-            return
-        watched = self._measuring = Watched()
-        await self.doing(lambda _: None, watched, self.work.assess, watched)
-        self._measuring = None
-        if watched.cancelled or self.work.source is not source:
-            self.work.assessment = None
-            return
-        self._measured = source
+    async def _follow(self) -> None:
+        """Recode the table until it was recoded under the choices that stand."""
+        with self._main:
+            while self._granted != self._wish:
+                wish = self._wish
+                if status.has_roles(self.work):
+                    await self._recode(wish)
+                else:
+                    self.follow_up()
+                self._granted = wish if wish == self._wish else self._wish - 1
+
+    async def _recode(self, wish: int) -> None:
+        """Recode the table once, and judge the release where there is one."""
+        work = self.work
+        watched = self._following = Watched()
+        try:
+            recoded = await self.doing(self._figures.refuse, watched, work.recode, watched)
+            if self._wish != wish or self.work is not work:
+                return
+            self.follow_up()
+            if recoded is not None and work.follows:
+                await self.doing(self._figures.refuse, watched, work.judge, watched)
+                if self._wish == wish:
+                    self.released()
+        finally:
+            self._following = None
+
+    def follow_up(self) -> None:
+        """Show what was recoded in heads, rows and figures."""
+        self.rows.show_heads()
+        self.rows.refresh()
+        self._figures.draw(self._figures_place)
         self.enable()
+        if self._shown.follows:
+            self.redraw(self._shown)
+
+    def released(self) -> None:
+        """Show a release, and its verdict."""
+        self.follow_up()
+
+    def wrong(self, text: str) -> None:
+        """Show an error beside the table."""
+        tell(self._messages, text)
 
     def _failed(self, error: Exception) -> None:
         """Say that a part of the page could not be drawn, or that a click had no effect."""

@@ -97,7 +97,12 @@ def _application(
     from incrowd.faces.studio.page import show
 
     _quiet()
-    ui.page("/", title="incrowd studio", response_timeout=30)(lambda: show(data, policy))
+
+    def page(work: str = "", panel: str = "", column: str = "") -> None:
+        show(data, policy, tuple(part for part in (work, panel, column) if part))
+
+    for address in ("/", "/{work}/{panel}", "/{work}/{panel}/{column}"):
+        ui.page(address, title="incrowd studio", response_timeout=30)(page)
     inner = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     ui.run_with(
         inner,

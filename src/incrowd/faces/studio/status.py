@@ -1,21 +1,50 @@
-"""The figures that stay in sight at the foot of the page, as far as they are known."""
+"""The figures of a window's table and of its recoding, as far as they are known."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
-from incrowd.core.lazy import pl
 from incrowd.core.table.schema import OPEN_ROLE
-from incrowd_verify.gate.wording import at_most, percent
+from incrowd.measures.utility import measure_all
+from incrowd_verify.gate.wording import at_most, percent, who_knows
 
 if TYPE_CHECKING:
     from incrowd.faces.studio.work import Work
 
 _RISK = "prosecutor"
-_AGAINST = "by quasi-identifiers alone"
-"""Whose risk that is."""
-_MEASURED = 200_000
-"""Rows of a table in memory whose risk is measured after each change."""
+
+
+class Figures(NamedTuple):
+    """The largest risk before and after, its limit, the loss, and the suppressed records: shares, 0..1.
+
+    `knows` says who finds somebody, and `sample` the rows that were measured where those are not all.
+    """
+
+    knows: str
+    before: float | None
+    after: float | None
+    limit: float | None
+    loss: float | None
+    suppressed: int | None
+    records: int
+    sample: int | None
+
+    def told(self) -> str:
+        """Say the largest risk in a sentence."""
+        if self.before is None and self.after is None:
+            return f"Largest risk for {self.knows}: not measured yet"
+        now = "" if self.after is None else f"{at_most(self.after)} after"
+        then = "" if self.before is None else f"{at_most(self.before)} before"
+        of = "" if self.sample is None else f" (estimate, by {self.sample:,} random rows)"
+        return f"Largest risk for {self.knows}: {', '.join(part for part in (then, now) if part)}{of}"
+
+    def tiles(self) -> Iterator[tuple[str, str, str]]:
+        """Return the name, the figure and the mark of what else stays in sight."""
+        if self.loss is not None:
+            yield "Loss", percent(self.loss), "status-loss"
+        if self.suppressed is not None:
+            yield "Suppressed", f"{self.suppressed:,} of {self.records:,}", "status-suppressed"
 
 
 def has_roles(work: Work) -> bool:
@@ -25,37 +54,29 @@ def has_roles(work: Work) -> bool:
     )
 
 
-def is_measurable(work: Work) -> bool:
-    """Return whether the risk of the table can be measured while somebody looks on, and is not known yet."""
-    is_measured = work.release is not None or work.assessment is not None
-    in_memory = isinstance(work.table, pl.DataFrame) and work.height <= _MEASURED
-    return not is_measured and in_memory and has_roles(work)
-
-
 def mark(work: Work) -> tuple[str, str] | None:
     """Return the state of the verdict of a window's release, and the verdict in a few words."""
     return None if work.release is None else (work.release.verdict.state, work.release.verdict.brief)
 
 
-def figures(work: Work) -> list[str]:
-    """Describe the table of a window, its open questions, its risk and its loss, each in a few words.
-
-    Example: ``["2,000 records", "no open question", "largest risk 100% now (by quasi-identifiers alone)"]``.
-    """
-    if work.choices is None:
-        return []
-    open_questions = len(work.choices.having(OPEN_ROLE))
-    parts = [
-        f"{work.height:,} records",
-        f"{open_questions} open question{'' if open_questions == 1 else 's'}"
-        if open_questions
-        else "no open question",
-    ]
-    if work.release is not None:
-        risk = work.account["risk"]["after"].get(_RISK, {}).get("max")
-        lost = next(each["value"] for each in work.account["loss"] if each["metric"] == "loss")
-        parts += [] if risk is None else [f"largest risk {at_most(risk)} after ({_AGAINST})"]
-        parts.append(f"loss {percent(lost)}")
-    elif work.assessment is not None:
-        parts.append(f"largest risk {at_most(work.assessment.risk[_RISK]['max'])} now ({_AGAINST})")
-    return parts
+def figures(work: Work) -> Figures:
+    """Return what is known of the risk and the loss of a window's table."""
+    quasi = work.chosen.having("quasi")
+    sizes = [each["k"] for each in work.chosen.models if each["model"] == "k-anonymity" and each.get("k")]
+    limit = 1 / max(sizes) if sizes else None
+    knows = who_knows(quasi) if quasi else "who knows some columns"
+    before = work.risk_before
+    current = work.recoding
+    if current is None:
+        return Figures(knows, before, None, limit, None, None, work.height, None)
+    after = work.recoded.after if work.recoded is not None else work.release.privacy  # type: ignore[union-attr]
+    return Figures(
+        knows,
+        before,
+        after.risk.get(_RISK, {}).get("max"),
+        limit,
+        float(measure_all(*current)["loss"].value),
+        after.suppressed,
+        after.records,
+        work.recoded.start.frequency.records if work.sampled and work.recoded is not None else None,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import tomllib
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -46,8 +47,11 @@ from incrowd_verify.profiles import Attestation
 if TYPE_CHECKING:
     from incrowd.attacks import Attack
     from incrowd.core.progress import Progress
+    from incrowd.core.recoding import Recoding
     from incrowd.core.report.document import ComparisonRun
+    from incrowd.core.table.frequency import FrequencyTable
     from incrowd.measures.risk import Identifying
+    from incrowd.release.jobs.anonymize import Recoded, SearchStart
     from incrowd.release.jobs.assess import Assessment
     from incrowd.release.jobs.draft import Draft
     from incrowd.release.jobs.fidelity import Fidelity
@@ -68,6 +72,10 @@ ATTACKED = 20_000
 """Rows that are attacked of a table that is not in memory."""
 DRAFTED = 100_000
 """Rows that a draft looks at."""
+FOLLOWED = 100_000
+"""Rows of a table that is recoded at each change; of a larger one, rows of a sample."""
+_LIMITS = ("models", "attackers", "algorithm", "max_suppression", "accepted", "profile", "seed")
+"""Keys of a policy that change nothing about how a table is counted."""
 _UNDONE = 50
 """Changes that can be undone."""
 _PLAIN = (".csv.gz", ".csv", ".tsv", ".txt", ".toml", ".zip", ".parquet")
@@ -138,6 +146,7 @@ class Work:
 
     def __init__(self, given: tuple[dict[str, Any], Path] | None = None) -> None:
         self._given = given
+        self.name = secrets.token_hex(4)
         self.policy_name = None if given is None else str(given[1])
         self._private = PrivateFolder()
         self._number = 0
@@ -154,12 +163,14 @@ class Work:
         self.account: dict[str, Any] = {}
         self.infeasible = False
         self.population: str | None = None
+        self.recoded: Recoded | None = None
+        self._counted: tuple[Any, SearchStart] | None = None
         self._session = ExitStack()
         self.past: deque[tuple[dict[str, dict[str, Any]], Any]] = deque(maxlen=_UNDONE)
 
     def close(self) -> None:
         """Forget everything, and remove the window's files."""
-        self.table = self._rows = self.release = self.assessment = None
+        self.table = self._rows = self.release = self.assessment = self.recoded = self._counted = None
         self._session.close()
         self._private.remove()
 
@@ -220,7 +231,7 @@ class Work:
         self.source, self.table, self.csv_format = source, table, csv_format
         self.streams, self._rows, self.height = streams, lazy, height
         self.columns, self.choices = columns, choices
-        self.assessment = self.release = None
+        self.assessment = self.release = self.recoded = self._counted = None
         self._session.close()
         self.past.clear()
 
@@ -362,7 +373,7 @@ class Work:
 
     def changed(self) -> None:
         """Forget the results of the choices before."""
-        self.release = self.assessment = None
+        self.release = self.assessment = self.recoded = None
         self.infeasible = False
         self._session.close()
 
@@ -404,6 +415,79 @@ class Work:
         progress.stage("report")
         self.account = release.document()
         self.release = release
+        return release
+
+    @property
+    def follows(self) -> bool:
+        """Whether a release follows each change at once: the table is in memory, and of moderate size."""
+        return isinstance(self.table, pl.DataFrame) and self.height <= FOLLOWED and self._is_here
+
+    @property
+    def _is_here(self) -> bool:
+        return self.source is not None and self.source.database is None
+
+    @property
+    def risk_before(self) -> float | None:
+        """The largest risk of the counted table, of who knows the quasi-identifiers and nothing else."""
+        if self.release is not None:
+            return self.release.before.risk["prosecutor"]["max"]
+        if self._counted is None:
+            return None
+        frequency = self._counted[1].frequency
+        return 1 / max(int(frequency.weights.min()), 1) if frequency.records else None
+
+    @property
+    def sampled(self) -> bool:
+        """Whether what is recoded at once are some rows of the table, and no release."""
+        return self.recoded is not None and not self.follows
+
+    def recode(self, progress: Progress) -> Recoded:
+        """Recode the table, or a sample of a larger one, under the choices as they stand.
+
+        The table is counted once, and again only where its columns or their hierarchies change.
+
+        Raises
+        ------
+        InfeasibleError
+            When the table cannot satisfy the policy; `infeasible` then says so.
+        """
+        from incrowd.core.progress import Clock
+        from incrowd.release.jobs.anonymize import recode, start_search
+
+        self.infeasible, self.recoded = False, None
+        policy, clock = self.policy(), Clock(progress)
+        document = self.chosen.document
+        fixed = {key: value for key, value in document.items() if key not in _LIMITS}
+        needs = any(model.is_joint for model in policy.models), policy.algorithm.predicts, self.population
+        counted_for = deepcopy((fixed, needs))
+        try:
+            if self._counted is None or self._counted[0] != counted_for:
+                start = start_search(self._sample(), policy, self.population, self.csv_format, clock)
+                self._counted = counted_for, start
+            recoded = recode(self._counted[1], policy, clock)
+        except InfeasibleError:
+            self.infeasible = True
+            raise
+        self.recoded = recoded
+        return recoded
+
+    def _sample(self) -> pl.DataFrame:
+        """Return the table, or random rows of one that is larger than what is recoded at once."""
+        assert self._rows is not None
+        return self.table if self.follows else sampled(self._rows, self.height, FOLLOWED)
+
+    def judge(self, progress: Progress) -> Release:
+        """Make the release of what was recoded, with its verdict and its account."""
+        from incrowd.core.progress import Clock
+        from incrowd.release.jobs.anonymize import release_of
+
+        recoded = self.recoded
+        assert recoded is not None
+        release = release_of(recoded, Clock(progress))
+        progress.stage("report")
+        account = release.document()
+        if self.recoded is recoded:
+            self.account, self.release = account, release
         return release
 
     def accept(self, answers: Sequence[Accepted], attested: Sequence[dict[str, str]] = ()) -> Release:
@@ -507,6 +591,35 @@ class Work:
         assert self.source is not None
         in_database = self.source.database is not None
         return not in_database or self.release is None or not self.release.policy.schema.treated
+
+    @property
+    def is_recoded(self) -> bool:
+        """Whether rows after can be shown: the table was recoded at once, or has a release."""
+        return self.recoded is not None or self.release is not None
+
+    @property
+    def recoding(self) -> tuple[FrequencyTable, Recoding] | None:
+        """The keys, and the recoding of the release, or of what was recoded at once."""
+        if self.recoded is not None:
+            return self.recoded.start.frequency, self.recoded.recoding
+        return None if self.release is None else (self.release.frequency, self.release.recoding)
+
+    def pairs(self, start: int, count: int) -> tuple[pl.DataFrame, pl.DataFrame, int]:
+        """Return some rows before, the same rows after, and how many rows there are.
+
+        Of a larger table that was recoded at once, the rows are those of the sample. Rows that are left out
+        of a release have no place among them.
+        """
+        if self.recoded is None:
+            before, after = self.side_by_side(start, count)
+            return before, after, self.height
+        raw = self.recoded.start.treatments.raw.native
+        released = self.recoded.result.released
+        places = released.places()
+        if places is None:
+            return raw.slice(start, count), released.table.slice(start, count), raw.height
+        there = places[start : start + count]
+        return raw[there], released.table.slice(start, len(there)), len(places)
 
     def side_by_side(self, start: int, count: int) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return some rows of the table, and the same rows of the release; columns that stay last."""

@@ -210,25 +210,40 @@ def _release_whole_or_in_blocks(  # noqa: PLR0913
         if not _divisible(table, policy, population):
             raise
         return _release_in_blocks(table, policy, population, None, driver_keys, progress)
-    return _release(start, policy, clock, driver_keys, force=force)
+    return release_of(recode(start, policy, clock, driver_keys, force=force), clock, driver_keys)
 
 
-def _release(
+class Recoded(NamedTuple):
+    """A table that was recoded and measured anew, before its points are known: half a release."""
+
+    start: SearchStart
+    policy: Policy
+    telling: Sequence[str]
+    before: Callable[[], Assessment]
+    recoding: Recoding
+    lattice: SolutionSpace | None
+    result: ReleasedRows
+    after: Assessment
+
+
+def recode(
     start: SearchStart,
     policy: Policy,
     clock: Clock,
-    driver_keys: int,
+    driver_keys: int | None = None,
     *,
     force: bool = False,
-) -> Release:
-    """Search a recoding of a counted table, recode the table, and judge the release."""
-    engine = start.engine
+) -> Recoded:
+    """Search a recoding of a counted table, recode the table, and refuse what breaks a limit.
+
+    The start may be that of another policy with the same roles, hierarchies and cells: the studio counts a
+    table once, and recodes it for each limit that somebody tries.
+    """
     leaving = policy.schema.after_treatment()
     with clock.stage("assess"):
         telling = _revealing_columns(start, policy, force=force)
         before = _assessment_before(start.frequency, policy)
         start = start.prepared(policy)
-    frequency = start.frequency
     recoding, lattice = _recoding(start, policy, clock)
     with clock.stage("apply"):
         result = ReleasedRows.of(
@@ -240,20 +255,27 @@ def _release(
             driver_keys=driver_keys,
             progress=clock.progress,
         )
-        released, recoding = result.released.table, result.recoding
+        recoding = result.recoding
     # What counts is the table that leaves, not what was meant.
     with clock.stage("check"):
         after = assess_table(
-            released,
+            result.released.table,
             policy.written,
             policy.models,
             population=start.population,
             driver_keys=driver_keys,
             progress=clock.progress,
-            made_from=recoding.leaving(frequency),
+            made_from=recoding.leaving(start.frequency),
             wildcards=policy.wildcards,
         )
         judge(after, policy, result.suppression)
+    return Recoded(start, policy, telling, before, recoding, lattice, result, after)
+
+
+def release_of(recoded: Recoded, clock: Clock, driver_keys: int | None = None) -> Release:
+    """Find the points of a recoded table, and put its rows into a random order."""
+    start, policy, telling, before, recoding, lattice, result, after = recoded
+    engine, frequency, released = start.engine, start.frequency, result.released.table
     with clock.stage("points"):
         share = result.suppression.share(after.records)
         is_shorter = result.suppression.left_out and engine.in_order

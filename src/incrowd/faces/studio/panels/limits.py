@@ -1,4 +1,4 @@
-"""Step 4: the privacy models and their limits."""
+"""The panel of the limits: every privacy model, attackers, rules of others, and how it is searched."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from incrowd.faces.studio import declared, meaning
 from incrowd.faces.studio.fields import button, choice_field, path_field, several_of, text_field
 from incrowd.faces.studio.forms import advanced, entry_form, slider
 from incrowd.faces.studio.job import Job
+from incrowd.faces.studio.panels.panel import Panel
+from incrowd.faces.studio.panels.search import SearchForm
 from incrowd.faces.studio.parts import box, bullets, emptied, fold, grid, heading, marked, note, words
 from incrowd.faces.studio.rules import rules_form
-from incrowd.faces.studio.steps.step import Step
 from incrowd.faces.studio.work import Work
 from incrowd.measures.privacy import MODELS
 from incrowd.measures.privacy.attacker import Attacker
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from incrowd.measures.privacy import PrivacyModel
 
 
-class Limits(Step):
+class Limits(Panel):
     """Choose models and limits, and see the values that the table reaches now."""
 
     name = "Limits"
@@ -31,6 +32,7 @@ class Limits(Step):
         super().__init__(page)
         self._reached: dict[str, str | None] = {}
         self._job = Job(page, "Measure", "measure", Work.assess, self._tell)
+        self._search = SearchForm(page)
 
     def draw(self) -> None:
         """Show usual limits, a form for every model, and the values that the table reaches."""
@@ -52,6 +54,7 @@ class Limits(Step):
             rules_form(self.page)
         self._draw_models()
         self._mark()
+        self._search.draw()
         heading("What the table reaches now", 3)
         note("Measured without any recoding. What fails here is what the release has to mend.")
         self._job.draw()
@@ -97,6 +100,7 @@ class Limits(Step):
                 button("Add l-diversity (l = 2)", "protect", protect)
 
     def _changed(self) -> None:
+        self.page.limits_changed()
         self.page.changed()
         self._measured.clear()
         self._mark()

@@ -1,4 +1,4 @@
-"""Step 8: the downloads."""
+"""The panel of the downloads, which is shut until the verdict holds."""
 
 from __future__ import annotations
 
@@ -10,33 +10,31 @@ from nicegui import ui
 
 from incrowd.faces.studio import export
 from incrowd.faces.studio.cancelling import Watched
-from incrowd.faces.studio.gate import Gate, show_verdict
+from incrowd.faces.studio.gate import show_verdict
 from incrowd.faces.studio.job import Job
-from incrowd.faces.studio.parts import box, emptied, heading, marked, note, words
-from incrowd.faces.studio.steps.step import Step
+from incrowd.faces.studio.panels.panel import Panel
+from incrowd.faces.studio.parts import box, heading, marked, note, words
 
 
-class HandOver(Step):
+class HandOver(Panel):
     """Download the release, its report, and the means to make it again without the page."""
 
     name = "Hand over"
     of_release = True
+    follows = True
+
+    def ready(self) -> bool:
+        """Say whether the release can be taken: whether its verdict holds."""
+        release = self.work.release
+        return release is not None and release.verdict.holds
 
     def draw(self) -> None:
         """Show the downloads, once the verdict holds."""
-        self._place = ui.column().classes("w-full")
-        self._show()
-
-    def _show(self) -> None:
-        with emptied(self._place):
-            verdict = self.work.release.verdict
-            if verdict.holds:
-                show_verdict(verdict)
-                self._all()
-            else:
-                # The gate shows the other points, each with what removes it.
-                show_verdict(verdict, [point.sentence() for point in verdict.accepted])
-                Gate(self.page, self._show).draw()
+        if self.ready():
+            show_verdict(self.work.release.verdict)
+            self._all()
+        else:
+            note("Nothing can be taken until the verdict holds.")
 
     def _all(self) -> None:
         work = self.work

@@ -1,4 +1,4 @@
-"""Step 5: the losses of several algorithms and class sizes, before one is chosen."""
+"""The panel of what was tried, and what other algorithms and class sizes would cost."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from incrowd.faces.studio.cancelling import Watched
 from incrowd.faces.studio.exploring import Point
 from incrowd.faces.studio.fields import button, choice_field, text_field
 from incrowd.faces.studio.job import Job
+from incrowd.faces.studio.panels.panel import Panel
 from incrowd.faces.studio.parts import emptied, grid, heading, marked, note, words
-from incrowd.faces.studio.steps.step import Step
 from incrowd.search import ALGORITHMS
 
 _FIRST = ("mondrian", "datafly")
@@ -23,11 +23,10 @@ _SIZES = "2, 5, 10, 20"
 _Take = Callable[[Any, Any], None]
 
 
-class Explore(Step):
+class Explore(Panel):
     """Compare algorithms and class sizes, and take one of them."""
 
     name = "Explore"
-    optional = True
 
     def __init__(self, page: Any) -> None:
         super().__init__(page)
@@ -111,7 +110,7 @@ class Explore(Step):
         def choose(number: str) -> None:
             take(document, points[number].of)
             self.page.changed()
-            self.page.go("Run")
+            self.page.limits_changed()
 
         note("Low and left is best. Points that are too close stand side by side. Click one to take it.")
         figures = exploring.chart(points, best, risk, loss, unit)

@@ -1,4 +1,4 @@
-"""Step 1: which table."""
+"""The panel of the table: how one is chosen, and how its file is read."""
 
 from __future__ import annotations
 
@@ -12,17 +12,14 @@ from incrowd.core.io.files import CsvFormat
 from incrowd.core.io.kinds.files import suffixes
 from incrowd.faces.studio.cancelling import Watched
 from incrowd.faces.studio.fields import button, choice_field, dropping, text_field
-from incrowd.faces.studio.parts import cut, fold, frame, grid, heading, marked, note, words
-from incrowd.faces.studio.steps.step import Step
+from incrowd.faces.studio.panels.panel import Panel
+from incrowd.faces.studio.parts import cut, fold, grid, heading, marked, note, words
 from incrowd.faces.studio.tables import ENCODINGS, Source, guessed, in_database, path_of
 
-_ROWS = 10
-_COLUMNS = 40
-"""Columns of the first rows that are shown; the list below has all."""
 _USUAL = {"delimiter": "", "encoding": "utf-8", "names": "", "sheet": ""}
 
 
-class Table(Step):
+class Table(Panel):
     """Choose a table, and look at its contents."""
 
     name = "Table"
@@ -104,10 +101,6 @@ class Table(Step):
     def _show_table(self) -> None:
         work = self.work
         heading(f"{work.height:,} rows, {len(work.columns):,} columns", 3)
-        heading("The first rows", 3)
-        if len(work.columns) > _COLUMNS:
-            note(f"The first {_COLUMNS} of {len(work.columns):,} columns.")
-        frame("The first rows", work.rows(0, _ROWS)[:, :_COLUMNS])
         heading("The columns", 3)
         distinct = "distinct values, about" if work.streams else "distinct values"
         rows = [(c.name, c.type, f"{c.distinct:,}", f"{c.missing:,}") for c in work.columns]
@@ -149,8 +142,11 @@ class Table(Step):
             self._reading.set_value(source.path.exists())
 
     def _show(self) -> None:
-        self.page.enable()
-        self.page.redraw(self)
+        if self.work.table is None:
+            self.page.enable()
+            self.page.redraw(self)
+        else:
+            self.page.opened()
 
     def _read(self, source: Source, watched: Watched) -> Any:
         """Open a table; return the encoding in which it probably is where it is in another one."""

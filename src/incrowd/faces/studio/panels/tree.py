@@ -1,4 +1,4 @@
-"""Step 3: the trees by which values are generalized, over the values of the table."""
+"""The tree by which the values of a column are generalized, over the values of the table."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from incrowd.core.errors import InputError
 from incrowd.core.hierarchy import Hierarchy
 from incrowd.faces.studio.bars import histogram
 from incrowd.faces.studio.fields import button, choice_field, dropping, text_field
+from incrowd.faces.studio.panels.panel import Panel
 from incrowd.faces.studio.parts import box, cut, emptied, heading, marked, note, tell, words
-from incrowd.faces.studio.steps.step import Step
 from incrowd.faces.studio.tables import called, path_of
 from incrowd.faces.studio.trees import Line, TreeEditor
 
@@ -26,11 +26,8 @@ _BARS = 60
 _NAMED = 8
 
 
-class Hierarchies(Step):
+class Tree(Panel):
     """See a column's hierarchy over its values, change it, and take it along."""
-
-    name = "Hierarchies"
-    optional = True
 
     def __init__(self, page: Any) -> None:
         super().__init__(page)
@@ -42,29 +39,14 @@ class Hierarchies(Step):
         self._chosen: set[int] = set()
         self._dragged: int | None = None
 
-    def draw(self) -> None:
-        """Show the columns that may have a hierarchy, and the tree of one."""
-        heading("How are values generalized?")
-        note(
-            "A hierarchy says what a value may become: 34 becomes 30-39, then 20-39, then *. The drafts of "
-            "the step before are recipes; here they are trees over the values of your table. You may leave "
-            "this step out."
-        )
-        names = self.work.choices.having("quasi", "sensitive")
-        if not names:
-            note("No column is a quasi-identifier or sensitive yet.")
-            return
-        if self.column not in names:
-            self.column = names[0]
-        chosen = choice_field(names, "Column", "column", self.column, on_change=lambda e: self._take(e.value))
-        chosen.style("min-width: 260px")
-        self._problems = ui.column().classes("w-full")
-        self._place = ui.column().classes("w-full")
-        ui.timer(0, self._load, once=True)
-
-    async def _take(self, name: str) -> None:
-        self.column = name
-        await self._load()
+    def draw(self, place: Any, column: str) -> None:
+        """Show the tree of a column in a place."""
+        self.column = column
+        with emptied(place):
+            note("A hierarchy says what a value may become: 34 becomes 30-39, then 20-39, then *.")
+            self._problems = ui.column().classes("w-full")
+            self._place = ui.column().classes("w-full")
+            ui.timer(0, self._load, once=True)
 
     async def _load(self) -> None:
         """Build the tree of the column's recipe, and show it."""

@@ -1,4 +1,4 @@
-"""The common part of the steps of the page."""
+"""The common part of the panels beside the table."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import Any
 from incrowd.faces.studio.parts import tell
 
 
-class Step:
-    """A step of the page, which is drawn anew into its panel each time that it is opened.
+class Panel:
+    """A panel of the page, which is drawn anew into its place each time that it is opened.
 
-    A step that is `optional` may be left out; one `of_release` can be gone to once there is a release.
+    One that `follows` is drawn anew when the table was recoded; one `of_release` can be gone to once there
+    is a release.
     """
 
     name: str
-    optional = False
+    follows = False
     of_release = False
 
     def __init__(self, page: Any) -> None:
@@ -28,9 +29,9 @@ class Step:
         return self.page.work
 
     def ready(self) -> bool:
-        """Say whether the step can be gone to: whether its table, or its release, is there."""
+        """Say whether the panel can be gone to: whether its table, or its release, is there."""
         return (self.work.release if self.of_release else self.work.choices) is not None
 
     def _wrong(self, text: str) -> None:
-        """Show an error in the step's place for them."""
+        """Show an error in the panel's place for them."""
         tell(self._problems, text)

@@ -1,4 +1,4 @@
-"""The panel of one column in the step "Roles": its values, and the forms of its settings."""
+"""The forms of one column: its values, and its settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from incrowd.core.table.schema import OPEN_ROLE, UNRELEASED
 from incrowd.core.treatments import TREATMENTS
 from incrowd.faces.studio import declared
 from incrowd.faces.studio.bars import histogram
-from incrowd.faces.studio.fields import button, choice_field, hinted, path_field, several_of, text_field
+from incrowd.faces.studio.fields import choice_field, hinted, path_field, several_of, text_field
 from incrowd.faces.studio.forms import entry_form
 from incrowd.faces.studio.parts import emptied, fold, marked, note, tell, words
 from incrowd.faces.studio.tables import path_of
@@ -43,12 +43,12 @@ _HINTS = {
     "prefix": "codes are masked from the right", "intervals": "nested ranges of numbers",
     "bands": "ranges of numbers between your cuts",
     "dates": "month, quarter, year, decade", _FILE: "a tree of your own",
-    _KEPT: "the hierarchy of the policy", _EDITED: "the tree of the next step",
+    _KEPT: "the hierarchy of the policy", _EDITED: "the tree below",
 }  # fmt: skip
 _SPELLED = ("format", "decimal", "thousands")
 
 
-class ColumnPanel:
+class ColumnForms:
     """Show one column: examples, the most frequent values, and the forms of its settings.
 
     It calls `give` with columns and their role, `changed` after other changes, and `closed` with its column.
@@ -249,10 +249,6 @@ class ColumnPanel:
             forms = {"intervals": widths, "bands": cuts, "dates": self._levels, _FILE: self._file}
             if kind in forms:
                 forms[kind](settings)
-            if not _spelled(settings):
-                show = partial(self.page.show_tree, self.name)
-                tree = button("Tree", "tree", show, "flat dense", icon="account_tree")
-                tree.props["aria-label"] = f"Tree of {self.name}"
 
     def _file(self, settings: dict[str, Any]) -> None:
         """Ask for the path of a hierarchy file, and read it once it is written."""

@@ -1,0 +1,111 @@
+"""The figures that stay in sight: risk before and after on one bar, the loss, and the verdict."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nicegui import ui
+
+from incrowd.core.errors import listed
+from incrowd.core.table.schema import OPEN_ROLE
+from incrowd.faces.studio import status
+from incrowd.faces.studio.fields import button
+from incrowd.faces.studio.job import Job
+from incrowd.faces.studio.parts import emptied, marked, words
+from incrowd.faces.studio.work import Work
+from incrowd.core.progress import RELEASE
+from incrowd_verify.gate.wording import at_most
+
+LOOKS = {"holds": "good", "open": "warn", "broken": "problem"}
+"""How each state of a verdict looks: green, amber and red."""
+_WIDTH = 20
+"""The part of the bar, in per cent, from which a word stands on its left."""
+
+
+class Figures:
+    """The bar of risk, and the verdict, of what a window has recoded."""
+
+    def __init__(self, page: Any) -> None:
+        self._page = page
+        self._problem = ""
+        self._waiting: Any = None
+        self._job = Job(
+            page, "Make the release", "run", Work.anonymize, lambda _: page.released(), steps=RELEASE
+        )
+
+    def wait(self) -> None:
+        """Say that figures are on their way."""
+        self._problem = ""
+        if self._waiting is not None and not self._waiting.is_deleted:
+            self._waiting.set_visibility(True)
+
+    def refuse(self, text: str) -> None:
+        """Keep what went wrong, to be shown instead of a verdict."""
+        self._problem = "" if text.startswith("Cancelled") else text
+
+    def draw(self, place: Any) -> None:
+        """Show the figures as they are now."""
+        work = self._page.work
+        figures = status.figures(work)
+        with emptied(place):
+            with marked(ui.element("div").classes("risk"), "risk"):
+                self._draw_risk(figures)
+            with ui.element("div").classes("figure-tiles"):
+                for name, figure, mark in figures.tiles():
+                    with ui.element("div"):
+                        words("span", name, "muted")
+                        marked(words("b", figure), mark)
+            with ui.element("div").classes("verdict-place"):
+                self._draw_verdict(work)
+            self._waiting = ui.spinner(size="sm").props('aria-label="Measuring"')
+            self._waiting.set_visibility(False)
+
+    def _draw_risk(self, figures: status.Figures) -> None:
+        """Show the largest risk before and after, and the limit, as places between 0 and 100 %."""
+        told = figures.told()
+        words("div", told, "risk-words")
+        bar = ui.element("div").classes("risk-bar").props("role=img")
+        bar.props["aria-label"] = told
+        with bar:
+            if figures.after is not None:
+                ui.element("div").classes("risk-after").style(f"width: {100 * figures.after:.2f}%")
+            for mark, share, name in (
+                ("limit", figures.limit, "limit"), ("before", figures.before, "before"),
+                ("after", figures.after, "after"),
+            ):  # fmt: skip
+                if share is not None:
+                    side = "left" if 100 * share > 100 - _WIDTH else "right"
+                    with (
+                        ui.element("div")
+                        .classes(f"risk-mark {mark} {side}")
+                        .style(f"left: {100 * share:.2f}%")
+                    ):
+                        words("span", f"{name} {at_most(share)}")
+
+    def _draw_verdict(self, work: Any) -> None:
+        """Show the verdict, or what there is in its place, and the way on."""
+        go = self._page.go
+        open_roles = [] if work.choices is None else work.choices.having(OPEN_ROLE)
+        if open_roles:
+            marked(words("span", f"Still without a role: {listed(open_roles, 3)}", "warn"), "open-roles")
+        elif not work.choices.having("quasi"):
+            marked(
+                words("span", "No column is a quasi-identifier yet: name at least one.", "warn"), "no-quasi"
+            )
+        elif self._problem:
+            text = self._problem if len(self._problem) < 160 else f"{self._problem[:157]}..."
+            marked(words("span", text, "problem").props("role=alert"), "problem")
+            if work.infeasible:
+                button("What would help?", "help-me", lambda: go("Verdict"), "dense")
+        elif work.release is not None:
+            state, brief = status.mark(work) or ("", "")
+            chip = marked(words("span", f"Verdict: {brief}", f"chip {LOOKS[state]}"), "status-verdict")
+            chip.props("role=status")
+            if state == "holds":
+                button("Hand over", "next", lambda: go("Hand over"), "dense", icon="download")
+            else:
+                button("See the points", "next", lambda: go("Verdict"), "dense")
+        elif not work.follows:
+            self._job.draw()
+        else:
+            words("span", "Judging the release", "muted")

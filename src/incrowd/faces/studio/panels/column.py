@@ -1,0 +1,222 @@
+"""The panel of one column, or of what all columns have in common: questions, people, and what identifies."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from nicegui import ui
+
+from incrowd.core.errors import listed
+from incrowd.core.table.schema import OPEN_ROLE
+from incrowd.faces.studio import declared
+from incrowd.faces.studio.fields import button, choice_field
+from incrowd.faces.studio.job import Job
+from incrowd.faces.studio.panels.column_forms import ROLES, ColumnForms
+from incrowd.faces.studio.panels.panel import Panel
+from incrowd.faces.studio.panels.tree import Tree
+from incrowd.faces.studio.parts import box, bullets, cut, emptied, fold, grid, heading, marked, note, words
+from incrowd.faces.studio.rows import points_by_column
+
+_ONE_COLUMN = ("person", "household", "weight")
+"""Roles that one column has."""
+_MEANINGS = (
+    "Quasi-identifier: somebody who knows a person may know it. It is generalized.",
+    "Sensitive: nobody must learn it about a person. It is released as it is, protected by the models.",
+    "Insensitive: neither of both. It is released as it is.",
+    "Identifying: names people, or is not needed. It is left out.",
+    "Person, household: says whose row it is, or who lives together. Left out, but counted by.",
+    "Weight: how many people a row stands for. Left out, but counted by.",
+)
+_RELEASED = ("quasi", "sensitive", "insensitive")
+_SETS = 10
+_EXAMPLES = 50
+"""Rows from which examples are taken."""
+
+
+class Columns(Panel):
+    """Give every column a role, and every quasi-identifier a hierarchy."""
+
+    name = "Column"
+
+    def __init__(self, page: Any) -> None:
+        super().__init__(page)
+        self._forms = ColumnForms(page, self.give, self._changed, self._close)
+        self._tree = Tree(page)
+        title, look = "Which columns identify most?", lambda work, _: work.identifying()
+        self._job = Job(page, title, "identify", look, self._identify, icon="search")
+        ui.on("open-column", lambda event: self._open(event.args))
+        ui.on("give-role", lambda event: self._give_by_place(event.args))
+
+    def draw(self) -> None:
+        """Show the column that is open, or what all columns have in common."""
+        self._has_people: bool | None = None
+        self._state = self._together = self._people = None
+        names = self.page.rows.names
+        if self.page.column in names:
+            self._draw_column(self.page.column)
+        else:
+            self._draw_all()
+
+    def _draw_column(self, name: str) -> None:
+        self._forms.name = name
+        some = self.work.rows(0, _EXAMPLES)[name].drop_nulls().unique(maintain_order=True)[:3]
+        place = self.page.rows.names.index(name)
+        self._forms.draw(place, [cut(str(each)) for each in some])
+        state, told = points_by_column(self.work).get(name, ("", ""))
+        if state:
+            marked(words("div", told, "problem" if state == "broken" else "warn"), "points-of-column")
+        if self.work.chosen.columns[name]["role"] in ("quasi", "sensitive"):
+            with marked(fold("Tree: what each value may become", opened=False), "fold-tree") as line:
+                place = ui.column().classes("w-full")
+            line.on_value_change(lambda e: self._tree.draw(place, name) if e.value else place.clear())
+        with ui.row():
+            names = self.page.rows.names
+            at = names.index(name)
+            if at + 1 < len(names):
+                button(
+                    "Next column", "next-column", lambda: self.page.open_column(names[at + 1]), "flat dense"
+                )
+            button("Undo", "undo-roles", self._undo, "flat dense", icon="undo").set_enabled(
+                bool(self.work.past)
+            )
+
+    def _draw_all(self) -> None:
+        work = self.work
+        heading("What is each column?")
+        note(
+            f"The roles are {work.chosen.origin}. Check every one: only you know what others may know. "
+            "Click the name of a column to see more."
+        )
+        self._state, self._together, self._people = (ui.column().classes("w-full") for _ in range(3))
+        self._many()
+        with ui.row().classes("items-center w-full"):
+            button("Undo", "undo-roles", self._undo, "outline dense", icon="undo").set_enabled(
+                bool(work.past)
+            )
+        self._job.draw()
+        self._identifying = marked(ui.column().classes("w-full"), "identifying")
+        with fold("What the roles mean"):
+            bullets(_MEANINGS)
+        self._tell()
+        self._ask_together()
+
+    # --- the column that is open ------------------------------------------------------------------
+
+    def _open(self, place: Any) -> None:
+        names = self.page.rows.names
+        if isinstance(place, int) and 0 <= place < len(names):
+            if self.page.column == names[place]:
+                self._close(names[place])
+            else:
+                self.page.open_column(names[place])
+
+    def _close(self, _: str | None) -> None:
+        self.page.column = None
+        self.page.rows.show_heads()
+        self.page.redraw(self)
+
+    def _give_by_place(self, args: Any) -> None:
+        names, place, role = self.page.rows.names, args.get("place"), args.get("role")
+        if isinstance(place, int) and 0 <= place < len(names) and role in ROLES:
+            self.give([names[place]], role)
+
+    # --- the roles --------------------------------------------------------------------------------
+
+    def give(self, names: Collection[str], role: str) -> None:
+        """Give columns a role, and remove settings of others: a treatment, or the parts of lists."""
+        columns = self.work.chosen.columns
+        changed = [name for name in names if columns[name]["role"] != role]
+        if not changed:
+            return
+        self.work.remember(*changed)
+        for name in changed:
+            declared.give_role(columns[name], name, role)
+        self._show_changed()
+
+    def _undo(self) -> None:
+        self.work.undo()
+        self._show_changed()
+
+    def _show_changed(self) -> None:
+        """Show columns whose role or settings changed."""
+        if not self.work.chosen.having("person"):
+            self.work.chosen.document.pop("linked", None)
+        self.page.rows.show_heads()
+        self._changed()
+        if self.page.is_shown(self):
+            self.page.redraw(self)
+        self.page.limits_changed()
+
+    def _changed(self) -> None:
+        self.page.changed()
+        self._tell()
+
+    def _tell(self) -> None:
+        """Say which questions are open."""
+        if self._state is None or self._state.is_deleted:
+            return
+        choices = self.work.chosen
+        if bool(choices.having("person")) != self._has_people:
+            self._tell_people()
+        with emptied(self._state):
+            counts = ((role, len(choices.having(role))) for role in ROLES)
+            with ui.row().classes("items-center"):
+                for role, number in counts:
+                    if number:
+                        word = "open" if role == OPEN_ROLE else ROLES[role]
+                        words("span", f"{number:,} {word}", "chip").props(f'data-role="{role}"')
+            if unread := [x for x in choices.having(*_RELEASED) if OPEN_ROLE in choices.columns[x].values()]:
+                hint = f"Click the name and say how values are written: {listed(unread, 8)}"
+                marked(words("div", hint, "problem"), "open-spellings")
+
+    def _ask_together(self) -> None:
+        """Ask about columns that look alike with one question, while several of them have no role."""
+        roles = {role: label for role, label in ROLES.items() if role not in _ONE_COLUMN}
+        columns = self.work.chosen.columns
+        for text, names in self.work.chosen.together.items():
+            open_names = [name for name in names if columns[name]["role"] == OPEN_ROLE]
+            if len(open_names) < 2:
+                continue
+            with self._together, marked(box(text), "together"):
+                note("Columns that have a role keep it. Any column can get another role in its head.")
+                role = choice_field(roles, "Role of all of them", "together", OPEN_ROLE).style("width: 240px")
+                role.on_value_change(lambda e, open_names=open_names: self.give(open_names, e.value))
+
+    def _tell_people(self) -> None:
+        """Ask the question of rows with people: whether anybody can join a person's rows."""
+        self._people.clear()
+        document = self.work.chosen.document
+        self._has_people = bool(self.work.chosen.having("person"))
+        if not self._has_people:
+            return
+        with self._people, ui.row().classes("box items-center"):
+            words("div", "People who have several rows", "name")
+            switch = ui.switch("Anybody can join the rows of a person", value=document.get("linked", False))
+            switch.bind_value_to(document, "linked").on_value_change(self._changed)
+            switch.props("data-field=join")
+            note("The models count people, and not rows.")
+            note("As where a treated name of the person leaves, or where rows say the same of somebody.")
+
+    def _many(self) -> None:
+        """Ask for the role of several columns at once."""
+        names = self.page.rows.names
+
+        def give() -> None:
+            self.give(list(columns.value or ()), role.value)
+
+        with fold("Give several columns one role"), ui.element("div").classes("fields"):
+            columns = choice_field(names, "Columns", "many-columns", [], multiple=True).props("use-chips")
+            role = choice_field(ROLES, "Role", "many", "quasi")
+            button("Give it", "give", give, "")
+
+    def _identify(self, sets: Any) -> None:
+        """Show which columns tell most records apart."""
+        with emptied(self._identifying):
+            note(
+                "Of one column or two. A column that tells nearly everybody apart is identifying, or a "
+                "quasi-identifier that needs a hierarchy."
+            )
+            rows = [(", ".join(x.columns), f"{x.distinction:.1%}", f"{x.unique:.1%}") for x in sets[:_SETS]]
+            names = ("columns", "different among the records", "records that are alone")
+            grid("Columns that identify most", names, rows, numbers=(1, 2))

@@ -1,0 +1,77 @@
+"""The panel of the verdict: each point with what mends it, and the figures of the release."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nicegui import ui
+
+from incrowd.faces.studio.fields import button
+from incrowd.faces.studio.gate import Gate, show_verdict
+from incrowd.faces.studio.job import Job
+from incrowd.faces.studio.panels.account import Account
+from incrowd.faces.studio.panels.panel import Panel
+from incrowd.faces.studio.parts import emptied, heading, marked, note, words
+from incrowd.faces.studio.work import Work
+
+
+class VerdictPanel(Panel):
+    """See whether the release holds, mend or accept its points, and look at its figures."""
+
+    name = "Verdict"
+    follows = True
+
+    def __init__(self, page: Any) -> None:
+        super().__init__(page)
+        self._advice = Job(page, "What would help?", "advise", Work.advise, self._show_advice, icon="search")
+        self._account = Account(page)
+
+    def draw(self) -> None:
+        """Show the verdict and its points; of a table that cannot satisfy the policy, what would help."""
+        work = self.work
+        if work.infeasible:
+            self._offer()
+        elif work.release is None:
+            heading("Is the release safe?")
+            note("There is no release yet: every column needs a role, and the limits have to hold.")
+        else:
+            self._show()
+
+    def _show(self) -> None:
+        verdict = self.work.release.verdict
+        heading("Is the release safe?")
+        show_verdict(verdict, None if verdict.holds else [each.sentence() for each in verdict.accepted])
+        if not verdict.holds:
+            Gate(self.page, self.page.released).draw()
+        else:
+            button("Hand over", "to-hand-over", lambda: self.page.go("Hand over"), "", icon="download")
+        self._account.draw()
+
+    # --- a table that cannot satisfy the policy ---------------------------------------------------
+
+    def _offer(self) -> None:
+        """Show the changes that help, and the search for them."""
+        heading("The table cannot satisfy the policy")
+        note("Single changes are tried, each with a search of its own, until three are found that help.")
+        self._advice.draw()
+        self._changes = marked(ui.column().classes("w-full"), "advice").props("role=status")
+        ui.timer(0, self._advice.run, once=True)
+
+    def _show_advice(self, changes: list[Any]) -> None:
+        with emptied(self._changes):
+            if not changes:
+                note("No single change that was tried is enough. Loosen two limits, or name fewer columns.")
+            for change in changes:
+                with ui.row(wrap=False).classes("items-center"):
+                    take = button("Take it", "take-advice", lambda _, change=change: self._take(change))
+                    take.classes("shrink-0").props("no-wrap").props["aria-label"] = f"Take it: {change.text}"
+                    words("span", change.text)
+
+    def _take(self, change: Any) -> None:
+        """Make a change; the release follows."""
+        document = self.work.chosen.document
+        changed = change.edited(document)
+        document.clear()
+        document.update(changed)
+        self.page.limits_changed()
+        self.page.changed()
