@@ -109,6 +109,8 @@ class Rows:
         work = self._page.work
         chosen, pressed = work.chosen.columns, self._page.column
         pairs, lost = _recodings(work)
+        raw: dict[str, list[list[float | None]]]
+        raw = {name: [[count, None] for count in counts] for name, counts in self._shapes.items()}
         points = points_by_column(work)
         roles = [[value, word] for value, word in ROLES.items()]
         heads = {}
@@ -117,7 +119,7 @@ class Rows:
             state, told = points.get(name, ("", ""))
             heads[name] = {
                 "place": place, "name": visible(name), "role": role, "roles": roles,
-                "pairs": pairs.get(name) or [[count, None] for count in self._shapes.get(name, ())],
+                "pairs": pairs.get(name) or raw.get(name, []),
                 "lost": percent(lost[name]) if name in lost else "",
                 "state": state, "points": visible(told), "pressed": name == pressed,
             }  # fmt: skip
@@ -143,7 +145,7 @@ class Rows:
             return [], 0
         if self.view == "before" or not work.is_recoded:
             before = work.rows(first, count).select(columns_named(self.names))
-            rows = ([parts.cell_text(cell) for cell in row] for row in before.iter_rows())
+            rows: Iterator[Any] = ([parts.cell_text(cell) for cell in row] for row in before.iter_rows())
             height = work.height
         else:
             before, after, height = work.pairs(first, count)

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -26,7 +25,7 @@ from incrowd.core.lazy import np, pl
 from incrowd.core.progress import Silent, Within
 from incrowd.core.table.schema import OPEN_ROLE
 from incrowd.engines import first_rows, open_table
-from incrowd.faces.studio.exploring import compared
+from incrowd.faces.studio.exploring import Try, kept, try_of
 from incrowd.faces.studio.sampling import leaving, sampled, sliced
 from incrowd.faces.studio.tables import (
     Column,
@@ -48,7 +47,6 @@ if TYPE_CHECKING:
     from incrowd.attacks import Attack
     from incrowd.core.progress import Progress
     from incrowd.core.recoding import Recoding
-    from incrowd.core.report.document import ComparisonRun
     from incrowd.core.table.frequency import FrequencyTable
     from incrowd.measures.risk import Identifying
     from incrowd.release.jobs.anonymize import Recoded, SearchStart
@@ -166,6 +164,7 @@ class Work:
         self.recoded: Recoded | None = None
         self._counted: tuple[Any, SearchStart] | None = None
         self._session = ExitStack()
+        self.tries: list[Try] = []
         self.past: deque[tuple[dict[str, dict[str, Any]], Any]] = deque(maxlen=_UNDONE)
 
     def close(self) -> None:
@@ -233,6 +232,7 @@ class Work:
         self.columns, self.choices = columns, choices
         self.assessment = self.release = self.recoded = self._counted = None
         self._session.close()
+        self.tries = []
         self.past.clear()
 
     def _choices(
@@ -415,6 +415,7 @@ class Work:
         progress.stage("report")
         self.account = release.document()
         self.release = release
+        kept(self.tries, try_of(release, self.chosen.document))
         return release
 
     @property
@@ -488,6 +489,7 @@ class Work:
         account = release.document()
         if self.recoded is recoded:
             self.account, self.release = account, release
+            kept(self.tries, try_of(release, self.chosen.document))
         return release
 
     def accept(self, answers: Sequence[Accepted], attested: Sequence[dict[str, str]] = ()) -> Release:
@@ -519,14 +521,19 @@ class Work:
 
     def is_feasible(self, policy: Policy, progress: Progress) -> bool:
         """Say whether a run under a policy gives a release."""
-        from incrowd.release.jobs.anonymize import anonymize
-
-        with suppress(InfeasibleError, InputError), self._asked() as table:
-            anonymize(table, policy, progress=progress, unanswered="write", **self._beside).verdict.refuse(
-                only_broken=True
-            )
+        with suppress(InfeasibleError, InputError):
+            self.trial(policy, progress)
             return True
         return False
+
+    def trial(self, policy: Policy, progress: Progress) -> Release:
+        """Make the release of a policy that is tried; one whose verdict is broken is refused."""
+        from incrowd.release.jobs.anonymize import anonymize
+
+        with self._asked() as table:
+            release = anonymize(table, policy, progress=progress, unanswered="write", **self._beside)
+            release.verdict.refuse(only_broken=True)
+            return release
 
     def explore(self, progress: Progress) -> SolutionSpace:
         """Search the lattice of full-domain recodings."""
@@ -576,11 +583,6 @@ class Work:
                 "no column is a quasi-identifier, insensitive or still open; there is nothing to compare"
             )
         return quasi_identifiers(self.table, names, max_size=min(2, len(names)))
-
-    def compare(self, names: Sequence[str], sizes: Sequence[int], progress: Progress) -> list[ComparisonRun]:
-        """Run algorithms under several class sizes, each as `anonymize` would, and measure the losses."""
-        with self._asked() as table:
-            return compared(table, self.policy(), list(product(names, sizes)), self.population, progress)
 
     @property
     def same_rows(self) -> bool:

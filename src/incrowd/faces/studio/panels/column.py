@@ -51,7 +51,9 @@ class Columns(Panel):
     def draw(self) -> None:
         """Show the column that is open, or what all columns have in common."""
         self._has_people: bool | None = None
-        self._state = self._together = self._people = None
+        self._state: Any = None
+        self._together: Any = None
+        self._people: Any = None
         names = self.page.rows.names
         if self.page.column in names:
             self._draw_column(self.page.column)
@@ -67,9 +69,9 @@ class Columns(Panel):
         if state:
             marked(words("div", told, "problem" if state == "broken" else "warn"), "points-of-column")
         if self.work.chosen.columns[name]["role"] in ("quasi", "sensitive"):
-            with marked(fold("Tree: what each value may become", opened=False), "fold-tree") as line:
-                place = ui.column().classes("w-full")
-            line.on_value_change(lambda e: self._tree.draw(place, name) if e.value else place.clear())
+            with marked(fold("Tree: what each value may become"), "fold-tree") as line:
+                tree = ui.column().classes("w-full")
+            line.on_value_change(lambda e: self._tree.draw(tree, name) if e.value else tree.clear())
         with ui.row():
             names = self.page.rows.names
             at = names.index(name)

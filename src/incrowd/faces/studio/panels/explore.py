@@ -1,8 +1,7 @@
-"""The panel of what was tried, and what other algorithms and class sizes would cost."""
+"""The drawer of what was tried: a card for each setting, and the chart of their loss and risk."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
@@ -11,168 +10,145 @@ from nicegui import ui
 from incrowd.core.errors import ParameterError
 from incrowd.faces.studio import exploring
 from incrowd.faces.studio.cancelling import Watched
-from incrowd.faces.studio.exploring import Point
+from incrowd.faces.studio.exploring import Try
 from incrowd.faces.studio.fields import button, choice_field, text_field
+from incrowd.faces.studio.figures import LOOKS
 from incrowd.faces.studio.job import Job
 from incrowd.faces.studio.panels.panel import Panel
-from incrowd.faces.studio.parts import emptied, grid, heading, marked, note, words
+from incrowd.faces.studio.parts import bullets, emptied, fold, grid, heading, marked, note, words
 from incrowd.search import ALGORITHMS
+from incrowd_verify.gate.wording import at_most, percent
 
 _FIRST = ("mondrian", "datafly")
 _SIZES = "2, 5, 10, 20"
-_Take = Callable[[Any, Any], None]
 
 
 class Explore(Panel):
-    """Compare algorithms and class sizes, and take one of them."""
+    """Compare what was tried, take a setting back, and try others."""
 
     name = "Explore"
+    follows = True
 
     def __init__(self, page: Any) -> None:
         super().__init__(page)
-        self._job = Job(page, "Compare", "compare", self._compare, self._show)
-        self._lattice = Job(page, "Search the lattice", "lattice", self._search, self._show_lattice)
-        self._chosen: list[str] = list(_FIRST)
+        self._job = Job(page, "Try them", "compare", self._compare, self._add)
+        self._levels = Job(page, "Try one level for each column", "levels", self._try_levels, self._add)
+        self._methods: list[str] = list(_FIRST)
         self._sizes = _SIZES
+        self._picked: set[int] = set()
+        self._problems_of_tries: list[str] = []
 
     def draw(self) -> None:
-        """Show the compared runs."""
+        """Show the chart, the cards, and the forms that try other settings."""
+        tries: list[Try] = self.work.tries
+        self._picked &= set(range(len(tries)))
         heading("What would be lost?")
-        note(
-            "See what protection costs before you choose. Every algorithm runs with every class size k, the "
-            "least number of records that look alike; the other limits stand. Nothing is released. You may "
-            "leave this step out."
-        )
+        note("Every setting that you try stays here. Low and left is best. Click a point to take it back.")
+        if tries:
+            chart = ui.echart(
+                exploring.chart(tries), lambda event: self._take(int(event.name) - 1), renderer="svg"
+            )
+            text = f"{len(tries)} settings, by loss and largest risk; the cards below have their figures"
+            chart.props["aria-label"] = text
+            marked(chart.classes("chart").props("role=img"), "front")
+        self._comparison = marked(ui.column().classes("w-full"), "lost")
+        self._draw_comparison()
+        with marked(ui.element("div").classes("cards"), "cards"):
+            least = exploring.best(tries)
+            for place in range(len(tries))[::-1]:
+                self._draw_card(place, tries[place], least=place == least)
+        if self._problems_of_tries:
+            with fold(f"{len(self._problems_of_tries)} settings gave no release"):
+                marked(bullets(self._problems_of_tries), "no-release")
+        heading("Try others", 3)
+        note("Each method runs with each class size k. The other limits stand, and nothing is released.")
         with ui.element("div").classes("fields"):
             names = [each.name for each in ALGORITHMS if not each.needed()]
-            chosen = choice_field(names, "Algorithms", "algorithms", self._chosen, multiple=True)
-            chosen.bind_value_to(self, "_chosen")
+            chosen = choice_field(names, "Methods", "algorithms", self._methods, multiple=True)
+            chosen.bind_value_to(self, "_methods")
             sizes = text_field("Class sizes k", "sizes", self._sizes, "whole numbers with commas between")
             sizes.bind_value_to(self, "_sizes")
         self._job.draw()
-        self._found = marked(ui.column().classes("w-full"), "compared")
-        self._draw_lattice()
+        note("Or every column is lifted to one level of its hierarchy, the same for all its values.")
+        self._levels.draw()
+        self._tell_levels()
 
-    def _search(self, work: Any, watched: Watched) -> Any:
-        before = self._choices()
-        space = work.explore(watched)
-        points = exploring.of_lattice(work, space, watched)
-        watched.stage("examples")
-        return before, (space, points, work.examples(space.names))
+    def _draw_card(self, place: int, each: Try, *, least: bool) -> None:
+        now = each.document == self.work.chosen.document
+        with marked(ui.element("section").classes("card"), f"card-{place + 1}") as card:
+            card.props["aria-label"] = f"Setting {place + 1}"
+            words("div", f"{place + 1}: {each.title}", "name")
+            figures = f"loss {percent(each.loss)}, largest risk {at_most(each.risk)}"
+            words("div", f"{figures}, {each.suppressed:,} suppressed")
+            with ui.row().classes("items-center"):
+                if each.state:
+                    words("span", each.state, f"chip {LOOKS[each.state]}")
+                else:
+                    words("span", "not judged yet", "muted")
+                if least:
+                    words("span", "least loss", "muted")
+                ui.space()
+                pick = ui.checkbox("compare", value=place in self._picked)
+                pick.on_value_change(lambda e: self._pick(place, picked=e.value)).props("dense")
+                if now:
+                    words("span", "shown now", "muted")
+                else:
+                    button("Take it", f"take-{place + 1}", lambda: self._take(place), "dense outline")
+
+    def _pick(self, place: int, *, picked: bool) -> None:
+        (self._picked.add if picked else self._picked.discard)(place)
+        self._draw_comparison()
+
+    def _draw_comparison(self) -> None:
+        """Show two settings or more, column by column."""
+        with emptied(self._comparison):
+            if len(self._picked) > 1:
+                tries = {place + 1: self.work.tries[place] for place in sorted(self._picked)}
+                names, rows = exploring.losses(tries)
+                grid("What each column loses", names, rows, numbers=range(1, len(names)))
+
+    def _take(self, place: int) -> None:
+        """Take a setting back; the release follows."""
+        tries = self.work.tries
+        if not 0 <= place < len(tries):
+            return
+        document = self.work.chosen.document
+        taken = deepcopy(dict(tries[place].document))
+        document.clear()
+        document.update(taken)
+        self.page.limits_changed()
+        self.page.changed()
+
+    # --- other settings ---------------------------------------------------------------------------
 
     def _compare(self, work: Any, watched: Watched) -> Any:
         sizes = [part.strip() for part in self._sizes.split(",")]
         if not all(part.isdecimal() and int(part) for part in sizes):
             raise ParameterError("class sizes: write whole numbers from 1 with commas between, as 2, 5, 10")
-        if not self._chosen:
-            raise ParameterError("algorithms: choose at least one")
-        return self._choices(), work.compare(self._chosen, [*map(int, sizes)], watched)
+        if not self._methods:
+            raise ParameterError("methods: choose at least one")
+        return exploring.compared(work, self._methods, [*map(int, sizes)], watched)
 
-    def _choices(self) -> tuple[Any, ...]:
-        """Return the choices that decide whether a run gives a release."""
-        work = self.work
-        rest = {name: value for name, value in work.choices.document.items() if value and name != "algorithm"}
-        return work.source, work.population, deepcopy(rest)
+    def _try_levels(self, work: Any, watched: Watched) -> Any:
+        tries = exploring.of_levels(work, watched)
+        return tries, [] if tries else ["one level for each column: the limits fail on the cells that leave"]
 
-    def _stand(self, before: tuple[Any, ...]) -> bool:
-        """Say whether the choices still are those before, and show it where they are not."""
-        if before == self._choices():
-            return True
-        note("The choices changed while this ran. Start it again.")
-        return False
-
-    def _show(self, found: Any) -> None:
-        before, runs = found
-        points = exploring.of_runs(runs)
-        with emptied(self._found):
-            if not self._stand(before):
-                return
-            heading("Loss against risk", 3)
-            if points:
-                kind = ("front", "setting", "largest risk", "loss", "%")
-                self._chart(points, kind, exploring.take_setting)
-            names = ("", "algorithm", "k", "loss", "largest risk", "suppressed", "why not")
-            rows = [_row(number, run, points.get(str(number))) for number, run in enumerate(runs, 1)]
-            grid("Settings compared", names, rows, numbers=(2, 3, 4, 5))
-            if points:
-                heading("What each column loses", 3)
-                note("What a cell of the column loses on average: 0% is the value as it is, 100% is *.")
-                columns, lost = exploring.losses(runs)
-                found = grid("What each column loses", columns, lost, numbers=range(1, len(columns)))
-                marked(found, "lost")
-
-    def _chart(self, points: dict[str, Point], kind: tuple[str, ...], take: _Take) -> None:
-        """Show points as a chart, and as a list for who cannot hit one; either takes a point."""
-        mark, what, risk, loss, unit = kind
-        document = self.work.choices.document
-        best, why = exploring.best(points, document)
-
-        def choose(number: str) -> None:
-            take(document, points[number].of)
-            self.page.changed()
-            self.page.limits_changed()
-
-        note("Low and left is best. Points that are too close stand side by side. Click one to take it.")
-        figures = exploring.chart(points, best, risk, loss, unit)
-        chart = ui.echart(figures, lambda event: choose(event.name), renderer="svg")
-        chart.props["aria-label"] = f"{len(points)} points of loss against risk; the table has their figures"
-        marked(chart.classes("chart").props("role=img"), mark)
-        marked(words("p", why), "recommended")
-        with ui.row().classes("items-center"):
-            labels = {number: f"{number}: {point.label}" for number, point in points.items()}
-            chosen = choice_field(labels, what.capitalize(), what, best or next(iter(labels)))
-            chosen.style("min-width: 220px")
-            button("Take it", f"take-{what}", lambda: choose(chosen.value))
-
-    # --- the lattice ------------------------------------------------------------------------------
-
-    def _draw_lattice(self) -> None:
-        heading("One level for each column", 3)
-        note(
-            "A full-domain recoding lifts every column to one level of its hierarchy. All of them make a "
-            "lattice. It is searched under the limits that stand."
-        )
-        self._levels = ui.row().classes("items-center")
-        self._tell_levels()
-        self._lattice.draw()
-        self._nodes = marked(ui.column().classes("w-full"), "nodes")
+    def _add(self, outcome: tuple[list[Try], list[str]]) -> None:
+        tries, self._problems_of_tries = outcome
+        for each in tries:
+            exploring.kept(self.work.tries, each)
+        self.page.redraw(self)
 
     def _tell_levels(self) -> None:
         """Say which levels are fixed, and offer to free them."""
-        levels = {name: settings.get("levels") for name, settings in self.work.choices.columns.items()}
+        levels = {name: settings.get("levels") for name, settings in self.work.chosen.columns.items()}
         fixed = [f"{name} {' to '.join(map(str, both))}" for name, both in levels.items() if both is not None]
-        with emptied(self._levels):
-            if fixed:
+        if fixed:
+            with ui.row().classes("items-center"):
                 words("span", f"Fixed levels: {', '.join(fixed)}")
                 button("Let them be chosen", "free-levels", self._free)
 
     def _free(self) -> None:
-        exploring.free_levels(self.work.choices.document)
+        exploring.free_levels(self.work.chosen.document)
         self.page.changed()
-        self._tell_levels()
-
-    def _show_lattice(self, found: Any) -> None:
-        before, (space, points, examples) = found
-        with emptied(self._nodes):
-            if not self._stand(before):
-                return
-            proved = "none loses less than the first" if space.proved else "others may lose less"
-            note(f"{len(space.nodes):,} of {space.size:,} nodes were looked at; {proved}.")
-            if not points:
-                note("None of the best nodes can be released: the limits fail on the cells that would leave.")
-                return
-            self._chart(points, ("nodes-front", "node", "mean risk", space.metric, ""), exploring.take_levels)
-            rows = []
-            for number, point in points.items():
-                cells = [exploring.cell_at(level, examples.get(name)) for name, level in point.of.items()]
-                rows.append((number, *cells, f"{point.loss:.4g}", f"{point.risk:.1%}"))
-            names = ("", *(f"level of {name}" for name in space.names), space.metric, "mean risk")
-            grid("Nodes of the lattice", names, rows, numbers=(len(names) - 2, len(names) - 1))
-            note("Level 0 is the value as it is. Beside a level stands what the most frequent value becomes.")
-
-
-def _row(number: int, run: Any, point: Point | None) -> tuple[Any, ...]:
-    if point is None:
-        return (number, run.algorithm, run.k, "-", "-", "-", run.problem)
-    figures = (f"{point.loss:.1%}", f"{point.risk:.1%}", f"{point.suppressed:,.0f}")
-    return (number, run.algorithm, run.k, *figures, "")
+        self.page.redraw(self)
