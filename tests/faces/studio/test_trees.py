@@ -184,3 +184,12 @@ def test_what_stands_below_something_that_is_moved_goes_along_however_deep():
     assert editor.tree == ic.Hierarchy.from_nested(
         {"*": [{"d": ["5", {"b": [{"c": ["1", "2"]}, "3"]}, "4"]}]}
     )
+
+
+def test_every_record_is_counted_once_at_each_level_of_an_uneven_tree():
+    editor = TreeEditor(Hierarchy.flat().build(["a", "b", "c", "d"], "x"), {"a": 1, "b": 2, "c": 2, "d": 2})
+    nodes = [editor.tree.find("a"), editor.tree.find("b")]
+    editor.merge(nodes, "ab")
+    assert dict(editor.level(1)) == {"ab": 3, "*": 4}
+    for level in range(editor.tree.height + 1):
+        assert sum(records for _, records in editor.level(level)) == 7

@@ -95,11 +95,18 @@ class TreeEditor:
         return None if best is None else self.tree.path(ranks[best[1]])
 
     def level(self, level: int) -> list[tuple[str, int]]:
-        """Return the cells of a level in the order of the tree, each with its records."""
-        tree = self.tree
-        records = self._cumulated()
-        nodes = dict.fromkeys(tree.climb(level).tolist())
-        return [(tree.labels[node], int(records[tree.hi[node]] - records[tree.lo[node]])) for node in nodes]
+        """Return the cells of a level in the order of the tree, each with its records.
+
+        A value that stands higher than others reaches the root sooner. So a node may be the cell of some
+        values below it alone, and each record is counted once:
+
+            *                level 1:  * 4   (2 of c, 2 of d)
+            |- ab: a b                 ab 3
+            |- c, d
+        """
+        nodes = self.tree.climb(level)
+        records = np.bincount(nodes, np.diff(self._cumulated()), self.tree.n_nodes).astype(np.int64)
+        return [(self.tree.labels[node], int(records[node])) for node in dict.fromkeys(nodes.tolist())]
 
     def _line(self, node: int) -> Line:
         tree = self.tree

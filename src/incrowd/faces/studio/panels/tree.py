@@ -77,6 +77,7 @@ class Tree(Panel):
             self._draw_node(editor.root())
         self._targets.set_options(editor.groups(), value=0)
         self._back.set_enabled(editor.steps > 0)
+        self._enable()
         self._draw_levels(editor)
 
     def _draw_node(self, line: Line, depth: int = 0) -> None:
@@ -124,6 +125,7 @@ class Tree(Panel):
 
     def _choose(self, node: int, *, chosen: bool) -> None:
         (self._chosen.add if chosen else self._chosen.discard)(node)
+        self._enable()
 
     def _drag(self, node: int) -> None:
         self._dragged = node
@@ -147,7 +149,7 @@ class Tree(Panel):
     # --- steps ------------------------------------------------------------------------------------
 
     def _tools(self) -> None:
-        """Show the actions on the chosen nodes."""
+        """Show the actions on the chosen nodes; each can be clicked where it can be done."""
         note(
             "Choose values or groups, then what becomes of them. Put into one group: a group among their "
             "like. Split off: a group of their own beside the one that they are in. They can also be dragged "
@@ -157,17 +159,40 @@ class Tree(Panel):
             find = text_field("Choose by name", "find", hint="write a value or group, then Enter")
             find.on("keydown.enter", lambda: self._find(find))
             label = text_field("Name of the group", "label", hint="for a new group, or to rename one")
+            label.on_value_change(self._enable)
+            self._label = label
             self._targets = choice_field({0: ""}, "Move to", "target", 0)
             act = self._action
-            act("Put into one group", "merge", lambda e: e.merge(self._chosen, label.value or ""))
-            act("Split off", "split", lambda e: e.split(self._chosen, label.value or ""))
-            act("Rename", "rename", lambda e: e.rename(self._one(), label.value or ""))
-            act("Move", "move", lambda e: e.move(self._chosen, int(self._targets.value)))
-            act("Dissolve", "dissolve", lambda e: e.dissolve(self._one()))
+            self._buttons = {
+                "merge": act(
+                    "Put into one group", "merge", lambda e: e.merge(self._chosen, label.value or "")
+                ),
+                "split": act("Split off", "split", lambda e: e.split(self._chosen, label.value or "")),
+                "rename": act("Rename", "rename", lambda e: e.rename(self._one(), label.value or "")),
+                "move": act("Move", "move", lambda e: e.move(self._chosen, int(self._targets.value))),
+                "dissolve": act("Dissolve", "dissolve", lambda e: e.dissolve(self._one())),
+            }
             self._back = button("Undo", "undo", lambda: self._step(TreeEditor.undo), "flat", icon="undo")
+        self._enable()
 
-    def _action(self, title: str, mark: str, do: Callable[[TreeEditor], None]) -> None:
-        button(title, mark, lambda: self._step(do))
+    def _enable(self) -> None:
+        """Let those actions be clicked that the chosen nodes, and the name that is written, allow."""
+        tree, chosen = self._editor.tree, self._chosen
+        parents = {int(tree.parents[node]) for node in chosen}
+        named = bool((self._label.value or "").strip())
+        group = len(chosen) == 1 and all(tree.heights[node] > 0 for node in chosen)
+        allowed = {
+            "merge": named and len(parents) == 1,
+            "split": named and len(parents) == 1 and 0 not in parents,
+            "rename": named and group,
+            "move": bool(chosen),
+            "dissolve": group,
+        }
+        for mark, action in self._buttons.items():
+            action.set_enabled(allowed[mark])
+
+    def _action(self, title: str, mark: str, do: Callable[[TreeEditor], None]) -> Any:
+        return button(title, mark, lambda: self._step(do))
 
     def _one(self) -> int:
         if len(self._chosen) != 1:
