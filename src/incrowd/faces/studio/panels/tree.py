@@ -158,17 +158,16 @@ class Tree(Panel):
         with ui.element("div").classes("fields box"):
             find = text_field("Choose by name", "find", hint="write a value or group, then Enter")
             find.on("keydown.enter", lambda: self._find(find))
-            label = text_field("Name of the group", "label", hint="for a new group, or to rename one")
-            label.on_value_change(self._enable)
-            self._label = label
+            self._label = text_field("Name of the group", "label", hint="for a new group, or to rename one")
+            self._label.on_value_change(self._enable)
             self._targets = choice_field({0: ""}, "Move to", "target", 0)
             act = self._action
             self._buttons = {
                 "merge": act(
-                    "Put into one group", "merge", lambda e: e.merge(self._chosen, label.value or "")
+                    "Put into one group", "merge", lambda e: e.merge(self._chosen, self._name)
                 ),
-                "split": act("Split off", "split", lambda e: e.split(self._chosen, label.value or "")),
-                "rename": act("Rename", "rename", lambda e: e.rename(self._one(), label.value or "")),
+                "split": act("Split off", "split", lambda e: e.split(self._chosen, self._name)),
+                "rename": act("Rename", "rename", lambda e: e.rename(self._one(), self._name)),
                 "move": act("Move", "move", lambda e: e.move(self._chosen, int(self._targets.value))),
                 "dissolve": act("Dissolve", "dissolve", lambda e: e.dissolve(self._one())),
             }
@@ -179,7 +178,7 @@ class Tree(Panel):
         """Let those actions be clicked that the chosen nodes, and the name that is written, allow."""
         tree, chosen = self._editor.tree, self._chosen
         parents = {int(tree.parents[node]) for node in chosen}
-        named = bool((self._label.value or "").strip())
+        named = bool(self._name)
         group = len(chosen) == 1 and all(tree.heights[node] > 0 for node in chosen)
         allowed = {
             "merge": named and len(parents) == 1,
@@ -193,6 +192,11 @@ class Tree(Panel):
 
     def _action(self, title: str, mark: str, do: Callable[[TreeEditor], None]) -> Any:
         return button(title, mark, lambda: self._step(do))
+
+    @property
+    def _name(self) -> str:
+        """The name that is written for a group."""
+        return (self._label.value or "").strip()
 
     def _one(self) -> int:
         if len(self._chosen) != 1:
