@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
-
 from incrowd.faces.studio.steps import explore
+
 from incrowd.faces.studio.work import Source, Work
 from incrowd.works.samples import hospital
 

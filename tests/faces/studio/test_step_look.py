@@ -8,8 +8,8 @@ from datetime import date
 
 import polars as pl
 import pytest
-
 from incrowd.faces.studio.steps.look import changed_cells
+
 from incrowd.works.samples import hospital
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from incrowd.faces.studio.steps.table import Table
 
 from incrowd.faces.studio.cancelling import Watched
 from incrowd.faces.studio.page import _STEPS
-from incrowd.faces.studio.steps.table import Table
 from incrowd.faces.studio.tables import Source
 from incrowd.faces.studio.teaching import TERMS, facts
 from incrowd.faces.studio.work import Work

@@ -113,3 +113,16 @@ def test_a_limit_that_a_kind_cannot_have_is_left_out():
     entropy = ic.Policy(SCHEMA, (ic.LDiversity(2, kind="entropy"),), ic.Optimal())
     nearest = next(change for ladder in ladders(entropy) for change in ladder if "l = " in change.text)
     assert nearest.value == 1.8
+
+
+def test_a_column_of_many_categories_is_given_a_flat_hierarchy_where_lists_would_be_too_long():
+    towns = [f"b{number}" for number in range(5) for _ in range(40)]
+    towns += [f"a{number}" for number in range(12) for _ in range(3)]
+    table = pl.DataFrame({"town": towns, "sex": ["F"] * len(towns)})
+    policy = ic.Policy(ic.Schema(quasi=["town", "sex"]), (ic.KAnonymity(36),))
+    with pytest.raises(ic.SchemaError, match="a list of up to"):
+        ic.anonymize(table, policy, unanswered="write")
+    changes = [each for each in ic.suggest(table, policy).found if each.value == {"flat": True}]
+    assert [each.place for each in changes] == [("columns", "town", "hierarchy")]
+    assert "and no list" in changes[0].text
+    assert ic.anonymize(table, changes[0].policy, unanswered="write").privacy.holds

@@ -7,13 +7,13 @@ from typing import Any
 from nicegui import ui
 
 from incrowd.core.errors import listed
+from incrowd.core.progress import RELEASE
 from incrowd.core.table.schema import OPEN_ROLE
 from incrowd.faces.studio import status
 from incrowd.faces.studio.fields import button
 from incrowd.faces.studio.job import Job
 from incrowd.faces.studio.parts import emptied, marked, words
 from incrowd.faces.studio.work import Work
-from incrowd.core.progress import RELEASE
 from incrowd_verify.gate.wording import at_most
 
 LOOKS = {"holds": "good", "open": "warn", "broken": "problem"}

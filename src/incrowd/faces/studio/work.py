@@ -39,6 +39,7 @@ from incrowd.faces.studio.tables import (
 )
 from incrowd.faces.studio.trees import TreeEditor
 from incrowd.faces.studio.values import counts_of, refuse_prompts
+from incrowd.release.policy.limits import UnlistableError
 from incrowd.release.policy.policy import Policy
 from incrowd.release.policy.settings import SETTINGS
 from incrowd_verify.profiles import Attestation
@@ -406,7 +407,7 @@ class Work:
                 release = anonymize(
                     table, self.policy(), progress=progress, unanswered="write", **self._beside
                 )
-            except InfeasibleError:
+            except (InfeasibleError, UnlistableError):
                 self.infeasible = True
                 raise
             # The release of a database is written from the snapshot that was counted.
@@ -466,7 +467,7 @@ class Work:
                 start = start_search(self._sample(), policy, self.population, self.csv_format, clock)
                 self._counted = counted_for, start
             recoded = recode(self._counted[1], policy, clock)
-        except InfeasibleError:
+        except (InfeasibleError, UnlistableError):
             self.infeasible = True
             raise
         self.recoded = recoded

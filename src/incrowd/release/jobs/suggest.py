@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from incrowd.core.errors import InfeasibleError, InputError, ParameterError
+from incrowd.core.hierarchy import Hierarchy
 from incrowd.core.parameters import with_keyword_hints
 from incrowd.core.presentation.documents import envelope
 from incrowd.core.presentation.markup import InNotebooks
@@ -196,6 +197,10 @@ def ladders(policy: Policy) -> Iterator[list[Suggestion]]:
     yield _set_limit(policy)
     for position, model in enumerate(model for model in policy.models if not isinstance(model, Attacker)):
         yield _limit(policy, position, model)
+    lists = not policy.algorithm.full_domain
+    for attribute in policy.schema.quasi[:_COLUMNS]:
+        if lists and attribute.hierarchy is None and attribute.kind in ("auto", "category"):
+            yield [_value_or_star(policy, attribute.name)]
     quasi = [attribute.name for attribute in policy.schema.quasi]
     if len(quasi) > 1:
         for name in quasi[:_COLUMNS]:
@@ -274,6 +279,15 @@ def looser(model: Any, value: float) -> list[float]:
         steps = (round(step / 20, 2) for step in range(1, 20))
         return [share * declared.high for share in steps if value < share * declared.high]
     return [round(value * factor, 3) for factor in _TIMES]
+
+
+def _value_or_star(policy: Policy, name: str) -> Suggestion:
+    schema = policy.schema.with_attributes(
+        replace(each, hierarchy=Hierarchy.flat()) if each.name == name else each
+        for each in policy.schema.attributes
+    )
+    text = f"let a cell of {name} be its value or *, and no list (a flat hierarchy)"
+    return Suggestion(text, replace(policy, schema=schema), ("columns", name, "hierarchy"), {"flat": True})
 
 
 def _without(policy: Policy, name: str) -> Suggestion:
