@@ -7,6 +7,7 @@ from typing import Any
 from nicegui import ui
 
 from incrowd.core.errors import listed
+from incrowd.core.kernels.compiling import on_compiling
 from incrowd.core.progress import RELEASE
 from incrowd.core.table.schema import OPEN_ROLE
 from incrowd.faces.studio import status
@@ -22,6 +23,20 @@ _WIDTH = 20
 """The part of the bar, in per cent, from which a word stands on its left."""
 
 
+_COMPILED: list[None] = []
+
+
+def compiled_loops() -> int:
+    """Return how many loops this process had to compile so far, which later ones find compiled."""
+    if not any(each is _count for each in on_compiling):
+        on_compiling.append(_count)
+    return len(_COMPILED)
+
+
+def _count() -> None:
+    _COMPILED.append(None)
+
+
 class Figures:
     """The bar of risk, and the verdict, of what a window has recoded."""
 
@@ -34,10 +49,17 @@ class Figures:
         )
 
     def wait(self) -> None:
-        """Say that figures are on their way."""
+        """Say that figures are on their way; the first time that loops are compiled, say that, too."""
         self._problem = ""
         if self._waiting is not None and not self._waiting.is_deleted:
             self._waiting.set_visibility(True)
+            self.look()
+
+    def look(self) -> None:
+        """Count the loops that are compiled meanwhile."""
+        if self._waiting is not None and not self._waiting.is_deleted and self._waiting.visible:
+            loops = compiled_loops()
+            self._compiling.set_text(f"Preparing (once): {loops} loops are compiled" if loops else "")
 
     def refuse(self, text: str) -> None:
         """Keep what went wrong, to be shown instead of a verdict."""
@@ -57,7 +79,9 @@ class Figures:
                         marked(words("b", figure), mark)
             with ui.element("div").classes("verdict-place"):
                 self._draw_verdict(work)
-            self._waiting = ui.spinner(size="sm").props('aria-label="Measuring"')
+            with ui.element("div").classes("waiting") as self._waiting:
+                ui.spinner(size="sm").props('aria-label="Measuring"')
+                self._compiling = marked(words("span", ""), "preparing").props("role=status")
             self._waiting.set_visibility(False)
 
     def _draw_risk(self, figures: status.Figures) -> None:

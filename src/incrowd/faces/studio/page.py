@@ -142,6 +142,7 @@ class Page:
         self._sought = place
         self._tabs.set_value(Table.name)
         ui.timer(_LOOKS, self._offer)
+        ui.timer(_LOOKS, self._figures.look)
         if data is not None:
             ui.timer(0, lambda: self._table.open(self._source_of(data)), once=True)
 

@@ -69,17 +69,23 @@ def counts_of(table: Any, document: Mapping[str, Any], folder: Path, name: str) 
 def most_frequent(cells: pl.Series) -> list[tuple[str, int]]:
     """Count the records of the most frequent values; of many numbers, those of ranges of equal width.
 
-    Other and missing values come last.
+    A decimal comma is read as one. Codes of digits that begin alike are counted together. Other and missing
+    values come last.
     """
     texts = cells.cast(pl.String, strict=False).alias("value").drop_nulls()
     counted = texts.value_counts(name="records").sort("records", "value", descending=[True, False])
     bars = [*counted.head(_BARS).iter_rows(), ("other values", counted["records"][_BARS:].sum())]
-    numbers = texts.cast(pl.Float64, strict=False)
-    if counted.height > _BARS and numbers.is_finite().sum() == texts.len():
+    numbers = texts.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
+    # A text such as 01067 is a code, and no number.
+    is_code = texts.str.contains(r"^0\d").any()
+    if counted.height > _BARS and not is_code and numbers.is_finite().sum() == texts.len():
         records, ends = np.histogram(numbers, _BARS)
         style = ",.0f" if ends[-1] - ends[0] > 2 * _BARS else ",.4g"
         labels = [f"{low:{style}} to {high:{style}}" for low, high in pairwise(ends)]
         bars = list(zip(labels, records.tolist(), strict=True))
+    elif counted.height > _BARS and is_code:
+        starts = texts.str.slice(0, 2) + "..."
+        bars = list(starts.value_counts(name="records").sort("value").iter_rows())
     bars.append(("(missing)", cells.null_count()))
     return [(label or "(empty)", number) for label, number in bars if number]
 

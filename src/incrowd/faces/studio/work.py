@@ -38,7 +38,8 @@ from incrowd.faces.studio.tables import (
     read_policy,
 )
 from incrowd.faces.studio.trees import TreeEditor
-from incrowd.faces.studio.values import counts_of, refuse_prompts
+from incrowd.faces.studio.values import counts_of, most_frequent, refuse_prompts
+from incrowd.release.accounts.bins import attribute_entry
 from incrowd.release.policy.limits import UnlistableError
 from incrowd.release.policy.policy import Policy
 from incrowd.release.policy.settings import SETTINGS
@@ -606,6 +607,21 @@ class Work:
         if self.recoded is not None:
             return self.recoded.start.frequency, self.recoded.recoding
         return None if self.release is None else (self.release.frequency, self.release.recoding)
+
+    def distribution(self, name: str) -> list[tuple[Any, ...]]:
+        """Count the records of a column by value: the label and the records, before and after if recoded.
+
+        Rows that stream are not all read.
+        """
+        current = self.recoding
+        if current is not None:
+            frequency, recoding = current
+            for position, domain in enumerate(frequency.domains):
+                if domain.name == name:
+                    entry = attribute_entry(position, domain, frequency, recoding, 0, internal=True)
+                    return [(each["label"], each["before"], each["after"]) for each in entry["bins"]]
+        most = DRAFTED if self.streams else self.height
+        return list(most_frequent(self.rows(0, most)[name])) or [("no rows", 0)]
 
     def pairs(self, start: int, count: int) -> tuple[pl.DataFrame, pl.DataFrame, int]:
         """Return some rows before, the same rows after, and how many rows there are.

@@ -14,13 +14,11 @@ from incrowd.core.hierarchy.builders import DATE_LEVELS
 from incrowd.core.table.schema import OPEN_ROLE, UNRELEASED
 from incrowd.core.treatments import TREATMENTS
 from incrowd.faces.studio import declared
-from incrowd.faces.studio.bars import histogram
+from incrowd.faces.studio.bars import bars, histogram
 from incrowd.faces.studio.fields import choice_field, hinted, path_field, several_of, text_field
 from incrowd.faces.studio.forms import entry_form
 from incrowd.faces.studio.parts import emptied, fold, marked, note, tell, words
 from incrowd.faces.studio.tables import path_of
-from incrowd.faces.studio.values import most_frequent
-from incrowd.faces.studio.work import DRAFTED
 
 ROLES = {
     OPEN_ROLE: "? choose", "quasi": "quasi-identifier", "sensitive": "sensitive",
@@ -78,18 +76,20 @@ class ColumnForms:
         ui.timer(0, self._count, once=True)
 
     async def _count(self) -> None:
-        """Count the most frequent values in a thread, and show them. Rows that stream are not all read."""
-        name, bars, work = self.name, self._bars, self.page.work
-        most = DRAFTED if work.streams else work.height
+        """Count the records of the column in a thread, before and after where it was recoded."""
+        name, place, work = self.name, self._bars, self.page.work
 
         def wrong(text: str) -> None:
-            if not bars.is_deleted:
-                tell(bars, text)
+            if not place.is_deleted:
+                tell(place, text)
 
-        frequent = await self.page.doing(wrong, None, lambda: most_frequent(work.rows(0, most)[name]))
-        if frequent is not None and not bars.is_deleted:
-            with bars:
-                histogram(f"Most frequent values of {name}", frequent)
+        rows = await self.page.doing(wrong, None, work.distribution, name)
+        if rows is not None and not place.is_deleted:
+            with emptied(place):
+                if len(rows[0]) == 3:
+                    bars(f"Records by {name}", rows, "{:,.0f}".format)
+                else:
+                    histogram(f"Records by {name}", rows)
 
     def show(self) -> None:
         """Show the role as it is, and the forms that it has."""

@@ -12,6 +12,7 @@ from incrowd.core.io.files import CsvFormat
 from incrowd.core.io.kinds.files import suffixes
 from incrowd.faces.studio.cancelling import Watched
 from incrowd.faces.studio.fields import button, choice_field, dropping, text_field
+from incrowd.faces.studio.job import in_words
 from incrowd.faces.studio.panels.panel import Panel
 from incrowd.faces.studio.parts import cut, fold, grid, heading, marked, note, words
 from incrowd.faces.studio.tables import ENCODINGS, Source, guessed, in_database, path_of
@@ -129,8 +130,20 @@ class Table(Panel):
         watched = Watched()
         with self._messages, ui.row().classes("items-center") as waiting:
             ui.spinner(size="lg")
-            words("span", f"Opening {cut(source.name)}").props("role=status")
+            told = words("span", f"Opening {cut(source.name)}").props("role=status")
+            bar = ui.linear_progress(value=0, show_value=False, size="8px").style("width: 160px")
+            bar.props["aria-label"] = "How far the file is read"
+            bar.set_visibility(False)
             button("Cancel", "cancel-open", watched.cancel, icon="stop")
+
+            def look() -> None:
+                stage, seconds, share = watched.state()
+                bar.set_visibility(share is not None)
+                if share is not None:
+                    bar.set_value(share)
+                    told.set_text(f"Opening {cut(source.name)}: {in_words(stage, seconds, share)}")
+
+            ui.timer(0.3, look)
         table = await self.page.doing(self._wrong, watched, self._read, source, watched)
         if not waiting.is_deleted:
             waiting.delete()

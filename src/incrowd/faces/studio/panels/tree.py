@@ -163,9 +163,7 @@ class Tree(Panel):
             self._targets = choice_field({0: ""}, "Move to", "target", 0)
             act = self._action
             self._buttons = {
-                "merge": act(
-                    "Put into one group", "merge", lambda e: e.merge(self._chosen, self._name)
-                ),
+                "merge": act("Put into one group", "merge", lambda e: e.merge(self._chosen, self._name)),
                 "split": act("Split off", "split", lambda e: e.split(self._chosen, self._name)),
                 "rename": act("Rename", "rename", lambda e: e.rename(self._one(), self._name)),
                 "move": act("Move", "move", lambda e: e.move(self._chosen, int(self._targets.value))),
