@@ -84,7 +84,7 @@ def most_frequent(cells: pl.Series) -> list[tuple[str, int]]:
         labels = [f"{low:{style}} to {high:{style}}" for low, high in pairwise(ends)]
         bars = list(zip(labels, records.tolist(), strict=True))
     elif counted.height > _BARS and is_code:
-        starts = texts.str.slice(0, 2) + "..."
+        starts = texts.str.slice(0, 1) + "..."
         bars = list(starts.value_counts(name="records").sort("value").iter_rows())
     bars.append(("(missing)", cells.null_count()))
     return [(label or "(empty)", number) for label, number in bars if number]
