@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from incrowd.core.table.schema import OPEN_ROLE
+from incrowd.faces.studio.work import RISK, Work
 from incrowd.measures.utility import measure_all
 from incrowd_verify.gate.wording import at_most, percent, who_knows
-
-if TYPE_CHECKING:
-    from incrowd.faces.studio.work import Work
-
-_RISK = "prosecutor"
 
 
 class Figures(NamedTuple):
@@ -65,18 +61,18 @@ def figures(work: Work) -> Figures:
     sizes = [each["k"] for each in work.chosen.models if each["model"] == "k-anonymity" and each.get("k")]
     limit = 1 / max(sizes) if sizes else None
     knows = who_knows(quasi) if quasi else "who knows some columns"
-    before = work.risk_before
-    current = work.recoding
-    if current is None:
+    before, current, counts = work.risk_before, work.recoding, work.suppressed
+    if current is None or counts is None:
         return Figures(knows, before, None, limit, None, None, work.height, None)
     after = work.recoded.after if work.recoded is not None else work.release.privacy  # type: ignore[union-attr]
+    suppressed, records = counts
     return Figures(
         knows,
         before,
-        after.risk.get(_RISK, {}).get("max"),
+        after.risk.get(RISK, {}).get("max"),
         limit,
         float(measure_all(*current)["loss"].value),
-        after.suppressed,
-        after.records,
-        work.recoded.start.frequency.records if work.sampled and work.recoded is not None else None,
+        suppressed,
+        records,
+        records if work.sampled else None,
     )

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from incrowd.core.errors import InfeasibleError, InputError, SchemaError, TableError, named
 from incrowd.core.hierarchy import Hierarchy, builder_from_spec
@@ -74,6 +74,8 @@ DRAFTED = 100_000
 """Rows that a draft looks at."""
 FOLLOWED = 100_000
 """Rows of a table that is recoded at each change; of a larger one, rows of a sample."""
+RISK = "prosecutor"
+"""The attacker whose risk stays in sight: who knows the quasi-identifiers, and nothing else."""
 _LIMITS = ("models", "attackers", "algorithm", "max_suppression", "accepted", "profile", "seed")
 """Keys of a policy that change nothing about how a table is counted."""
 _UNDONE = 50
@@ -133,6 +135,14 @@ class Choices:
         return [name for name, settings in self.columns.items() if settings["role"] in roles]
 
 
+class Counted(NamedTuple):
+    """A table that was counted: what it was counted under, the start of a search, and its largest risk."""
+
+    under: Any
+    start: SearchStart
+    risk: float
+
+
 class Work:
     """Everything that one window knows. Nothing of it is shared with another window.
 
@@ -164,7 +174,7 @@ class Work:
         self.infeasible = False
         self.population: str | None = None
         self.recoded: Recoded | None = None
-        self._counted: tuple[Any, SearchStart] | None = None
+        self._counted: Counted | None = None
         self._session = ExitStack()
         self.tries: list[Try] = []
         self.past: deque[tuple[dict[str, dict[str, Any]], Any]] = deque(maxlen=_UNDONE)
@@ -416,7 +426,7 @@ class Work:
         # Figures are measured when they are first asked for: here, and not while the page waits.
         progress.stage("report")
         self.account = release.document()
-        self.release = release
+        self.release, self.recoded = release, None
         kept(self.tries, try_of(release, self.chosen.document))
         return release
 
@@ -433,11 +443,8 @@ class Work:
     def risk_before(self) -> float | None:
         """The largest risk of the counted table, of who knows the quasi-identifiers and nothing else."""
         if self.release is not None:
-            return self.release.before.risk["prosecutor"]["max"]
-        if self._counted is None:
-            return None
-        frequency = self._counted[1].frequency
-        return 1 / max(int(frequency.weights.min()), 1) if frequency.records else None
+            return self.release.before.risk[RISK]["max"]
+        return None if self._counted is None else self._counted.risk
 
     @property
     def sampled(self) -> bool:
@@ -456,18 +463,19 @@ class Work:
         """
         from incrowd.core.progress import Clock
         from incrowd.release.jobs.anonymize import recode, start_search
+        from incrowd.release.policy.limits import with_histories
 
         self.infeasible, self.recoded = False, None
-        policy, clock = self.policy(), Clock(progress)
+        policy, clock = with_histories(self.policy()), Clock(progress)
         document = self.chosen.document
         fixed = {key: value for key, value in document.items() if key not in _LIMITS}
         needs = any(model.is_joint for model in policy.models), policy.algorithm.predicts, self.population
         counted_for = deepcopy((fixed, needs))
         try:
-            if self._counted is None or self._counted[0] != counted_for:
+            if self._counted is None or self._counted.under != counted_for:
                 start = start_search(self._sample(), policy, self.population, self.csv_format, clock)
-                self._counted = counted_for, start
-            recoded = recode(self._counted[1], policy, clock)
+                self._counted = Counted(counted_for, start, _largest_risk(start.frequency, policy.wildcards))
+            recoded = recode(self._counted.start, policy, clock)
         except (InfeasibleError, UnlistableError):
             self.infeasible = True
             raise
@@ -623,6 +631,17 @@ class Work:
         most = DRAFTED if self.streams else self.height
         return list(most_frequent(self.rows(0, most)[name])) or [("no rows", 0)]
 
+    @property
+    def suppressed(self) -> tuple[int, int] | None:
+        """How many records are suppressed or left out of what was recoded, and of how many."""
+        if self.recoded is not None:
+            suppression, after = self.recoded.result.suppression, self.recoded.after
+        elif self.release is not None:
+            suppression, after = self.release.suppression, self.release.privacy
+        else:
+            return None
+        return suppression.records, after.records + suppression.left_out
+
     def pairs(self, start: int, count: int) -> tuple[pl.DataFrame, pl.DataFrame, int]:
         """Return some rows before, the same rows after, and how many rows there are.
 
@@ -630,8 +649,13 @@ class Work:
         of a release have no place among them.
         """
         if self.recoded is None:
-            before, after = self.side_by_side(start, count)
-            return before, after, self.height
+            assert self.release is not None
+            there = self.release.places
+            if there is None:
+                return *self.side_by_side(start, count), self.height
+            among = there[start : start + count]
+            span = (int(among[0]), int(among[-1] - among[0]) + 1) if len(among) else (0, 0)
+            return *self.side_by_side(*span), len(there)
         raw = self.recoded.start.treatments.raw.native
         released = self.recoded.result.released
         places = released.places()
@@ -669,6 +693,16 @@ class Work:
             after = texts[place.tolist()]
         left_out = [name for name in before.columns if name not in after.columns]
         return before.select(columns_named([*after.columns, *left_out])), after
+
+
+def _largest_risk(frequency: FrequencyTable, wildcards: str) -> float:
+    """Return the largest risk of a counted table, 0..1, as the account of its release has it."""
+    from incrowd.core.table.classes import EquivalenceClasses
+    from incrowd.core.table.matching import matched
+    from incrowd.measures.risk import RISKS
+
+    counted = matched(EquivalenceClasses.of_keys(frequency), wildcards).counted
+    return float(RISKS.get(RISK)().measure(counted)["max"])
 
 
 def _groups(document: dict[str, Any]) -> dict[str, list[str]]:

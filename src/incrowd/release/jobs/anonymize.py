@@ -24,6 +24,7 @@ from incrowd.release.jobs.released_rows import ReleasedRows, with_types
 from incrowd.release.jobs.suppressed_records import (
     check_levels,
     check_limits,
+    check_search,
     counting_schema,
     judge,
     telling_columns,
@@ -237,8 +238,10 @@ def recode(
     """Search a recoding of a counted table, recode the table, and refuse what breaks a limit.
 
     The start may be that of another policy with the same roles, hierarchies and cells: the studio counts a
-    table once, and recodes it for each limit that somebody tries.
+    table once, and recodes it for each limit that somebody tries. So the policy is checked here, too.
     """
+    check_search(policy)
+    check_limits(policy, start.frequency)
     leaving = policy.schema.after_treatment()
     with clock.stage("assess"):
         telling = _revealing_columns(start, policy, force=force)
@@ -476,9 +479,7 @@ def start_search(
     from incrowd.core.io.streams import Files, is_scan
     from incrowd.engines import loaded, open_table, with_population
 
-    check_levels(policy)
-    if not policy.models:
-        raise ParameterError("name at least one privacy model, e.g. models=[ic.KAnonymity(5)] or -k 5")
+    check_search(policy)
     paths = [each for each in (table, population) if isinstance(each, str | os.PathLike)]
     if isinstance(table, str | os.PathLike):
         with clock.stage("open" if is_scan(table) else "read"):

@@ -297,6 +297,13 @@ def _refuse_too_many(frequency: FrequencyTable, recoding: Recoding, policy: Poli
     )
 
 
+def check_search(policy: Policy) -> None:
+    """Refuse a policy that asks for no model, or for what its algorithm does not support."""
+    if not policy.models:
+        raise ParameterError("name at least one privacy model, e.g. models=[ic.KAnonymity(5)] or -k 5")
+    check_levels(policy)
+
+
 def check_levels(policy: Policy) -> None:
     """Refuse levels and weights that the policy's algorithm does not support."""
     algorithm = policy.algorithm
