@@ -9,7 +9,6 @@ from incrowd.core.presentation.documents import rounded
 from incrowd.faces.studio import account
 from incrowd.faces.studio.account import Pair
 from incrowd.works.samples import hospital, hospital_policy
-from incrowd_verify.gate.wording import at_most
 
 
 @pytest.fixture(scope="module")
@@ -35,18 +34,6 @@ def test_every_quasi_identifier_has_its_records_before_and_after(document, relea
         assert sum(pair.after for pair in change.records) == pytest.approx(400)
         assert change.lost == rounded(release.utility["loss"].per_attribute[change.name])
     assert "single value" in found[0].how
-
-
-def test_four_figures_are_those_of_the_account(document, release):
-    found = account.tiles(document)
-    assert [name for name, *_ in found] == ["Largest risk", "Smallest class", "Loss", "Suppressed"]
-    assert found[0][1:] == (
-        at_most(document["risk"]["after"]["prosecutor"]["max"]),
-        "for whoever knows age, sex, zip, marital_status and admission_date, and nothing else; was 100% before",
-    )
-    assert found[1][1:] == (str(release.privacy.smallest), "was 1 before")
-    assert found[2][1] == f"{rounded(release.utility['loss'].value):.1%}"
-    assert found[3][1:] == (str(release.privacy.suppressed), "of 400 records")
 
 
 def test_records_are_told_by_the_size_of_their_class_and_small_sizes_come_first(document, release):

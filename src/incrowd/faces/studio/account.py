@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.core.report.charts import risk_rows, size_rows
-from incrowd_verify.gate.wording import at_most, who_knows
 
 if TYPE_CHECKING:
     from incrowd.attacks import Attack, Rate
@@ -31,22 +30,6 @@ class Change(NamedTuple):
     how: str
     lost: float
     records: list[Pair]
-
-
-def tiles(document: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """Return the four figures of a release that count most: the name, the figure, and a word on it."""
-    risk, sizes = document["risk"], document["classes"]
-    lost = next(each["value"] for each in document["loss"] if each["metric"] == "loss")
-    knows = who_knows([each["name"] for each in document["attributes"]])
-    before, after = (risk[when]["prosecutor"]["max"] for when in ("before", "after"))
-    gone, left_out = document["suppression"]["records"], document["left_out"]
-    out = f", {left_out:,} left out" if left_out else ""
-    return [
-        ("Largest risk", at_most(after), f"for {knows}; was {at_most(before)} before"),
-        ("Smallest class", f"{sizes['after']['smallest']:,}", f"was {sizes['before']['smallest']:,} before"),
-        ("Loss", f"{lost:.1%}", "of a cell, on average"),
-        ("Suppressed", f"{gone:,}", f"of {document['records'] + left_out:,} records{out}"),
-    ]
 
 
 def changes(document: Mapping[str, Any]) -> list[Change]:

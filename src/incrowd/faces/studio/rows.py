@@ -12,7 +12,6 @@ from nicegui import ui
 from incrowd.core.errors import visible
 from incrowd.core.io.columns import columns_named
 from incrowd.core.lazy import np, pl
-from incrowd.core.table.schema import OPEN_ROLE
 from incrowd.faces.studio import parts
 from incrowd.faces.studio.panels.column_forms import ROLES
 from incrowd_verify.gate.wording import percent
@@ -241,8 +240,3 @@ def _after(before: pl.DataFrame, after: pl.DataFrame) -> Iterator[list[str]]:
     released: Collection[str] = set(after.columns)
     for row in after.iter_rows(named=True):
         yield [parts.cell_text(row[name]) if name in released else "" for name in before.columns]
-
-
-def is_open(work: Work) -> bool:
-    """Say whether a column of a window's table still waits for its role."""
-    return work.choices is not None and bool(work.choices.having(OPEN_ROLE))

@@ -1,0 +1,246 @@
+"""The table in the middle of the page: the heads of its columns, and the cells before and after."""
+
+from __future__ import annotations
+
+from datetime import date
+from types import SimpleNamespace
+
+import numpy as np
+import polars as pl
+import pytest
+
+from incrowd.faces.studio.cancelling import Watched
+from incrowd.faces.studio.rows import Rows, changed_cells, pairs_of, points_by_column, shape_of
+from incrowd.faces.studio.tables import Source
+from incrowd.faces.studio.work import Work
+from incrowd.works.samples import hospital
+
+ROWS = 120
+
+
+def opened(folder, table: pl.DataFrame, algorithm: str = "mondrian", k: int = 4, **roles) -> Work:
+    """Open a table with columns of some roles, or settings, and one limit."""
+    table.write_parquet(folder / "people.parquet")
+    work = Work()
+    work.open(Source(folder / "people.parquet", "people.parquet"))
+    for name, settings in roles.items():
+        work.chosen.columns[name] = dict(settings) if isinstance(settings, dict) else {"role": settings}
+    work.chosen.algorithm["name"] = algorithm
+    work.chosen.models[:] = [{"model": "k-anonymity", "k": k}]
+    work.chosen.document["max_suppression"] = 0.2
+    return work
+
+
+def shown(work: Work) -> Rows:
+    """The rows of a window, without a browser."""
+    rows = Rows(SimpleNamespace(work=work, column=None))
+    rows.names = [each.name for each in work.columns]
+    return rows
+
+
+@pytest.fixture
+def window(tmp_path):
+    gone = pl.int_range(ROWS)
+    table = hospital(ROWS).select("age", "sex", "zip", "admission_date", "cost")
+    table = table.with_columns(
+        sex=pl.when(gone % 17 != 0).then("sex"), age=pl.when(gone % 19 != 0).then("age")
+    )
+    found = opened(
+        tmp_path,
+        table,
+        "optimal",
+        age={"role": "quasi", "hierarchy": {"intervals": [5, 20]}},
+        sex={"role": "quasi", "hierarchy": {"flat": True}},
+        zip={"role": "quasi", "hierarchy": {"prefix": True}},
+        admission_date={"role": "quasi", "hierarchy": {"dates": ["quarter", "year"]}},
+        cost="insensitive",
+    )
+    yield found
+    found.close()
+
+
+# --- the small histogram of a head ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("cells", "records"),
+    [
+        (["b", "a", "b", None], [2, 1]),
+        ([True, False, True], [2, 1]),
+        ([1, 1, 2, None], [2, 1]),
+        # Numbers of many values are counted in ranges: one of them may be empty.
+        ([*range(24), 47], [4, 4, 4, 4, 4, 4, 0, 0, 0, 0, 0, 1]),
+        ([float("nan"), float("inf"), *map(float, range(24))], [2] * 12),
+        ([f"{number}" for number in range(24)], [2] * 12),
+        # Texts among numbers are counted as texts.
+        ([*map(str, range(16)), *["?"] * 4], [4, *[1] * 11]),
+        ([date(2024, 1, 1)] * 3 + [date(2024, 1, 2)], [3, 1]),
+        ([None, None], []),
+        ([], []),
+    ],
+)  # fmt: skip
+def test_records_are_counted_by_ranges_or_by_values(cells, records):
+    assert shape_of(pl.Series(cells)) == records
+
+
+def test_every_column_of_a_window_has_a_histogram(window):
+    shapes = shown(window).measure(window)
+    assert {*shapes} == {*window.chosen.columns}
+    assert sum(shapes["cost"]) == ROWS
+    assert sum(shapes["sex"]) == ROWS - 8
+
+
+# --- records before and after ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("algorithm", ["optimal", "mondrian", "k-member"])
+@pytest.mark.parametrize("suppressed", ["judged", "keep"])
+def test_bars_before_and_after_have_all_records_that_are_not_suppressed(window, algorithm, suppressed):
+    window.chosen.algorithm["name"] = algorithm
+    window.chosen.document["suppressed"] = suppressed
+    window.recode(Watched())
+    frequency, recoding = window.recoding
+    kept = int(frequency.weights[~recoding.suppressed].sum())
+    assert (kept < ROWS) or algorithm != "optimal"
+    for position, domain in enumerate(frequency.domains):
+        pairs = np.array(pairs_of(position, frequency, recoding))
+        assert len(pairs) == min(domain.size, 12)
+        assert (pairs >= 0).all()
+        assert pairs.sum(axis=0) == pytest.approx([ROWS, kept], abs=0.1)
+        if (recoding.cells[position].lo == recoding.cells[position].hi).all():
+            # What keeps its values keeps its bars.
+            kept_codes = frequency.codes[position][~recoding.suppressed]
+            whole = np.bincount(kept_codes, frequency.weights[~recoding.suppressed], domain.size)
+            assert domain.size > 12 or pairs[:, 1].tolist() == whole.tolist()
+
+
+def test_a_fully_generalized_column_is_flat(window):
+    window.chosen.columns["sex"]["levels"] = [1, 1]
+    window.recode(Watched())
+    frequency, recoding = window.recoding
+    place = next(place for place, each in enumerate(frequency.domains) if each.name == "sex")
+    before, after = zip(*pairs_of(place, frequency, recoding), strict=True)
+    # Male, female and missing.
+    assert sorted(before)[0] == 8
+    kept = int(frequency.weights[~recoding.suppressed].sum())
+    assert after == pytest.approx([kept / 3] * 3, abs=0.01)
+
+
+def test_numbers_stand_in_ranges_of_equal_width(tmp_path):
+    ages = [*[0] * 10, *range(100, 120)]
+    work = opened(tmp_path, pl.DataFrame({"age": ages}), k=1, age="quasi")
+    work.recode(Watched())
+    pairs = pairs_of(0, *work.recoding)
+    assert [before for before, _ in pairs] == [10, *[0] * 9, 10, 10]
+    assert pairs == [[before, before] for before, _ in pairs]
+    work.close()
+
+
+def test_values_that_are_no_numbers_stand_side_by_side_in_their_order(tmp_path):
+    towns = [f"t{number:02}" for number in range(24) for _ in range(number + 1)]
+    tree = {"role": "quasi", "hierarchy": {"flat": True}}
+    work = opened(tmp_path, pl.DataFrame({"town": towns}), k=1, town=tree)
+    work.recode(Watched())
+    pairs = pairs_of(0, *work.recoding)
+    assert [before for before, _ in pairs] == [4 * number + 3 for number in range(12)]
+    work.close()
+
+
+# --- the heads ------------------------------------------------------------------------------------
+
+
+def test_heads_show_what_is_known_of_each_column(window):
+    rows = shown(window)
+    rows._shapes = {"age": [3, 4]}
+    heads = rows._heads()
+    assert heads["age"]["pairs"] == [[3, None], [4, None]]
+    assert (heads["age"]["role"], heads["age"]["lost"], heads["age"]["state"]) == ("quasi", "", "")
+    assert ["quasi", "quasi-identifier"] in heads["age"]["roles"]
+    window.recode(Watched())
+    window.judge(Watched())
+    rows._page.column = "cost"
+    heads = rows._heads()
+    assert sum(before for before, _ in heads["age"]["pairs"]) == pytest.approx(ROWS, abs=0.1)
+    assert heads["cost"]["pairs"] == []
+    assert [name for name, head in heads.items() if head["pressed"]] == ["cost"]
+    lost = window.release.utility["loss"].per_attribute["zip"]
+    assert float(heads["zip"]["lost"].rstrip("%")) == pytest.approx(100 * lost, abs=0.06)
+    assert heads["cost"]["lost"] == ""
+    assert heads["cost"]["state"] == "open"
+    assert "a value of cost that no other record has" in heads["cost"]["points"]
+
+
+def test_points_stand_at_their_columns_and_broken_ones_count_most():
+    def point(text, *columns):
+        return SimpleNamespace(text=text, columns=columns)
+
+    verdict = SimpleNamespace(
+        open=[point("A.", "age"), point("B.", "age", "zip")], broken=[point("C.", "age")]
+    )
+    work = SimpleNamespace(release=SimpleNamespace(verdict=verdict))
+    assert points_by_column(work) == {"age": ("broken", "A. B. C."), "zip": ("open", "B.")}
+    assert points_by_column(SimpleNamespace(release=None)) == {}
+
+
+def test_names_with_markup_are_written_out(tmp_path):
+    names = ["<b>a</b>", "\u202egnp"]
+    work = opened(
+        tmp_path, pl.DataFrame({name: [*range(8)] for name in names}), **dict.fromkeys(names, "quasi")
+    )
+    heads = shown(work)._heads()
+    assert [head["name"] for head in heads.values()] == ["<b>a</b>", r"\u202egnp"]
+    work.close()
+
+
+# --- the cells ------------------------------------------------------------------------------------
+
+
+def test_a_cell_that_stayed_is_shown_once_and_another_before_and_after():
+    before = pl.DataFrame(
+        {
+            "kept": [True, False],
+            "day": [date(2024, 1, 2), None],
+            "age": [34, 35],
+            "gone": ["<b>Ann</b>", "Bo\u202e"],
+        }
+    )
+    after = pl.DataFrame({"kept": ["true", "*"], "day": ["2024-01-02", None], "age": ["30-39", "35"]})
+    first, second = changed_cells(before, after)
+    assert first == [
+        "true",
+        "2024-01-02",
+        {"was": "34", "now": "30-39", "verb": "became"},
+        {"was": "<b>Ann</b>", "now": "left out", "verb": "is"},
+    ]
+    assert second[:3] == [{"was": "false", "now": "*", "verb": "was suppressed to"}, "(missing)", "35"]
+    assert second[3]["was"] == r"Bo\u202e"
+
+
+def test_each_view_gives_the_cells_that_are_in_sight(window):
+    window.chosen.columns["cost"]["role"] = "identifying"
+    rows = shown(window)
+    raw = [str(cell) for cell in window.table["cost"]]
+    for view in ("before", "after", "difference"):
+        rows.view = view
+        cells, height = rows._cells(100, 50)
+        # There is nothing after yet.
+        assert [each["c4"] for each in cells] == raw[100:]
+        assert height == ROWS
+    window.recode(Watched())
+    height = ROWS - window.recoded.result.suppression.left_out
+    rows.view = "before"
+    assert rows._cells(0, 5)[1] == ROWS
+    rows.view = "difference"
+    cells, shown_rows = rows._cells(0, 1_000)
+    assert (len(cells), shown_rows) == (height, height)
+    assert {each["c4"]["now"] for each in cells} == {"left out"}
+    rows.view = "after"
+    after, _ = rows._cells(0, 1_000)
+    assert {each["c4"] for each in after} == {""}
+    released = window.pairs(0, 1_000)[1]
+    assert [each["c0"] for each in after] == released["age"].fill_null("(missing)").to_list()
+    for old, new in zip(cells, after, strict=True):
+        now = old["c0"] if isinstance(old["c0"], str) else old["c0"]["now"]
+        assert now == new["c0"]
+    rows.names = []
+    assert rows._cells(0, 5) == ([], 0)
