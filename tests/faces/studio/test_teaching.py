@@ -1,4 +1,4 @@
-"""The boxes that explain the terms of each step, with examples of the table."""
+"""The boxes that explain the terms of each panel, with examples of the table."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from incrowd.faces.studio.steps.table import Table
 
 from incrowd.faces.studio.cancelling import Watched
-from incrowd.faces.studio.page import _STEPS
+from incrowd.faces.studio.page import _PANELS
+from incrowd.faces.studio.panels.table import Table
 from incrowd.faces.studio.tables import Source
 from incrowd.faces.studio.teaching import TERMS, facts
 from incrowd.faces.studio.work import Work
@@ -33,7 +33,7 @@ def opened(window: Work, table: pl.DataFrame, folder: Path, **roles: str) -> Non
         window.choices.columns[name] = {"role": role}
 
 
-def test_every_step_has_a_term_and_the_glossary_says_the_same():
+def test_every_panel_has_a_term_and_the_glossary_says_the_same():
     sections = re.split(r"^## ", GLOSSARY.read_text(), flags=re.MULTILINE)
     meanings = {}
     for section in sections[1:]:
@@ -43,7 +43,7 @@ def test_every_step_has_a_term_and_the_glossary_says_the_same():
     for _, term, meaning, _ in TERMS:
         assert term.lower() in meanings
         assert meaning.rstrip(".").lower() in meanings[term.lower()].lower()
-    assert {step for step, *_ in TERMS} == {step.name for step in (Table, *_STEPS)}
+    assert {panel for panel, *_ in TERMS} == {panel.name for panel in (Table, *_PANELS)}
 
 
 def test_examples_are_counted_in_the_table(window, tmp_path):
@@ -87,6 +87,27 @@ def test_classes_are_those_of_the_release(window, tmp_path):
     found = facts(window)
     assert found["smallest"] == window.release.privacy.smallest >= 5
     assert found["classes"] == window.release.privacy.classes
+    assert found["verdict"] == window.release.verdict.brief
+
+
+@pytest.mark.parametrize("released", [False, True])
+def test_every_example_has_its_facts_once_there_is_a_release(window, tmp_path, released):
+    table = hospital(400).select("name", "age", "diagnosis")
+    opened(window, table, tmp_path, name="identifying", age="quasi", diagnosis="sensitive")
+    window.choices.columns["age"]["hierarchy"] = {"intervals": [5, 10]}
+    if released:
+        window.anonymize(Watched())
+    found = facts(window)
+    lacking = {panel for panel, _, _, example in TERMS if not told_with(example, found)}
+    assert lacking == (set() if released else {"Verdict"})
+
+
+def told_with(example: str, found: dict[str, object]) -> bool:
+    """Say whether the facts fill an example."""
+    try:
+        return bool(example.format(**found)) or not example
+    except KeyError:
+        return False
 
 
 MARKUP = "<img src=x onerror=window.hacked=1>{quasi}{0}"
@@ -100,13 +121,13 @@ def test_the_box_follows_the_roles_and_shows_values_as_texts(visit, tmp_path, st
     visit.fill("[data-field=path]", str(tmp_path / "people.csv"))
     visit.mark("open")
     visit.reads("40 rows, 2 columns")
-    visit.go(2)
-    visit.choose('[data-column="0"] [data-field=role]', "quasi-identifier")
+    visit.go("Column")
+    visit.role(0, "quasi")
     visit.until(lambda: "Row 1: age 20." in visit.wait("[data-mark=teaching]").text, "the example")
-    visit.choose('[data-column="1"] [data-field=role]', "sensitive")
+    visit.role(1, "sensitive")
     visit.until(lambda: f"Row 1: {MARKUP} {MARKUP}." in visit.wait("[data-mark=teaching]").text, "the value")
     assert visit.browser.execute_script("return window.hacked === undefined")
-    visit.go(4)
+    visit.go("Limits")
     visit.until(lambda: "has k = 20." in visit.wait("[data-mark=teaching]").text, "the class")
     visit.mark("teach")
     visit.until(lambda: not visit.all("[data-mark=teaching]"), "the end of the box")

@@ -1,4 +1,4 @@
-"""A box that explains the terms of a step, with examples of the table in hand."""
+"""A box that explains the terms of a panel, with examples of the table in hand."""
 
 from __future__ import annotations
 
@@ -22,27 +22,29 @@ _CLASS = "The rows that have the same released cells in all quasi-identifiers."
 TERMS = (
     ("Table", "Attacker", "Somebody who knows some columns of some people, and wants to know more.",
      "Somebody may know of row 1: {quasi}."),
-    ("Roles", "Identifying attribute", "A column that names a person by itself.", "Row 1: {identifying}."),
-    ("Roles", "Quasi-identifier", "A column that others may know about a person.", "Row 1: {quasi}."),
-    ("Roles", "Sensitive attribute", "A column that others must not learn about a person.",
+    ("Column", "Identifying attribute", "A column that names a person by itself.", "Row 1: {identifying}."),
+    ("Column", "Quasi-identifier", "A column that others may know about a person.", "Row 1: {quasi}."),
+    ("Column", "Sensitive attribute", "A column that others must not learn about a person.",
      "Row 1: {sensitive}."),
-    ("Hierarchies", "Generalization hierarchy",
+    ("Column", "Generalization hierarchy",
      "A tree that says how the values of a column become coarser, level by level.", "{column}: {path}."),
     ("Limits", "Equivalence class", _CLASS, "Row 1: {quasi}. Raw records that look like this: {alike:,}."),
     ("Limits", "k-anonymity", "", "Before recoding, the class of row 1 has k = {alike:,}."),
     ("Limits", "l-diversity", "", "Before recoding, that class has l = {different:,} for {attribute}."),
     ("Limits", "t-closeness", "",
      "Before recoding, {attribute} is {value} in {whole} of the table, and in {part} of that class."),
+    ("Limits", "Suppression", "The quasi-identifiers of a record become *.", "Row 1 would lose {quasi}."),
+    ("Explore", "Recoding", "What becomes of each raw value.", "{column} may become coarser: {path}."),
     ("Explore", "Loss", "How much of its column a released cell covers.",
      "{column}: {path}. The loss grows from 0 to 1."),
-    ("Explore", "Risk", "How likely an attacker finds the right row: 1 divided by the size of its class.",
-     "Before recoding, the risk of row 1 is {risk}."),
-    ("Run", "Suppression", "The quasi-identifiers of a record become *.", "Row 1 loses {quasi}."),
-    ("Run", "Recoding", "What becomes of each raw value.", "{column} may become coarser: {path}."),
-    ("Look", "Equivalence class", _CLASS, "There are {classes:,}. The smallest has {smallest:,} records."),
+    ("Verdict", "Equivalence class", _CLASS, "There are {classes:,}. The smallest has {smallest:,} records."),
+    ("Verdict", "Risk", "How likely an attacker finds the right row: 1 divided by the size of its class.",
+     "The risk of row 1 was {risk} before recoding."),
+    ("Verdict", "Verdict", "Whether a release may be used: it holds, is open, or is broken.",
+     "The verdict of this release: {verdict}."),
     ("Hand over", "Account", "It says how the release was made, and what was measured.", ""),
 )  # fmt: skip
-"""Steps, terms, meanings as in the glossary or else of the model, and examples that `facts` fill."""
+"""Panels, terms, meanings as in the glossary or else of the model, and examples that `facts` fill."""
 
 
 def facts(work: Work, *, paths: bool = True) -> dict[str, Any]:
@@ -68,14 +70,16 @@ def facts(work: Work, *, paths: bool = True) -> dict[str, Any]:
             found |= {"column": name, "path": " → ".join(map(cut, path))}
             break
     if work.release is not None:
-        found |= {"classes": work.release.privacy.classes, "smallest": work.release.privacy.smallest}
+        after = work.release.privacy
+        found |= {"classes": after.classes, "smallest": after.smallest}
+        found["verdict"] = work.release.verdict.brief
     return found
 
 
 def explain(page: Any, name: str) -> Callable[[], Any]:
-    """Explain the terms of a step. Return a function that looks for the examples anew."""
+    """Explain the terms of a panel. Return a function that looks for the examples anew."""
     box = marked(ui.element("section").classes("box charts bg-sky-50 dark:bg-slate-800"), "teaching")
-    box.props["aria-label"] = "Terms of this step"
+    box.props["aria-label"] = "Terms of this panel"
     terms = [each[1:] for each in TERMS if each[0] == name]
     paths = any("{path}" in example for *_, example in terms)
 
