@@ -12,7 +12,7 @@ from incrowd.faces.studio.parts import marked
 
 
 def button(text: str, mark: str, on_click: Any = None, kind: str = "outline", **given: Any) -> Any:
-    """Show a button. Its kind is a word of Quasar; the main button of a step has none."""
+    """Show a button. Its kind is a word of Quasar; the main button of a panel has none."""
     return marked(ui.button(text, on_click=on_click, **given), mark).props(f"no-caps {kind}")
 
 

@@ -15,7 +15,7 @@ from incrowd.faces.studio.parts import marked, tell, words
 _EVERY = 0.2
 """Seconds between two looks at the progress."""
 _FIRST = "play_arrow"
-"""The picture of what a step is for."""
+"""The picture of what a panel is for."""
 
 
 def in_words(stage: str, seconds: float, share: float | None, steps: Sequence[str] = ()) -> str:
@@ -58,7 +58,7 @@ class Job:
         """Show the buttons, and the progress where the work goes on."""
         with ui.column().classes("job w-full") as self._place:
             with ui.row().classes("items-center"):
-                # What only looks or saves stands back behind what the step is for.
+                # What only looks or saves stands back behind what the panel is for.
                 kind = "" if self._icon == _FIRST else "outline"
                 self._start = button(self._title, self._mark, self.run, kind, icon=self._icon)
                 self._stop = button("Cancel", f"cancel-{self._mark}", self.stop, icon="stop")
@@ -66,10 +66,10 @@ class Job:
                 self._stage = marked(words("p", ""), f"stage-{self._mark}")
                 self._bar = ui.linear_progress(value=0, show_value=False, size="8px")
                 self._bar.props["aria-label"] = "How far the stage is"
-        # It goes on where the step is drawn anew while the work is done.
+        # It goes on where the panel is drawn anew while the work is done.
         self._timer = ui.timer(_EVERY, self._look, active=False)
         self._messages = ui.column().classes("w-full")
-        # It may have gone wrong while another step was shown.
+        # It may have gone wrong while another panel was shown.
         tell(self._messages, self._wrong)
         self._wrong = ""
         self._running(self._watched is not None)

@@ -1,4 +1,4 @@
-"""Settings as the page names them in messages: by its fields, roles and steps."""
+"""Settings as the page names them in messages: by its fields, roles and panels."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from incrowd.core.errors import reword
 
 _FIELDS = {
     "encoding": "the field Encoding", "names": "the field Names of the columns", "sheet": "the field Sheet",
-    "population": "the population's file in the step Limits", "null-value": "null_values in a policy file",
+    "population": "the population's file in the panel Limits", "null-value": "null_values in a policy file",
     "weights": "the role weight", "person": "the role person", "household": "the role household",
-    "treat": "a treatment in the step Roles",
+    "treat": "a treatment in the panel Column",
 }  # fmt: skip
 """How the studio names the setting of an option."""
 

@@ -32,7 +32,7 @@ def words(tag: str, text: str, classes: str = "") -> Any:
 
 
 def heading(text: str, level: int = 2) -> Any:
-    """Show a heading. That of a step takes the focus when the step is opened."""
+    """Show a heading. That of a panel takes the focus when the panel is opened."""
     return words(f"h{level}", text).props("tabindex=-1" if level == 2 else "")
 
 

@@ -113,7 +113,7 @@ def path_of(text: str) -> Path:
         When it is an address, which is not repeated since it may have a password, or no path of a file.
     """
     if looks_like_address(text):
-        raise TableError("an address is no file; open a table of a database in the step Table")
+        raise TableError("an address is no file; open a table of a database in the panel Table")
     try:
         return file_path(text.strip()).expanduser()
     except RuntimeError:

@@ -32,7 +32,7 @@ class Table(Panel):
         self._used = dict(_USUAL)
 
     def ready(self) -> bool:
-        """Say whether the step can be gone to."""
+        """Say whether the panel can be gone to: always."""
         return True
 
     def draw(self) -> None:
