@@ -7,7 +7,7 @@ import pytest
 import incrowd as ic
 from incrowd.core.errors import InputError
 from incrowd.core.parameters import Parameter
-from incrowd.faces.studio import declared, export
+from incrowd.faces.studio import declared, exploring, export
 from incrowd.faces.studio.cancelling import Watched
 from incrowd.faces.studio.work import Source, Work
 from incrowd.works.samples import hospital
@@ -159,7 +159,7 @@ def test_a_population_is_part_of_the_search_and_of_what_makes_it_again(window, t
     assert release.privacy.holds
     assert f"--population '{people}'" in export.command(window)
     assert f"ic.anonymize('people.csv', policy, population={str(people)!r})" in export.script(window)
-    assert [run.problem for run in window.compare(["mondrian"], [2], Watched())] == [None]
+    assert exploring.compared(window, ["mondrian"], [2], Watched())[1] == []
     window.set_population("")
     assert window.release is None
     assert "--population" not in export.command(window)
