@@ -11,6 +11,12 @@ from incrowd.core.errors import InputError
 from incrowd.faces.studio.parts import marked
 
 
+class SteadySlider(ui.slider):
+    """A slider whose place no answer of the server moves back while it is moved on."""
+
+    LOOPBACK = False
+
+
 def button(text: str, mark: str, on_click: Any = None, kind: str = "outline", **given: Any) -> Any:
     """Show a button. Its kind is a word of Quasar; the main button of a panel has none."""
     return marked(ui.button(text, on_click=on_click, **given), mark).props(f"no-caps {kind}")

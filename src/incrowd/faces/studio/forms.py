@@ -10,7 +10,7 @@ from nicegui import ui
 
 from incrowd.core.errors import ParameterError
 from incrowd.faces.studio.declared import parameters_of
-from incrowd.faces.studio.fields import choice_field, hinted, text_field
+from incrowd.faces.studio.fields import SteadySlider, choice_field, hinted, text_field
 from incrowd.faces.studio.parts import fold, marked
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _field(
 def slider(field: Any, settings: dict[str, Any], name: str, span: Slider, title: str) -> None:
     """Show a number of some settings also as a slider, which writes into its field and follows it."""
     low, high, step = span
-    slider = ui.slider(min=low, max=high, step=step, value=settings.get(name, low))
+    slider = SteadySlider(min=low, max=high, step=step, value=settings.get(name, low))
     slider.classes("sliding").props(f"data-slider={name}").props["aria-label"] = title
 
     def slid(event: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from nicegui import ui
 
 from incrowd.faces.studio import meaning
-from incrowd.faces.studio.fields import button, choice_field
+from incrowd.faces.studio.fields import SteadySlider, button, choice_field
 from incrowd.faces.studio.parts import emptied, marked, words
 from incrowd.search import ALGORITHMS
 
@@ -131,7 +131,7 @@ class LimitsBar:
         """Show a slider that recodes the table while it is moved, with its figure."""
         with ui.element("label").classes("dial"):
             words("span", name, "dial-name")
-            slider = ui.slider(min=dial.low, max=max(dial.high, value), step=dial.step, value=value)
+            slider = SteadySlider(min=dial.low, max=max(dial.high, value), step=dial.step, value=value)
             slider.props(f"data-slider={dial.key} dense").props["aria-label"] = title
             figure = marked(words("b", told(value)), f"limit-{dial.key}")
 
@@ -139,7 +139,7 @@ class LimitsBar:
             take(float(event.value))
             self._tell_readers()
             figure.set_text(told(float(event.value)))
-            self._page.changed()
+            self._page.limits_moved()
 
         slider.on_value_change(slid)
 
@@ -159,7 +159,7 @@ class LimitsBar:
 
     def _changed(self) -> None:
         self.draw()
-        self._page.changed()
+        self._page.limits_moved()
 
 
 _DIALED = {dial.model for dial in DIALS}

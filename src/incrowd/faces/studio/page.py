@@ -311,6 +311,12 @@ class Page:
         """Show the bar of limits anew, after a panel changed them or the roles of columns."""
         self._limits.draw()
 
+    def limits_moved(self) -> None:
+        """Follow a change in the bar of limits, and show it in their panel where that is open."""
+        if isinstance(self._shown, Limits):
+            self.redraw(self._shown)
+        self.changed()
+
     def open_column(self, name: str) -> None:
         """Open the panel of a column."""
         self.column = name

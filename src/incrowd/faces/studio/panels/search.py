@@ -88,4 +88,5 @@ class SearchForm:
         field.on_value_change(lambda _: sentence.set_text(text()))
 
     def _changed(self) -> None:
+        self.page.limits_changed()
         self.page.changed()
