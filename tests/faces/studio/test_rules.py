@@ -12,24 +12,23 @@ def test_a_profile_is_chosen_answered_and_judged(visit, tmp_path, studio):
     visit.fill("[data-field=path]", str(tmp_path / "people.csv"))
     visit.mark("open")
     visit.reads("400 rows, 3 columns")
-    visit.go(4)
+    visit.go("Limits")
     visit.click("[data-mark=rules] .q-item")
     visit.choose("[data-field=profile]", "HIPAA expert determination")
     visit.fill("[data-field=input-risk]", "0.2")
     visit.fill("[data-field=by-expert]", "A. Expert")
     visit.fill("[data-field=says-expert]", "It is very small.")
-    visit.go(6)
-    visit.mark("run")
-    visit.mark("look")
+    visit.judged()
+    visit.go("Verdict")
     found = visit.until(lambda: visit.wait("[data-mark=clauses]").text, "the clauses")
     assert "threshold" in found
     assert "A. Expert, 20" in found
     assert "nobody attests it: Where do the methods" in found
     assert visit.wait("[data-mark=verdict].warn").text.startswith("OPEN: ")
     assert not visit.all(".good")
-    visit.go(4)
+    visit.go("Limits")
     assert visit.wait("[data-field=by-expert]").get_attribute("value") == "A. Expert"
-    visit.go(8)
+    visit.go("Verdict")
     visit.wait("[data-mark=accept]")
     visit.mark("accept")
     visit.reads("Nothing can be taken yet: 1 point without an answer.")
@@ -42,6 +41,7 @@ def test_a_profile_is_chosen_answered_and_judged(visit, tmp_path, studio):
     visit.fill("[data-field=says-methods]", "In the annex.")
     visit.mark("accept")
     visit.wait("[data-mark=verdict].good")
+    visit.mark("to-hand-over")
     with visit.take("get-policy", "policy.toml").open("rb") as file:
         profile = tomllib.load(file)["profile"]
     assert (profile["name"], profile["inputs"]) == ("hipaa-expert@2026-01", {"risk": 0.2})
