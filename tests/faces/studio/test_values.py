@@ -21,7 +21,7 @@ from incrowd.faces.studio.values import most_frequent
             [f"{row},0" for row in range(81)],
             [(f"{10 * i} to {10 * i + 10}", 10 + i // 7) for i in range(8)],
         ),
-        ([f"0{row:03}" for row in range(200)], [("00...", 100), ("01...", 100)]),
+        ([f"{row % 2}{row:03}" for row in range(200)], [("0...", 100), ("1...", 100)]),
         ([f"v{row}" for row in range(10)], [*((f"v{row}", 1) for row in range(8)), ("other values", 2)]),
         ([None, None], [("(missing)", 2)]),
         ([float("nan"), *map(float, range(8))], None),
