@@ -88,7 +88,7 @@ QUESTIONS = {
     "How many people does singling out reach?": "attacks/singling_out.py",
     "Where is a file of ARX read?": "works/importers/arx.py",
     "Where is `incrowd verify` printed?": "incrowd_verify/cli.py",
-    "Where is a step of the page drawn?": "faces/studio/steps",
+    "Where is a panel of the page drawn?": "faces/studio/panels",
 }
 """What a reader asks on the first day, and where the answer is looked for first."""
 

@@ -15,7 +15,6 @@ from incrowd_verify.gate.wording import at_most, percent
 
 if TYPE_CHECKING:
     from incrowd.core.progress import Progress
-    from incrowd.faces.studio.work import Work
     from incrowd.release.jobs.release import Release
     from incrowd.search.lattice.node import Node
 
@@ -98,7 +97,7 @@ def kept(tries: list[Try], new: Try) -> None:
 
 
 def compared(
-    work: Work, names: Sequence[str], sizes: Sequence[int], progress: Progress
+    work: Any, names: Sequence[str], sizes: Sequence[int], progress: Progress
 ) -> tuple[list[Try], list[str]]:
     """Make a release of each algorithm and class size under the policy of a window, and measure it.
 
@@ -124,7 +123,7 @@ def compared(
     return tries, problems
 
 
-def of_levels(work: Work, progress: Progress) -> list[Try]:
+def of_levels(work: Any, progress: Progress) -> list[Try]:
     """Return recodings of one level for each column that no other release beats in both loss and mean risk.
 
     A search counts cells as values. A run also judges the cells that leave, so each one is tried by a run.

@@ -136,7 +136,7 @@ class Choices:
 
 
 class Counted(NamedTuple):
-    """A table that was counted: what it was counted under, the start of a search, and its largest risk."""
+    """A counted table: the choices that it was counted under, the start of a search, and its largest risk."""
 
     under: Any
     start: SearchStart
@@ -633,7 +633,7 @@ class Work:
 
     @property
     def suppressed(self) -> tuple[int, int] | None:
-        """How many records are suppressed or left out of what was recoded, and of how many."""
+        """How many records of the recoded table are suppressed or left out, and of how many."""
         if self.recoded is not None:
             suppression, after = self.recoded.result.suppression, self.recoded.after
         elif self.release is not None:
