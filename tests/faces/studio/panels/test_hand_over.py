@@ -1,4 +1,4 @@
-"""Step 8: the report as a PDF, and the archive by which others check the release."""
+"""The panel of the downloads: the report as a PDF, and the archive by which others check the release."""
 
 from __future__ import annotations
 
@@ -151,12 +151,7 @@ def test_nothing_is_packed_before_every_point_has_an_answer(window, tmp_path):
 def released(visit: Visit) -> None:
     visit.mark("sample")
     visit.reads("2,000 rows, 12 columns")
-    visit.go(2)
-    visit.choose('[data-column="8"] [data-field=role]', "insensitive")
-    visit.until(lambda: not visit.all("[data-mark=open-roles]"), "the end of the question")
-    visit.go(6)
-    visit.mark("run")
-    visit.wait("[data-mark=verdict]")
+    visit.give(8, "insensitive")
     visit.hand_over()
 
 

@@ -1,4 +1,4 @@
-"""The step of the limits: cards of usual limits, sensitive columns without a limit, and what few need."""
+"""The panel of the limits: cards of usual limits, sensitive columns without a limit, and what few need."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from studio_browser import Visit
 
 @pytest.fixture
 def limits(visit, tmp_path) -> Visit:
-    """The step of the limits, for a table with two sensitive columns."""
+    """The panel of the limits, for a table with two sensitive columns."""
     hospital(3000).select("age", "sex", "zip", "diagnosis", "cost").write_csv(tmp_path / "people.csv")
     return opened(visit, tmp_path / "people.csv")
 
@@ -21,8 +21,8 @@ def limits(visit, tmp_path) -> Visit:
 def opened(visit: Visit, path: Path) -> Visit:
     visit.fill("[data-field=path]", str(path))
     visit.mark("open")
-    visit.reads(" rows, ")
-    visit.go(4)
+    visit.wait(visit.head(0))
+    visit.go("Limits")
     visit.wait("[data-mark=usual-public]")
     return visit
 
@@ -51,13 +51,13 @@ def test_a_card_sets_the_limits_by_mouse_and_keyboard_and_shows_that_it_is_in_fo
     assert (value(limits, "k-anonymity", "k"), value(limits, "l-diversity", "l")) == ("11", "3")
     # The card keeps the focus.
     assert limits.browser.switch_to.active_element.get_attribute("data-mark") == "usual-public"
-    limits.fill("[data-field=k]", "12")
+    limits.fill("[data-model=k-anonymity] [data-field=k]", "12")
     limits.until(lambda: in_force(limits) == [], "no card")
-    limits.fill("[data-field=k]", "11")
+    limits.fill("[data-model=k-anonymity] [data-field=k]", "11")
     limits.until(lambda: in_force(limits) == ["usual-public"], "the card again")
-    limits.go(2)
-    limits.go(4)
-    limits.until(lambda: in_force(limits) == ["usual-public"], "the card after a change of the step")
+    limits.go("Column")
+    limits.go("Limits")
+    limits.until(lambda: in_force(limits) == ["usual-public"], "the card after another panel")
     assert studio.errors.read_text() == ""
 
 
@@ -101,15 +101,15 @@ def test_what_few_need_is_closed_unless_it_is_set(limits):
     limits.unfold("advanced-limits")
     limits.mark("add-attacker")
     limits.wait("[data-attacker]")
-    limits.go(2)
-    limits.go(4)
+    limits.go("Column")
+    limits.go("Limits")
     # Now both are open, since they hold something.
     limits.wait("[data-model=l-diversity] [data-field=kind]")
     limits.wait("[data-attacker]")
     limits.click('[aria-label="Remove attacker attacker 1"]')
     limits.until(lambda: not limits.all("[data-attacker]"), "no attacker")
-    limits.go(2)
-    limits.go(4)
+    limits.go("Column")
+    limits.go("Limits")
     limits.wait("[data-mark=usual-public]")
     assert limits.shown("[data-mark=add-attacker]") is None
 
@@ -119,8 +119,8 @@ def test_a_limit_that_lies_between_two_places_of_its_slider_stays_as_it_is_writt
     limits.mark("add-model")
     limits.fill("[data-model=t-closeness] [data-field=t]", "0.125")
     limits.reads("by at most 0.125 of 1")
-    limits.go(2)
-    limits.go(4)
+    limits.go("Column")
+    limits.go("Limits")
     limits.until(lambda: value(limits, "t-closeness", "t") == "0.125", "the limit")
 
 
@@ -128,9 +128,19 @@ def test_names_of_columns_are_shown_as_texts(visit, tmp_path):
     name = "diagnosis <img src=x onerror=window.hacked=1>"
     hospital(60).select("age", pl.col("diagnosis").alias(name)).write_csv(tmp_path / "people.csv")
     opened(visit, tmp_path / "people.csv")
-    visit.go(2)
-    visit.choose('[data-column="1"] [data-field=role]', "sensitive")
-    visit.go(4)
+    visit.give(1, "sensitive")
+    visit.go("Limits")
     visit.mark("usual-teaching")
     visit.until(lambda: f"{name} is sensitive" in visit.wait("[data-mark=unprotected]").text, "the warning")
     assert visit.browser.execute_script("return window.hacked === undefined")
+
+
+def test_bar_and_panel_say_the_same_limits(limits):
+    limits.fill("[data-model=k-anonymity] [data-field=k]", "12")
+    limits.until(lambda: limits.wait("[data-mark=limit-k]").text == "12", "the figure in the bar")
+    limits.slide("k", 3)
+    limits.until(lambda: value(limits, "k-anonymity", "k") == "15", "the field in the panel")
+    # A model that the bar took away has no form, and is not changed by one.
+    limits.slide("l", -1)
+    limits.until(lambda: not limits.all("[data-model=l-diversity]"), "the end of the model")
+    limits.wait("[data-mark=protect]")
