@@ -43,6 +43,7 @@ class Columns(Panel):
         super().__init__(page)
         self._forms = ColumnForms(page, self.give, self._changed, self._close)
         self._tree = Tree(page)
+        self._back: Any = None
         title, look = "Which columns identify most?", lambda work, _: work.identifying()
         self._job = Job(page, title, "identify", look, self._identify, icon="search")
         ui.on("open-column", lambda event: self._open(event.args))
@@ -79,9 +80,7 @@ class Columns(Panel):
                 button(
                     "Next column", "next-column", lambda: self.page.open_column(names[at + 1]), "flat dense"
                 )
-            button("Undo", "undo-roles", self._undo, "flat dense", icon="undo").set_enabled(
-                bool(self.work.past)
-            )
+            self._draw_undo("flat dense")
 
     def _draw_all(self) -> None:
         work = self.work
@@ -93,9 +92,7 @@ class Columns(Panel):
         self._state, self._together, self._people = (ui.column().classes("w-full") for _ in range(3))
         self._many()
         with ui.row().classes("items-center w-full"):
-            button("Undo", "undo-roles", self._undo, "outline dense", icon="undo").set_enabled(
-                bool(work.past)
-            )
+            self._draw_undo("outline dense")
         self._job.draw()
         self._identifying = marked(ui.column().classes("w-full"), "identifying")
         with fold("What the roles mean"):
@@ -136,6 +133,10 @@ class Columns(Panel):
             declared.give_role(columns[name], name, role)
         self._show_changed()
 
+    def _draw_undo(self, kind: str) -> None:
+        self._back = button("Undo", "undo-roles", self._undo, kind, icon="undo")
+        self._back.set_enabled(bool(self.work.past))
+
     def _undo(self) -> None:
         self.work.undo()
         self._show_changed()
@@ -152,6 +153,8 @@ class Columns(Panel):
 
     def _changed(self) -> None:
         self.page.changed()
+        if self._back is not None and not self._back.is_deleted:
+            self._back.set_enabled(bool(self.work.past))
         self._tell()
 
     def _tell(self) -> None:
