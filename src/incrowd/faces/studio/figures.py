@@ -49,8 +49,12 @@ class Figures:
         )
 
     def wait(self) -> None:
-        """Say that figures are on their way; the first time that loops are compiled, say that, too."""
+        """Say that figures are on their way; no release is made any more under the choices before.
+
+        The first time that loops are compiled, say that, too.
+        """
         self._problem = ""
+        self._job.stop()
         if self._waiting is not None and not self._waiting.is_deleted:
             self._waiting.set_visibility(True)
             self.look()

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -22,7 +22,7 @@ from incrowd.core.io.kinds.files import kind_of
 from incrowd.core.io.scratch import PrivateFolder
 from incrowd.core.io.streams import Files, is_scan
 from incrowd.core.lazy import np, pl
-from incrowd.core.progress import Silent, Within
+from incrowd.core.progress import Cancelled, Silent, Within
 from incrowd.core.table.schema import OPEN_ROLE
 from incrowd.engines import first_rows, open_table
 from incrowd.faces.studio.exploring import Try, kept, try_of
@@ -369,9 +369,13 @@ class Work:
         """The common arguments of every search beside table and policy."""
         return {"population": self.population, "csv_format": self.csv_format}
 
-    def policy(self) -> Policy:
-        """Return the policy as it stands. A treatment that would ask for its key is refused."""
-        policy = self.chosen.policy()
+    def policy(self, document: dict[str, Any] | None = None) -> Policy:
+        """Return the policy as it stands, or as a document says it.
+
+        A treatment that would ask for its key is refused.
+        """
+        chosen = self.chosen
+        policy = (chosen if document is None else replace(chosen, document=document)).policy()
         refuse_prompts(policy.schema)
         return policy
 
@@ -412,15 +416,18 @@ class Work:
 
         self.infeasible = False
         self._session.close()
+        document = deepcopy(self.chosen.document)
         with ExitStack() as session:
             table = session.enter_context(self._asked())
             try:
                 release = anonymize(
-                    table, self.policy(), progress=progress, unanswered="write", **self._beside
+                    table, self.policy(document), progress=progress, unanswered="write", **self._beside
                 )
             except (InfeasibleError, UnlistableError):
                 self.infeasible = True
                 raise
+            if document != self.chosen.document:
+                raise Cancelled  # The choices changed meanwhile, and this is no release under them.
             # The release of a database is written from the snapshot that was counted.
             self._session = session.pop_all()
         # Figures are measured when they are first asked for: here, and not while the page waits.
@@ -466,11 +473,12 @@ class Work:
         from incrowd.release.policy.limits import with_histories
 
         self.infeasible, self.recoded = False, None
-        policy, clock = with_histories(self.policy()), Clock(progress)
-        document = self.chosen.document
+        # The page goes on changing the choices, so that they are read once.
+        document = deepcopy(self.chosen.document)
+        policy, clock = with_histories(self.policy(document)), Clock(progress)
         fixed = {key: value for key, value in document.items() if key not in _LIMITS}
         needs = any(model.is_joint for model in policy.models), policy.algorithm.predicts, self.population
-        counted_for = deepcopy((fixed, needs))
+        counted_for = fixed, needs
         try:
             if self._counted is None or self._counted.under != counted_for:
                 start = start_search(self._sample(), policy, self.population, self.csv_format, clock)
