@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
+from urllib.parse import unquote
 
 from nicegui import background_tasks, run, ui
 
@@ -47,6 +48,7 @@ _AT_TOP = """setTimeout(() => {
   panel?.querySelector("h2")?.focus({preventScroll: true});
 }, 50)"""
 """A panel opens at its top, with the focus on its heading; the browser needs a moment to draw it."""
+_FOCUS = Path(__file__).with_name("focus.js").read_text(encoding="utf-8")
 _LOOKS = 0.5
 """Seconds between two looks at the work that other windows left."""
 P = ParamSpec("P")
@@ -73,7 +75,7 @@ def show(
     )
     ui.add_css(STYLE)
     ui.add_body_html(_ENDED + _BACK)
-    ui.add_head_html(f"<script>{{{SCRIPT}}}</script>")
+    ui.add_head_html(f"<script>{{{SCRIPT}}}{{{_FOCUS}}}</script>")
     Page(Work(policy)).show(None if place else data, place)
 
 
@@ -138,6 +140,7 @@ class Page:
                 with ui.element("section").classes("side") as self._side:
                     self._side.props('aria-label="Panel"')
                     self._draw_side()
+        self._show_side(shown=True)
         self.enable()
         self._sought = place
         self._tabs.set_value(Table.name)
@@ -157,6 +160,18 @@ class Page:
             ui.space()
             self._wide = button("", "wide", self._widen, "flat dense", icon="keyboard_double_arrow_left")
             self._wide.props["aria-label"] = "Wider panel"
+            self._fold = button("", "fold-panel", self._fold_side, "flat dense")
+            self._fold.props["aria-label"] = "Panel"
+
+    def _fold_side(self) -> None:
+        self._show_side(shown=not self._side.visible)
+
+    def _show_side(self, *, shown: bool) -> None:
+        """Show the panel, or leave its place to the table."""
+        self._side.set_visibility(shown)
+        self._wide.set_visibility(shown)
+        self._fold.props["aria-expanded"] = str(shown).lower()
+        self._fold.set_icon(f"keyboard_double_arrow_{'right' if shown else 'left'}")
 
     def _widen(self) -> None:
         """Give the panel half of the page, or its usual width again."""
@@ -221,6 +236,8 @@ class Page:
         """
         if self._sought and (own := left.named(self._sought[0])) is not None:
             place, self._sought = self._sought, ()
+            own.stop()
+            self.work.close()
             self._begin(own.work, place)
             return
         offered = [] if self.work.source is not None else left.listed()
@@ -249,19 +266,19 @@ class Page:
             self.enable()
             self.go(Table.name)
         else:
-            self.opened()
-            self._go_back("/".join(("", *place)))
+            self.opened(place)
 
     # --- the panels -------------------------------------------------------------------------------
 
-    def opened(self, panel: Any = None) -> None:
-        """Show the table of the work that was opened, and one of the panels."""
+    def opened(self, place: Sequence[str] = ()) -> None:
+        """Show the table of the work that was opened, at the place that an address names."""
+        self._sought = ()
         self.rows.show()
         self._limits.draw(self._limits_place)
         self.enable()
         self.tell_columns()
         background_tasks.create(self._measure_shapes())
-        self._tabs.set_value((panel or self._panels[1]).name)
+        self._tabs.set_value((self._find_place(place) or self._panels[1]).name)
         self.changed(anew=False)
 
     async def _measure_shapes(self) -> None:
@@ -295,8 +312,9 @@ class Page:
         self._source.set_text("" if source is None else cut(source.title))
 
     def go(self, name: str) -> None:
-        """Go to a panel."""
+        """Go to a panel, which may have been folded away."""
         self.enable()
+        self._show_side(shown=True)
         self._tabs.set_value(name)
 
     async def run_again(self) -> None:
@@ -322,6 +340,7 @@ class Page:
         self.column = name
         self.rows.show_heads()
         if isinstance(self._shown, Columns):
+            self._show_side(shown=True)
             self.redraw(self._shown)
             self._note_place()
         else:
@@ -345,8 +364,8 @@ class Page:
 
     # --- addresses --------------------------------------------------------------------------------
 
-    def _note_place(self) -> None:
-        """Give the state an address, so that Back and a reload lead to it."""
+    def _note_place(self, how: str = "push") -> None:
+        """Give the state an address, pushed or in place of another, so that Back and a reload lead to it."""
         if self.work.source is None:
             return
         place = ["", self.work.name, self._shown.name]
@@ -354,17 +373,31 @@ class Page:
             place.append(str(self.rows.names.index(self.column)))
         address = json.dumps("/".join(place))
         self.run_script(
-            f"if (location.pathname !== encodeURI({address})) history.pushState(null, '', {address})"
+            f"if (location.pathname !== encodeURI({address})) history.{how}State(null, '', {address})"
         )
 
+    def _find_place(self, place: Sequence[str]) -> Any:
+        """Take the column that an address names, and return its panel; None where it cannot be gone to."""
+        work, name, column = [*place, "", "", ""][:3]
+        panel = next((each for each in self._panels if each.name == name and each.ready()), None)
+        if work != self.work.name or panel is None:
+            return None
+        if isinstance(panel, Columns):
+            named = {str(number): name for number, name in enumerate(self.rows.names)}
+            self.column = named.get(column)
+        return panel
+
     def _go_back(self, address: str) -> None:
-        """Open the panel that an address names."""
-        _, _, panel, *column = [*address.replace("%20", " ").split("/"), "", ""][:4]
-        names = self.rows.names
-        if column and column[0].isdecimal() and int(column[0]) < len(names):
-            self.column = names[int(column[0])]
-        if any(each.name == panel and each.ready() for each in self._panels):
-            self.go(panel)
+        """Open the panel that an address names; one that is shut stays so, and so does the address."""
+        panel = self._find_place(unquote(address).split("/")[1:])
+        if panel is None:
+            self._note_place("replace")
+        elif panel is self._shown:
+            self.rows.show_heads()
+            self.redraw(panel)
+        else:
+            self.rows.show_heads()
+            self.go(panel.name)
 
     def run_script(self, script: str) -> None:
         """Run a script in the window, from any thread of its work."""
@@ -391,10 +424,13 @@ class Page:
         with self._main:
             while self._granted != self._wish:
                 wish = self._wish
-                if status.has_roles(self.work):
-                    await self._recode(wish)
-                else:
-                    self.follow_up()
+                try:
+                    if status.has_roles(self.work):
+                        await self._recode(wish)
+                    else:
+                        self.follow_up()
+                except Exception as error:
+                    self._failed(error)
                 self._granted = wish if wish == self._wish else self._wish - 1
 
     async def _recode(self, wish: int) -> None:

@@ -10,53 +10,54 @@ const part = (tag, classes, text) => {
 // Records before as grey bars, and after as coloured ones in front of them.
 const drawBars = pairs => {
   const most = Math.max(1, ...pairs.flat());
-  const bars = part("div", "head-bars");
-  for (const [before, after] of pairs) {
-    const bar = bars.appendChild(part("span", "head-bar"));
+  return pairs.map(([before, after]) => {
+    const bar = part("span", "head-bar");
     bar.ariaHidden = "true";
     bar.appendChild(part("i", "before")).style.height = `${(100 * before) / most}%`;
     if (after !== null) bar.appendChild(part("i", "after")).style.height = `${(100 * after) / most}%`;
-  }
-  return bars;
+    return bar;
+  });
 };
 
+// The parts of a head stay while they are told anew, so that none loses the focus or shuts its open list.
 class Head {
   init(params) {
+    const place = params.of.place;
     this.gui = part("div", "head");
+    this.gui.dataset.column = place;
+    this.open = this.gui.appendChild(part("button", "head-name"));
+    this.open.dataset.mark = "open-column";
+    this.open.onclick = () => emitEvent("open-column", place);
+    this.line = this.gui.appendChild(part("div", "head-line"));
+    this.chip = this.line.appendChild(part("select", "head-chip"));
+    this.chip.dataset.field = "role";
+    for (const [value, text] of params.of.roles) this.chip.add(new Option(text, value));
+    this.chip.onchange = () => emitEvent("give-role", { place, role: this.chip.value });
+    this.mark = part("button", "head-mark");
+    this.mark.dataset.mark = "column-points";
+    this.mark.onclick = this.open.onclick;
+    this.bars = this.gui.appendChild(part("div", "head-bars"));
     this.refresh(params);
   }
   getGui() {
     return this.gui;
   }
   refresh(params) {
-    const { place, name, role, word, roles, pairs, lost, state, points } = params.of;
-    this.gui.dataset.role = role;
-    this.gui.dataset.column = place;
-    const open = part("button", "head-name");
+    const { name, role, pairs, lost, state, points, pressed } = params.of;
+    this.gui.dataset.role = this.chip.value = role;
+    this.open.title = name;
+    this.open.ariaPressed = String(pressed);
     // A long name breaks at its joints, and never in mid-word.
-    for (const piece of name.split(/(?<=[_.\-/ ])|(?<=[a-z])(?=[A-Z])/)) open.append(piece, part("wbr", ""));
-    open.dataset.mark = "open-column";
-    open.title = name;
-    open.ariaPressed = String(params.of.pressed);
-    open.onclick = () => emitEvent("open-column", place);
-    const line = part("div", "head-line");
-    if (roles) {
-      const chip = line.appendChild(part("select", "head-chip"));
-      chip.dataset.field = "role";
-      chip.ariaLabel = `Role of ${name}`;
-      for (const [value, text] of roles) chip.add(new Option(text, value, value === role, value === role));
-      chip.onchange = () => emitEvent("give-role", { place, role: chip.value });
-    } else line.appendChild(part("span", "head-chip", word));
-    if (state) {
-      const mark = line.appendChild(part("button", `head-mark ${state}`, state === "broken" ? "✖" : "!"));
-      mark.ariaLabel = points;
-      mark.title = points;
-      mark.dataset.mark = "column-points";
-      mark.onclick = open.onclick;
-    }
-    const bars = drawBars(pairs);
-    if (lost) bars.appendChild(part("span", "head-lost", lost)).title = "What a cell lost on average";
-    this.gui.replaceChildren(open, line, bars);
+    const pieces = name.split(/(?<=[_.\-/ ])|(?<=[a-z])(?=[A-Z])/);
+    this.open.replaceChildren(...pieces.flatMap(piece => [piece, part("wbr", "")]));
+    this.chip.ariaLabel = `Role of ${name}`;
+    if (state) this.line.append(this.mark);
+    else this.mark.remove();
+    this.mark.className = `head-mark ${state}`;
+    this.mark.textContent = state === "broken" ? "✖" : "!";
+    this.mark.ariaLabel = this.mark.title = points;
+    this.bars.replaceChildren(...drawBars(pairs));
+    if (lost) this.bars.appendChild(part("span", "head-lost", lost)).title = "What a cell lost on average";
     return true;
   }
 }
@@ -77,6 +78,14 @@ let asked = 0;
 window.incrowd = {
   Head,
   drawCell,
+  // Tab goes through the heads to the rows, which arrows scroll, and on; the grid would lead it through each cell.
+  takeTab() {
+    const grid = document.querySelector(".rows"), view = grid.querySelector(".ag-body-viewport");
+    view.tabIndex = 0;
+    view.ariaLabel = "Rows";
+    grid.querySelector(".ag-body-vertical-scroll-viewport").tabIndex = -1;
+    grid.addEventListener("keydown", event => event.key === "Tab" && event.stopPropagation(), true);
+  },
   rows: {
     getRows(params) {
       waiting.set(++asked, params);

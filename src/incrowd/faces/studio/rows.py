@@ -56,7 +56,8 @@ class Rows:
             {
                 "columnDefs": [], "rowModelType": "infinite", "cacheBlockSize": _BLOCK,
                 "maxBlocksInCache": 20, ":datasource": "incrowd.rows", "rowHeight": 26, "headerHeight": 112,
-                "suppressMovableColumns": True, "suppressCellFocus": False, "enableCellTextSelection": True,
+                "suppressMovableColumns": True, "enableCellTextSelection": True,
+                "tabIndex": -1, "suppressHeaderFocus": True, ":onGridReady": "incrowd.takeTab",
                 "suppressFieldDotNotation": True, "animateRows": False,
                 "defaultColDef": {
                     "sortable": False, "resizable": True, "minWidth": _NARROW, "flex": 1,

@@ -105,7 +105,7 @@ class Columns(Panel):
     def _open(self, place: Any) -> None:
         names = self.page.rows.names
         if isinstance(place, int) and 0 <= place < len(names):
-            if self.page.column == names[place]:
+            if self.page.column == names[place] and self.page.is_shown(self):
                 self._close(names[place])
             else:
                 self.page.open_column(names[place])

@@ -1,0 +1,31 @@
+// What is drawn anew, disabled or hidden loses the focus. It comes back to the same part of the page, or to one
+// beside it, so that the keyboard goes on from there and not from the top of the page.
+const NAMES = ["data-mark", "data-field", "data-slider", "data-step", "data-column", "data-panel"];
+const TAKES = "button, input, select, textarea, a[href], [tabindex]";
+const usable = element => element.matches(TAKES) && !element.disabled && element.checkVisibility();
+const firstOf = place => [place, ...place.querySelectorAll(TAKES)].find(usable);
+let last = null;
+
+const nameOf = element => {
+  const name = NAMES.find(each => element.hasAttribute(each));
+  return name ? [`[${name}="${CSS.escape(element.getAttribute(name))}"]`] : [];
+};
+
+addEventListener("focusin", ({ target }) => {
+  const above = [];
+  for (let each = target; each && each !== document.body; each = each.parentElement) above.push(each);
+  last = { target, above, names: above.flatMap(nameOf).reverse().join(" ") };
+});
+// A click beside everything takes the focus away on purpose.
+addEventListener("pointerdown", ({ target }) => {
+  if (!target.closest(TAKES)) last = null;
+});
+
+setInterval(() => {
+  if (last === null || document.activeElement !== document.body || usable(last.target)) return;
+  const again = last.names && document.querySelector(last.names);
+  const near = last.above.slice(1).filter(each => each.isConnected);
+  const found = [again, ...near].filter(Boolean).map(firstOf).find(Boolean);
+  last = null;
+  found?.focus({ preventScroll: true });
+}, 150);
