@@ -2,8 +2,8 @@
 // beside it, so that the keyboard goes on from there and not from the top of the page.
 const NAMES = ["data-mark", "data-field", "data-slider", "data-step", "data-column", "data-panel"];
 const TAKES = "button, input, select, textarea, a[href], [tabindex]";
-const usable = element => element.matches(TAKES) && !element.disabled && element.checkVisibility();
-const firstOf = place => [place, ...place.querySelectorAll(TAKES)].find(usable);
+const usable = element =>
+  element.matches(TAKES) && !element.disabled && element.checkVisibility({ visibilityProperty: true });
 let last = null;
 
 const nameOf = element => {
@@ -25,7 +25,9 @@ setInterval(() => {
   if (last === null || document.activeElement !== document.body || usable(last.target)) return;
   const again = last.names && document.querySelector(last.names);
   const near = last.above.slice(1).filter(each => each.isConnected);
-  const found = [again, ...near].filter(Boolean).map(firstOf).find(Boolean);
-  last = null;
-  found?.focus({ preventScroll: true });
+  for (const place of [again, ...near].filter(Boolean))
+    for (const each of [place, ...place.querySelectorAll(TAKES)].filter(usable)) {
+      each.focus({ preventScroll: true });
+      if (document.activeElement === each) return;
+    }
 }, 150);
