@@ -15,10 +15,12 @@ import pytest
 
 from spark_session import SOURCES
 
-__all__ = ["Studio", "Visit", "new_browser", "require_browser"]
+__all__ = ["PANELS", "Studio", "Visit", "new_browser", "require_browser"]
 
 WAIT = 60.0
 """Seconds until a test gives a page up."""
+PANELS = ("Table", "Column", "Limits", "Explore", "Verdict", "Hand over")
+"""The panels beside the table, in the order of their tabs."""
 
 
 def require_browser() -> None:
@@ -182,6 +184,14 @@ window.aim = () => {
 """The script that keeps a click from all but one element: what is drawn may move just before the click."""
 
 
+_SCROLL = """
+const view = document.querySelector('.rows .ag-body-horizontal-scroll-viewport');
+const end = view.scrollLeft + view.clientWidth >= view.scrollWidth - 1;
+view.scrollLeft = end ? 0 : view.scrollLeft + view.clientWidth / 2;
+"""
+"""The script that moves the table sideways, and from its right end back to the left one."""
+
+
 class Visit:
     """A window of the browser on a studio.
 
@@ -198,7 +208,7 @@ class Visit:
         self.downloads = downloads
         self.clicks = self.typed = 0
         browser.get(studio.address)
-        self.wait('[data-step="1"]')
+        self.wait("main.studio")
         self.connected()
 
     def connected(self) -> None:
@@ -232,7 +242,7 @@ class Visit:
             except StaleElementReferenceException:
                 pass
             time.sleep(0.05)
-        raise AssertionError(f"{what} did not come; the page says: {self.text()[:2000]}")
+        raise AssertionError(f"{what} did not come; the page says: {self.told()}")
 
     def wait(self, selector: str):
         """Wait for the first element of a selector that can be seen."""
@@ -271,31 +281,97 @@ class Visit:
         """Open or close a place of advanced settings."""
         self.click(f'[data-mark="{mark}"] .q-item')
 
-    def go(self, number: int) -> None:
-        """Go to a step by its number."""
-        self.click(f'[data-step="{number}"]')
-        self.until(
-            lambda: "q-tab--active" in self.all(f'[data-step="{number}"]')[0].get_attribute("class"),
-            "the step",
-        )
+    def go(self, panel: str) -> None:
+        """Go to a panel by its name."""
+        tab = self.tab(panel)
+        self.click(tab)
+        self.until(lambda: "q-tab--active" in self.all(tab)[0].get_attribute("class"), panel)
 
-    def column(self, number: int, fold: str = "") -> str:
+    def tab(self, panel: str) -> str:
+        """Return the selector of the tab of a panel."""
+        return f'.q-tab[data-step="{PANELS.index(panel) + 1}"]'
+
+    def is_shut(self, panel: str) -> bool:
+        """Say whether a panel cannot be gone to."""
+        return "disabled" in self.all(self.tab(panel))[0].get_attribute("class")
+
+    def head(self, place: int) -> str:
+        """Bring the head of a column into sight, by its place; return its selector."""
+        head = f'.head[data-column="{place}"]'
+
+        def there() -> bool:
+            if self.shown(head) is not None:
+                return True
+            # The grid draws the heads that are in sight and no others.
+            self.browser.execute_script(_SCROLL)
+            return False
+
+        self.until(there, head)
+        return f"{head} "
+
+    def give(self, place: int, role: str) -> None:
+        """Give a column a role in its head: open the list, and take one of it."""
+        from selenium.webdriver.support.ui import Select
+
+        head = self.head(place)
+
+        def chosen() -> bool:
+            Select(self.all(f"{head}[data-field=role]")[0]).select_by_value(role)
+            return True
+
+        self.until(chosen, f"the role {role}")
+        self.clicks += 2
+        self.until(lambda: self.role(place) == role, role)
+
+    def role(self, place: int) -> str:
+        """Return the role of a column, by its place."""
+        return self.wait(self.head(place)).get_attribute("data-role")
+
+    def column(self, place: int, fold: str = "") -> str:
         """Open the panel of a column, and one of its folds; return the selector of the panel."""
-        panel = f'[data-panel="{number}"]'
+        panel = f'[data-panel="{place}"]'
         if self.shown(panel) is None:
-            self.click(f'[data-column="{number}"] [data-mark=open-column]')
+            self.click(f"{self.head(place)}[data-mark=open-column]")
             self.wait(panel)
-        closed = f"{panel} [data-mark=fold-{fold}].q-expansion-item--collapsed"
-        if fold and self.wait(f"{panel} [data-mark=fold-{fold}]") and self.shown(closed):
+        inside = f".q-tab-panel:has({panel}) [data-mark=fold-{fold}]"
+        closed = f"{inside}.q-expansion-item--collapsed"
+        if fold and self.wait(inside) and self.shown(closed):
             self.click(f"{closed} .q-item")
-        return f"{panel} "
+        return f".q-tab-panel:has({panel}) "
+
+    def view(self, word: str) -> None:
+        """Show the rows before, after, or both."""
+
+        def pressed() -> bool:
+            return any(self.press(each) for each in self.all("[data-mark=view] button") if each.text == word)
+
+        self.until(pressed, word)
+        self.clicks += 1
+
+    def row(self, number: int = 0) -> list[str]:
+        """Return the texts of the cells in sight of a row of the table; of changed ones both texts."""
+        cells = self.all(f'.rows .ag-row[row-index="{number}"] .ag-cell')
+        return [each.get_attribute("textContent") for each in cells]
+
+    def judged(self, seconds: float = WAIT) -> str:
+        """Wait for the verdict of the table as it is now, and return it."""
+
+        def told() -> str:
+            if self.shown('[aria-label="Measuring"]') is not None:
+                return ""
+            found = self.shown("[data-mark=status-verdict]")
+            return "" if found is None else found.text
+
+        return self.until(told, "the verdict", seconds)
 
     def hand_over(self, why: str = "looked at") -> list[str]:
-        """Go to the last step and answer every point; return what they say."""
-        self.go(8)
-        self.until(lambda: self.shown("[data-mark=accept], [data-mark=get-release]"), "the last step")
+        """Answer every point of the verdict, and go to the downloads; return what the points say."""
+        self.judged()
+        self.go("Verdict")
+        self.wait("[data-mark=accept], [data-mark=to-hand-over]")
         said = [each.text for each in self.all('[data-mark^="point-"]')]
         self.answer(why)
+        self.mark("to-hand-over")
         self.wait("[data-mark=get-release]")
         return said
 
@@ -323,6 +399,13 @@ class Visit:
 
         ActionChains(self.browser).send_keys(key).perform()
 
+    def slide(self, key: str, steps: int) -> None:
+        """Move a slider of the bar of limits by some steps, as fast as the keyboard does."""
+        from selenium.webdriver.common.keys import Keys
+
+        thumb = self.wait(f"[data-slider={key}] [tabindex]")
+        thumb.send_keys((Keys.ARROW_RIGHT if steps > 0 else Keys.ARROW_LEFT) * abs(steps))
+
     def drop(self, path: Path, zone: str = "upload") -> None:
         """Put a file into a drop zone."""
 
@@ -347,6 +430,10 @@ class Visit:
         self.until(chosen, f"the option {option}")
         self.clicks += 1
         self.until(lambda: not self.all(".q-menu"), "the end of the list")
+
+    def told(self) -> str:
+        """Return what the page says beside its table."""
+        return "\n".join(each.text[:800] for each in self.all(".bars-above, .side") if each.is_displayed())
 
     def text(self) -> str:
         return self.browser.find_element("css selector", "body").text

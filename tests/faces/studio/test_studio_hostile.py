@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 
 from incrowd.core.errors import visible
+from incrowd.release.policy.policy import Policy
 from incrowd.works.samples import hospital
 from spark_session import SOURCES
 from studio_browser import Studio, Visit
@@ -122,29 +123,63 @@ def literal(visit: Visit, *texts: str) -> None:
         )
 
 
-def test_a_hostile_table_is_shown_as_it_is_written_in_every_step(watched, tmp_path, studio):
+def heads(visit: Visit) -> dict[str, str]:
+    """Return the names in the heads, and the names of their lists, as far as they are drawn."""
+    found = {}
+    for place in range(len(NAMES)):
+        head = visit.wait(visit.head(place))
+        chip = head.find_element("css selector", "select")
+        name = head.find_element("css selector", ".head-name").get_attribute("textContent")
+        found[name] = chip.get_attribute("aria-label")
+    return found
+
+
+def given(tmp_path: Path, role: str) -> Path:
+    """Write a policy that gives every column of the hostile table a role."""
+    columns = {name: {"role": role} for name in NAMES}
+    policy = {"version": 3, "models": [{"model": "k-anonymity", "k": 5}], "columns": columns}
+    path = tmp_path / "policy.toml"
+    Policy.from_dict(policy, tmp_path, "the hostile table").write(path)
+    return path
+
+
+def test_a_hostile_table_is_shown_as_it_is_written_in_every_panel(watched, tmp_path, studio):
     visit = watched
     path = tmp_path / f"<img src=x onerror={SIGN}=20>.parquet"
     hostile().write_parquet(path)
     visit.fill("[data-field=path]", str(path))
     visit.mark("open")
     visit.reads("60 rows, 29 columns")
-    literal(visit, path.name, *NAMES, VALUES[0], VALUES[1], VALUES[2], VALUES[3])
+    # Heads, their lists and their tips have the names as they are; cells have the values.
+    shown = {visible(name): f"Role of {visible(name)}" for name in NAMES}
+    assert heads(visit) == shown
+    visit.until(visit.row, "the rows")
+    literal(visit, path.name, *VALUES[:3])
     picture(visit, "1")
-    visit.go(2)
-    literal(visit, *NAMES)
+    harmless(visit, studio)
     visit.mark("identify")
     visit.wait("[data-mark=identifying] table")
+    literal(visit, *NAMES[1:4])
     picture(visit, "2")
-    visit.mark("all")
-    visit.choose("[data-field=many]", "quasi")
-    visit.mark("give")
-    visit.until(lambda: not visit.all("th[data-role]:not([data-role=quasi])"), "the roles")
-    picture(visit, "2b")
-    visit.go(3)
-    for name in NAMES[1:3]:
-        visit.choose("[data-field=column]", name)
-        visit.wait(f"[data-mark=tree] [aria-label={json.dumps('Choose ' + VALUES[1])}]")
+    # A column of each kind is opened, found by its name, and gets a role.
+    for place in (1, 2, 3, 12, 16, 22):
+        panel = visit.wait(visit.column(place) + f'[data-panel="{place}"]')
+        assert visible(NAMES[place]) in panel.get_attribute("textContent")
+        visit.wait("[data-mark=distribution] table")
+    visit.fill("[data-field=find-column]", NAMES[2])
+    visit.until(lambda: [each.text for each in visit.all(".head-name")] == [NAMES[2]], "the one column")
+    visit.fill("[data-field=find-column]", "")
+    visit.go("Table")
+    visit.drop(given(tmp_path, "quasi"))
+    visit.until(lambda: visit.judged().startswith("Verdict: "), "the release")
+    assert heads(visit) == shown
+    visit.head(0)
+    visit.until(lambda: "became" in "".join(visit.row()), "cells that changed")
+    literal(visit, *VALUES[:3])
+    harmless(visit, studio)
+    for place in (1, 2):
+        tree = visit.column(place, "tree")
+        visit.wait(f"{tree}[data-mark=tree] [aria-label={json.dumps('Choose ' + VALUES[1])}]")
     literal(visit, *VALUES[:9], VALUES[9][:200])
     visit.fill("[data-field=find]", VALUES[1] + "\n")
     visit.fill("[data-field=label]", f"group <img src=y onerror={SIGN}=30>")
@@ -152,30 +187,31 @@ def test_a_hostile_table_is_shown_as_it_is_written_in_every_step(watched, tmp_pa
     literal(visit, f"group <img src=y onerror={SIGN}=30>")
     picture(visit, "3")
     harmless(visit, studio)
-    visit.go(4)
+    visit.go("Limits")
     visit.unfold("advanced-limits")
     visit.mark("add-attacker")
     visit.fill("[data-attacker] [data-field=called]", f"<img src=x onerror={SIGN}=31>")
     visit.mark("measure")
     visit.wait("[data-mark=measured] table")
+    literal(visit, f"<img src=x onerror={SIGN}=31>")
     picture(visit, "4")
-    visit.go(5)
+    visit.go("Explore")
     visit.mark("compare")
     visit.wait("[data-mark=front]")
     picture(visit, "5")
-    visit.go(6)
-    visit.fill("[data-field=max_suppression]", "0.5")
-    visit.mark("run")
-    visit.wait("[data-mark=verdict]")
-    visit.mark("look")
-    visit.wait("[data-mark=rows] table")
-    literal(visit, *NAMES)
+    visit.hand_over()
+    visit.go("Verdict")
     visit.mark("fidelity")
     visit.wait("[data-mark=fidelity-found] table")
     visit.mark("attack")
     visit.wait("[data-mark=attacked] table")
+    literal(visit, *NAMES)
+    for word in ("After", "Difference", "Before"):
+        visit.view(word)
+        visit.until(visit.row, "the rows")
+        harmless(visit, studio)
     picture(visit, "7")
-    visit.hand_over()
+    visit.go("Hand over")
     literal(visit, path.name)
     picture(visit, "8")
     harmless(visit, studio)
@@ -186,6 +222,65 @@ def test_a_hostile_table_is_shown_as_it_is_written_in_every_step(watched, tmp_pa
         ("get-policy", "policy.zip"),
     ):
         visit.take(mark, name)
+    assert studio.errors.read_text() == ""
+
+
+ANSWER = "incrowd.give(0, [], 0); return Object.keys(Object.prototype)"
+"""What the server sends for rows that nobody asked for."""
+
+
+def test_the_page_is_told_rows_and_heads_as_data_and_never_as_a_script(watched, tmp_path, studio):
+    """A cell may look like the end of a script, of a string or of an answer."""
+    visit = watched
+    cells = [
+        "</script><script>window.hacked=60</script>", "\"}], 1); window.hacked = 61; incrowd.give(1, [{\"c0\": \"",
+        "'); window.hacked = 62; ('", "${window.hacked = 63}", "`+(window.hacked=64)+`", "\u2028window.hacked=65",
+        "\\", "\\u0027);window.hacked=66;//", "__proto__", "*",
+    ]  # fmt: skip
+    names = [f"{cell} name" for cell in cells[:7]]
+    table = pl.DataFrame({name: [cells[(row + place) % len(cells)] for row in range(60)]
+                          for place, name in enumerate(names)})  # fmt: skip
+    table.write_parquet(tmp_path / "people.parquet")
+    visit.fill("[data-field=path]", str(tmp_path / "people.parquet"))
+    visit.mark("open")
+    visit.reads("60 rows, 7 columns")
+    visit.until(visit.row, "the rows")
+    assert visit.row() == [visible(cell) for cell in table.row(0)]
+    for place in range(len(names)):
+        visit.give(place, "quasi")
+    # Each row stands six times, so classes of eight have cells of several values.
+    visit.slide("k", 3)
+    visit.until(lambda: "became" in "".join(visit.row()), "cells that changed")
+    shown = "".join(cell for number in range(10) for cell in visit.row(number))
+    assert all(visible(cell) in shown for cell in cells)
+    assert visit.browser.execute_script(ANSWER) == []
+    assert studio.errors.read_text() == ""
+
+
+def test_what_a_page_sends_by_itself_changes_nothing(watched, tmp_path, studio):
+    """A script of another origin cannot send these; the server is asked to bear them all the same."""
+    visit = watched
+    hospital(60).select("age", "sex", "diagnosis").write_csv(tmp_path / "people.csv")
+    visit.fill("[data-field=path]", str(tmp_path / "people.csv"))
+    visit.mark("open")
+    verdict, roles = visit.judged(), [visit.role(place) for place in range(3)]
+    visit.browser.execute_script(
+        """
+        for (const place of [-1, 3, 1e9, "0", "<b>", null, {}, [], 0.5]) {
+            emitEvent("open-column", place);
+            emitEvent("give-role", {place, role: "identifying"});
+        }
+        for (const role of ["", "owner", "__proto__", null, 7, {}, "<script>"]) emitEvent("give-role", {place: 0, role});
+        for (const place of ["/", "//", "/x/Hand over", "/../../etc", "/%00/%ff/%3Cscript%3E", "", "x".repeat(9999)])
+            emitEvent("place", place);
+        emitEvent("rows", {question: 1e6, first: -5, end: 0});
+        emitEvent("rows", {question: 1e6, first: 1e9, end: 0});
+        """
+    )
+    visit.view("After")
+    visit.until(visit.row, "the rows")
+    assert visit.judged() == verdict
+    assert [visit.role(place) for place in range(3)] == roles
     assert studio.errors.read_text() == ""
 
 
@@ -224,9 +319,8 @@ def test_an_uploaded_file_may_be_called_anything(watched, studio, name):
     added = [path for path in set(studio.temporary.rglob("*")) - before if path.is_file()]
     assert [path.name for path in added] == ["0001.csv"]
     picture(visit, f"upload{len(name)}")
-    visit.go(6)
-    visit.mark("run")
-    visit.wait("[data-mark=verdict]")
+    for place in range(2):
+        visit.give(place, "quasi")
     visit.hand_over()
     assert "incrowd anonymize" in visit.wait("[data-mark=command]").text
     assert studio.errors.read_text() == ""
@@ -238,12 +332,9 @@ def test_a_hierarchy_file_and_a_policy_with_markup_are_shown_as_they_are_written
     visit.fill("[data-field=path]", str(tmp_path / "people.parquet"))
     visit.mark("open")
     visit.reads("60 rows, 2 columns")
-    visit.go(2)
-    visit.mark("all")
-    visit.choose("[data-field=many]", "quasi")
-    visit.mark("give")
-    visit.go(3)
-    visit.choose("[data-field=column]", "style")
+    for place in range(2):
+        visit.give(place, "quasi")
+    visit.column(1, "tree")
     visit.wait("[data-mark=tree-upload]")
     groups = {f"<script>{SIGN}=50</script>": list(VALUES[:5]), f"{{{{ {SIGN}=51 }}}}": list(VALUES[5:])}
     tree = json.dumps({f"<img src=x onerror={SIGN}=52>": groups})
@@ -256,7 +347,7 @@ def test_a_hierarchy_file_and_a_policy_with_markup_are_shown_as_they_are_written
     )
     visit.reads(f"<img src=x onerror={SIGN}=54>.json: 'a' stands twice")
     picture(visit, "tree")
-    visit.go(5)
+    visit.go("Explore")
     visit.mark("lattice")
     visit.wait("[data-mark=nodes-front]")
     shown = visit.until(lambda: visit.wait("[aria-label='Nodes of the lattice']").text, "the nodes")
@@ -271,9 +362,8 @@ def test_a_tree_of_very_many_levels_is_shown_to_a_depth(watched, tmp_path, studi
     visit.fill("[data-field=path]", str(tmp_path / "people.csv"))
     visit.mark("open")
     visit.reads("40 rows, 1 column")
-    visit.go(2)
-    visit.choose("[data-column='0'] [data-field=role]", "quasi")
-    visit.go(3)
+    visit.give(0, "quasi")
+    visit.column(0, "tree")
     visit.wait("[data-mark=tree]")
     # One label on all levels: what opens one of them opens all.
     levels = "w;" * 3_000
@@ -283,13 +373,10 @@ def test_a_tree_of_very_many_levels_is_shown_to_a_depth(watched, tmp_path, studi
     visit.fill("[data-field=find]", "a\n")
     visit.fill("[data-field=label]", "group")
     visit.mark("merge")
-    visit.go(6)
-    visit.mark("run")
-    visit.wait("[data-mark=verdict]")
     visit.hand_over()
     with zipfile.ZipFile(visit.take("get-policy", "policy.zip")) as packed:
         assert [name for name in packed.namelist() if name.endswith(".csv")]
-    visit.go(3)
+    visit.column(0, "tree")
     visit.wait("[data-mark=tree]")
     visit.mark("save-tree")
     visit.choose("[data-field=format]", "JSON")
@@ -307,7 +394,7 @@ class Breaking(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path, target=None):
         if name == "incrowd.faces.studio.page":
             sys.meta_path.remove(self)
-            from incrowd.faces.studio.steps.limits import Limits
+            from incrowd.faces.studio.panels.limits import Limits
 
             def draw(self):
                 raise ValueError("a cell of the table")
@@ -327,10 +414,10 @@ def test_a_part_that_cannot_be_drawn_says_so_and_quotes_nothing(browser, downloa
         visit = Visit(browser, studio, downloads)
         visit.mark("sample")
         visit.reads("2,000 rows")
-        visit.go(4)
+        visit.go("Limits")
         visit.reads("Internal error (ValueError); please report it.")
         assert "a cell" not in visit.text()
-        visit.go(6)
+        visit.go("Explore")
         visit.until(lambda: "Internal error" not in visit.text(), "the end of the message")
         assert studio.errors.read_text() == ""
     finally:
@@ -344,11 +431,16 @@ def searching(visit: Visit, path: Path) -> None:
     """Open a table, and begin a search that takes far longer than what is tried in the meantime."""
     visit.fill("[data-field=path]", str(path))
     visit.mark("open")
+    slowly(visit)
+
+
+def slowly(visit: Visit) -> None:
+    """Wait for the table, and choose a method that takes long."""
     visit.reads("80,000 rows")
-    visit.go(6)
-    visit.choose("[data-field=algorithm]", "k-member")
-    visit.mark("run")
-    visit.wait("[data-mark=cancel-run]")
+    visit.judged()
+    visit.choose("[data-field=method]", "K member")
+    visit.wait('[aria-label="Measuring"]')
+    assert visit.shown("[data-mark=status-verdict]") is None or visit.is_shut("Hand over")
 
 
 @pytest.fixture
@@ -367,13 +459,11 @@ def test_two_windows_at_work_know_nothing_of_each_other(visit, studio, downloads
     other.fill("[data-field=path]", str(tmp_path / "few.csv"))
     other.mark("open")
     other.reads("300 rows, 2 columns")
-    other.go(4)
+    # The search is not here.
+    other.judged()
+    other.go("Limits")
     other.fill("[data-model=k-anonymity] [data-field=k]", "7")
-    other.go(6)
-    # Neither the search nor its button is here, and cancelling what runs here stops nothing there.
-    assert other.shown("[data-mark=cancel-run]") is None
-    other.mark("run")
-    other.wait("[data-mark=verdict]")
+    other.until(lambda: "14.3% after" in other.wait("[data-mark=risk]").text, "the risk of classes of 7")
     other.hand_over()
     assert str(tmp_path / "few.csv") in other.wait("[data-mark=command]").text
     policy = other.take("get-policy", "policy.toml").read_text()
@@ -381,12 +471,12 @@ def test_two_windows_at_work_know_nothing_of_each_other(visit, studio, downloads
     assert other.take("get-release", "release.csv").read_text().splitlines()[0] == "sex,age"
     visit.browser.close()
     visit.browser.switch_to.window(first)
-    assert visit.shown("[data-mark=cancel-run]") is not None
-    visit.go(4)
+    assert visit.shown('[aria-label="Measuring"]') is not None
+    visit.go("Limits")
     assert visit.wait("[data-model=k-anonymity] [data-field=k]").get_attribute("value") == "5"
-    visit.go(6)
-    visit.mark("cancel-run")
-    visit.reads("Cancelled. Nothing was made.")
+    # Another choice ends the search, and is followed.
+    visit.choose("[data-field=method]", "Mondrian")
+    visit.judged()
     assert studio.errors.read_text() == ""
 
 
@@ -399,11 +489,7 @@ def test_a_studio_that_ends_in_mid_search_leaves_nothing_and_the_page_says_how_t
     studio = Studio(tmp_path / "ended")
     visit = Visit(browser, studio, downloads)
     visit.browser.execute_script(DROP, "[data-mark=upload]", "people.csv", many.read_text())
-    visit.reads("80,000 rows")
-    visit.go(6)
-    visit.choose("[data-field=algorithm]", "k-member")
-    visit.mark("run")
-    visit.wait("[data-mark=cancel-run]")
+    slowly(visit)
     assert list(studio.temporary.rglob("*.csv"))
     studio.end(number)
     visit.reads("Start it again, and open the address that it prints")
@@ -421,12 +507,13 @@ def test_a_studio_that_ends_in_mid_search_leaves_nothing_and_the_page_says_how_t
 def test_a_window_that_is_loaded_again_in_mid_search_is_continued_and_its_search_ends(visit, studio, many):
     searching(visit, many)
     visit.browser.refresh()
-    visit.mark("continue")
-    visit.reads("What is each column?")
-    visit.go(6)
-    assert visit.shown("[data-mark=cancel-run]") is None
-    assert "k-member" in visit.text()
-    visit.until(lambda: spent(studio) < 0.2, "the end of the search", seconds=90)
+    visit.connected()
+    visit.reads("80,000 rows")
+    # The window that is gone searches no more: the one that continues does, until another choice ends it.
+    visit.reads("K member")
+    visit.choose("[data-field=method]", "Mondrian")
+    visit.judged()
+    visit.until(lambda: spent(studio) < 0.2, "the end of both searches", seconds=90)
 
 
 def spent(studio: Studio) -> float:

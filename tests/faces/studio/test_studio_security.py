@@ -91,6 +91,8 @@ def test_the_token_gives_a_cookie_that_other_pages_and_scripts_do_not_have(serve
         ("/_nicegui/client/x/upload/1", "POST"),
         ("/_nicegui_ws/socket.io/?EIO=4&transport=polling", "GET"),
         ("/docs", "GET"),
+        ("/0123abcd/Hand%20over", "GET"),
+        ("/0123abcd/Column/0", "GET"),
         ("/openapi.json", "GET"),
     ],
 )
@@ -98,6 +100,26 @@ def test_without_the_token_or_the_cookie_nothing_is_answered(served, path, metho
     status, headers, body = ask(served, path, method)
     assert (status, "Set-Cookie" in headers) == (403, False)
     assert body.startswith("403: open the address that incrowd studio printed")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/0123abcd/Limits",
+        "/%3Cscript%3Ewindow.hacked=1%3C%2Fscript%3E/Limits",
+        "/%22%3E%3Cimg%20src=x%20onerror=window.hacked=1%3E/x/%27;window.hacked=1;%27",
+        "/..%2F..%2Fetc/passwd/0",
+        "/x/Column/" + "9" * 5_000,
+        "/%00/%ff/%E2%80%AE",
+        "/x/y?token=wrong&z=%3Cscript%3Ewindow.hacked%3C/script%3E",
+    ],
+)
+def test_an_address_of_a_place_is_the_page_and_nothing_of_it_comes_back(served, address):
+    status, headers, body = ask(served, address, Cookie=cookie(served))
+    assert (status, headers["Cache-Control"]) in ((200, "no-store"), (404, "no-store"))
+    assert "window.hacked" not in body
+    assert "passwd" not in body
+    assert headers.get_content_type() in ("text/html", "text/plain")
 
 
 @pytest.mark.parametrize("value", ["", "x", "x=y", "incrowd-studio={port}", "ä"])
