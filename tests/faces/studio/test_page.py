@@ -1,93 +1,273 @@
-"""The frame of the page: the way on, the figures in sight, and windows that come and go."""
+"""The frame of the page: limits that are followed at once, addresses, and windows that come and go."""
 
 from __future__ import annotations
+
+import time
 
 import pytest
 
 from incrowd.works.samples import hospital
-from studio_browser import Studio, Visit
+from studio_browser import PANELS, Studio, Visit
 
 
 @pytest.fixture
 def people(visit, tmp_path) -> Visit:
-    """A window with a table that has no open question."""
+    """A window with a table that has no open question, and its release."""
     hospital(400).select("age", "sex", "zip", "diagnosis").write_csv(tmp_path / "people.csv")
     visit.fill("[data-field=path]", str(tmp_path / "people.csv"))
     visit.mark("open")
     visit.reads("400 rows, 4 columns")
+    visit.judged()
     return visit
 
 
-def ticked(visit: Visit) -> list[str]:
-    labels = [each.get_attribute("aria-label") for each in visit.all("[data-step]")]
-    return [label.partition(",")[0] for label in labels if label.endswith(", finished")]
+def risk(visit: Visit) -> str:
+    return visit.wait("[data-mark=risk]").text
 
 
-def test_a_step_opens_at_its_top_with_the_focus_on_its_heading(people):
-    where = "return [scrollY, document.activeElement.textContent]"
-    for step, title in ((2, "What is each column?"), (4, "What must the release satisfy?")):
-        people.browser.execute_script("document.body.style.minHeight = '3000px'; scrollTo(0, 900)")
-        people.go(step)
-        people.until(lambda title=title: people.browser.execute_script(where) == [0, title], title)
+def place(visit: Visit) -> str:
+    """Return what an address names behind the work."""
+    return visit.browser.execute_script("return decodeURI(location.pathname).split('/').slice(2).join('/')")
 
 
-def test_the_way_on_is_always_in_sight_and_passes_over_what_may_be_left_out(people):
-    titles = []
-    while (button := people.shown("[data-mark=next]")) is not None and button.is_enabled():
-        below = "return innerHeight - arguments[0].getBoundingClientRect().bottom"
-        assert people.browser.execute_script(below, button) >= 0
-        titles.append(button.text.partition("\n")[0])
-        people.mark("next")
-        people.until(
-            lambda: people.wait("[data-mark=next]").text.partition("\n")[0] != titles[-1], "the step after"
-        )
-    assert titles == ["Next: Roles", "Next: Limits", "Next: Run"]
-    assert button is not None
-    assert button.text.partition("\n")[0] == "Next: Look"
+def focus(visit: Visit) -> str:
+    """Return the tag that has the focus."""
+    return visit.browser.execute_script("return document.activeElement.tagName")
 
 
-def test_finished_steps_have_a_tick_and_the_figures_stay_in_sight(people):
-    people.until(lambda: ticked(people) == ["Table", "Roles"], "the ticks")
-    people.until(lambda: "largest risk 100% now" in people.wait("[data-mark=status]").text, "the risk")
-    people.go(4)
-    people.go(6)
-    people.mark("run")
-    people.wait("[data-mark=verdict]")
-    assert ticked(people) == ["Table", "Roles", "Limits", "Run"]
-    told = people.wait("[data-mark=status]").text
-    assert told.startswith(
-        "400 records · no open question · largest risk 20% after (by quasi-identifiers alone) · loss "
+# --- the release follows --------------------------------------------------------------------------
+
+
+def test_a_slider_that_is_moved_changes_rows_heads_risk_and_verdict(people):
+    def shown() -> tuple[str, list[str], list[str]]:
+        heads = [each.get_attribute("textContent") for each in people.all(".head-lost")]
+        rows = [cell for number in range(5) for cell in people.row(number)]
+        return risk(people), heads, rows
+
+    assert "100% before, 20% after" in risk(people)
+    assert people.judged() == "Verdict: holds"
+    people.until(lambda: "became" in "".join(people.row(1)), "the rows of the release")
+    before = shown()
+    people.slide("k", 20)
+    assert people.wait("[data-mark=limit-k]").text == "25"
+    people.until(lambda: "4% after" in risk(people), "the risk of classes of 25")
+    people.until(lambda: all(old != new for old, new in zip(before, shown(), strict=True)), "heads and rows")
+    assert people.judged() == "Verdict: holds"
+    people.go("Verdict")
+    assert "k is 25, asked was >= 25" in people.wait("[data-mark=sentences]").text
+    # What the panel says follows, too, and so does the verdict.
+    people.slide("l", -1)
+    people.until(
+        lambda: people.judged() == "Verdict: 1 point is open", "the sensitive column without a limit"
     )
-    people.go(4)
-    people.fill("[data-model=k-anonymity] [data-field=k]", "9")
-    people.until(lambda: "loss" not in people.wait("[data-mark=status]").text, "the end of the loss")
-    assert ticked(people) == ["Table", "Roles", "Limits"]
+    people.until(lambda: "unprotected-sensitive" in people.wait("[data-mark=point-0]").text, "the point")
+    people.until(lambda: people.is_shut("Hand over"), "the shut panel")
 
 
-def test_a_question_that_is_open_is_counted(visit):
-    visit.mark("sample")
-    visit.until(lambda: "1 open question" in visit.wait("[data-mark=status]").text, "the question")
-    assert ticked(visit) == ["Table"]
-
-
-def test_a_window_that_was_loaded_again_is_continued_where_it_was(people, downloads):
-    people.go(4)
-    people.fill("[data-model=k-anonymity] [data-field=k]", "9")
-    people.go(6)
-    people.mark("run")
-    people.wait("[data-mark=verdict]")
-    people.browser.refresh()
-    people.mark("continue")
-    people.reads("Make the release")
-    people.wait("[data-mark=verdict]")
-    people.go(4)
+def test_what_was_moved_last_wins(people):
+    people.slide("k", 30)
+    people.slide("k", -33)
+    people.slide("k", 7)
+    people.until(lambda: "11.2% after" in risk(people), "the risk of classes of 9")
+    assert people.judged() == "Verdict: holds"
+    # Nothing that was on its way comes later.
+    time.sleep(2)
+    assert "11.2% after" in risk(people)
+    people.go("Verdict")
+    assert "asked was >= 9" in people.wait("[data-mark=sentences]").text
+    people.go("Limits")
     assert people.wait("[data-model=k-anonymity] [data-field=k]").get_attribute("value") == "9"
+
+
+def test_the_panel_and_the_bar_have_the_same_limits(people):
+    people.go("Limits")
+    people.fill("[data-model=k-anonymity] [data-field=k]", "8")
+    people.until(lambda: people.wait("[data-mark=limit-k]").text == "8", "the bar")
+    people.until(lambda: "12.5% after" in risk(people), "the risk")
+    people.choose("[data-field=readers]", "Public release")
+    people.until(lambda: people.wait("[data-mark=limit-k]").text == "11", "the usual limits")
+    assert people.wait("[data-mark=limit-l]").text == "3"
+    people.until(lambda: "9.1% after" in risk(people), "the risk of a public release")
+
+
+def test_the_views_show_the_rows_before_after_and_both(people):
+    people.view("Before")
+    people.until(lambda: "→" not in people.row()[0], "the raw rows")
+    raw = people.row()
+    people.view("After")
+    people.until(lambda: people.row()[0].startswith("["), "the released rows")
+    after = people.row()
+    people.view("Difference")
+    people.until(lambda: people.row()[0] == f"{raw[0]} →  became {after[0]}", "both")
+    assert people.row()[3] == raw[3] == after[3]
+
+
+def test_a_column_is_found_by_its_name(people):
+    people.fill("[data-field=find-column]", "I")
+    people.until(
+        lambda: [each.text for each in people.all(".head-name")] == ["zip", "diagnosis"], "two columns"
+    )
+    people.fill("[data-field=find-column]", "")
+    people.until(lambda: len(people.all(".head-name")) == 4, "all columns")
+
+
+def test_a_question_that_is_open_stands_beside_the_risk(visit):
+    visit.mark("sample")
+    visit.reads("Still without a role: admission_type")
+    assert visit.is_shut("Hand over")
+    assert visit.shown("[data-mark=status-verdict]") is None
+    visit.give(8, "insensitive")
+    assert visit.judged().startswith("Verdict: ")
+    assert visit.shown("[data-mark=open-roles]") is None
+
+
+def test_sixteen_columns_fit_the_screen_when_the_panel_is_folded(any_screen, tmp_path):
+    visit = any_screen
+    visit.resize(1440, height=900)
+    table = hospital(60).select("age", **{f"blood_pressure_{number}": "cost" for number in range(15)})
+    table.write_csv(tmp_path / "wide.csv")
+    visit.fill("[data-field=path]", str(tmp_path / "wide.csv"))
+    visit.mark("open")
+    visit.reads("60 rows, 16 columns")
+    visit.mark("fold-panel")
+    visit.until(lambda: len(visit.all(".head[data-column]")) == 16, "all heads")
+    ends = visit.browser.execute_script(
+        "return [...document.querySelectorAll('.head')].map(e => e.getBoundingClientRect().right)"
+    )
+    assert max(ends) <= 1440
+    wide = "const view = document.querySelector('.rows .ag-body-horizontal-scroll-viewport');"
+    assert visit.browser.execute_script(f"{wide} return view.scrollWidth <= view.clientWidth")
+    # A name that is clicked brings the panel back.
+    visit.column(3)
+    assert visit.shown(visit.tab("Column")) is not None
+
+
+# --- addresses ------------------------------------------------------------------------------------
+
+
+def test_a_panel_opens_at_its_top_with_the_focus_on_its_heading(people):
+    where = (
+        "return [document.querySelector('.side .q-tab-panel').scrollTop, document.activeElement.textContent]"
+    )
+    for panel, title in (("Verdict", "Is the release safe?"), ("Limits", "What must the release satisfy?")):
+        people.go(panel)
+        people.until(lambda title=title: people.browser.execute_script(where) == [0, title], title)
+        people.browser.execute_script("document.querySelector('.side .q-tab-panel').scrollTo(0, 900)")
+
+
+def test_back_forward_and_a_reload_lead_to_the_same_panel_and_column(people):
+    def at(address: str, heading: str) -> None:
+        people.until(lambda: place(people) == address, address)
+        people.until(lambda: heading in people.wait(".side .q-tab-panel").text, heading)
+
+    people.go("Limits")
+    people.column(0)
+    people.column(2)
+    people.go("Verdict")
+    at("Verdict", "Is the release safe?")
+    people.browser.back()
+    at("Column/2", "Role")
+    assert people.shown('[data-panel="2"]') is not None
+    assert people.wait(people.head(2) + "[data-mark=open-column]").get_attribute("aria-pressed") == "true"
+    people.browser.back()
+    people.wait('[data-panel="0"]')
+    assert people.wait(people.head(2) + "[data-mark=open-column]").get_attribute("aria-pressed") == "false"
+    people.browser.back()
+    at("Limits", "What must the release satisfy?")
+    people.browser.forward()
+    people.until(lambda: people.shown('[data-panel="0"]'), "the column again")
+    people.browser.refresh()
+    people.connected()
+    people.until(lambda: people.shown('[data-panel="0"]'), "the column of the address")
+    assert place(people) == "Column/0"
+    # A reload leaves what lies before and behind it as it was.
+    people.browser.forward()
+    people.until(lambda: people.shown('[data-panel="2"]'), "the column behind it")
+    people.browser.forward()
+    at("Verdict", "Is the release safe?")
+    assert people.judged() == "Verdict: holds"
+
+
+def test_hand_over_is_out_of_reach_while_the_verdict_does_not_hold(people, studio):
+    work = people.browser.current_url.split("/")[3]
+    people.go("Hand over")
+    people.wait("[data-mark=get-release]")
+    people.slide("l", -1)
+    people.until(lambda: people.is_shut("Hand over"), "the shut panel")
+    people.until(lambda: not people.all("[data-mark=get-release]"), "the end of the downloads")
+    # Its tab does not open it, and neither do Back, a reload and its address.
+    people.browser.execute_script("document.querySelector(arguments[0]).click()", people.tab("Hand over"))
+    people.go("Limits")
+    people.browser.back()
+    people.until(lambda: people.judged() == "Verdict: 1 point is open", "the verdict")
+    people.browser.get(f"{studio.base}/{work}/Hand over")
+    people.connected()
+    assert people.judged() == "Verdict: 1 point is open"
+    assert people.all("[data-mark=get-release]") == []
+    assert people.is_shut("Hand over")
+    assert "q-tab--active" not in people.all(people.tab("Hand over"))[0].get_attribute("class")
+    # An answer opens it.
+    people.hand_over()
+
+
+def test_an_address_of_nothing_shows_the_first_page(visit, studio):
+    for address in ("0123abcd/Limits", "<b>/<img src=x onerror=window.hacked=1>", "x/Column/" + "9" * 5_000):
+        visit.browser.get(f"{studio.base}/{address}")
+        visit.connected()
+        visit.reads("Choose a table about people")
+        assert visit.browser.execute_script("return window.hacked === undefined")
+    visit.mark("sample")
+    visit.reads("2,000 rows, 12 columns")
+    assert studio.errors.read_text() == ""
+
+
+# --- windows that come and go ---------------------------------------------------------------------
+
+
+def test_a_window_that_was_loaded_again_is_continued_where_it_was(people):
+    people.go("Limits")
+    people.fill("[data-model=k-anonymity] [data-field=k]", "9")
+    people.until(lambda: "11.2% after" in risk(people), "the risk")
+    people.browser.refresh()
+    people.connected()
+    people.reads("What must the release satisfy?")
+    assert people.wait("[data-model=k-anonymity] [data-field=k]").get_attribute("value") == "9"
+    people.until(lambda: "11.2% after" in risk(people), "the risk again")
     # What is continued here is offered to no other window, and can be worked with.
     assert "left at" not in people.text()
     people.fill("[data-model=k-anonymity] [data-field=k]", "8")
-    people.go(6)
-    people.mark("run")
-    people.wait("[data-mark=verdict]")
+    people.until(lambda: "12.5% after" in risk(people), "the next risk")
+
+
+def test_two_windows_on_one_address_neither_share_nor_lose_work(people, studio, downloads):
+    people.go("Limits")
+    first, address = people.browser.current_window_handle, people.browser.current_url
+    people.browser.switch_to.new_window("tab")
+    other = Visit(people.browser, studio, downloads)
+    other.browser.get(address)
+    other.connected()
+    other.reads("Choose a table about people")
+    time.sleep(2)
+    assert "400 rows" not in other.text()
+    other.mark("sample")
+    other.reads("2,000 rows, 12 columns")
+    own = other.browser.current_url
+    assert own.split("/")[3] != address.split("/")[3]
+    # The first one is left, and the other one keeps its own work.
+    other.browser.switch_to.window(first)
+    assert "400 rows, 4 columns" in people.text()
+    people.browser.get("about:blank")
+    second = next(each for each in people.browser.window_handles if each != first)
+    people.browser.switch_to.window(second)
+    time.sleep(2)
+    assert "2,000 rows, 12 columns" in other.text()
+    other.browser.close()
+    # Its address continues the work that was left.
+    people.browser.switch_to.window(first)
+    people.browser.get(address)
+    people.connected()
+    people.reads("400 rows, 4 columns")
+    people.reads("What must the release satisfy?")
 
 
 def test_what_a_window_left_is_forgotten_with_its_files(browser, downloads, tmp_path):
@@ -97,7 +277,7 @@ def test_what_a_window_left_is_forgotten_with_its_files(browser, downloads, tmp_
         visit.mark("sample")
         visit.reads("2,000 rows")
         assert list(studio.temporary.rglob("*.csv"))
-        visit.browser.refresh()
+        visit.browser.get(studio.base)
         visit.reads("Continue where you were: people.csv")
         visit.mark("forget")
         visit.until(lambda: not list(studio.temporary.rglob("*.csv")), "the end of the files")
@@ -105,3 +285,57 @@ def test_what_a_window_left_is_forgotten_with_its_files(browser, downloads, tmp_
         assert studio.errors.read_text() == ""
     finally:
         studio.end()
+
+
+# --- the focus ------------------------------------------------------------------------------------
+
+
+def test_the_focus_never_falls_to_the_top_of_the_page(people):
+    from selenium.webdriver.common.keys import Keys
+
+    def kept(after: str, tag: str = "") -> None:
+        """What is drawn anew takes a moment; then something has the focus, and keeps it."""
+        people.until(lambda: focus(people) != "BODY", f"the focus after {after}")
+        people.judged()
+        people.until(lambda: focus(people) != "BODY", f"the focus after {after} and its release")
+        time.sleep(1)
+        assert focus(people) != "BODY", after
+        assert tag in (focus(people), ""), after
+
+    chip = people.wait(people.head(1) + "[data-field=role]")
+    people.browser.execute_script("arguments[0].focus()", chip)
+    people.key("ins")
+    people.until(lambda: people.role(1) == "insensitive", "the role")
+    kept("a role", "SELECT")
+    people.slide("k", 2)
+    kept("a slider")
+    people.choose("[data-field=method]", "Datafly")
+    kept("a method")
+    people.choose("[data-field=readers]", "Teaching")
+    kept("usual limits")
+    people.go("Limits")
+    people.wait("[data-mark=usual-public]").send_keys(Keys.ENTER)
+    kept("a card", "BUTTON")
+    people.wait('[aria-label="Remove l-diversity"]').send_keys(Keys.ENTER)
+    kept("a model that is removed")
+    people.wait("[data-mark=protect]").send_keys(Keys.ENTER)
+    kept("a model that protects")
+    people.wait("[data-mark=measure]").send_keys(Keys.ENTER)
+    people.wait("[data-mark=measured] table")
+    kept("a job")
+    people.wait(people.head(0) + "[data-mark=open-column]").send_keys(Keys.ENTER)
+    people.wait('[data-panel="0"]')
+    kept("a column that opens")
+    people.wait("[data-mark=next-column]").send_keys(Keys.ENTER)
+    people.wait('[data-panel="1"]')
+    kept("the next column")
+    people.wait("[data-mark=close-column]").send_keys(Keys.ENTER)
+    kept("a column that shuts")
+    people.wait("[data-mark=undo-roles]").send_keys(Keys.ENTER)
+    kept("a step back")
+    people.wait("[data-mark=fold-panel]").send_keys(Keys.ENTER)
+    people.until(lambda: people.shown(people.tab("Column")) is None, "the folded panel")
+    kept("a panel that is folded", "BUTTON")
+    people.wait("[data-mark=fold-panel]").send_keys(Keys.ENTER)
+    kept("a panel that is back", "BUTTON")
+    assert list(PANELS) == [each.text.strip() for each in people.all(".q-tab")]
