@@ -80,10 +80,12 @@ window.incrowd = {
   drawCell,
   // Tab goes through the heads to the rows, which arrows scroll, and on; the grid would lead it through each cell.
   takeTab() {
-    const grid = document.querySelector(".rows"), view = grid.querySelector(".ag-body-viewport");
-    view.tabIndex = 0;
-    view.ariaLabel = "Rows";
-    grid.querySelector(".ag-body-vertical-scroll-viewport").tabIndex = -1;
+    const grid = document.querySelector(".rows"), rows = grid.querySelector(".ag-center-cols-viewport");
+    const bar = grid.querySelector(".ag-body-vertical-scroll-viewport");
+    rows.tabIndex = 0;
+    rows.ariaLabel = "Rows";
+    bar.tabIndex = -1;
+    bar.ariaHidden = "true";
     grid.addEventListener("keydown", event => event.key === "Tab" && event.stopPropagation(), true);
   },
   rows: {
