@@ -229,7 +229,7 @@ class _Search:
         return ~self.dead[nodes] & (self.least[nodes] < self._score_to_beat())
 
     def _score_to_beat(self) -> float:
-        """Return what a score must stay below to be better than the best."""
+        """Return the score that a better node stays below."""
         from incrowd.search.lattice import score_to_beat
 
         return math.inf if self.best is None else score_to_beat(self.best)

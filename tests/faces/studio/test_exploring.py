@@ -1,4 +1,4 @@
-"""Points of loss against risk, and what would help where a policy is infeasible."""
+"""Settings that were tried, the chart of their loss and risk, and help where a policy is infeasible."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import incrowd as ic
 from crossed import quick
 from incrowd.faces.studio import exploring
 from incrowd.faces.studio.cancelling import Cancelled, Watched
-from incrowd.faces.studio.exploring import Point
+from incrowd.faces.studio.exploring import Try
 from incrowd.faces.studio.work import Source, Work
 from incrowd.search.lattice.node import Node
 from incrowd.search.lattice.space import SolutionSpace
@@ -28,38 +28,65 @@ def window(tmp_path):
     found.close()
 
 
-def test_a_run_that_gave_no_release_is_no_point(window):
-    found = window.compare(["mondrian"], [4, 401], Watched())
-    points = exploring.of_runs(found)
-    names, rows = exploring.losses(found)
-    assert names == ["column", "1: mondrian, k = 4"]
-    window.choices.models[:] = [{"model": "k-anonymity", "k": 4}, *window.choices.models[1:]]
-    lost = window.anonymize(Watched()).utility["loss"].per_attribute
-    assert rows == [(name, f"{lost[name]:.1%}") for name in lost]
-    assert list(points) == ["1"]
-    assert points["1"].label == "mondrian, k = 4"
-    assert points["1"].risk <= 1 / 4
-    exploring.take_setting(window.choices.document, points["1"].of)
+def test_a_setting_that_gives_no_release_says_why_and_another_one_can_be_taken(window):
+    tries, problems = exploring.compared(window, ["mondrian"], [4, 401], Watched())
+    assert [each.title.partition(", l")[0] for each in tries] == ["Mondrian, k = 4"]
+    assert len(problems) == 1
+    assert problems[0].startswith("Mondrian, k = 401")
+    assert tries[0].risk <= 1 / 4
+    assert tries[0].state in ("holds", "open")
+    window.choices.document.clear()
+    window.choices.document.update(deepcopy(tries[0].document))
     assert window.choices.algorithm == {"name": "mondrian"}
     assert window.choices.models[0] == {"model": "k-anonymity", "k": 4}
+    lost = window.anonymize(Watched()).utility["loss"].per_attribute
+    assert tries[0].lost == lost
+    names, rows = exploring.losses({1: tries[0]})
+    assert names == ["column", f"1: {tries[0].title}"]
+    assert [name for name, _ in rows] == ["all columns", *lost]
 
 
-def test_the_nodes_of_a_lattice_are_taken_and_set_free_again(window):
+def test_every_release_stays_among_the_tries_and_the_same_one_once(window):
+    for k in (5, 8, 5):
+        window.choices.models[:] = [{"model": "k-anonymity", "k": k}]
+        window.recode(Watched())
+        release = window.judge(Watched())
+    assert [each.title for each in window.tries] == ["Mondrian, k = 8", "Mondrian, k = 5"]
+    last = window.tries[-1]
+    assert (last.loss, last.state) == (release.utility["loss"].value, release.verdict.state)
+    assert last.suppressed == release.suppression.records
+    window.choices.models[0]["k"] = 12
+    assert window.tries[-1].document["models"] == [{"model": "k-anonymity", "k": 5}]
+
+
+def test_a_title_names_the_method_and_every_limit():
+    document = {
+        "algorithm": {"name": "top-down-specialization"},
+        "models": [{"model": "k-anonymity", "k": 5}, {"model": "t-closeness", "t": 0.25}],
+        "max_suppression": 0.02,
+        "attackers": [{"name": "neighbour"}],
+    }
+    title = "Top down specialization, k = 5, t = 0.25, up to 2% suppressed, 1 attacker"
+    assert exploring.title_of(document) == title
+
+
+def test_one_level_for_each_column_is_taken_and_set_free_again(window):
     window.choices.models[:] = [{"model": "k-anonymity", "k": 5}]
-    points = exploring.of_lattice(window, window.explore(Watched()), Watched())
-    losses, risks = [each.loss for each in points.values()], [each.risk for each in points.values()]
-    assert losses == sorted(losses)
-    assert risks == sorted(risks, reverse=True)
-    node = list(points.values())[-1]
-    exploring.take_levels(window.choices.document, node.of)
+    tries = exploring.of_levels(window, Watched())
+    assert tries
+    chosen = tries[-1]
+    window.choices.document.clear()
+    window.choices.document.update(deepcopy(chosen.document))
     assert window.choices.algorithm["name"] == "optimal"
     release = window.anonymize(Watched())
-    assert dict(zip(("age", "sex", "zip"), release.recoding.levels, strict=True)) == node.of
+    levels = dict(zip(("age", "sex", "zip"), release.recoding.levels, strict=True))
+    assert all(window.choices.columns[name]["levels"] == [level, level] for name, level in levels.items())
+    assert release.utility["loss"].value == pytest.approx(chosen.loss)
     exploring.free_levels(window.choices.document)
     assert not any("levels" in settings for settings in window.choices.columns.values())
 
 
-def test_a_node_that_a_run_refuses_hides_none_that_loses_less_than_all_stars():
+def test_a_recoding_that_a_run_refuses_hides_none_that_loses_less_than_all_stars():
     """The first is refused, and beats the second in both, so that only the third would be left: nearly all ``*``."""
     refused, kept, stars = (
         Node(levels, True, 0, classes, 5, score, False, 0.0)
@@ -67,14 +94,28 @@ def test_a_node_that_a_run_refuses_hides_none_that_loses_less_than_all_stars():
     )
     nodes = (refused, kept, stars)
     space = SolutionSpace(("age", "zip"), 30, "loss (mean)", nodes, refused, proved=True, records=100)
-    policy = SimpleNamespace(with_levels=dict)
+
+    def trial(levels, _):
+        if levels == {"age": 1, "zip": 0}:
+            raise ic.InfeasibleError("refused")
+        loss = {1: 0.2, 4: 0.9}[levels["age"]]
+        return SimpleNamespace(
+            utility={"loss": SimpleNamespace(value=loss, per_attribute={})},
+            privacy=SimpleNamespace(risk={"prosecutor": {"max": 0.2}}),
+            suppression=SimpleNamespace(records=0),
+            verdict=SimpleNamespace(state="holds"),
+        )
+
+    document = {"columns": {"age": {}, "zip": {}}, "algorithm": {"name": "mondrian"}}
     work = SimpleNamespace(
-        policy=lambda: policy, is_feasible=lambda levels, _: levels != {"age": 1, "zip": 0}
+        policy=lambda: SimpleNamespace(with_levels=dict),
+        explore=lambda _: space,
+        chosen=SimpleNamespace(document=document),
+        trial=trial,
     )
-    points = exploring.of_lattice(work, space, Watched())
-    assert [each.of for each in points.values()] == [{"age": 1, "zip": 1}, {"age": 4, "zip": 5}]
-    assert exploring.best(points, {})[0] == "1"
-    assert points["1"].loss == 0.2
+    tries = exploring.of_levels(work, Watched())
+    assert [each.title for each in tries] == ["Levels: age 1, zip 1", "Levels: age 4, zip 5"]
+    assert exploring.best(tries) == 0
 
 
 def short_lists(window):
@@ -126,20 +167,17 @@ def test_what_is_offered_is_released_by_a_run(gaps, change):
     window.choices.document["max_suppression"] = 0.05
     change(window)
     before = deepcopy(window.choices.document)
-    runs = window.compare(["mondrian", "datafly", "random"], [2, 5], Watched())
-    nodes = exploring.of_lattice(window, window.explore(Watched()), Watched())
-    for points, take in ((exploring.of_runs(runs), exploring.take_setting), (nodes, exploring.take_levels)):
-        for point in points.values():
-            take(window.choices.document, point.of)
-            offered.append(window.anonymize(Watched()).privacy.holds)
-            if take is exploring.take_setting:
-                # It is the very release that was compared.
-                assert window.release.utility["loss"].value == pytest.approx(point.loss)
-            window.choices.document.clear()
-            window.choices.document.update(deepcopy(before))
+    tries, problems = exploring.compared(window, ["mondrian", "datafly", "random"], [2, 5], Watched())
+    assert len(tries) + len(problems) == 6
+    for each in (*tries, *exploring.of_levels(window, Watched())):
+        window.choices.document.clear()
+        window.choices.document.update(deepcopy(each.document))
+        offered.append(window.anonymize(Watched()).privacy.holds)
+        # It is the very release that was tried.
+        assert window.release.utility["loss"].value == pytest.approx(each.loss)
+        window.choices.document.clear()
+        window.choices.document.update(deepcopy(before))
     assert all(offered)
-    # A point may be missing only where a run says why.
-    assert all(run.problem or run.utility for run in runs)
     assert bool(offered) is (change is not conservative)
 
 
@@ -158,49 +196,26 @@ def gaps(tmp_path):
     found.close()
 
 
-def point(label, loss, risk, k=5):
-    return Point(label, label.partition(",")[0], loss, risk, 3, SimpleNamespace(k=k))
+def setting(title, loss, risk, state="holds"):
+    return Try(title, loss, risk, 3, state, {}, {})
 
 
-def test_of_the_settings_that_keep_the_limits_the_one_that_loses_least_is_recommended():
-    points = {
-        "1": point("a", 0.1, 0.5, k=2),
-        "2": point("a", 0.3, 0.2),
-        "4": point("b", 0.2, 0.2, k=9),
-        "10": point("b", 0.2, 0.2, k=9),
-    }
-    document = {"models": [{"model": "k-map", "k": 50}, {"model": "k-anonymity", "k": 5}]}
-    number, why = exploring.best(points, document)
-    assert number == "4"
-    assert why == "4 is recommended: among the settings that keep every limit it loses least."
-    assert exploring.best(points, {})[0] == "1"
-    none, why = exploring.best(points, {"models": [{"model": "k-anonymity", "k": 10}]})
-    assert (none, why) == (
-        None,
-        "None is recommended: nothing with k of at least 10 keeps every limit.",
-    )
+def test_of_the_sound_settings_the_one_that_loses_least_is_named():
+    tries = [setting("a", 0.1, 0.5, "broken"), setting("b", 0.3, 0.2), setting("c", 0.2, 0.2, "open")]
+    assert exploring.best(tries) == 2
+    assert exploring.best(tries[:1]) is None
 
 
-def test_points_at_one_place_stand_beside_each_other_in_colours_of_their_algorithms():
-    points = {
-        "1": point("a, k = 2", 0.25, 0.5),
-        "2": point("b, k = 2", 0.25, 0.5),
-        "3": point("a, <i>{b}</i>\u202e", 0.5, 0.1),
-    }
-    figures = exploring.chart(points, "3", "largest risk", "loss", "%")
-    first, second = figures["series"]
-    assert [each["name"] for each in figures["series"]] == ["a", "b"]
-    assert (first["symbol"], first["color"]) != (second["symbol"], second["color"])
-    assert [each["value"] for each in first["data"]] == [[50, 25], [10, 50]]
-    assert [each["symbolOffset"][0] for each in (*first["data"], *second["data"])] == [0, 0, 18]
-    assert second["data"][0]["told"] == "2: b, k = 2\nloss 25.0%\nlargest risk 50.0%\nsuppressed 3"
-    assert first["data"][1]["told"].startswith("3: a, <i>{b}</i>\\u202e\n")
-    assert first["data"][1]["label"]["formatter"] == "{b} recommended"
-    assert (figures["xAxis"]["name"], figures["yAxis"]["name"]) == ("largest risk, %", "loss, %")
+def test_points_stand_at_their_true_places_and_share_a_label_where_they_meet():
+    tries = [setting("a", 0.25, 0.5), setting("b", 0.25, 0.5, ""), setting("c, <i>{b}</i>\u202e", 0.5, 0.1)]
+    data = exploring.chart(tries)["series"][0]["data"]
+    assert [each["value"] for each in data] == [[50, 25], [50, 25], [10, 50]]
+    assert [each["name"] for each in data] == ["1", "2", "3"]
+    assert [each["label"]["formatter"] for each in data if each["label"]["show"]] == ["1, 2", "3"]
+    assert data[1]["told"] == "2: b\nloss 25.0%\nlargest risk 50%\nsuppressed 3\nnot judged yet"
+    assert data[2]["told"].startswith("3: c, <i>{b}</i>\\u202e\n")
     # Where all is suppressed, or nothing lost, there is still a place.
-    nothing = exploring.chart({"1": point("a", 0.0, 0.0)}, None, "mean risk", "height", "")
-    assert nothing["series"][0]["data"][0]["value"] == [0, 0]
-    assert nothing["yAxis"]["name"] == "height"
+    assert exploring.chart([setting("none", 0.0, 0.0)])["series"][0]["data"][0]["value"] == [0, 0]
 
 
 def test_the_colours_of_points_stand_out_from_a_light_and_a_dark_page():
@@ -211,19 +226,16 @@ def test_the_colours_of_points_stand_out_from_a_light_and_a_dark_page():
         )
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05
 
-    for colour in exploring._COLOURS:
+    for colour in exploring._COLOURS.values():
         assert light("#ffffff") / light(colour) >= 3, colour
         assert light(colour) / light("#121212") >= 3, colour
 
 
-def test_a_level_is_told_with_what_a_value_becomes_there(window):
+def test_examples_are_cells_of_the_most_frequent_value(window):
     found = window.examples(["age", "zip", "sex"])
     frequent = max((count, value) for value, count in window.counts("age").items())[1]
     assert found["age"][0] == frequent
     assert found["age"][-1] == "*"
-    assert exploring.cell_at(1, found["age"]) == f"1: {found['age'][1]}"
-    assert exploring.cell_at(99, found["sex"]) == "99: *"
-    assert exploring.cell_at(2, None) == "2"
     window.choices.columns["age"]["treat"] = {"round": 5}
     assert float(window.examples(["age", "sex"])["age"][0]) % 5 == 0
     window.choices.columns["age"]["format"] = "?"

@@ -6,10 +6,10 @@ import ast
 
 import pytest
 
+from incrowd.core.progress import RELEASE, STAGES
 from incrowd.faces.studio.cancelling import Watched
 from incrowd.faces.studio.job import in_words
 from incrowd.faces.studio.work import Source, Work
-from incrowd.core.progress import RELEASE, STAGES
 from incrowd.works.samples import hospital
 from package_sources import parsed, place, sources
 

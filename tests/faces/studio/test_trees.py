@@ -187,7 +187,9 @@ def test_what_stands_below_something_that_is_moved_goes_along_however_deep():
 
 
 def test_every_record_is_counted_once_at_each_level_of_an_uneven_tree():
-    editor = TreeEditor(ic.Hierarchy.flat().build(["a", "b", "c", "d"], "x"), {"a": 1, "b": 2, "c": 2, "d": 2})
+    editor = TreeEditor(
+        ic.Hierarchy.flat().build(["a", "b", "c", "d"], "x"), {"a": 1, "b": 2, "c": 2, "d": 2}
+    )
     nodes = [editor.tree.find("a"), editor.tree.find("b")]
     editor.merge(nodes, "ab")
     assert dict(editor.level(1)) == {"ab": 3, "*": 4}

@@ -661,7 +661,7 @@ def _share_up_to(most: float) -> Spec:
 
 
 def losses(lost: dict[str, float], *, width: int = _WIDTH) -> Spec:
-    """Draw what a cell of each quasi-identifier lost on average, 0..1."""
+    """Draw the mean loss of a cell of each quasi-identifier, 0..1."""
     rows = [{"label": _text(name), "value": value, "share": loss_in_words(value)}
             for name, value in lost.items()]  # fmt: skip
     # The figures stand behind the bars, so the axis is a little longer.

@@ -56,7 +56,7 @@ def _runs(document: Mapping[str, Any]) -> Table:
 
 
 def _columns(document: Mapping[str, Any]) -> Table:
-    """Return a row per column: the role, the recoding, and what a cell lost on average."""
+    """Return a row per column: the role, the recoding, and the mean loss of a cell."""
     losses, how = losses_of(document), {each["name"]: each["how"] for each in document["attributes"]}
     rows = []
     for column in document["columns"]["released"]:
@@ -69,7 +69,7 @@ def _columns(document: Mapping[str, Any]) -> Table:
 
 
 def losses_of(document: Mapping[str, Any]) -> dict[str, float]:
-    """Return what a cell of each quasi-identifier lost on average, 0..1, the most first."""
+    """Return the mean loss of a cell of each quasi-identifier, 0..1, the largest first."""
     of_metric = {each["metric"]: each["per_attribute"] for each in document["loss"]}
     return dict(sorted(of_metric.get("loss", {}).items(), key=lambda each: -each[1]))
 

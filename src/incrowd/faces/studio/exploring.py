@@ -87,7 +87,7 @@ def try_of(release: Release, document: Mapping[str, Any]) -> Try:
     risk = after.risk.get("prosecutor", {}).get("max", 0.0)
     lost, state = dict(loss.per_attribute or {}), release.verdict.state
     title, copy = title_of(document), deepcopy(dict(document))
-    return Try(title, float(loss.value), risk, after.suppressed, state, copy, lost)
+    return Try(title, float(loss.value), risk, release.suppression.records, state, copy, lost)
 
 
 def kept(tries: list[Try], new: Try) -> None:

@@ -7,8 +7,7 @@ from typing import Any
 from nicegui import ui
 
 from incrowd.core.errors import listed
-from incrowd.core.kernels.compiling import on_compiling
-from incrowd.core.progress import RELEASE
+from incrowd.core.progress import RELEASE, on_compiling
 from incrowd.core.table.schema import OPEN_ROLE
 from incrowd.faces.studio import status
 from incrowd.faces.studio.fields import button
@@ -38,7 +37,7 @@ def _count() -> None:
 
 
 class Figures:
-    """The bar of risk, and the verdict, of what a window has recoded."""
+    """The bar of risk, and the verdict, of a window's table."""
 
     def __init__(self, page: Any) -> None:
         self._page = page
@@ -66,7 +65,7 @@ class Figures:
             self._compiling.set_text(f"Preparing (once): {loops} loops are compiled" if loops else "")
 
     def refuse(self, text: str) -> None:
-        """Keep what went wrong, to be shown instead of a verdict."""
+        """Keep an error, to be shown instead of a verdict."""
         self._problem = "" if text.startswith("Cancelled") else text
 
     def draw(self, place: Any) -> None:
@@ -111,7 +110,7 @@ class Figures:
                         words("span", f"{name} {at_most(share)}")
 
     def _draw_verdict(self, work: Any) -> None:
-        """Show the verdict, or what there is in its place, and the way on."""
+        """Show the verdict or its stand-in, and the way on."""
         go = self._page.go
         open_roles = [] if work.choices is None else work.choices.having(OPEN_ROLE)
         if open_roles:

@@ -406,7 +406,7 @@ class Page:
     # --- the release follows the choices ----------------------------------------------------------
 
     def changed(self, *, anew: bool = True) -> None:
-        """Say that the choices changed: the table is recoded anew, and what is shown follows."""
+        """Say that the choices changed: the table is recoded anew, and the page follows."""
         if anew:
             self.work.changed()
         self._wish += 1
@@ -450,7 +450,7 @@ class Page:
             self._following = None
 
     def follow_up(self) -> None:
-        """Show what was recoded in heads, rows and figures."""
+        """Show the recoded table in heads, rows and figures."""
         self.rows.show_heads()
         self.rows.refresh()
         self._figures.draw(self._figures_place)
@@ -480,7 +480,7 @@ class Page:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T | None:
-        """Have something done in a thread, so that the page goes on; tell what went wrong.
+        """Have something done in a thread, so that the page goes on, and tell an error.
 
         Parameters
         ----------

@@ -168,7 +168,7 @@ def shape_of(cells: pl.Series) -> list[int]:
 
 
 def _recodings(work: Work) -> tuple[dict[str, list[list[float]]], dict[str, float]]:
-    """Return the records of each quasi-identifier before and after, and what a cell of it lost."""
+    """Return the records of each quasi-identifier before and after, and the mean loss of its cells."""
     current = work.recoding
     if current is None:
         return {}, {}

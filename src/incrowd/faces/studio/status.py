@@ -36,7 +36,7 @@ class Figures(NamedTuple):
         return f"Largest risk for {self.knows}: {', '.join(part for part in (then, now) if part)}{of}"
 
     def tiles(self) -> Iterator[tuple[str, str, str]]:
-        """Return the name, the figure and the mark of what else stays in sight."""
+        """Return the name, the figure and the mark of each tile that stays in sight."""
         if self.loss is not None:
             yield "Loss", percent(self.loss), "status-loss"
         if self.suppressed is not None:
@@ -56,7 +56,7 @@ def mark(work: Work) -> tuple[str, str] | None:
 
 
 def figures(work: Work) -> Figures:
-    """Return what is known of the risk and the loss of a window's table."""
+    """Return the known figures of the risk and the loss of a window's table."""
     quasi = work.chosen.having("quasi")
     sizes = [each["k"] for each in work.chosen.models if each["model"] == "k-anonymity" and each.get("k")]
     limit = 1 / max(sizes) if sizes else None

@@ -455,7 +455,7 @@ class Work:
 
     @property
     def sampled(self) -> bool:
-        """Whether what is recoded at once are some rows of the table, and no release."""
+        """Whether the recoded rows are a sample of the table, and no release."""
         return self.recoded is not None and not self.follows
 
     def recode(self, progress: Progress) -> Recoded:
@@ -491,12 +491,12 @@ class Work:
         return recoded
 
     def _sample(self) -> pl.DataFrame:
-        """Return the table, or random rows of one that is larger than what is recoded at once."""
+        """Return the table, or random rows of a table that is too large to be recoded at once."""
         assert self._rows is not None
         return self.table if self.follows else sampled(self._rows, self.height, FOLLOWED)
 
     def judge(self, progress: Progress) -> Release:
-        """Make the release of what was recoded, with its verdict and its account."""
+        """Make the release of the recoded table, with its verdict and its account."""
         from incrowd.core.progress import Clock
         from incrowd.release.jobs.anonymize import release_of
 
@@ -619,7 +619,7 @@ class Work:
 
     @property
     def recoding(self) -> tuple[FrequencyTable, Recoding] | None:
-        """The keys, and the recoding of the release, or of what was recoded at once."""
+        """The keys and their recoding, of the release or of the rows that were recoded at once."""
         if self.recoded is not None:
             return self.recoded.start.frequency, self.recoded.recoding
         return None if self.release is None else (self.release.frequency, self.release.recoding)

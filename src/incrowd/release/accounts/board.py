@@ -1,4 +1,4 @@
-"""The first page of a report: what a board that decides on a release has to know, in words."""
+"""The first page of a report, in words: the facts for a board that decides on a release."""
 
 from __future__ import annotations
 

@@ -235,7 +235,7 @@ def recode(
     *,
     force: bool = False,
 ) -> Recoded:
-    """Search a recoding of a counted table, recode the table, and refuse what breaks a limit.
+    """Search a recoding of a counted table, recode the table, and refuse a broken limit.
 
     The start may be that of another policy with the same roles, hierarchies and cells: the studio counts a
     table once, and recodes it for each limit that somebody tries. So the policy is checked here, too.

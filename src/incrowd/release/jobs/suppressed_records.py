@@ -298,7 +298,7 @@ def _refuse_too_many(frequency: FrequencyTable, recoding: Recoding, policy: Poli
 
 
 def check_search(policy: Policy) -> None:
-    """Refuse a policy that asks for no model, or for what its algorithm does not support."""
+    """Refuse a policy without a model, or with settings that its algorithm does not support."""
     if not policy.models:
         raise ParameterError("name at least one privacy model, e.g. models=[ic.KAnonymity(5)] or -k 5")
     check_levels(policy)

@@ -1,4 +1,4 @@
-"""Limits on what is released of one person: histories of linked rows, and cells that list values."""
+"""Limits on the histories of linked rows, and on cells that list values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures of a release: its classes, its risks, what moved, and the attacks on it."""
+"""The figures of a release: its classes, its risks, its distributions, and the attacks on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The panel of one column, or of what all columns have in common: questions, people, and what identifies."""
+"""The panel of one column, or of all: their questions, their people, and the columns that identify most."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Columns(Panel):
         ui.on("give-role", lambda event: self._give_by_place(event.args))
 
     def draw(self) -> None:
-        """Show the column that is open, or what all columns have in common."""
+        """Show the column that is open, or the questions about all columns."""
         self._has_people: bool | None = None
         self._state: Any = None
         self._together: Any = None

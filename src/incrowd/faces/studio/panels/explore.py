@@ -1,4 +1,4 @@
-"""The drawer of what was tried: a card for each setting, and the chart of their loss and risk."""
+"""The drawer of settings that were tried: a card for each, and the chart of their loss and risk."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SIZES = "2, 5, 10, 20"
 
 
 class Explore(Panel):
-    """Compare what was tried, take a setting back, and try others."""
+    """Compare settings that were tried, take one back, and try others."""
 
     name = "Explore"
     follows = True

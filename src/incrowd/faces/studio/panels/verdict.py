@@ -1,4 +1,4 @@
-"""The panel of the verdict: each point with what mends it, and the figures of the release."""
+"""The panel of the verdict: each point with the changes that mend it, and the figures of the release."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class VerdictPanel(Panel):
         self._account = Account(page)
 
     def draw(self) -> None:
-        """Show the verdict and its points; of a table that cannot satisfy the policy, what would help."""
+        """Show the verdict and its points, or the changes that would make a release possible."""
         work = self.work
         if work.infeasible:
             self._offer()
