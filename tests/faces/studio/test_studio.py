@@ -20,7 +20,7 @@ from incrowd.core.io.files import read_table
 from incrowd.release.policy.policy import Policy
 from incrowd.works.samples import hospital
 from spark_session import SOURCES
-from studio_browser import Studio, Visit
+from studio_browser import PANELS, Studio, Visit
 
 ROWS = 2_000
 MARKUP = "<img src=x onerror=window.hacked=1>"
@@ -63,20 +63,16 @@ def test_the_whole_way_on_adult_leaves_what_makes_the_same_release_without_the_p
 ):
     open_path(visit, adult)
     visit.reads("2,000 rows, 9 columns")
-    visit.go(2)
     visit.reads("as incrowd init does")
-    # Several at once: the salary class is the only one that is sensitive.
-    visit.mark("all")
-    visit.choose("[data-field=many]", "quasi")
-    visit.mark("give")
-    visit.until(lambda: not visit.all("th[data-role]:not([data-role=quasi])"), "the roles")
-    visit.choose('[data-column="8"] [data-field=role]', "sensitive")
+    for column in range(8):
+        visit.give(column, "quasi")
+    visit.give(8, "sensitive")
     visit.fill(visit.column(1, "hierarchy") + "[data-field=widths]", "5, 15, 45")
     visit.reads("Hierarchy: intervals 5, 15, 45")
     for column in (4, 5, 7):
         visit.choose(visit.column(column, "hierarchy") + "[data-field=hierarchy]", "flat")
         visit.reads("Hierarchy: flat")
-    visit.go(4)
+    visit.go("Limits")
     visit.fill("[data-model=k-anonymity] [data-field=k]", "7")
     visit.choose("[data-field=model]", "t-closeness")
     visit.mark("add-model")
@@ -84,15 +80,10 @@ def test_the_whole_way_on_adult_leaves_what_makes_the_same_release_without_the_p
     visit.mark("measure")
     visit.reads("t-closeness of salary-class")
     visit.until(lambda: "k is 1." in visit.wait("[data-model=k-anonymity]").text, "what is reached")
-    visit.go(6)
     visit.fill("[data-field=max_suppression]", "0.1")
-    visit.mark("run")
-    visit.wait("[data-mark=verdict]")
-    visit.mark("look")
+    visit.go("Verdict")
     visit.reads("k is 7, asked was >= 7")
-    visit.reads("Rows 1 to 8 of 2,000")
-    visit.mark("rows-next")
-    visit.reads("Rows 9 to 16 of 2,000")
+    visit.until(lambda: "up to 10%" in visit.wait("[data-mark=limit-max_suppression]").text, "the share")
     visit.hand_over()
     policy = Policy.read(visit.take("get-policy", "policy.toml"))
     assert [(model.name, *model.settings().values())[:2] for model in policy.models] == [
@@ -125,11 +116,11 @@ def test_a_folder_streams_and_its_command_makes_the_same_release(visit, tmp_path
         table.slice(place * 1_000, 1_000).write_parquet(tmp_path / "parts" / f"{place}.parquet")
     open_path(visit, tmp_path / "parts")
     visit.reads("3,000 rows, 4 columns")
+    visit.go("Table")
     visit.reads("distinct values, about")
-    visit.go(6)
+    visit.reads("estimate, by 3,000 random rows")
+    visit.until(visit.row, "the rows")
     visit.mark("run")
-    visit.mark("look")
-    visit.reads("Rows 1 to 8 of 3,000")
     visit.hand_over()
     (tmp_path / "policy.toml").write_bytes(visit.take("get-policy", "policy.toml").read_bytes())
     released = rows_of(visit.take("get-release", "release.csv"))
@@ -152,34 +143,42 @@ def test_points_stand_before_the_release_until_each_has_an_answer(browser, downl
     studio = Studio(tmp_path / "studio", tmp_path / "people.csv", "--policy", tmp_path / "policy.toml")
     visit = Visit(browser, studio, downloads)
     visit.reads("60 rows, 3 columns")
-    visit.go(6)
-    visit.mark("run")
-    told = visit.wait("[data-mark=points]").text
+    assert visit.judged() == "Verdict: 2 points are open"
+    # The points stand in the heads of their columns, too.
+    marks = {place: visit.all(visit.head(place) + "[data-mark=column-points]") for place in range(3)}
+    assert {place: len(found) for place, found in marks.items()} == {0: 0, 1: 1, 2: 1}
+    assert "of number that no other" in marks[1][0].get_attribute("title")
+    visit.mark("next")
     assert visit.wait("[data-mark=verdict]").text.startswith("OPEN: 2 points wait for an answer")
-    assert "unique-column: 100.0% of the records have a value of number that no other" in told
-    visit.go(8)
+    told = visit.wait("[data-mark=point-0]").text
+    assert "100.0% of the records have a value of number that no other" in told
     visit.fill("[data-field=why-0]", "numbers of the study")
     visit.mark("accept")
     visit.reads("Nothing can be taken yet: 1 point without an answer.")
     assert not visit.all("[data-mark=get-release]")
     visit.fill("[data-field=why-1]", "a <i>cold</i> is no secret")
     visit.mark("accept")
+    visit.mark("to-hand-over")
     policy = visit.take("get-policy", "policy.toml")
     assert [(each.point, each.column, each.why) for each in Policy.read(policy).accepted] == [
         ("unique-column", "number", "numbers of the study"),
         ("unprotected-sensitive", "ill", "a <i>cold</i> is no secret"),
     ]
+    visit.go("Verdict")
     visit.reads("Accepted: a <i>cold</i> is no secret")
+    visit.go("Hand over")
     assert "Accepted: numbers of the study" in visit.take("get-report", "report.html").read_text()
     (tmp_path / "policy.toml").write_bytes(policy.read_bytes())
     command = shlex.split(visit.wait("[data-mark=command]").text)
     # What the page lets pass, the command line lets pass, too.
     run(sys.executable, "-m", *command, folder=tmp_path)
-    # A new run knows the reasons.
-    visit.go(6)
-    visit.mark("run")
+    # The next release knows the reasons.
+    visit.slide("k", 1)
+    visit.until(lambda: visit.wait("[data-mark=limit-k]").text == "4", "the next release")
+    assert visit.judged() == "Verdict: holds"
+    visit.go("Verdict")
     visit.until(lambda: "each point has an answer" in visit.wait("[data-mark=verdict]").text, "them")
-    visit.go(8)
+    visit.go("Hand over")
     visit.wait("[data-mark=get-release]")
     assert studio.errors.read_text() == ""
     studio.end()
@@ -189,20 +188,13 @@ def test_points_stand_before_the_release_until_each_has_an_answer(browser, downl
 def test_the_sample_is_the_table_that_the_command_names(visit, tmp_path):
     visit.mark("sample")
     visit.reads("2,000 rows, 12 columns")
-    visit.go(2)
     visit.reads("Still without a role: admission_type")
-    visit.go(6)
-    visit.mark("run")
-    visit.reads("no role yet")
-    visit.go(2)
-    visit.choose('[data-column="8"] [data-field=role]', "insensitive")
-    visit.until(lambda: not visit.all("[data-mark=open-roles]"), "the end of the question")
-    visit.go(6)
+    visit.give(8, "insensitive")
+    visit.judged()
     # A changed setting undoes nothing that was done; one that keeps the order makes the very same bytes.
+    visit.go("Limits")
     visit.unfold("advanced-run")
     visit.click("[data-field=keep_order]")
-    visit.mark("run")
-    visit.wait("[data-mark=verdict]")
     visit.hand_over()
     for mark, name in (
         ("get-sample", "people.csv"),
@@ -221,10 +213,8 @@ def test_the_sample_is_the_table_that_the_command_names(visit, tmp_path):
 @pytest.mark.slow
 def test_a_setting_that_was_compared_can_be_taken(visit):
     visit.mark("sample")
-    visit.go(2)
-    visit.choose('[data-column="8"] [data-field=role]', "insensitive")
-    visit.until(lambda: not visit.all("[data-mark=open-roles]"), "the end of the question")
-    visit.go(5)
+    visit.give(8, "insensitive")
+    visit.go("Explore")
     visit.fill("[data-field=sizes]", "3, x")
     visit.mark("compare")
     visit.reads("write whole numbers from 1")
@@ -233,9 +223,8 @@ def test_a_setting_that_was_compared_can_be_taken(visit):
     visit.wait("[data-mark=front]")
     visit.choose("[data-field=setting]", "2: mondrian, k = 11")
     visit.mark("take-setting")
-    visit.reads("Make the release")
-    visit.mark("run")
-    visit.mark("look")
+    visit.until(lambda: visit.wait("[data-mark=limit-k]").text == "11", "the limit")
+    visit.go("Verdict")
     visit.reads("asked was >= 11")
 
 
@@ -243,14 +232,13 @@ def test_columns_that_identify_are_named_and_usual_limits_are_taken(visit):
     from selenium.webdriver.common.keys import Keys
 
     visit.mark("sample")
-    visit.go(2)
     visit.mark("identify")
     visit.until(
         lambda: "different among the records" in visit.wait("[data-mark=identifying]").text, "the sets"
     )
     _, first, *_ = visit.wait("[data-mark=identifying] table").text.split("\n")
     assert first.startswith("birth_date, ")
-    visit.go(4)
+    visit.go("Limits")
     visit.mark("usual-public")
     visit.until(lambda: visit.wait("[data-field=k]").get_attribute("value") == "11", "the limit")
     assert visit.wait("[data-field=l]").get_attribute("value") == "3"
@@ -274,18 +262,18 @@ def test_treatments_attackers_and_a_population_have_forms(visit, tmp_path, studi
     hospital(900, seed=7).select("age", "sex", "zip").write_csv(tmp_path / "all.csv")
     open_path(visit, tmp_path / "people.csv")
     visit.reads("400 rows")
-    visit.go(2)
-    visit.choose('[data-column="4"] [data-field=role]', "insensitive")
+    visit.give(4, "insensitive")
     cost = visit.column(4, "treatment")
     visit.choose(f"{cost}[data-field=treatment]", "round")
     visit.fill(f"{cost}[data-field=base]", "0")
     visit.reads("base must be a number above 0")
     visit.fill(f"{cost}[data-field=base]", "500")
-    visit.choose('[data-column="0"] [data-field=role]', "person")
+    visit.mark("close-column")
+    visit.give(0, "person")
     visit.click("[data-field=join]")
-    visit.choose('[data-column="0"] [data-field=role]', "identifying")
+    visit.give(0, "identifying")
     visit.until(lambda: not visit.all("[data-field=join]"), "no people any more")
-    visit.go(4)
+    visit.go("Limits")
     visit.click('[aria-label="Remove l-diversity"]')
     visit.unfold("advanced-limits")
     visit.mark("add-attacker")
@@ -298,9 +286,6 @@ def test_treatments_attackers_and_a_population_have_forms(visit, tmp_path, studi
     visit.fill("[data-field=population]", str(tmp_path / "all.csv") + "\n")
     visit.until(lambda: "there is no such file" not in visit.text(), "the population")
     visit.fill("[data-model=k-map] [data-field=k]", "2")
-    visit.go(6)
-    visit.mark("run")
-    visit.wait("[data-mark=verdict]")
     visit.hand_over()
     policy = Policy.read(visit.take("get-policy", "policy.toml"))
     assert policy.schema["cost"].treatment == ic.Round(500, top=0.98)
@@ -328,11 +313,11 @@ def test_a_table_of_a_database_is_opened_and_released(visit, tmp_path, studio):
     visit.fill("[data-field=table]", "people")
     visit.mark("open-table")
     visit.reads("300 rows, 3 columns")
-    visit.go(6)
+    visit.reads("estimate, by 300 random rows")
     visit.mark("run")
-    visit.mark("look")
-    visit.reads("found in the release by its quasi-identifiers")
-    visit.reads("Rows 1 to 8 of 300")
+    visit.judged()
+    visit.until(lambda: "became" in "".join(visit.row()), "the rows of the release")
+    visit.go("Verdict")
     visit.mark("attack")
     visit.until(lambda: "linkage" in visit.wait("[data-mark=attacked]").text, "the attacks")
     visit.hand_over()
@@ -346,28 +331,27 @@ def test_an_infeasible_policy_is_mended_by_what_would_help_and_a_node_is_taken(v
     hospital(400).select("age", "sex", "zip", "diagnosis").write_csv(tmp_path / "people.csv")
     open_path(visit, tmp_path / "people.csv")
     visit.reads("400 rows")
-    visit.go(4)
+    visit.go("Limits")
     visit.choose("[data-field=model]", "t-closeness")
     visit.mark("add-model")
     visit.fill("[data-model=t-closeness] [data-field=t]", "0.05")
-    visit.go(6)
-    visit.choose("[data-field=algorithm]", "optimal")
-    visit.fill("[data-field=max_suppression]", "0")
-    visit.mark("run")
+    visit.choose("[data-field=method]", "Optimal")
+    visit.mark("help-me")
     visit.reads("The table cannot satisfy the policy")
     told = visit.until(lambda: visit.wait("[data-mark=advice]").text, "what would help")
     assert "mondrian in place of optimal" in told
     visit.mark("take-advice")
     visit.wait("[data-mark=verdict]")
-    visit.go(4)
+    visit.go("Limits")
     visit.fill("[data-model=t-closeness] [data-field=t]", "0.9")
-    visit.go(5)
+    visit.go("Explore")
     visit.mark("lattice")
     visit.wait("[data-mark=nodes-front]")
     levels = visit.wait("[data-field=node]").text
     visit.mark("take-node")
-    visit.reads("Make the release")
-    visit.go(5)
+    visit.judged()
+    visit.go("Limits")
+    visit.go("Explore")
     shown = visit.wait("[data-mark=free-levels]")
     assert shown.is_displayed()
     for part in levels.partition(": ")[2].split(", "):
@@ -379,21 +363,30 @@ def test_an_infeasible_policy_is_mended_by_what_would_help_and_a_node_is_taken(v
 
 
 @pytest.mark.slow
-def test_a_change_makes_the_release_before_count_no_more(visit):
-    visit.mark("sample")
-    visit.go(2)
-    visit.choose('[data-column="8"] [data-field=role]', "insensitive")
-    visit.go(6)
+def test_a_change_makes_the_release_before_count_no_more(visit, tmp_path):
+    # The release of a database is made when somebody asks for it, so a change leaves none.
+    with closing(sqlite3.connect(tmp_path / "people.db")) as connection, connection:
+        connection.execute("CREATE TABLE people (age INTEGER, sex TEXT, zip TEXT)")
+        rows = hospital(300).select("age", "sex", "zip").rows()
+        connection.executemany("INSERT INTO people VALUES (?, ?, ?)", rows)
+    connection.close()
+    visit.click(".q-expansion-item:has([data-field=address]) .q-item")
+    visit.fill("[data-field=address]", f"sqlite:///{tmp_path}/people.db")
+    visit.fill("[data-field=table]", "people")
+    visit.mark("open-table")
+    visit.reads("300 rows, 3 columns")
     visit.mark("run")
-    visit.wait("[data-mark=verdict]")
-    visit.go(4)
+    visit.judged()
+    visit.go("Limits")
     visit.fill("[data-model=k-anonymity] [data-field=k]", "9")
-    visit.until(lambda: "disabled" in visit.all('[data-step="8"]')[0].get_attribute("class"), "no release")
+    visit.wait("[data-mark=run]")
+    assert visit.shown("[data-mark=status-verdict]") is None
+    assert visit.is_shut("Hand over")
     visit.fill("[data-model=k-anonymity] [data-field=k]", "0")
     visit.reads("k must be a whole number of at least 1")
-    visit.go(6)
     visit.mark("run")
-    visit.mark("look")
+    visit.judged()
+    visit.go("Verdict")
     visit.reads("asked was >= 9")
 
 
@@ -402,9 +395,8 @@ def test_a_release_is_looked_at_from_all_sides(visit, tmp_path, studio):
     hospital(400).select("age", "sex", "zip", "diagnosis").write_csv(tmp_path / "people.csv")
     open_path(visit, tmp_path / "people.csv")
     visit.reads("400 rows")
-    visit.go(6)
-    visit.mark("run")
-    visit.mark("look")
+    visit.judged()
+    visit.go("Verdict")
     age, *_ = visit.until(lambda: visit.all("[data-mark=distributions] table"), "the distributions")
     shown = [row.text.split() for row in age.find_elements("css selector", "tbody tr")]
     assert sum(int(before) for *_, before, _ in shown) == 400
@@ -421,6 +413,8 @@ def test_a_release_is_looked_at_from_all_sides(visit, tmp_path, studio):
 
 
 def test_what_looks_like_markup_is_shown_as_it_is_written(visit, tmp_path, studio):
+    from selenium.webdriver.common.keys import Keys
+
     names = ["age", MARKUP, ":label", "a.b", "__proto__"]
     table = pl.DataFrame(
         {name: [f"{MARKUP}{i % 2}" if i % 3 else "{{1+1}}" for i in range(60)] for name in names}
@@ -429,23 +423,28 @@ def test_what_looks_like_markup_is_shown_as_it_is_written(visit, tmp_path, studi
     table.write_csv(path)
     open_path(visit, path)
     visit.reads("60 rows, 5 columns")
+    visit.until(visit.row, "the rows")
     for text in (*names, f"{MARKUP}1", "{{1+1}}"):
         assert text in visit.text()
-    visit.go(2)
-    visit.mark("all")
+    # Several at once.
+    visit.click(".q-expansion-item:has([data-field=many-columns]) .q-item")
+    visit.click("[data-field=many-columns]")
+    options = visit.until(lambda: visit.all(".q-menu .q-item"), "the columns")
+    assert [each.text.strip() for each in options] == names
+    for each in options:
+        visit.press(each)
+    visit.key(Keys.ESCAPE)
+    visit.until(lambda: not visit.all(".q-menu"), "the end of the list")
     visit.choose("[data-field=many]", "quasi")
     visit.mark("give")
-    visit.until(lambda: not visit.all("th[data-role]:not([data-role=quasi])"), "the roles")
-    visit.go(3)
-    visit.choose("[data-field=column]", MARKUP)
+    visit.until(lambda: all(visit.role(place) == "quasi" for place in range(5)), "the roles")
+    visit.column(1, "tree")
     visit.until(lambda: visit.all(f'[aria-label="Choose {MARKUP}1"]'), "the tree")
     assert f"{MARKUP}1" in visit.wait("[data-mark=tree]").text
-    visit.go(4)
+    visit.go("Limits")
     visit.unfold("advanced-limits")
     visit.mark("add-attacker")
-    visit.go(6)
-    visit.mark("run")
-    visit.mark("look")
+    visit.go("Verdict")
     visit.reads(MARKUP)
     visit.hand_over()
     visit.reads(MARKUP)
@@ -469,9 +468,6 @@ def test_the_sheet_of_a_workbook_is_named(visit, tmp_path, studio):
     visit.fill("[data-field=sheet]", "people")
     visit.mark("read-again")
     visit.reads("40 rows, 1 columns")
-    visit.go(6)
-    visit.mark("run")
-    visit.wait("[data-mark=verdict]")
     visit.hand_over()
     assert "--sheet people" in visit.wait("[data-mark=command]").text
     policy, released = visit.take("get-policy", "policy.toml"), visit.take("get-release", "release.xlsx")
@@ -486,6 +482,7 @@ def test_the_sheet_of_a_workbook_is_named(visit, tmp_path, studio):
 def test_a_file_that_is_no_table_is_told_and_the_one_before_stays(visit, tmp_path):
     visit.mark("sample")
     visit.reads("2,000 rows")
+    visit.go("Table")
     for place, (content, told) in enumerate(
         (
             (b"", "empty"),
@@ -533,20 +530,25 @@ def test_two_windows_do_not_mix(visit, studio, downloads):
 @pytest.mark.slow
 def test_a_search_can_be_cancelled_and_another_one_started(visit, tmp_path):
     # So many that the search takes far longer than it takes to cancel it.
-    hospital(20_000).write_csv(tmp_path / "people.csv")
-    open_path(visit, tmp_path / "people.csv")
+    (tmp_path / "parts").mkdir()
+    hospital(20_000).write_parquet(tmp_path / "parts" / "0.parquet")
+    open_path(visit, tmp_path / "parts")
     visit.reads("20,000 rows")
-    visit.go(2)
-    visit.choose('[data-column="8"] [data-field=role]', "insensitive")
-    visit.go(6)
-    visit.choose("[data-field=algorithm]", "k-member")
+    visit.give(8, "insensitive")
     visit.mark("run")
     visit.mark("cancel-run")
     visit.reads("Cancelled. Nothing was made.")
-    assert "disabled" in visit.all('[data-step="8"]')[0].get_attribute("class")
-    visit.choose("[data-field=algorithm]", "mondrian")
+    assert visit.is_shut("Hand over")
     visit.mark("run")
-    visit.wait("[data-mark=verdict]")
+    visit.judged()
+    # Another choice cancels what was asked for under those before.
+    visit.slide("k", 1)
+    visit.mark("run")
+    visit.wait("[data-mark=cancel-run]")
+    visit.slide("k", 1)
+    visit.wait("[data-mark=run]:not([disabled])")
+    assert visit.shown("[data-mark=status-verdict]") is None
+    assert visit.is_shut("Hand over")
 
 
 @pytest.mark.slow
@@ -555,12 +557,12 @@ def test_a_tree_is_edited_over_the_values_and_the_release_follows_it(visit, stud
         return [each.text for each in visit.all("[data-mark=tree] .tree-label")]
 
     visit.mark("sample")
-    visit.go(2)
+    visit.give(8, "insensitive")
     age = visit.column(3, "hierarchy")
     visit.fill(f"{age}[data-field=widths]", "5, 12")
     visit.reads("no multiple of the one before")
     visit.fill(f"{age}[data-field=widths]", "10, 50")
-    visit.click(f"{age}[data-mark=tree]")
+    visit.column(3, "tree")
     visit.click('[aria-label="Open [0-49]"]')
     visit.until(lambda: "[20-29]" in rows(), "the intervals")
     assert "[20-29]" in visit.wait("[data-mark=histogram]").text
@@ -598,23 +600,21 @@ def test_a_tree_is_edited_over_the_values_and_the_release_follows_it(visit, stud
     visit.until(lambda: rows()[2] == "[10-19]", "the drop")
     visit.mark("undo")
     visit.until(lambda: rows()[2] == "[0-9]", "the step before")
-    visit.go(2)
+    visit.go("Limits")
+    visit.column(2)
     assert "Hierarchy: edited" in visit.wait(visit.column(3)).text
-    visit.choose('[data-column="8"] [data-field=role]', "insensitive")
-    visit.go(6)
-    visit.choose("[data-field=algorithm]", "datafly")
-    visit.mark("run")
-    visit.wait("[data-mark=verdict]")
-    visit.mark("look")
-    visit.reads("Rows 1 to 8")
+    visit.choose("[data-field=method]", "Datafly")
+    visit.judged()
+    visit.view("After")
+    visit.head(3)
+    visit.until(lambda: "young" in visit.text(), "the group in the rows")
     assert studio.errors.read_text() == ""
 
 
 @pytest.mark.slow
 def test_a_hierarchy_leaves_as_a_file_and_comes_back_as_one(visit, tmp_path):
     visit.mark("sample")
-    visit.go(2)
-    visit.click(visit.column(3, "hierarchy") + "[data-mark=tree]")
+    visit.column(3, "tree")
     saved = visit.take("save-tree", "hierarchy.csv")
     lines = saved.read_text().splitlines(keepends=True)
     (tmp_path / "age.csv").write_text("".join(lines[1:]))
@@ -629,14 +629,14 @@ def test_a_hierarchy_leaves_as_a_file_and_comes_back_as_one(visit, tmp_path):
     visit.until(lambda: not visit.all("[data-mark=unknown]"), "the end of unknown values")
     visit.drop(written, "tree-upload")
     visit.until(lambda: visit.all('[aria-label="Open [0-39]"]'), "the tree of the file")
-    visit.go(2)
+    visit.column(2)
     age = visit.column(3, "hierarchy")
     visit.choose(f"{age}[data-field=hierarchy]", "file")
     visit.fill(f"{age}[data-field=file]", str(tmp_path / "none.csv") + "\n")
     visit.reads("none.csv: cannot be read")
     visit.fill(f"{age}[data-field=file]", str(tmp_path / "age.csv") + "\n")
     visit.until(lambda: "cannot be read" not in visit.text(), "the end of the error")
-    visit.click(f"{age}[data-mark=tree]")
+    visit.column(3, "tree")
     visit.reads("Values that it does not know:")
 
 
@@ -644,21 +644,22 @@ def test_every_field_and_button_has_a_name_and_the_keyboard_reaches_it(visit):
     from selenium.webdriver.common.keys import Keys
 
     visit.mark("sample")
-    for step in (1, 2, 3, 4, 5, 6):
-        visit.go(step)
+    visit.give(8, "insensitive")
+    visit.judged()
+    for panel in PANELS[:5]:
+        visit.go(panel)
         unnamed = visit.browser.execute_script(
             """
             const named = e => e.getAttribute('aria-label') || e.getAttribute('aria-labelledby')
                 || e.closest('label')?.textContent.trim() || e.textContent.trim();
-            return [...document.querySelectorAll('main input:not([type=file]), main button, main [role=checkbox]')]
+            return [...document.querySelectorAll('main :is(input:not([type=file]), button, select,'
+                + ' [role=checkbox], [role=slider])')]
                 .filter(e => e.offsetParent && !named(e)).map(e => e.outerHTML.slice(0, 200));
             """
         )
         assert unnamed == []
-    visit.go(2)
-    visit.choose('[data-column="8"] [data-field=role]', "insensitive")
-    visit.go(4)
-    for _ in range(40):
+    visit.go("Limits")
+    for _ in range(60):
         visit.key(Keys.TAB)
         if "Measure" in visit.browser.execute_script("return document.activeElement.innerText"):
             break
@@ -671,7 +672,8 @@ def test_nothing_is_asked_of_anybody_else(visit, studio):
     visit.mark("sample")
     visit.reads("2,000 rows")
     visit.browser.refresh()
-    visit.wait('[data-step="1"]')
+    visit.connected()
+    visit.reads("2,000 rows")
     asked = [json.loads(each["message"])["message"] for each in visit.browser.get_log("performance")]
     addresses = [
         each["params"]["request"]["url"] for each in asked if each["method"] == "Network.requestWillBeSent"
@@ -689,11 +691,9 @@ def test_columns_that_look_alike_are_answered_together(visit, tmp_path):
     table.with_columns(**answers).write_csv(path)
     open_path(visit, path)
     visit.reads("400 rows, 11 columns")
-    visit.go(2)
     visit.reads("8 yes/no columns such as q0, q2, q4: what are they?")
-    visit.choose('[data-column="5"] [data-field=role]', "insensitive")
+    visit.give(5, "insensitive")
     visit.choose("[data-field=together]", "sensitive")
     visit.until(lambda: not visit.all("[data-mark=together]"), "the end of the question")
     visit.until(lambda: not visit.all("[data-mark=open-roles]"), "the end of all questions")
-    assert "sensitive" in visit.wait('[data-column="4"] [data-field=role]').text
-    assert "insensitive" in visit.wait('[data-column="5"] [data-field=role]').text
+    assert (visit.role(4), visit.role(5)) == ("sensitive", "insensitive")
