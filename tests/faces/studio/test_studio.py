@@ -220,9 +220,16 @@ def test_a_setting_that_was_compared_can_be_taken(visit):
     visit.reads("write whole numbers from 1")
     visit.fill("[data-field=sizes]", "3, 11")
     visit.mark("compare")
-    visit.wait("[data-mark=front]")
-    visit.choose("[data-field=setting]", "2: mondrian, k = 11")
-    visit.mark("take-setting")
+    # The first is the release that is shown; two methods of two sizes follow.
+    card = visit.wait("[data-mark=card-3]")
+    assert "Mondrian, k = 11" in card.text
+    for place in (2, 3):
+        visit.click(f"[data-mark=card-{place}] .q-checkbox")
+    lost = visit.wait("[data-mark=lost]").text
+    assert "2: Mondrian, k = 3" in lost
+    assert "3: Mondrian, k = 11" in lost
+    assert "zip" in lost
+    visit.mark("take-3")
     visit.until(lambda: visit.wait("[data-mark=limit-k]").text == "11", "the limit")
     visit.go("Verdict")
     visit.reads("asked was >= 11")
@@ -345,16 +352,21 @@ def test_an_infeasible_policy_is_mended_by_what_would_help_and_a_node_is_taken(v
     visit.go("Limits")
     visit.fill("[data-model=t-closeness] [data-field=t]", "0.9")
     visit.go("Explore")
-    visit.mark("lattice")
-    visit.wait("[data-mark=nodes-front]")
-    levels = visit.wait("[data-field=node]").text
-    visit.mark("take-node")
+    visit.mark("levels")
+    card = visit.until(
+        lambda: next(
+            (each for each in visit.all("[data-mark=cards] section") if "Levels: " in each.text), None
+        ),
+        "a card of levels",
+    )
+    levels = next(line for line in card.text.splitlines() if "Levels: " in line)
+    visit.mark(f"take-{levels.partition(':')[0]}")
     visit.judged()
     visit.go("Limits")
     visit.go("Explore")
     shown = visit.wait("[data-mark=free-levels]")
     assert shown.is_displayed()
-    for part in levels.partition(": ")[2].split(", "):
+    for part in levels.partition("Levels: ")[2].split(", "):
         name, level = part.split()
         assert f"{name} {level} to {level}" in visit.text()
     visit.mark("free-levels")

@@ -62,7 +62,7 @@ class Figures:
         """Count the loops that are compiled meanwhile."""
         if self._waiting is not None and not self._waiting.is_deleted and self._waiting.visible:
             loops = compiled_loops()
-            self._compiling.set_text(f"Preparing (once): {loops} loops are compiled" if loops else "")
+            self._compiling.set_text(f"Preparing (once): loops compiled so far: {loops}" if loops else "")
 
     def refuse(self, text: str) -> None:
         """Keep an error, to be shown instead of a verdict."""

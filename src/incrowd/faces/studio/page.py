@@ -409,6 +409,8 @@ class Page:
         """Say that the choices changed: the table is recoded anew, and the page follows."""
         if anew:
             self.work.changed()
+            if self._shown.of_release:
+                self.redraw(self._shown)
         self._wish += 1
         if self._following is not None:
             self._following.cancel()

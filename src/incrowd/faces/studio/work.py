@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import threading
 import tomllib
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -176,6 +177,7 @@ class Work:
         self.recoded: Recoded | None = None
         self._counted: Counted | None = None
         self._session = ExitStack()
+        self._lock = threading.Lock()
         self.tries: list[Try] = []
         self.past: deque[tuple[dict[str, dict[str, Any]], Any]] = deque(maxlen=_UNDONE)
 
@@ -389,7 +391,8 @@ class Work:
 
     def changed(self) -> None:
         """Forget the results of the choices before."""
-        self.release = self.assessment = self.recoded = None
+        with self._lock:
+            self.release = self.assessment = self.recoded = None
         self.infeasible = False
         self._session.close()
 
@@ -501,11 +504,14 @@ class Work:
         from incrowd.release.jobs.anonymize import release_of
 
         recoded = self.recoded
-        assert recoded is not None
+        if recoded is None:
+            raise Cancelled  # A change came between.
         release = release_of(recoded, Clock(progress))
         progress.stage("report")
         account = release.document()
-        if self.recoded is recoded:
+        with self._lock:
+            if self.recoded is not recoded:
+                raise Cancelled  # The choices changed meanwhile, and this is no release under them.
             self.account, self.release = account, release
             kept(self.tries, try_of(release, self.chosen.document))
         return release
@@ -526,6 +532,7 @@ class Work:
         document.setdefault("accepted", []).extend(answer.to_dict() for answer in answers)
         if attested:
             document["profile"].setdefault("attested", []).extend(attested)
+        kept(self.tries, try_of(release, document))
         return release
 
     def advise(self, progress: Progress) -> list[Suggestion]:
