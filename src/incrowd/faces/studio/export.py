@@ -139,10 +139,24 @@ def published_file(work: Work, progress: Progress) -> tuple[Path, str]:
     return _packed(folder / "release.zip", inside)
 
 
-def report_file(work: Work, suffix: str) -> tuple[Path, str]:
-    """Write the report that may be published; a PDF needs an extra. Return it with its name."""
+def report_file(work: Work, suffix: str, progress: Progress) -> tuple[Path, str]:
+    """Write the report that may be published; a PDF needs an extra. Return it with its name.
+
+    Its first page has the name and the SHA-256 of the release as it is saved here, the attacks that were
+    carried out in this window, and for whom and why the release is made.
+    """
+    written, name = release_file(work, progress)
+    folder = work.place("")
+    folder.mkdir(0o700)
+    file = written.rename(folder / name)
     path = work.place(suffix)
-    _released(work).report(path)
+    _released(work).report(
+        path,
+        file=file,
+        attacks=work.attacks,
+        recipient=work.about["recipient"],
+        purpose=work.about["purpose"],
+    )
     return path, f"report{suffix}"
 
 

@@ -179,6 +179,8 @@ class Work:
         self._session = ExitStack()
         self._lock = threading.Lock()
         self.tries: list[Try] = []
+        self.attacks: list[Attack] = []
+        self.about = {"recipient": "", "purpose": ""}
         self.past: deque[tuple[dict[str, dict[str, Any]], Any]] = deque(maxlen=_UNDONE)
 
     def close(self) -> None:
@@ -393,6 +395,7 @@ class Work:
         """Forget the results of the choices before."""
         with self._lock:
             self.release = self.assessment = self.recoded = None
+        self.attacks = []
         self.infeasible = False
         self._session.close()
 
@@ -588,10 +591,14 @@ class Work:
             assert self._rows is not None
             progress.stage("draw rows")
             raw = sampled(self._rows, self.height, ATTACKED)
-            return attack(*leaving(release, raw), schema, aligned=True, progress=progress)
+            self.attacks = attack(*leaving(release, raw), schema, aligned=True, progress=progress)
+            return self.attacks
         keeps_order = release.policy.keep_order and not release.left_out
         rows = None if keeps_order else release.row_map()
-        return attack(self.table, release.texts, schema, aligned=keeps_order, row_map=rows, progress=progress)
+        self.attacks = attack(
+            self.table, release.texts, schema, aligned=keeps_order, row_map=rows, progress=progress
+        )
+        return self.attacks
 
     @property
     def attacked(self) -> int:

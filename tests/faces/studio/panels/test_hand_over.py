@@ -9,6 +9,7 @@ import subprocess
 import sys
 import zipfile
 from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 
 import polars as pl
@@ -145,7 +146,7 @@ def test_nothing_is_packed_before_every_point_has_an_answer(window, tmp_path):
     with pytest.raises(IncrowdError, match="unique-column"):
         export.published_file(window, Silent())
     with pytest.raises(IncrowdError, match="unique-column"):
-        export.report_file(window, ".pdf")
+        export.report_file(window, ".pdf", Watched())
 
 
 def released(visit: Visit) -> None:
@@ -185,3 +186,27 @@ def test_a_pdf_without_its_extra_says_in_one_line_how_to_install_it(browser, dow
         assert studio.errors.read_text() == ""
     finally:
         studio.end()
+
+
+def test_the_report_names_the_file_that_is_saved_and_for_whom_and_why(tmp_path):
+    hospital(300).select("age", "sex", "diagnosis").write_csv(tmp_path / "people.csv")
+    window = Work()
+    window.open(Source(tmp_path / "people.csv", "people.csv"))
+    window.recode(Watched())
+    window.judge(Watched())
+    window.about.update(recipient="the institute", purpose="a study of stays")
+    window.attack(Watched())
+    saved, name = export.release_file(window, Watched())
+    path, _ = export.report_file(window, ".json", Watched())
+    told = path.read_text()
+    for part in (
+        name,
+        sha256(saved.read_bytes()).hexdigest(),
+        "the institute",
+        "a study of stays",
+        window.attacks[0].name,
+    ):
+        assert part in told
+    window.changed()
+    assert window.attacks == []
+    window.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,15 @@ from nicegui import ui
 
 from incrowd.faces.studio import export
 from incrowd.faces.studio.cancelling import Watched
+from incrowd.faces.studio.fields import text_field
 from incrowd.faces.studio.gate import show_verdict
 from incrowd.faces.studio.job import Job
 from incrowd.faces.studio.panels.panel import Panel
 from incrowd.faces.studio.parts import box, heading, marked, note, words
+
+
+def _report(suffix: str, work: Any, watched: Watched) -> tuple[Path, str]:
+    return export.report_file(work, suffix, watched)
 
 
 class HandOver(Panel):
@@ -44,8 +50,12 @@ class HandOver(Panel):
             with box("To publish"):
                 note("What is written is read back and measured once more. The archive is for checking it.")
                 self._button("Release", "get-release", export.release_file)
-                self._button("Report (HTML)", "get-report", lambda work, _: export.report_file(work, ".html"))
-                self._button("Report (PDF)", "get-pdf", lambda work, _: export.report_file(work, ".pdf"))
+                note("The report has one page to sign. It names those who get the release, and why.")
+                for field, label in (("recipient", "For whom"), ("purpose", "Why")):
+                    text_field(label, field).classes("w-full").bind_value(work.about, field)
+                for title, mark, suffix in (("HTML", "get-report", ".html"), ("PDF", "get-pdf", ".pdf")):
+                    make = partial(_report, suffix)
+                    self._button(f"Report ({title})", mark, make)
                 self._button("Archive to check", "get-archive", export.published_file)
             with box("For you"):
                 note(
