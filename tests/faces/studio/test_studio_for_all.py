@@ -289,12 +289,15 @@ def test_what_has_the_focus_can_be_seen(visit):
 
 
 @pytest.mark.parametrize(
-    ("name", "panel"),
-    [("roles", "Column"), ("limits", "Limits"), ("explore", "Explore"), ("look", "Verdict")],
-)
-def test_the_pictures_of_the_docs(any_screen, tmp_path, name, panel):
+    ("name", "panel", "page"),
+    [
+        ("roles", "Column", "studio.md"), ("limits", "Limits", "studio.md"), ("explore", "Explore", "studio.md"),
+        ("look", "Verdict", "studio.md"), ("light", "Explore", "../README.md"), ("dark", "Explore", "../README.md"),
+    ],
+)  # fmt: skip
+def test_the_pictures_of_the_docs(any_screen, tmp_path, name, panel, page):
     visit = any_screen
-    visit.resize(1_280, "light", 800)
+    visit.resize(1_280, "dark" if name == "dark" else "light", 800)
     open_people(visit, tmp_path, 2_000)
     if panel == "Column":
         visit.column(0)
@@ -302,20 +305,21 @@ def test_the_pictures_of_the_docs(any_screen, tmp_path, name, panel):
     elif panel == "Explore":
         visit.go("Explore")
         visit.mark("compare")
-        visit.wait("[data-mark=front]")
+        visit.wait("[data-mark=card-5]")
     else:
         visit.go(panel)
     # The path of the table is that of this run.
     visit.browser.execute_script(
         "for (const e of document.querySelectorAll('header span')) if (e.textContent.includes('people.csv'))"
         " e.textContent = 'people.csv'; document.activeElement.blur(); scrollTo(0, 0);"
+        " document.querySelectorAll('.side .q-tab-panel').forEach(e => e.scrollTo(0, 0));"
     )
     visit.settle()
     taken = visit.browser.get_screenshot_as_png()
-    page = PICTURES / f"{name}.png"
+    picture = PICTURES / f"{name}.png"
     if WRITES:
         PICTURES.mkdir(parents=True, exist_ok=True)
-        page.write_bytes(taken)
+        picture.write_bytes(taken)
     # Letters are drawn unlike on every machine, so the size is what is compared: width and height of the PNG.
-    assert page.read_bytes()[16:24] == taken[16:24], "run `make pictures`"
-    assert f"_static/studio/{name}.png" in (PICTURES.parents[1] / "studio.md").read_text()
+    assert picture.read_bytes()[16:24] == taken[16:24], "run `make pictures`"
+    assert f"_static/studio/{name}.png" in (PICTURES.parents[1] / page).read_text()
