@@ -8,7 +8,6 @@ from itertools import combinations, islice
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.core.lazy import NDArray, np
-from incrowd.core.recoding import Local
 from incrowd.search.base import SearchProblem, Solution, all_hold
 from incrowd.search.local import LocalAlgorithm, unreleasable
 
@@ -53,6 +52,7 @@ def with_fewer_stars(problem: SearchProblem, strict: Recoding, algorithm: str) -
     the sizes of classes grow until cells are given back. Models that ask for more than sizes are measured.
     The keys that fail have to match more records then, a few times. If some still fail, `strict` is left.
     """
+    from incrowd.core.recoding import Local
     from incrowd.core.table.matching import are_wildcards, matched
 
     frequency, attributes = problem.frequency, problem.attributes

@@ -7,11 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.core.errors import ParameterError
-from incrowd.core.kernels.clusters.costs import Clusters, cell_costs, nearest_class
-from incrowd.core.kernels.jit import over_ranges
 from incrowd.core.lazy import NDArray, np
-from incrowd.core.table.classes import EquivalenceClasses
-from incrowd.search._points import class_cells, costs_of
 from incrowd.search.base import (
     Algorithm,
     SearchProblem,
@@ -56,6 +52,11 @@ def join_failing(
     ParameterError
         When so many classes fail that it would take days.
     """
+    from incrowd.core.kernels.clusters.costs import Clusters, cell_costs, nearest_class
+    from incrowd.core.kernels.jit import over_ranges
+    from incrowd.core.table.classes import EquivalenceClasses
+    from incrowd.search._points import class_cells, costs_of
+
     while True:
         classes = EquivalenceClasses.from_assignment(problem.frequency, class_of_key, count)
         holds = all_hold(problem.models, classes)
