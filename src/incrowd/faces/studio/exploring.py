@@ -90,7 +90,7 @@ def try_of(release: Release, document: Mapping[str, Any]) -> Try:
     return Try(title, float(loss.value), risk, release.suppression.records, state, copy, lost)
 
 
-def kept(tries: list[Try], new: Try) -> None:
+def keep(tries: list[Try], new: Try) -> None:
     """Add a setting to those that were tried, in place of the same one before."""
     tries[:] = [each for each in tries if each.document != new.document]
     tries.append(new)

@@ -44,7 +44,7 @@ class Figures:
         self._problem = ""
         self._waiting: Any = None
         self._job = Job(
-            page, "Make the release", "run", Work.anonymize, lambda _: page.released(), steps=RELEASE
+            page, "Make the release", "run", Work.anonymize, lambda _: page.follow_up(), steps=RELEASE
         )
 
     def wait(self) -> None:
@@ -96,10 +96,8 @@ class Figures:
         with bar:
             if figures.after is not None:
                 ui.element("div").classes("risk-after").style(f"width: {100 * figures.after:.2f}%")
-            for mark, share, name in (
-                ("limit", figures.limit, "limit"), ("before", figures.before, "before"),
-                ("after", figures.after, "after"),
-            ):  # fmt: skip
+            for mark in ("limit", "before", "after"):
+                share = getattr(figures, mark)
                 if share is not None:
                     side = "left" if 100 * share > 100 - _WIDTH else "right"
                     with (
@@ -107,7 +105,7 @@ class Figures:
                         .classes(f"risk-mark {mark} {side}")
                         .style(f"left: {100 * share:.2f}%")
                     ):
-                        words("span", f"{name} {at_most(share)}")
+                        words("span", f"{mark} {at_most(share)}")
 
     def _draw_verdict(self, work: Any) -> None:
         """Show the verdict or its stand-in, and the way on."""

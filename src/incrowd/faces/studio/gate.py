@@ -90,9 +90,9 @@ class Gate:
         with ui.row() if changes or KINDS[point.name].broken else nullcontext():
             for change in changes:
 
-                async def take(_: Any, make: Callable[[], None] = change.make) -> None:
+                def take(_: Any, make: Callable[[], None] = change.make) -> None:
                     make()
-                    await self._page.run_again()
+                    self._page.changed()
 
                 button(change.text, f"take-{change.name}", take)
             if KINDS[point.name].broken:

@@ -317,10 +317,6 @@ class Page:
         self._show_side(shown=True)
         self._tabs.set_value(name)
 
-    async def run_again(self) -> None:
-        """Take changed choices, and make the release anew."""
-        self.changed()
-
     def is_shown(self, panel: Any) -> bool:
         """Say whether a panel is the one that is shown."""
         return self._shown is panel
@@ -447,22 +443,18 @@ class Page:
             if recoded is not None and work.follows:
                 await self.doing(self._figures.refuse, watched, work.judge, watched)
                 if self._wish == wish:
-                    self.released()
+                    self.follow_up()
         finally:
             self._following = None
 
     def follow_up(self) -> None:
-        """Show the recoded table in heads, rows and figures."""
+        """Show the recoded table, or its release, in heads, rows, figures and panel."""
         self.rows.show_heads()
         self.rows.refresh()
         self._figures.draw(self._figures_place)
         self.enable()
         if self._shown.follows:
             self.redraw(self._shown)
-
-    def released(self) -> None:
-        """Show a release, and its verdict."""
-        self.follow_up()
 
     def wrong(self, text: str) -> None:
         """Show an error beside the table."""

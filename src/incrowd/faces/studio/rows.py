@@ -170,16 +170,14 @@ def shape_of(cells: pl.Series) -> list[int]:
 def _recodings(work: Work) -> tuple[dict[str, list[list[float]]], dict[str, float]]:
     """Return the records of each quasi-identifier before and after, and the mean loss of its cells."""
     current = work.recoding
-    if current is None:
+    if current is None or work.loss is None:
         return {}, {}
-    from incrowd.measures.utility import measure_all
-
     frequency, recoding = current
-    pairs = {}
-    for position, domain in enumerate(frequency.domains):
-        pairs[domain.name] = pairs_of(position, frequency, recoding)
-    lost = measure_all(frequency, recoding)["loss"].per_attribute or {}
-    return pairs, dict(lost)
+    pairs = {
+        domain.name: pairs_of(position, frequency, recoding)
+        for position, domain in enumerate(frequency.domains)
+    }
+    return pairs, dict(work.loss.per_attribute or {})
 
 
 def pairs_of(position: int, frequency: FrequencyTable, recoding: Recoding) -> list[list[float]]:

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from incrowd.core.table.schema import OPEN_ROLE
 from incrowd.faces.studio.work import RISK, Work
-from incrowd.measures.utility import measure_all
 from incrowd_verify.gate.wording import at_most, percent, who_knows
 
 
@@ -61,17 +60,16 @@ def figures(work: Work) -> Figures:
     sizes = [each["k"] for each in work.chosen.models if each["model"] == "k-anonymity" and each.get("k")]
     limit = 1 / max(sizes) if sizes else None
     knows = who_knows(quasi) if quasi else "who knows some columns"
-    before, current, counts = work.risk_before, work.recoding, work.suppressed
-    if current is None or counts is None:
+    before, after, loss, counts = work.risk_before, work.privacy, work.loss, work.suppressed
+    if after is None or loss is None or counts is None:
         return Figures(knows, before, None, limit, None, None, work.height, None)
-    after = work.recoded.after if work.recoded is not None else work.release.privacy  # type: ignore[union-attr]
     suppressed, records = counts
     return Figures(
         knows,
         before,
         after.risk.get(RISK, {}).get("max"),
         limit,
-        float(measure_all(*current)["loss"].value),
+        float(loss.value),
         suppressed,
         records,
         records if work.sampled else None,

@@ -26,7 +26,7 @@ from incrowd.core.lazy import np, pl
 from incrowd.core.progress import Cancelled, Silent, Within
 from incrowd.core.table.schema import OPEN_ROLE
 from incrowd.engines import first_rows, open_table
-from incrowd.faces.studio.exploring import Try, kept, try_of
+from incrowd.faces.studio.exploring import Try, keep, try_of
 from incrowd.faces.studio.sampling import leaving, sampled, sliced
 from incrowd.faces.studio.tables import (
     Column,
@@ -40,6 +40,7 @@ from incrowd.faces.studio.tables import (
 )
 from incrowd.faces.studio.trees import TreeEditor
 from incrowd.faces.studio.values import counts_of, most_frequent, refuse_prompts
+from incrowd.measures.utility import measure_all
 from incrowd.release.accounts.bins import attribute_entry
 from incrowd.release.policy.limits import UnlistableError
 from incrowd.release.policy.policy import Policy
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from incrowd.core.recoding import Recoding
     from incrowd.core.table.frequency import FrequencyTable
     from incrowd.measures.risk import Identifying
+    from incrowd.measures.utility import MetricResult
     from incrowd.release.jobs.anonymize import Recoded, SearchStart
     from incrowd.release.jobs.assess import Assessment
     from incrowd.release.jobs.draft import Draft
@@ -438,19 +440,21 @@ class Work:
             self._session = session.pop_all()
         # Figures are measured when they are first asked for: here, and not while the page waits.
         progress.stage("report")
-        self.account = release.document()
-        self.release, self.recoded = release, None
-        kept(self.tries, try_of(release, self.chosen.document))
+        account = release.document()
+        self.recoded = None
+        return self._keep(release, account)
+
+    def _keep(self, release: Release, account: dict[str, Any]) -> Release:
+        """Make a release that of the window, with its account, and one of the settings that were tried."""
+        self.account, self.release = account, release
+        keep(self.tries, try_of(release, self.chosen.document))
         return release
 
     @property
     def follows(self) -> bool:
         """Whether a release follows each change at once: the table is in memory, and of moderate size."""
-        return isinstance(self.table, pl.DataFrame) and self.height <= FOLLOWED and self._is_here
-
-    @property
-    def _is_here(self) -> bool:
-        return self.source is not None and self.source.database is None
+        is_here = self.source is not None and self.source.database is None
+        return isinstance(self.table, pl.DataFrame) and self.height <= FOLLOWED and is_here
 
     @property
     def risk_before(self) -> float | None:
@@ -515,9 +519,7 @@ class Work:
         with self._lock:
             if self.recoded is not recoded:
                 raise Cancelled  # The choices changed meanwhile, and this is no release under them.
-            self.account, self.release = account, release
-            kept(self.tries, try_of(release, self.chosen.document))
-        return release
+            return self._keep(release, account)
 
     def accept(self, answers: Sequence[Accepted], attested: Sequence[dict[str, str]] = ()) -> Release:
         """Accept points of the verdict: in policy and account, and whenever the release is made again.
@@ -529,14 +531,11 @@ class Work:
         """
         assert self.release is not None
         release = self.release.accepting(answers, map(Attestation.of, attested))
-        self.account = release.document()
-        self.release = release
-        document = self.chosen.document
+        account, document = release.document(), self.chosen.document
         document.setdefault("accepted", []).extend(answer.to_dict() for answer in answers)
         if attested:
             document["profile"].setdefault("attested", []).extend(attested)
-        kept(self.tries, try_of(release, document))
-        return release
+        return self._keep(release, account)
 
     def advise(self, progress: Progress) -> list[Suggestion]:
         """Find single changes of the policy with which there is a release, by trying them."""
@@ -638,6 +637,20 @@ class Work:
             return self.recoded.start.frequency, self.recoded.recoding
         return None if self.release is None else (self.release.frequency, self.release.recoding)
 
+    @property
+    def loss(self) -> MetricResult | None:
+        """The loss of the release, or of the rows that were recoded at once."""
+        if self.release is not None:
+            return self.release.utility["loss"]
+        return None if self.recoding is None else measure_all(*self.recoding)["loss"]
+
+    @property
+    def privacy(self) -> Assessment | None:
+        """The assessment after recoding, of the release or of the rows that were recoded at once."""
+        if self.recoded is not None:
+            return self.recoded.after
+        return None if self.release is None else self.release.privacy
+
     def distribution(self, name: str) -> list[tuple[Any, ...]]:
         """Count the records of a column by value: the label and the records, before and after if recoded.
 
@@ -656,13 +669,11 @@ class Work:
     @property
     def suppressed(self) -> tuple[int, int] | None:
         """How many records of the recoded table are suppressed or left out, and of how many."""
-        if self.recoded is not None:
-            suppression, after = self.recoded.result.suppression, self.recoded.after
-        elif self.release is not None:
-            suppression, after = self.release.suppression, self.release.privacy
-        else:
+        if self.privacy is None:
             return None
-        return suppression.records, after.records + suppression.left_out
+        source = self.release if self.recoded is None else self.recoded.result
+        assert source is not None
+        return source.suppression.records, self.privacy.records + source.suppression.left_out
 
     def pairs(self, start: int, count: int) -> tuple[pl.DataFrame, pl.DataFrame, int]:
         """Return some rows before, the same rows after, and how many rows there are.

@@ -136,7 +136,7 @@ class Explore(Panel):
     def _add(self, outcome: tuple[list[Try], list[str]]) -> None:
         tries, self._problems_of_tries = outcome
         for each in tries:
-            exploring.kept(self.work.tries, each)
+            exploring.keep(self.work.tries, each)
         self.page.redraw(self)
 
     def _tell_levels(self) -> None:

@@ -42,7 +42,7 @@ class VerdictPanel(Panel):
         heading("Is the release safe?")
         show_verdict(verdict, None if verdict.holds else [each.sentence() for each in verdict.accepted])
         if not verdict.holds:
-            Gate(self.page, self.page.released).draw()
+            Gate(self.page, self.page.follow_up).draw()
         else:
             button("Hand over", "to-hand-over", lambda: self.page.go("Hand over"), "", icon="download")
         self._account.draw()
