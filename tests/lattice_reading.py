@@ -31,6 +31,9 @@ LEAVES = {
     "v": ["1", "2", "3", "4", "5"],
 }
 
+# The nine columns of Adult that ARX's examples read.
+ADULT = "sex age race marital-status education native-country workclass occupation salary-class".split()  # noqa: SIM905
+
 
 def schema(*, roots: tuple[str, ...] = ("*", "all", "*"), **attributes) -> ic.Schema:
     quasi = {}

@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
-from test_optimal import COLUMNS
 
 import incrowd as ic
 from examples import examples
@@ -22,7 +21,7 @@ from incrowd.search.lattice import Explorer, Lattice, explorer, rollup, sizes
 from incrowd.search.lattice.cells import numbered
 from incrowd.works.samples import hospital
 from incrowd.works.samples.policies import hospital_schema
-from lattice_reading import LEAVES, close, every_node, schema, tables
+from lattice_reading import ADULT, LEAVES, close, every_node, schema, tables
 from test_published import read
 
 
@@ -296,7 +295,7 @@ def test_nodes_settle_nodes_above_and_below(shared_data, metric, limit, most):
     By discernibility they were 1,428 while nothing was known of the parts that classes fall into.
     """
     folder = shared_data / "arx-adult"
-    trees = {name: ic.Hierarchy.read(folder / f"adult_hierarchy_{name}.csv") for name in COLUMNS}
+    trees = {name: ic.Hierarchy.read(folder / f"adult_hierarchy_{name}.csv") for name in ADULT}
     space, _ = search(
         read(folder / "adult.csv", separator=";"), ic.Schema(quasi=trees), [ic.KAnonymity(5)], limit, metric
     )

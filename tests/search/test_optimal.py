@@ -19,7 +19,7 @@ from incrowd.faces.cli.tables import search_text
 from incrowd.measures.utility import METRICS, STEERING
 from incrowd.search import SearchProblem, optimal
 from incrowd.search.lattice import Explorer
-from lattice_reading import by_rows, close, every_node, explorer, schema, tables
+from lattice_reading import ADULT, by_rows, close, every_node, explorer, schema, tables
 from test_published import read
 
 MODELS = {
@@ -281,7 +281,6 @@ ARX = [
     ([ic.KAnonymity(5), ic.TCloseness(0.2)], 0, "occupation", (0, 4, 1, 1, 3, 2, 2, 1), 0, 0.7591763053456835),
     ([ic.KAnonymity(5), ic.TCloseness(0.2)], 0.05, "occupation", (1, 4, 0, 0, 3, 1, 2, 1), None, 0.6128064960163953),
 ]  # fmt: skip
-COLUMNS = "sex age race marital-status education native-country workclass occupation salary-class".split()  # noqa: SIM905
 
 
 @pytest.mark.few(2)
@@ -289,9 +288,9 @@ COLUMNS = "sex age race marital-status education native-country workclass occupa
 def test_optima_of_arx(shared_data, models, limit, sensitive, levels, suppressed, score):
     """ARX 3.9 on Adult (30,162 rows, nine hierarchies), loss by geometric mean; scores confirmed to 1e-9."""
     folder = shared_data / "arx-adult"
-    trees = {name: ic.Hierarchy.read(folder / f"adult_hierarchy_{name}.csv") for name in COLUMNS}
+    trees = {name: ic.Hierarchy.read(folder / f"adult_hierarchy_{name}.csv") for name in ADULT}
     asked = ic.Schema(
-        quasi={name: trees[name] for name in COLUMNS if name != sensitive},
+        quasi={name: trees[name] for name in ADULT if name != sensitive},
         sensitive={} if sensitive is None else {sensitive: trees[sensitive]},
     )
     release = ic.anonymize(

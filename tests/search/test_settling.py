@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_optimal import COLUMNS
 
 import incrowd as ic
 from examples import examples
@@ -22,7 +21,7 @@ from incrowd.measures.utility import METRICS
 from incrowd.search import SearchProblem
 from incrowd.search.lattice import Explorer
 from incrowd.search.lattice import explorer as explorers
-from lattice_reading import LEAVES, TREES, explorer, path_of, schema, tables
+from lattice_reading import ADULT, LEAVES, TREES, explorer, path_of, schema, tables
 from test_published import read
 
 
@@ -136,7 +135,7 @@ def test_the_classes_of_the_rarest_keys_are_followed_before_any_look(frame, k, m
 def test_a_class_too_far_away_settles_most_nodes(shared_data, distance, most):
     """Without it, the search looks at 37 and 33 nodes."""
     folder = shared_data / "arx-adult"
-    trees = {name: ic.Hierarchy.read(folder / f"adult_hierarchy_{name}.csv") for name in COLUMNS}
+    trees = {name: ic.Hierarchy.read(folder / f"adult_hierarchy_{name}.csv") for name in ADULT}
     tree = trees.pop("occupation")
     asked = ic.Schema(quasi=trees, sensitive={"occupation": tree})
     models = [ic.KAnonymity(5), ic.TCloseness(0.2, distance)]
@@ -166,7 +165,7 @@ def test_few_nodes_are_looked_at_where_nothing_may_be_suppressed(shared_data, me
     """Of 12,960; walks that halve chains look at 63 to 217 of them."""
     folder = shared_data / "arx-adult"
     asked = ic.Schema(
-        quasi={name: ic.Hierarchy.read(folder / f"adult_hierarchy_{name}.csv") for name in COLUMNS}
+        quasi={name: ic.Hierarchy.read(folder / f"adult_hierarchy_{name}.csv") for name in ADULT}
     )
     table = read(folder / "adult.csv", separator=";")
     space = ic.anonymize(table, asked, [ic.KAnonymity(5)], ic.Optimal(metric)).lattice
@@ -185,7 +184,7 @@ def test_what_classes_fall_into_settles_nodes_below(shared_data, metric, most):
     """Without it, the search looks at 3,783 and 1,388 nodes."""
     folder = shared_data / "arx-adult"
     asked = ic.Schema(
-        quasi={name: ic.Hierarchy.read(folder / f"adult_hierarchy_{name}.csv") for name in COLUMNS}
+        quasi={name: ic.Hierarchy.read(folder / f"adult_hierarchy_{name}.csv") for name in ADULT}
     )
     table = read(folder / "adult.csv", separator=";")
     space = ic.anonymize(
@@ -333,9 +332,9 @@ def test_a_class_far_from_the_table_must_lose_many():
 def test_nodes_that_are_far_from_t_settle_those_below(shared_data, limit, most):
     """With suppression the search had to look at 1,525 and 2,299 nodes."""
     folder = shared_data / "arx-adult"
-    trees = {name: ic.Hierarchy.read(folder / f"adult_hierarchy_{name}.csv") for name in COLUMNS}
+    trees = {name: ic.Hierarchy.read(folder / f"adult_hierarchy_{name}.csv") for name in ADULT}
     asked = ic.Schema(
-        quasi={name: trees[name] for name in COLUMNS if name != "occupation"},
+        quasi={name: trees[name] for name in ADULT if name != "occupation"},
         sensitive={"occupation": trees["occupation"]},
     )
     table = read(folder / "adult.csv", separator=";")
@@ -382,10 +381,10 @@ def test_a_node_below_several_is_the_highest_one(nodes, lot):
 @pytest.mark.parametrize("model", [None, ic.TCloseness(0.3)], ids=str)
 def test_nodes_are_made_of_one_below_them_and_are_the_same(shared_data, model):
     folder = shared_data / "arx-adult"
-    trees = {name: ic.Hierarchy.read(folder / f"adult_hierarchy_{name}.csv") for name in COLUMNS}
-    sensitive = COLUMNS[-2:] if model else []
+    trees = {name: ic.Hierarchy.read(folder / f"adult_hierarchy_{name}.csv") for name in ADULT}
+    sensitive = ADULT[-2:] if model else []
     asked = ic.Schema(
-        quasi={name: trees[name] for name in COLUMNS[:7]}, sensitive={name: trees[name] for name in sensitive}
+        quasi={name: trees[name] for name in ADULT[:7]}, sensitive={name: trees[name] for name in sensitive}
     )
     frequency = engine_for(read(folder / "adult.csv", separator=";")).count(asked).frequency
     models = [ic.KAnonymity(5), *([model] if model else [])]

@@ -8,7 +8,6 @@ from itertools import combinations
 
 import polars as pl
 import pytest
-from test_verified_people import ALGORITHMS, SENSITIVE, asked, near, others, saved
 from typer.testing import CliRunner
 
 import incrowd as ic
@@ -17,6 +16,7 @@ from incrowd.core.errors import PolicyError
 from incrowd.faces.cli import app
 from incrowd.verification import verify
 from people_readings import Reading, people_table
+from people_releases import ALGORITHMS, SENSITIVE, models_of_people, near, other_models, saved
 from policy_texts import K2, SIMPLE, entry, policy_text
 
 QUASI = ("age", "town")
@@ -58,8 +58,8 @@ def by(person):
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_figures_are_those_of_the_release_and_of_groups_as_sets(tmp_path, algorithm, person):
     table = people_table(4, people=70)
-    pairs = [(model, hows) for model, hows in asked() if theirs(model)]
-    models = [*(model for model, _ in pairs), *filter(theirs, others(algorithm))]
+    pairs = [(model, hows) for model, hows in models_of_people() if theirs(model)]
+    models = [*(model for model, _ in pairs), *filter(theirs, other_models(algorithm))]
     attackers = [ic.Attacker(f"a{number}", known, models) for number, known in enumerate(KNOWN)]
     together = [model for model, _ in pairs if "joint" in model.settings()]
     release, given = saved(tmp_path, table, [*together, *attackers], algorithm, **by(person))

@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
-from test_verified_people import read, saved
 
 import incrowd as ic
 from incrowd.core.errors import PolicyError
 from incrowd_verify import persons, verify
 from people_readings import Reading, people_table
+from people_releases import read, saved
 
 POWERS = [1, 2, 3, 4, 7, 0]
 

@@ -11,36 +11,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import incrowd as ic
+from batch_tables import AGES, JANUARY, POLICY, classes, holds
 from examples import examples
 
-AGES = ic.Hierarchy.intervals(5)
-SCHEMA = ic.Schema(quasi={"age": AGES}, sensitive=["ill"], unlisted="keep")
-# Suppressed rows stay, so that each row says what became of it.
-POLICY = ic.Policy(SCHEMA, (ic.KAnonymity(5), ic.LDiversity(2)), ic.Optimal(), 1.0, suppressed="keep")
-JANUARY = pl.DataFrame(
-    {"age": [age for age in range(20, 25) for _ in range(10)], "ill": [*"abcd", *"abcdab"] * 5}
-)
 FEBRUARY = pl.DataFrame({"age": [22], "ill": ["e"]})
 
 
 @pytest.fixture(scope="module")
 def release():
     return ic.anonymize(JANUARY, POLICY)
-
-
-def classes(*tables, quasi=("age",)):
-    """The sensitive values of every class of some released tables, read as one."""
-    found = defaultdict(list)
-    for table in tables:
-        for row in pl.DataFrame(table).iter_rows(named=True):
-            cells = tuple(row[name] for name in quasi)
-            if set(cells) != {"*"}:
-                found[cells].append(row["ill"])
-    return found
-
-
-def holds(*tables, k=5, l=2):  # noqa: E741
-    return all(len(values) >= k and len(set(values)) >= l for values in classes(*tables).values())
 
 
 def test_a_file_of_one_person_is_not_released(release):

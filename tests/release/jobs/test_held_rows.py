@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_apply_alone import JANUARY, POLICY, SCHEMA, holds
 
 import incrowd as ic
+from batch_tables import JANUARY, POLICY, SCHEMA, holds
 from examples import examples
 
 LAST = 10**6
