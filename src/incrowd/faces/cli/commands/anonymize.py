@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -18,6 +18,7 @@ from incrowd.faces.cli.logs import LOG
 from incrowd.faces.cli.tables import percent
 
 if TYPE_CHECKING:
+    from incrowd.attacks import Attack
     from incrowd.core.dialects.addresses import Address
     from incrowd.core.io.targets import Outputs, Target
     from incrowd.core.progress import Progress
@@ -30,8 +31,8 @@ _QUICK = 0.5
 
 
 @dataclass(frozen=True)
-class OutputOptions:
-    """Options for the outputs of a release."""
+class OutputOptions(option_groups.LedgerOptions):
+    """Options for the outputs of a release, the ledger and the report among them."""
 
     output: Annotated[
         Path | None,
@@ -62,12 +63,49 @@ class OutputOptions:
             help="Also write the policy as TOML, for apply; with hierarchies it knows raw values.",
         ),
     ] = None
+    recipient: Annotated[
+        str | None, typer.Option(help="Who gets the release, for --ledger and the report.")
+    ] = None
     report: options.Report = None
+    purpose: Annotated[str | None, typer.Option(help="Why the release is made, for the report.")] = None
+    attack_results: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="What `incrowd attack --json` printed of this release, for the report."
+        ),
+    ] = None
     internal: Annotated[
         bool, typer.Option("--internal", help="Let the report name values of the raw table; not to publish.")
     ] = False
     escape_formulas: options.Escape = False
     force: options.Force = False
+
+    def check(self) -> None:
+        """Require a ledger or a report for what is told to them, and results of attacks that can be read."""
+        if self.report is None:
+            if self.purpose is not None or self.attack_results is not None:
+                raise ParameterError("--purpose and --attack-results are for the report; add --report FILE")
+            if self.recipient is not None and self.ledger is None:
+                raise ParameterError(
+                    "--recipient is for the report and the ledger; add --report FILE, or give --ledger, "
+                    "where a release is recorded"
+                )
+        ledger = self if self.ledger is not None or self.report is None else replace(self, recipient=None)
+        super(OutputOptions, ledger).check()
+        self.attacks()
+
+    def attacks(self) -> Sequence[Attack]:
+        """Return the saved results of attacks, none without --attack-results.
+
+        Raises
+        ------
+        ParameterError, TableError
+        """
+        if self.attack_results is None:
+            return ()
+        from incrowd.attacks.saved import read_attacks
+
+        return read_attacks(self.attack_results)
 
     def require_place(self, data: Path | Address, *, dry_run: bool) -> None:
         """Require a single place for the release, optional in a dry run.
@@ -114,7 +152,14 @@ class OutputOptions:
         if targets.report is not None:
             # Its first page has the digest of what was written.
             job.stage("report")
-            release.report(targets.report, internal=self.internal, file=targets.released)
+            release.report(
+                targets.report,
+                internal=self.internal,
+                file=targets.released,
+                recipient=self.recipient or "",
+                purpose=self.purpose or "",
+                attacks=self.attacks(),
+            )
             job.stage("write")
         if self.into is not None:
             release.into(self.into, force=self.force)
@@ -142,7 +187,6 @@ def anonymize(
     limits: option_groups.ModelOptions,
     search: option_groups.SearchOptions,
     places: OutputOptions,
-    book: option_groups.LedgerOptions,
     gate: option_groups.GateOptions,
     population: options.People = None,
     keep_order: options.KeepOrder = False,
@@ -167,10 +211,16 @@ def anonymize(
 
     began = time.perf_counter()
     places.require_place(data, dry_run=dry_run)
-    if book.ledger is not None and not isinstance(data, Path):
+    if places.ledger is not None and not isinstance(data, Path):
         raise ParameterError("--ledger: rows of a database are not in memory; fetch them into a file")
     files = outputs.outputs_of(
-        data, population, columns.hierarchies, book.ledger, policy=columns.policy, force=places.force
+        data,
+        population,
+        columns.hierarchies,
+        places.ledger,
+        places.attack_results,
+        policy=columns.policy,
+        force=places.force,
     )
     targets = places.targets(files, data, stream=source.stream)
     with progress() as job, files:
@@ -209,7 +259,7 @@ def anonymize(
             quick = time.perf_counter() - searching < _QUICK
             raise InfeasibleError(f"{error}. {_hint(rows, policy, settings, quick=quick)}") from None
         places.write(release, targets, job)
-        book.record(files, release, rows, input=data, policy=columns.policy, release=targets.released)
+        places.record(files, release, rows, input=data, policy=columns.policy, release=targets.released)
     _show_release(release, places, began, full=full, json=json)
 
 
