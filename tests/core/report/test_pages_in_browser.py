@@ -9,6 +9,7 @@ import pytest
 
 import incrowd as ic
 from axe_core import axe, findings
+from incrowd.attacks import Attack, wilson
 from incrowd.core.report.charts import boundaries, svg_for_pages
 from incrowd.core.report.pages import to_html
 from incrowd.works.samples import hospital
@@ -80,6 +81,54 @@ def test_title_of_an_axis_stands_beside_its_ticks(browser, table, tmp_path):
     opened(browser, tmp_path, svg_for_pages(boundaries(release, "age", "zip")), "DejaVu Sans, Verdana")
     assert browser.execute_script(OUTSIDE) == []
     assert not browser.execute_script(OVERLAPPING)
+
+
+BROKEN = r"""
+const found = [];
+const texts = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT);
+while (texts.nextNode()) {
+    const node = texts.currentNode;
+    if (!node.parentElement.closest('td, dd, li, .cards')) continue;
+    for (const word of node.data.matchAll(/\S+/g)) {
+        if (!/^[(\[]?[-<>]*\d[\d.,\u2013\u2060-]*%?[)\];:.,]*$/.test(word[0])) continue;
+        const range = document.createRange();
+        range.setStart(node, word.index);
+        range.setEnd(node, word.index + word[0].length);
+        const lines = new Set([...range.getClientRects()].map(each => Math.round(each.top)));
+        if (lines.size > 1) found.push(word[0]);
+    }
+}
+return found;
+"""
+WIDER = """
+return [...document.querySelectorAll('.scroll')].filter(each => each.scrollWidth > each.clientWidth + 1)
+    .map(each => each.getAttribute('aria-label'));
+"""
+
+
+@pytest.mark.parametrize("width", [390, 700])
+def test_figures_of_tables_never_break_and_long_names_do(browser, table, tmp_path, width):
+    long = "date_of_the_first_admission_to_the_ward_or_of_the_transfer"
+    table = table.rename({"marital_status": long})
+    schema = ic.Schema(
+        quasi={long: None, "zip": ic.Hierarchy.prefix()}, sensitive=["diagnosis"], unlisted="drop"
+    )
+    release = ic.anonymize(table, schema, [ic.KAnonymity(5), ic.LDiversity(2)], unanswered="write")
+    rates = [wilson(successes, 100) for successes in (100, 7)]
+    attack = Attack("singling-out-univariate", 100, *rates, None, None)
+    page = tmp_path / "page.html"
+    page.write_text(to_html(release.document(attacks=[attack])), encoding="utf-8")
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    browser.get(page.as_uri())
+    browser.execute_script("document.querySelectorAll('details').forEach(each => each.open = true)")
+    broken, wider = browser.execute_script(BROKEN), browser.execute_script(WIDER)
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert broken == []
+    # A telephone has no room for all columns of the widest tables; none of them is on the first page.
+    assert wider == [] or width < 700
+    front = {"What was asked for", "Attacks that were carried out, with 95% intervals"}
+    assert front.isdisjoint(wider)
 
 
 @pytest.fixture(scope="module")

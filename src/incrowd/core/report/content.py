@@ -21,6 +21,8 @@ _ORDER = ("broken", "open", "holds")
 _POINTS = 6
 """Points of the verdict on the first page; the appendix has all."""
 _SIGNS = {">=": "\N{GREATER-THAN OR EQUAL TO}", "<=": "\N{LESS-THAN OR EQUAL TO}"}
+_TO = "\N{WORD JOINER}\N{EN DASH}\N{WORD JOINER}"
+"""Between the ends of an interval, which stay on one line."""
 _SIGN = ("Name and office", "Date", "Signature")
 
 
@@ -155,7 +157,7 @@ def _attacks(document: Mapping[str, Any]) -> Block | None:
     def rate(of: Mapping[str, float] | None) -> str:
         if of is None:
             return "–"
-        return f"{of['value']:.1%} ({100 * of['low']:.1f}\N{EN DASH}{of['high']:.1%})"
+        return f"{of['value']:.1%} ({100 * of['low']:.1f}{_TO}{of['high']:.1%})"
 
     rows = [
         [each["name"].replace("-", " "), f"{each['attacks']:,}", *map(rate, (each["main"], each["baseline"]))]

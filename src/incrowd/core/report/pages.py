@@ -19,6 +19,10 @@ from incrowd.core.report.content import Block, contents_of
 __all__ = ["SUFFIXES", "to_html", "to_json", "write_report"]
 
 SUFFIXES = (".html", ".pdf", ".json")
+_LONGEST_WORD = 24
+"""Characters of a word in a table that is never broken, as a figure is not."""
+_SENTENCE = 60
+"""Characters of a cell from which on it is given room, also on a narrow screen."""
 
 
 def write_report(document: Mapping[str, Any], path: str | os.PathLike[str], *, force: bool = False) -> None:
@@ -112,11 +116,16 @@ def _html_sign(block: Block) -> str:
 
 
 def _html_table(block: Block) -> str:
-    """Write a table, with colour for failed models but not for models that hold."""
+    """Write a table, with colour for failed models but not for models that hold. Long names may break."""
 
     def cell(text: str) -> str:
-        kind = f' class="{text}"' if text in ("holds", "fails") else ""
-        return f"<td{kind}>{html.escape(text)}</td>"
+        kind = text if text in ("holds", "fails") else ""
+        if max(map(len, text.split()), default=0) > _LONGEST_WORD:
+            kind = "long"
+        elif len(text) > _SENTENCE:
+            kind = "words"
+        names = f' class="{kind}"' if kind else ""
+        return f"<td{names}>{html.escape(text)}</td>"
 
     head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in block["header"])
     body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in block["rows"])
