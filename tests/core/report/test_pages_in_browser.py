@@ -10,7 +10,7 @@ import pytest
 import incrowd as ic
 from axe_core import axe, findings
 from incrowd.attacks import Attack, wilson
-from incrowd.core.report.charts import boundaries, svg_for_pages
+from incrowd.core.report.charts import attacks, boundaries, svg_for_pages
 from incrowd.core.report.pages import to_html
 from incrowd.works.samples import hospital
 from studio_browser import new_browser, require_browser
@@ -73,6 +73,16 @@ def test_texts_of_charts_stay_within_their_pictures(browser, table, tmp_path, fo
     assert not browser.execute_script(OVERLAPPING)
 
 
+@pytest.mark.parametrize("font", ["Liberation Sans, sans-serif", "DejaVu Sans, Verdana"])
+def test_texts_of_attacks_stay_within_their_picture(browser, tmp_path, font):
+    rates = [wilson(successes, 100) for successes in (60, 7, 9)]
+    names = ("singling-out-multivariate", "composition-by-order")
+    drawn = svg_for_pages(attacks([Attack(name, 100, *rates, None).to_dict() for name in names]))
+    assert "against others" in drawn
+    opened(browser, tmp_path, drawn, font)
+    assert browser.execute_script(OUTSIDE) == []
+
+
 def test_title_of_an_axis_stands_beside_its_ticks(browser, table, tmp_path):
     schema = ic.Schema(quasi=["age", "zip"], unlisted="drop")
     schema = schema.with_attributes(replace(each, kind="number") for each in schema.attributes)
@@ -100,6 +110,15 @@ while (texts.nextNode()) {
 }
 return found;
 """
+PICTURES = """
+const boxes = [...document.querySelectorAll('.grid svg')].map(each => each.getBoundingClientRect());
+const page = document.querySelector('.grid').getBoundingClientRect();
+const scales = [...document.querySelectorAll('.grid svg')].map(each => each.getScreenCTM().a);
+return {
+    share: (Math.max(...boxes.map(each => each.right)) - page.left) / page.width,
+    text: 10 * Math.min(...scales),
+};
+"""
 WIDER = """
 return [...document.querySelectorAll('.scroll')].filter(each => each.scrollWidth > each.clientWidth + 1)
     .map(each => each.getAttribute('aria-label'));
@@ -122,13 +141,16 @@ def test_figures_of_tables_never_break_and_long_names_do(browser, table, tmp_pat
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     browser.get(page.as_uri())
     browser.execute_script("document.querySelectorAll('details').forEach(each => each.open = true)")
-    broken, wider = browser.execute_script(BROKEN), browser.execute_script(WIDER)
+    broken, wider, drawn = map(browser.execute_script, (BROKEN, WIDER, PICTURES))
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     assert broken == []
     # A telephone has no room for all columns of the widest tables; none of them is on the first page.
     assert wider == [] or width < 700
     front = {"What was asked for", "Attacks that were carried out, with 95% intervals"}
     assert front.isdisjoint(wider)
+    # Pictures fill the page, with texts of 10 pixels or more.
+    assert drawn["share"] > 0.95
+    assert drawn["text"] >= 10
 
 
 @pytest.fixture(scope="module")

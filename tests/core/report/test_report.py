@@ -19,8 +19,10 @@ from pypdf import PdfReader
 
 import incrowd as ic
 from crossed import quick
+from incrowd.attacks import Attack
 from incrowd.core.errors import visible
 from incrowd.core.presentation.documents import loss_in_words
+from incrowd.core.report import charts
 from incrowd.core.report.charts import svg_for_pages
 from incrowd.core.report.details import tables_of
 from incrowd.core.report.pages import to_html, to_json, write_report
@@ -234,6 +236,71 @@ def test_a_table_of_a_report_stands_on_one_page_of_the_pdf(decided):
             at = [place for place, text in enumerate(pages) if f"{title} " in text]
             names = [" ".join(row[0].split()) for row in rows]
             assert any(all(name in pages[place] for name in names) for place in at), title
+
+
+def test_an_attack_that_made_no_guess_is_not_measured(release):
+    none = Attack.of_nothing("linkage", "no row can be matched")
+    page, without = to_html(release.document(attacks=[none])), to_html(release.document())
+    assert page.count("<td>not measured</td>") == 2
+    assert "100.0%)" not in page
+    assert page.count("<svg") == without.count("<svg")
+
+
+def places(path):
+    """Return every text of a PDF with its page, left end and height on it, in points."""
+    for number, page in enumerate(PdfReader(path).pages):
+        texts = []
+
+        def visit(text, outer, inner, _, size, texts=texts):
+            left, height = (inner[4] * outer[i] + inner[5] * outer[i + 2] + outer[i + 4] for i in (0, 1))
+            texts.append((text.strip(), left, height, size))
+
+        page.extract_text(visitor_text=visit)
+        yield from ((number, *each) for each in texts if each[0])
+
+
+def test_long_names_of_columns_break_within_a_page_of_the_pdf(table, tmp_path):
+    long = "date_of_the_first_admission_to_the_ward_or_of_the_transfer"
+    secret = "main_diagnosis_at_the_day_of_discharge_from_the_hospital"
+    table = table.rename({"marital_status": long, "diagnosis": secret})
+    schema = ic.Schema(quasi=[long, "sex"], sensitive=[secret], unlisted="drop")
+    ic.anonymize(table, schema, [ic.KAnonymity(5), ic.LDiversity(2)]).report(tmp_path / "r.pdf")
+    # Most characters are wider than 0.4 of the font's height. A4 is 595 points wide, with a margin of 54.
+    beyond = [
+        (text, left)
+        for _, text, left, _, size in places(tmp_path / "r.pdf")
+        for line in text.splitlines()
+        if left + 0.4 * size * len(line.replace("\u200b", "")) > 595 - 50
+    ]
+    assert beyond == []
+
+
+def test_a_table_that_is_longer_than_a_page_goes_on_and_begins_with_several_rows(release, tmp_path):
+    document = release.document()
+    words = "what is found, in a sentence that fills its cell on several lines of the page. " * 4
+    clauses = [
+        {"id": f"clause{n}", "state": "holds", "text": words, "detail": words, "source": "a law"}
+        for n in range(25)
+    ]
+    write_report({**document, "clauses": clauses}, tmp_path / "r.pdf")
+    found = [
+        each for each in places(tmp_path / "r.pdf") if each[1].startswith("clause") and each[1] != "clause"
+    ]
+    assert len(found) == 25
+    # A row that stands below the margin of a page is cut off there.
+    assert min(height for _, _, _, height, _ in found) > 45
+    numbers = [number for number, *_ in found]
+    assert len(set(numbers)) > 1
+    assert numbers.count(numbers[0]) >= 3
+
+
+def test_a_chart_of_both_parts_is_drawn_once_so_that_a_pdf_has_the_same_bytes(release, tmp_path, monkeypatch):
+    names, save = [], charts.save
+    monkeypatch.setattr(charts, "save", lambda chart, path: (names.append(path.name), save(chart, path)))
+    release.report(tmp_path / "r.pdf")
+    # Of seven pictures, the one of the column that lost most stands on the first page, too.
+    assert to_html(release.document()).count("<svg") == 7
+    assert len(names) == len(set(names)) == 6
 
 
 def test_a_loss_is_written_alike_in_report_summary_and_notebook(table, release, tmp_path):

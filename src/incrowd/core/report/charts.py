@@ -63,10 +63,12 @@ _TWO_LINES = (
 """The first two lines of a label, the most for which two bars have room."""
 _WIDER = 1.25
 """How much wider a text may be in the reader's font."""
-_WIDTH = 340
+_WIDTH = 310
 """Width of a picture of a report in pixels, texts included: two stand side by side on A4."""
 _FIGURES = {"minExtent": 34, "titlePadding": 6, "labelExpr": "datum.value == 0 ? '0' : datum.label"}
 """Settings of an axis of figures: room for labels in any font, and 0 in place of 0k."""
+_LEVEL_AXIS = {"tickCount": 3, "labelExpr": _FIGURES["labelExpr"]}
+"""Settings of a horizontal axis of figures: few enough that their labels stand apart in any font."""
 
 
 Picture: TypeAlias = tuple[str, Callable[[], Spec]]
@@ -107,7 +109,7 @@ _CONFIG: Spec = {
     "view": {"stroke": None},
     "legend": {
         "orient": "top", "title": None, "labelFontSize": 10, "symbolSize": 60, "columns": 5,
-        "symbolOpacity": 1,
+        "symbolOpacity": 1, "offset": 6,
     },
 }  # fmt: skip
 
@@ -565,7 +567,7 @@ def _pairs(title: str, rows: list[dict[str, Any]], names: Sequence[str], *, widt
     present = [name for name in (_BEFORE, _AFTER) if any(row["when"] == name for row in rows)]
     colours = {_BEFORE: "#999999", _AFTER: COLOURS[0]}
     labels = [_wrapped(name) for name in names]
-    figures = {"format": "~s" if unit == "records" else "~%", "tickCount": 5}
+    figures = _LEVEL_AXIS | {"format": "~s" if unit == "records" else "~%"}
     return _themed(
         data={"values": [{**row, "label": _wrapped(row["label"])} for row in rows]},
         mark={"type": "bar"},
@@ -582,7 +584,7 @@ def _pairs(title: str, rows: list[dict[str, Any]], names: Sequence[str], *, widt
                 },
             ),
             "yOffset": _name("when", sort=present),
-            "x": _number("value", title=unit, axis=figures | {"labelExpr": _FIGURES["labelExpr"]}),
+            "x": _number("value", title=unit, axis=figures),
             "color": _name("when", scale={"domain": present, "range": [colours[name] for name in present]}),
         },
         width=width,
@@ -657,7 +659,7 @@ def distribution(attribute: dict[str, Any], *, width: int = _WIDTH) -> Spec:
 def _share_up_to(most: float) -> Spec:
     """Return scale and axis of shares from 0 to a largest one."""
     domain = [0, min(max(most, 0.01), 1)]
-    return {"scale": {"domain": domain}, "axis": {"format": "~%", "tickCount": 5, **_FIGURES}}
+    return {"scale": {"domain": domain}, "axis": _LEVEL_AXIS | {"format": "~%"}}
 
 
 def losses(lost: dict[str, float], *, width: int = _WIDTH) -> Spec:
@@ -668,7 +670,7 @@ def losses(lost: dict[str, float], *, width: int = _WIDTH) -> Spec:
     share = _share_up_to(1.25 * max(lost.values(), default=1))
     label = {"limit": _LONGEST_LABEL, "labelLimit": _LONGEST_LABEL, "minExtent": _room(lost)}
     axes = {
-        "y": _name("label", sort=None, title=None, axis=label),
+        "y": _name("label", sort=None, title=None, axis=label, scale={"paddingInner": 0.25}),
         "x": _number("value", title=None, **share),
     }
     figures = {"type": "text", "align": "left", "dx": 4, "fontSize": _LABEL_SIZE}
@@ -700,7 +702,10 @@ def attacks(results: Sequence[dict[str, Any]], *, width: int = _WIDTH) -> Spec:
     axes = {
         "y": _name("label", sort=None, title=None, axis={"minExtent": _room(names)}),
         "yOffset": _name("who", sort=present),
-        "color": _name("who", scale={"domain": present, "range": colours[: len(present)]}),
+        # Below each other: beside the labels there is no room for three names in a row.
+        "color": _name(
+            "who", scale={"domain": present, "range": colours[: len(present)]}, legend={"columns": 1}
+        ),
     }
     low = _number("low", title=None, **_share_up_to(max((row["high"] for row in rows), default=1)))
     return _themed(

@@ -154,13 +154,16 @@ def _attacks(document: Mapping[str, Any]) -> Block | None:
     if not attacks:
         return _list(title, ["None: nobody tried to find people in this release."])
 
-    def rate(of: Mapping[str, float] | None) -> str:
+    def rate(of: Mapping[str, float] | None, guesses: int) -> str:
         if of is None:
             return "–"
+        if not guesses:
+            return "not measured"
         return f"{of['value']:.1%} ({100 * of['low']:.1f}{_TO}{of['high']:.1%})"
 
     rows = [
-        [each["name"].replace("-", " "), f"{each['attacks']:,}", *map(rate, (each["main"], each["baseline"]))]
+        [each["name"].replace("-", " "), f"{each['attacks']:,}"]
+        + [rate(each[name], each["attacks"]) for name in ("main", "baseline")]
         for each in attacks
     ]
     header = ["attack", "guesses", "right with the release", "right without it"]
@@ -205,8 +208,8 @@ def _risk_pictures(document: Mapping[str, Any]) -> list[charts.Picture]:
             ("Records by the size of their class", partial(charts.class_sizes, document["classes"]))
         )
     pictures.append(("Figures of the risk models", partial(charts.risks, document["risk"])))
-    if document.get("attacks"):
-        pictures.append(("Success of attacks", partial(charts.attacks, document["attacks"])))
+    if measured := [each for each in document.get("attacks") or () if each["attacks"]]:
+        pictures.append(("Success of attacks", partial(charts.attacks, measured)))
     if document["front"] and len(document["front"]) > 1:
         title = "Loss against mean risk of the recodings that none beats in both"
         pictures.append((title, partial(charts.front, document["front"])))

@@ -154,20 +154,21 @@ def _write_pdf(document: Mapping[str, Any], target: Path) -> None:
     check_typesetter()
     contents = contents_of(document)
     with PrivateFolder() as folder:
-        for part in ("front", "appendix"):
-            for place, block in enumerate(contents[part]):
-                if block["kind"] == "pictures":
-                    block["pictures"] = [
-                        _saved(draw(), alt, folder, f"{part}{place}-{number}.pdf")
-                        for number, (alt, draw) in enumerate(block["pictures"])
-                    ]
+        files: dict[str, str] = {}
+
+        def drawn(alt: str, draw: Callable[[], charts.Spec]) -> dict[str, str]:
+            # The same chart of both parts is one file: another drawing of it would have other bytes.
+            chart = draw()
+            text = json.dumps(chart)
+            if text not in files:
+                files[text] = f"chart{len(files)}.pdf"
+                charts.save(chart, folder / files[text])
+            return {"file": files[text], "alt": alt}
+
+        for block in (*contents["front"], *contents["appendix"]):
+            if block["kind"] == "pictures":
+                block["pictures"] = [drawn(*picture) for picture in block["pictures"]]
         typeset("page.typ", contents, folder, target)
-
-
-def _saved(chart: Any, alt: str, folder: Path, name: str) -> dict[str, str]:
-    """Write a chart for the typesetter, and return the file's name with the alternative text."""
-    charts.save(chart, folder / name)
-    return {"file": name, "alt": alt}
 
 
 def check_typesetter() -> Any:
