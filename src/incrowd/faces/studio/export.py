@@ -107,13 +107,16 @@ def _released(work: Work) -> Release:
 
 
 def release_file(work: Work, progress: Progress) -> tuple[Path, str]:
-    """Write the release, checked as it is written, among the window's files. Return it with its name."""
+    """Write the release once, checked as it is written, among the window's files. Return it with its name."""
     release, name = _released(work), release_name(work)
-    path = work.place(Path(name).suffix)
-    progress.stage("write and check")
-    with called(path, name):
-        release.write(path, progress=progress)
-    return path, name
+    if work.written is None:
+        folder = work.place("")
+        folder.mkdir(0o700)
+        progress.stage("write and check")
+        with called(folder / name, name):
+            release.write(folder / name, progress=progress)
+        work.written = folder / name
+    return work.written, name
 
 
 def release_name(work: Work) -> str:
@@ -145,10 +148,7 @@ def report_file(work: Work, suffix: str, progress: Progress) -> tuple[Path, str]
     Its first page has the name and the SHA-256 of the release as it is saved here, the attacks that were
     carried out in this window, and for whom and why the release is made.
     """
-    written, name = release_file(work, progress)
-    folder = work.place("")
-    folder.mkdir(0o700)
-    file = written.rename(folder / name)
+    file, _ = release_file(work, progress)
     path = work.place(suffix)
     _released(work).report(
         path,

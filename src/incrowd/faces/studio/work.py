@@ -182,6 +182,7 @@ class Work:
         self._lock = threading.Lock()
         self.tries: list[Try] = []
         self.attacks: list[Attack] = []
+        self.written: Path | None = None
         self.about = {"recipient": "", "purpose": ""}
         self.past: deque[tuple[dict[str, dict[str, Any]], Any]] = deque(maxlen=_UNDONE)
 
@@ -446,7 +447,7 @@ class Work:
 
     def _keep(self, release: Release, account: dict[str, Any]) -> Release:
         """Make a release that of the window, with its account, and one of the settings that were tried."""
-        self.account, self.release = account, release
+        self.account, self.release, self.written = account, release, None
         keep(self.tries, try_of(release, self.chosen.document))
         return release
 

@@ -22,6 +22,7 @@ from incrowd.faces.studio import export, work
 from incrowd.faces.studio.cancelling import Cancelled, Watched
 from incrowd.faces.studio.tables import Source, in_database
 from incrowd.faces.studio.work import Work
+from incrowd.release.jobs.release import Release
 from incrowd.release.policy.policy_file import read_toml
 from incrowd.works.samples import hospital, hospital_policy
 from incrowd_verify.gate.points import Accepted
@@ -188,7 +189,9 @@ def test_a_pdf_without_its_extra_says_in_one_line_how_to_install_it(browser, dow
         studio.end()
 
 
-def test_the_report_names_the_file_that_is_saved_and_for_whom_and_why(tmp_path):
+def test_the_report_names_the_file_that_is_saved_and_for_whom_and_why(tmp_path, monkeypatch):
+    written, write = [], Release.write
+    monkeypatch.setattr(Release, "write", lambda *args, **more: (written.append(1), write(*args, **more)))
     hospital(300).select("age", "sex", "diagnosis").write_csv(tmp_path / "people.csv")
     window = Work()
     window.open(Source(tmp_path / "people.csv", "people.csv"))
@@ -207,6 +210,13 @@ def test_the_report_names_the_file_that_is_saved_and_for_whom_and_why(tmp_path):
         window.attacks[0].name,
     ):
         assert part in told
+    # The file that was saved is the one of the report: it is written once, and again for another release.
+    assert saved.is_file()
+    assert len(written) == 1
+    window.recode(Watched())
+    window.judge(Watched())
+    export.report_file(window, ".json", Watched())
+    assert len(written) == 2
     window.changed()
     assert window.attacks == []
     window.close()
