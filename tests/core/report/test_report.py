@@ -289,6 +289,8 @@ def test_a_table_that_is_longer_than_a_page_goes_on_and_begins_with_several_rows
     assert len(found) == 25
     # A row that stands below the margin of a page is cut off there.
     assert min(height for _, _, _, height, _ in found) > 45
+    # The last column has room on the page, too.
+    assert max(left for _, text, left, *_ in places(tmp_path / "r.pdf") if text == "source") < 595 - 54 - 30
     numbers = [number for number, *_ in found]
     assert len(set(numbers)) > 1
     assert numbers.count(numbers[0]) >= 3
