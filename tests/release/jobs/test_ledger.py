@@ -185,6 +185,20 @@ def test_another_recoding_of_the_same_people_is_refused(ledger):
     assert len(list((ledger.folder / "people").iterdir())) == 1
 
 
+def test_judging_refuses_as_adding_does_and_records_nothing(ledger):
+    table = people()
+    ledger.judge(released(table, policy()), table)
+    assert ledger.entries == []
+    ledger.add(released(table, policy()), table, recipient="A")
+    with pytest.raises(InfeasibleError, match="exposes 6 people") as judged:
+        ledger.judge(released(table, policy(width=8)), table)
+    with pytest.raises(InfeasibleError) as added:
+        ledger.add(released(table, policy(width=8)), table, recipient="B")
+    assert str(judged.value) == str(added.value)
+    assert len(ledger.entries) == len(list((ledger.folder / "people").iterdir())) == 1
+    ledger.judge(released(table, policy()), table)
+
+
 def test_who_came_later_is_found_by_difference(ledger):
     table = people(60)
     ledger.add(released(table, policy()), table, recipient="A")

@@ -325,21 +325,8 @@ class Ledger:
         TableError
             When people cannot be found, or are not found again.
         """
-        require_different(keys)
-        key, people = self._key(()), None
-        entry: Entry = {"models": {}, "people": None, "matched_by": None, "k": None, "l": {}, "file": None}
-        entry |= {
-            "m": None,
-            "key": key_digest(key),
-            "date": datetime.now(UTC).isoformat(timespec="seconds"),
-            "recipient": recipient,
-        }
-        if isinstance(release, RandomizedTable):
-            entry |= {"command": "randomize", "epsilon": release.epsilon, "epsilon_limit": epsilon}
-            entry["records"] = len(nw.from_native(release.table, eager_only=True))
-        else:
-            account, people = account_of(key, release, getattr(release, "came", table), keys)
-            entry |= account | {"columns": column_digest(key, *sorted(nw.from_native(table).columns))}
+        entry, people = self._entry(release, table, keys, epsilon)
+        entry |= {"date": datetime.now(UTC).isoformat(timespec="seconds"), "recipient": recipient}
         paths = {name: getattr(path, "temporary", path) for name, path in (files or {}).items() if path}
         entry |= {"policy": None, **{name: digest_of(path) for name, path in paths.items()}}
         for name, content in {"input": table, "release": release.table}.items():
@@ -347,7 +334,7 @@ class Ledger:
                 text = nw.from_native(content, eager_only=True).to_polars().write_csv()
                 entry[name] = _sha256(text.encode())
         # A plain digest of the input would confirm a guess of its rows.
-        entry["input"] = hmac.new(key, entry["input"].encode(), "sha256").hexdigest()
+        entry["input"] = self.input_digest(entry["input"])
         path = self.folder / _PEOPLE / f"{secrets.token_hex(8)}.parquet"
         with publishing():
             try:
@@ -372,6 +359,43 @@ class Ledger:
                     if path.name not in _files(self.entries):
                         path.unlink(missing_ok=True)
                 raise
+
+    def judge(
+        self,
+        release: Release | AppliedBatch | RandomizedTable,
+        table: Any,
+        *,
+        keys: Sequence[str] = (),
+        new_people: bool = False,
+    ) -> None:
+        """Refuse a release as `add` does, with its parameters and errors, and record nothing."""
+        entries = self.entries
+        self._key(entries)
+        self._refuse(*self._entry(release, table, keys, None), entries, new_people)
+
+    def input_digest(self, digest: str) -> str:
+        """Return what the entry of a release has as ``input``, given the SHA-256 of the raw file."""
+        return hmac.new(self._key(()), digest.encode(), "sha256").hexdigest()
+
+    def _entry(
+        self,
+        release: Release | AppliedBatch | RandomizedTable,
+        table: Any,
+        keys: Sequence[str],
+        epsilon: float | None,
+    ) -> tuple[Entry, pl.DataFrame | None]:
+        """Return figures, limits and promises of a release, and the digests of its people if it has such."""
+        require_different(keys)
+        key, people = self._key(()), None
+        entry: Entry = {"models": {}, "people": None, "matched_by": None, "k": None, "l": {}, "file": None}
+        entry |= {"m": None, "key": key_digest(key)}
+        if isinstance(release, RandomizedTable):
+            entry |= {"command": "randomize", "epsilon": release.epsilon, "epsilon_limit": epsilon}
+            entry["records"] = len(nw.from_native(release.table, eager_only=True))
+        else:
+            account, people = account_of(key, release, getattr(release, "came", table), keys)
+            entry |= account | {"columns": column_digest(key, *sorted(nw.from_native(table).columns))}
+        return entry, people
 
     def _remove_unrecorded(self, entries: Sequence[Entry]) -> None:
         """Remove the files of people whose release was never recorded."""
