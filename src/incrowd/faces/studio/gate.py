@@ -44,11 +44,11 @@ def _number(points: int, what: str) -> str:
 class Gate:
     """The gate before a release that does not hold: each point needs an answer, or another release.
 
-    It calls `opened` when every field has an answer.
+    It calls `opened` when every field has an answer. `work` is the batch that it is about, if any.
     """
 
-    def __init__(self, page: Any, opened: Callable[[], None]) -> None:
-        self._page, self._work, self._opened = page, page.work, opened
+    def __init__(self, page: Any, opened: Callable[[], None], work: Any = None) -> None:
+        self._page, self._work, self._opened = page, work or page.work, opened
         self._head = head_of(self._work)
         self._reasons: list[tuple[Point, Any]] = []
         self._attested: list[Callable[[], dict[str, str] | None]] = []
@@ -67,7 +67,7 @@ class Gate:
                 "so name no patient."
             )
         # A release whose clauses nobody judged has a point without a clause.
-        clauses = chain((each for each in release.clauses if each.unanswered), repeat(None))
+        clauses = chain((each for each in getattr(release, "clauses", ()) if each.unanswered), repeat(None))
         points = (*verdict.broken, *verdict.open)
         if len(points) > LISTED:
             note(f"The first {LISTED} of {len(points):,} points; the others follow once these are answered.")
@@ -86,7 +86,8 @@ class Gate:
         self._messages = ui.column().classes("w-full")
 
     def _show_changes(self, point: Point) -> None:
-        changes = list(changes_of(point, self._work, self._head))
+        # Of a batch the choices were made long ago.
+        changes = list(changes_of(point, self._work, self._head)) if self._work is self._page.work else []
         with ui.row() if changes or KINDS[point.name].broken else nullcontext():
             for change in changes:
 

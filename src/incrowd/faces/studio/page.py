@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from nicegui import background_tasks, run, ui
 
@@ -51,6 +51,8 @@ _AT_TOP = """setTimeout(() => {
 _FOCUS = Path(__file__).with_name("focus.js").read_text(encoding="utf-8")
 _LOOKS = 0.5
 """Seconds between two looks at the work that other windows left."""
+_PROJECT = "project"
+"""Where the address of a project begins, in place of the name of a work."""
 P = ParamSpec("P")
 T = TypeVar("T")
 _MARKS = {"holds": ("positive", ", holds"), "open": ("warning", ", open"), "broken": ("negative", ", broken")}
@@ -61,12 +63,15 @@ _PANELS = (Columns, Limits, Explore, VerdictPanel, HandOver)
 def show(
     data: Path | tuple[str, str] | None,
     policy: tuple[dict[str, Any], Path] | None,
+    folder: Path,
     place: tuple[str, ...] = (),
 ) -> None:
     """Show the page to a new window.
 
     Parameters
     ----------
+    folder
+        Where projects lie.
     place
         The parts of its address: the name of a work, of a panel and of a column, as far as it has them.
     """
@@ -76,7 +81,7 @@ def show(
     ui.add_css(STYLE)
     ui.add_body_html(_ENDED + _BACK)
     ui.add_head_html(f"<script>{{{SCRIPT}}}{{{_FOCUS}}}</script>")
-    Page(Work(policy)).show(None if place else data, place)
+    Page(Work(policy), folder).show(None if place else data, place)
 
 
 class Page:
@@ -86,12 +91,15 @@ class Page:
     ----------
     work
         What it works on.
+    folder
+        Where projects lie.
     column
         The column whose panel is open.
     """
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Work, folder: Path) -> None:
         self.work = work
+        self.folder = folder
         self.column: str | None = None
         self._table = Table(self)
         self._panels: list[Any] = [self._table, *(panel(self) for panel in _PANELS)]
@@ -142,7 +150,10 @@ class Page:
                     self._draw_side()
         self._show_side(shown=True)
         self.enable()
-        self._sought = place
+        if place[:1] == (_PROJECT,):
+            self._table.project = place[1]
+        else:
+            self._sought = place
         self._tabs.set_value(Table.name)
         ui.timer(_LOOKS, self._offer)
         ui.timer(_LOOKS, self._figures.look)
@@ -260,11 +271,11 @@ class Page:
     def _begin(self, work: Work, place: tuple[str, ...] = ()) -> None:
         """Go on with other work, at the place that an address names."""
         self.work = work
-        self.column = None
+        self.column, self._table.project = None, ""
         self._offer()
-        if work.source is None:
-            self.enable()
+        if work.table is None:
             self.go(Table.name)
+            self.redraw(self._table)
         else:
             self.opened(place)
 
@@ -338,7 +349,7 @@ class Page:
         if isinstance(self._shown, Columns):
             self._show_side(shown=True)
             self.redraw(self._shown)
-            self._note_place()
+            self.note_place()
         else:
             self.go(Columns.name)
 
@@ -346,7 +357,7 @@ class Page:
         """Draw a panel that was chosen, and bring its heading into sight."""
         self._shown = next(panel for panel in self._panels if panel.name == name)
         self.redraw(self._shown)
-        self._note_place()
+        self.note_place()
         ui.run_javascript(_AT_TOP)
 
     def redraw(self, panel: Any) -> None:
@@ -360,17 +371,18 @@ class Page:
 
     # --- addresses --------------------------------------------------------------------------------
 
-    def _note_place(self, how: str = "push") -> None:
+    def note_place(self, how: str = "push") -> None:
         """Give the state an address, pushed or in place of another, so that Back and a reload lead to it."""
-        if self.work.source is None:
-            return
-        place = ["", self.work.name, self._shown.name]
+        if self._sought:
+            return  # The work that the address names may come yet.
+        if self._table.project:
+            place = ["", _PROJECT, self._table.project]
+        else:
+            place = ["", ""] if self.work.source is None else ["", self.work.name, self._shown.name]
         if isinstance(self._shown, Columns) and self.column in self.rows.names:
             place.append(str(self.rows.names.index(self.column)))
-        address = json.dumps("/".join(place))
-        self.run_script(
-            f"if (location.pathname !== encodeURI({address})) history.{how}State(null, '', {address})"
-        )
+        address = json.dumps(quote("/".join(place)))
+        self.run_script(f"if (location.pathname !== {address}) history.{how}State(null, '', {address})")
 
     def _find_place(self, place: Sequence[str]) -> Any:
         """Take the column that an address names, and return its panel; None where it cannot be gone to."""
@@ -385,15 +397,27 @@ class Page:
 
     def _go_back(self, address: str) -> None:
         """Open the panel that an address names; one that is shut stays so, and so does the address."""
-        panel = self._find_place(unquote(address).split("/")[1:])
+        place = unquote(address).split("/")[1:]
+        if self.work.table is None:
+            self._table.project = place[1] if place[0] == _PROJECT else ""
+            self.redraw(self._table)
+            self.note_place("replace")
+            return
+        panel = self._find_place(place)
         if panel is None:
-            self._note_place("replace")
+            self.note_place("replace")
         elif panel is self._shown:
             self.rows.show_heads()
             self.redraw(panel)
         else:
             self.rows.show_heads()
             self.go(panel.name)
+
+    def go_to_project(self, name: str) -> None:
+        """Go to the new batch of a project, by its name."""
+        self._sought, self._table.project = (), name
+        self.redraw(self._table)
+        self.note_place()
 
     def run_script(self, script: str) -> None:
         """Run a script in the window, from any thread of its work."""

@@ -8,7 +8,7 @@ _FIELDS = {
     "encoding": "the field Encoding", "names": "the field Names of the columns", "sheet": "the field Sheet",
     "population": "the population's file in the panel Limits", "null-value": "null_values in a policy file",
     "weights": "the role weight", "person": "the role person", "household": "the role household",
-    "treat": "a treatment in the panel Column",
+    "treat": "a treatment in the panel Column", "ledger-new-people": "the switch Other people",
 }  # fmt: skip
 """How the studio names the setting of an option."""
 

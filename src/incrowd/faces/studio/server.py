@@ -27,6 +27,7 @@ _RECONNECT = 30.0
 def serve(
     data: Path | tuple[str, str] | None,
     policy: tuple[dict[str, Any], Path] | None,
+    folder: Path,
     host: str,
     port: int,
     *,
@@ -41,6 +42,8 @@ def serve(
         The table that every window begins with: a path, or the address of a database and a table of it.
     policy
         A policy file as plain data, and its path.
+    folder
+        Where projects lie, which the first page lists.
     host, port
         What to listen on; port 0 takes a free one.
     browser
@@ -60,7 +63,7 @@ def serve(
     with _listening(host, port) as listening:
         private = PrivateFolder()
         try:
-            guard = Guard(_application(private.path, data, policy), host, listening.getsockname()[1])
+            guard = Guard(_application(private.path, data, policy, folder), host, listening.getsockname()[1])
             in_the_page()
             asyncio.run(_run(guard, listening, lambda: _print_address(guard, browser=browser, tell=tell)))
         finally:
@@ -85,7 +88,10 @@ def _listening(host: str, port: int) -> socket.socket:
 
 
 def _application(
-    private: Path, data: Path | tuple[str, str] | None, policy: tuple[dict[str, Any], Path] | None
+    private: Path,
+    data: Path | tuple[str, str] | None,
+    policy: tuple[dict[str, Any], Path] | None,
+    folder: Path,
 ) -> Any:
     # Before NiceGUI is imported: it keeps its files below the folder where it was started, and uploads on
     # their way in that of temporary files.
@@ -99,7 +105,7 @@ def _application(
     _quiet()
 
     def page(work: str = "", panel: str = "", column: str = "") -> None:
-        show(data, policy, tuple(part for part in (work, panel, column) if part))
+        show(data, policy, folder, tuple(part for part in (work, panel, column) if part))
 
     for address in ("/", "/{work}/{panel}", "/{work}/{panel}/{column}"):
         ui.page(address, title="incrowd studio", response_timeout=30)(page)

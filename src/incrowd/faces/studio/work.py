@@ -27,6 +27,7 @@ from incrowd.core.progress import Cancelled, Silent, Within
 from incrowd.core.table.schema import OPEN_ROLE
 from incrowd.engines import first_rows, open_table
 from incrowd.faces.studio.exploring import Try, keep, try_of
+from incrowd.faces.studio.places import Batch, Project
 from incrowd.faces.studio.sampling import leaving, sampled, sliced
 from incrowd.faces.studio.tables import (
     Column,
@@ -181,6 +182,7 @@ class Work:
         self._session = ExitStack()
         self._lock = threading.Lock()
         self.tries: list[Try] = []
+        self.batch: Batch | None = None
         self.attacks: list[Attack] = []
         self.written: Path | None = None
         self.about = {"recipient": "", "purpose": ""}
@@ -189,6 +191,7 @@ class Work:
     def close(self) -> None:
         """Forget everything, and remove the window's files."""
         self.table = self._rows = self.release = self.assessment = self.recoded = self._counted = None
+        self.batch = None
         self._session.close()
         self._private.remove()
 
@@ -249,10 +252,20 @@ class Work:
         self.source, self.table, self.csv_format = source, table, csv_format
         self.streams, self._rows, self.height = streams, lazy, height
         self.columns, self.choices = columns, choices
-        self.assessment = self.release = self.recoded = self._counted = None
+        self.assessment = self.release = self.recoded = self._counted = self.batch = None
         self._session.close()
         self.tries = []
         self.past.clear()
+
+    def begin_batch(
+        self, project: Project, source: Source, csv_format: CsvFormat | None, progress: Progress
+    ) -> None:
+        """Read the next batch of a project, in place of a table."""
+        with called(source.path, source.name):
+            table, csv_format = open_table(source.path, csv_format, progress=progress)
+        if not isinstance(table, pl.DataFrame):
+            raise TableError(f"{source.name}: a batch has to be one file, which a ledger compares in memory")
+        self.batch, self.source = Batch(project, source, table, csv_format), source
 
     def _choices(
         self, whole: pl.DataFrame | Files, height: int, source: Source, csv_format: CsvFormat | None

@@ -16,7 +16,8 @@ def studio(
         typer.Argument(
             metavar="[DATA]",
             parser=file_or_address,
-            help="A file, a folder or a pattern, or the address of a database; without one the page asks.",
+            help="A file, a folder or a pattern, or the address of a database; or a folder of projects. "
+            "Without one the page asks, and lists the projects of this folder.",
         ),
     ] = None,
     table: options.Table = None,
@@ -41,16 +42,20 @@ def studio(
     from incrowd.core.errors import ParameterError, TableError
     from incrowd.core.io.streams import is_scan
     from incrowd.faces.cli.interruption import Interruption
+    from incrowd.faces.studio.places import projects
     from incrowd.faces.studio.server import serve
     from incrowd.faces.studio.tables import in_database, read_policy
 
     draft = None if policy is None else read_policy(policy)
     source: Path | tuple[str, str] | None = data
+    folder = Path.cwd()
     if isinstance(data, Path):
         if table is not None:
             raise ParameterError("--table is for databases; leave it out")
         if not (is_scan(data) or data.exists()):
             raise TableError(f"{data}: there is no such file")
+        if data.is_dir() and projects(data):
+            source, folder = None, data.absolute()
     elif data is not None:
         # Raise early for an invalid address, or a password in the address.
         source = data.url, table or ""
@@ -58,4 +63,4 @@ def studio(
     elif table is not None:
         raise ParameterError("--table needs the address of its database before it")
     Interruption.serving = True
-    serve(source, draft, host, port, browser=not no_browser, tell=typer.echo)
+    serve(source, draft, folder, host, port, browser=not no_browser, tell=typer.echo)

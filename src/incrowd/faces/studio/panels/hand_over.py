@@ -6,16 +6,18 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from nicegui import ui
 
 from incrowd.faces.studio import export
 from incrowd.faces.studio.cancelling import Watched
-from incrowd.faces.studio.fields import text_field
+from incrowd.faces.studio.fields import button, text_field
 from incrowd.faces.studio.gate import show_verdict
 from incrowd.faces.studio.job import Job
 from incrowd.faces.studio.panels.panel import Panel
 from incrowd.faces.studio.parts import box, heading, marked, note, words
+from incrowd.faces.studio.places import Project, keep
 
 
 def _report(suffix: str, work: Any, watched: Watched) -> tuple[Path, str]:
@@ -66,6 +68,8 @@ class HandOver(Panel):
                 if work.source.sample:
                     sample = work.source.path, "people.csv"
                     self._button("The sample itself (CSV)", "get-sample", lambda *_: sample)
+        if work.follows:
+            self._keep()
         heading("The same by a command", 3)
         note(
             "Put the policy into the folder where you run it, unpacked if it is an archive. Write the path "
@@ -82,6 +86,32 @@ class HandOver(Panel):
                 "Rows come in a random order, which has no seed, so that their places tell nothing. The same "
                 "rows come out each time, in another order."
             )
+
+    def _keep(self) -> None:
+        """Show the fields and the button that make a project of the release."""
+        work, folder = self.work, self.page.folder
+        with box("Keep as a project"):
+            note(
+                f"A folder in {folder} gets the policy, the release, a ledger that records it, the recoding "
+                "for the next batch, and a copy of the table. Keep it private."
+            )
+            with ui.element("div").classes("fields"):
+                name = text_field("Name of the project", "project", Path(work.source.name).name.split(".")[0])
+                text_field("For whom", "project-recipient").bind_value(work.about, "recipient")
+
+            def make(work: Any, _: Watched) -> Any:
+                return keep(work, folder, name.value or "", work.about["recipient"])
+
+            def done(project: Project) -> None:
+                address = f"/project/{quote(project.folder.name)}"
+                marked(words("p", f"Kept in {project.folder}"), "kept").props("role=status")
+                button(
+                    "Go to the project",
+                    "go-project",
+                    lambda: ui.navigate.to(address),
+                )
+
+            Job(self.page, "Keep as a project", "keep", make, done, icon="create_new_folder").draw()
 
     def _button(self, title: str, mark: str, make: Callable[[Any, Watched], tuple[Path, str]]) -> None:
         """Show a button that writes a file and gives it to the browser; a large one takes its time."""

@@ -7,14 +7,17 @@ from typing import Any
 from nicegui import ui
 
 from incrowd.core.dialects.addresses import EXAMPLES, either
-from incrowd.core.errors import EncodingError
+from incrowd.core.errors import EncodingError, TableError
 from incrowd.core.io.files import CsvFormat
 from incrowd.core.io.kinds.files import suffixes
 from incrowd.faces.studio.cancelling import Watched
 from incrowd.faces.studio.fields import button, choice_field, dropping, text_field
+from incrowd.faces.studio.figures import LOOKS
 from incrowd.faces.studio.job import in_words
+from incrowd.faces.studio.panels.new_batch import NewBatch
 from incrowd.faces.studio.panels.panel import Panel
-from incrowd.faces.studio.parts import cut, fold, grid, heading, marked, note, words
+from incrowd.faces.studio.parts import box, cut, fold, grid, heading, marked, note, words
+from incrowd.faces.studio.places import Project, projects
 from incrowd.faces.studio.tables import ENCODINGS, Source, guessed, in_database, path_of
 
 _USUAL = {"delimiter": "", "encoding": "utf-8", "names": "", "sheet": ""}
@@ -30,17 +33,29 @@ class Table(Panel):
         self._last: Any = None
         self._settings = dict(_USUAL)
         self._used = dict(_USUAL)
+        self.project = ""
+        self._batch: NewBatch | None = None
 
     def ready(self) -> bool:
         """Say whether the panel can be gone to: always."""
         return True
 
     def draw(self) -> None:
-        """Show the ways to choose a table, and the one that was chosen."""
+        """Show the ways to choose a table, and the one that was chosen; before it, the projects."""
         work = self.work
-        heading("Choose a table about people")
+        if work.batch is not None and not self.project:
+            if self._batch is None or self._batch.batch is not work.batch:
+                self._batch = NewBatch(self, work.batch)
+            self._batch.draw()
+            return
+        if work.table is None:
+            place = ui.column().classes("w-full")
+            ui.timer(0, lambda: self._show_projects(place), once=True)
+        if not self.project:
+            heading("Choose a table about people")
         with ui.column().classes("first w-full"):
-            dropping("upload", self._uploaded, "Drop a table here, or choose a file")
+            what = "the new batch" if self.project else "a table"
+            dropping("upload", self._uploaded, f"Drop {what} here, or choose a file")
         note(
             f"CSV (also .csv.gz), Parquet, {suffixes()}. Everything stays on this machine. A copy is kept in "
             "a private folder, for half an hour after this window is closed."
@@ -60,12 +75,14 @@ class Table(Panel):
 
             path.on("keydown.enter", read)
             button("Open", "open", read, "")
-            button("Try the built-in sample", "sample", lambda: self._open_found(work.sample))
-        with fold("A table of a database"):
-            self._database()
-        with fold("Begin from a policy"):
-            note("Drop policy.toml (or policy.zip, with hierarchies) above, or write its path in the field.")
-            note("It gives the roles and limits of a table that has its columns.")
+            if not self.project:
+                button("Try the built-in sample", "sample", lambda: self._open_found(work.sample))
+        if not self.project:
+            with fold("A table of a database"):
+                self._database()
+            with fold("Begin from a policy"):
+                note("Drop policy.toml (or policy.zip, with hierarchies) above, or write its path above.")
+                note("It gives the roles and limits of a table that has its columns.")
         self._reading = fold("If a file is read wrongly")
         with self._reading:
             self._formats()
@@ -74,6 +91,51 @@ class Table(Panel):
             marked(words("p", f"Roles and limits: {origin}."), "policy")
         if work.table is not None:
             self._show_table()
+
+    async def _show_projects(self, place: Any) -> None:
+        """Show the projects of the folder, or the one that gets a new batch."""
+        found = await self.page.doing(self._wrong, None, self._find_projects) or []
+        if place.is_deleted or not found:
+            return
+        with place:
+            heading(f"New batch of {self.project}" if self.project else "Projects")
+            if self.project:
+                note("It is released as last time. Nothing is recorded before you have seen what differs.")
+            with ui.element("div").classes("charts"):
+                for project in found:
+                    self._show_project(project)
+
+    def _find_projects(self) -> list[Project]:
+        found = projects(self.page.folder)
+        if self.project:
+            found = [each for each in found if each.folder.name == self.project][:1]
+            if not found:
+                raise TableError(f"{self.project}: there is no such project in {self.page.folder}")
+        for each in found:
+            _ = each.state, each.table  # Files are read here, and not while the page waits.
+        return found
+
+    def _show_project(self, project: Project) -> None:
+        """Show a project in a box: its table, its last release, and whether it holds; no value of a table."""
+        name, last, file = project.folder.name, project.last, project.table or project.release
+
+        async def open_table() -> None:
+            policy = project.policy, str(project.policy)
+            if await self.page.doing(self._wrong, None, self.work.begin_from, *policy):
+                self.project = ""
+                self._show() if project.table is None else await self.open(Source(project.table, str(file)))
+
+        with marked(box(name), "project"):
+            words("p", f"Table: {'not in the folder' if file is None else file.name}")
+            if last:
+                many = f"{len(project.entries):,} release{'s' * (len(project.entries) > 1)}"
+                words("p", f"{many}, the last on {last['date'][:10]} for {last['recipient']}")
+            state, text = project.state
+            words("div", text.capitalize(), LOOKS[state])
+            with ui.row():
+                button("Open", "open-project", open_table, icon="folder_open")
+                if not self.project:
+                    button("New batch", "new-batch", lambda: self.page.go_to_project(name), icon="add")
 
     def _database(self) -> None:
         hint = f"{either([each.replace(':///', ':////') for each in EXAMPLES])}; no password"
@@ -156,8 +218,8 @@ class Table(Panel):
 
     def _show(self) -> None:
         if self.work.table is None:
-            self.page.enable()
             self.page.redraw(self)
+            self.page.note_place()
         else:
             self.page.opened()
 
@@ -167,7 +229,11 @@ class Table(Panel):
         listed = tuple(name.strip() for name in names.split(",") if name.strip())
         csv_format = CsvFormat(mark.replace("\\t", "\t") or None, encoding, listed, sheet=sheet or None)
         try:
-            self.work.open(source, csv_format, watched)
+            if self.project:
+                self.work.begin_batch(self._find_projects()[0], source, csv_format, watched)
+                self.project = ""
+            else:
+                self.work.open(source, csv_format, watched)
         except EncodingError:
             if not source.path.is_file() or (guess := guessed(source.path, encoding)) is None:
                 raise
