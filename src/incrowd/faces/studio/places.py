@@ -80,7 +80,7 @@ class Project:
 
     @property
     def account(self) -> dict[str, Any]:
-        """What the last command printed with ``--json``, if it was kept as ``internal/release-N.json``."""
+        """The last release as ``--json`` prints it, if that was kept as ``internal/release-N.json``."""
         file = self.internal("release", ".json", len(self.entries))
         return dict(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else {}
 
@@ -104,7 +104,7 @@ class Project:
         return [] if by.startswith("rows of") else by.split(", ")
 
     def record(self, released: Any, source: Source, table: Any, recipient: str, *, new: bool = False) -> Path:
-        """Write a release, what belongs to it, and its entry in the ledger; return the released file.
+        """Write a release with its companions and its entry in the ledger, and return its file.
 
         The first release of a folder brings its policy. A recoding that was searched is kept for the next
         batch. `new` says that these are other people than before.
@@ -183,7 +183,7 @@ def keep(work: Any, folder: Path, name: str, recipient: str) -> Project:
 
 @dataclass
 class Batch:
-    """The next batch of a project: a new file, and what it is released as once the ledger lets it pass.
+    """The next batch of a project: a new file, and its release once the ledger lets it pass.
 
     `new_people` says that hardly anybody in it was in an earlier release. `written` is the released file.
     """

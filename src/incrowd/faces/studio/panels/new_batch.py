@@ -1,4 +1,4 @@
-"""The new batch of a project: what it is released as, what differs from last time, and its way out."""
+"""The new batch of a project: its release, the differences from last time, and the ways out."""
 
 from __future__ import annotations
 

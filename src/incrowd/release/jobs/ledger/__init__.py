@@ -374,7 +374,7 @@ class Ledger:
         self._refuse(*self._entry(release, table, keys, None), entries, new_people)
 
     def input_digest(self, digest: str) -> str:
-        """Return what the entry of a release has as ``input``, given the SHA-256 of the raw file."""
+        """Return the ``input`` of an entry, given the SHA-256 of the raw file."""
         return hmac.new(self._key(()), digest.encode(), "sha256").hexdigest()
 
     def _entry(
