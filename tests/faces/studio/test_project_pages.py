@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import incrowd as ic
+from axe_core import axe, findings
 from incrowd.faces.studio.cancelling import Watched
 from incrowd.faces.studio.places import keep, projects
 from incrowd.faces.studio.tables import Source
@@ -16,6 +17,8 @@ from incrowd.release.policy.policy_file import read_toml
 from studio_browser import Studio, Visit, require_browser
 
 pytestmark = pytest.mark.slow
+__all__ = ["axe"]
+WCAG = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
 
 POLICY = """version = 4
 max_suppression = 0.05
@@ -195,3 +198,26 @@ def test_an_address_without_its_project_says_so(start, places):
     visit.browser.get(f"{visit.browser.current_url.rstrip('/')}/project/nobody")
     visit.connected()
     visit.reads("nobody: there is no such project")
+
+
+def test_axe_finds_nothing_on_the_pages_of_projects(start, places, tmp_path, axe):
+    visit = start(places)
+    visit.browser.set_script_timeout(300)
+
+    def look(what: str) -> None:
+        for width, theme in ((1440, "light"), (1440, "dark"), (390, "light")):
+            visit.resize(width, theme)
+            visit.settle()
+            assert findings(visit.browser, axe, WCAG) == [], (what, width, theme)
+            assert visit.browser.execute_script("return document.documentElement.scrollWidth") <= width
+
+    try:
+        visit.wait("[data-mark=project]")
+        look("projects")
+        visit.mark("new-batch")
+        choose(visit, tmp_path / "february.csv")
+        visit.reads("New in diagnosis")
+        look("a batch")
+    finally:
+        visit.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        visit.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
