@@ -105,6 +105,14 @@ def test_a_folder_without_policy_or_ledger_is_no_project(kept, tmp_path):
     assert projects(tmp_path / "nowhere") == []
 
 
+def test_an_account_that_is_none_and_a_file_that_is_gone_hide_no_project(kept, tmp_path):
+    kept.internal("release", ".json", 1).write_text("{")
+    (kept.folder / "internal" / "nowhere.csv").symlink_to(tmp_path / "nowhere.csv")
+    assert projects(tmp_path)[0].state == ("holds", "holds")
+    kept.internal("release", ".json", 1).write_text('{"verdict": {"state": "open"}}')
+    assert projects(tmp_path)[0].state == ("open", "a point is open")
+
+
 def test_a_project_says_what_is_wrong_with_it(kept, tmp_path):
     kept.folder.joinpath("release-1.csv").write_text("age\n1\n")
     changed = projects(tmp_path)[0]
@@ -117,6 +125,7 @@ def test_a_project_says_what_is_wrong_with_it(kept, tmp_path):
         batch_of(changed, "february", 2).make(Watched())
 
 
+@pytest.mark.slow
 def test_the_command_line_goes_on_from_a_project_and_the_studio_from_the_command_line(kept, tmp_path, capsys):
     february, march = month(tmp_path, "february", 2), month(tmp_path, "march", 3)
     common = ["--policy", "policy.toml", "--ledger", "ledger", "--recipient", "hospital A"]
@@ -148,6 +157,29 @@ def test_the_command_line_goes_on_from_a_project_and_the_studio_from_the_command
     assert [each["command"] for each in projects(tmp_path)[0].entries] == ["anonymize"] + ["apply"] * 3
 
 
+@pytest.mark.slow
+def test_a_project_that_the_commands_made_gets_its_batch_and_verify_agrees(tmp_path):
+    folder = tmp_path / "ward"
+    folder.mkdir()
+    (folder / "policy.toml").write_text(POLICY.replace('columns.patient_id = { role = "person" }\n', ""))
+    month(folder, "people", 1, 2_000)
+    common = ["--policy", "policy.toml", "--ledger", "ledger", "--recipient", "hospital A"]
+    assert incrowd(folder, "ledger", "init", "ledger") == 0
+    made = ["anonymize", "people.csv", *common, "-o", "safe.csv", "--recoding", "recoding"]
+    assert incrowd(folder, *made) == 0
+    project = projects(tmp_path)[0]
+    assert (project.table, project.release) == (folder / "people.csv", folder / "safe.csv")
+    assert (project.recoding, project.state) == (folder / "recoding", ("holds", "holds"))
+    batch = batch_of(project, "february", 2)
+    figures = {name: then for name, then, _ in batch.make(Watched()).figures}
+    assert (figures["Rows"], figures["Loss"]) == ("2,000", "not known")
+    assert batch.release.together is not None
+    batch.record("hospital A")
+    check = ["verify", "release-2.csv", "--policy", "policy.toml", "--previous-release", "safe.csv"]
+    assert incrowd(folder, *check) == 0
+    assert incrowd(folder, "ledger", "verify", "ledger") == 0
+
+
 def test_a_batch_is_compared_with_the_month_before_and_recorded(kept, tmp_path):
     batch = batch_of(kept, "february", 2)
     rows = next(values for name, *values in batch.make(Watched()).figures if name == "Rows")
@@ -160,6 +192,7 @@ def test_a_batch_is_compared_with_the_month_before_and_recorded(kept, tmp_path):
     assert project.internal("waiting", ".parquet", 2).stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.slow
 def test_what_the_ledger_refuses_is_not_recorded_and_has_a_way_out(kept, tmp_path):
     batch = batch_of(kept, "february", 2)
     batch.make(Watched())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
@@ -56,21 +57,19 @@ class Project:
     def _files(self, name: str = "*") -> Iterator[Path]:
         return (each for place in (self.folder, self.folder / INTERNAL) for each in place.glob(name))
 
-    def _file_of(self, digests: Iterable[tuple[str, Path]], entry: str) -> Path | None:
-        return next((file for digest, file in digests if digest == self.last.get(entry)), None)
+    def _find(self, entry: str, keyed: Callable[[str], str] = str) -> Path | None:
+        files = (file for file in self._files() if self.entries and file.is_file())
+        return next((file for file in files if keyed(_digest(file)) == self.last[entry]), None)
 
     @cached_property
     def release(self) -> Path | None:
         """The file of the last release, found by its digest whatever its name."""
-        return self._file_of(((_digest(file), file) for file in self._files() if file.is_file()), "release")
+        return self._find("release")
 
     @cached_property
     def table(self) -> Path | None:
         """The raw table of the last release, found by its digest, if it lies in the folder."""
-        keyed = self.ledger.input_digest if self.entries else str
-        return self._file_of(
-            ((keyed(_digest(file)), file) for file in self._files() if file.is_file()), "input"
-        )
+        return self._find("input", self.ledger.input_digest)
 
     @property
     def recoding(self) -> Path | None:
@@ -81,8 +80,10 @@ class Project:
     @property
     def account(self) -> dict[str, Any]:
         """The last release as ``--json`` prints it, if that was kept as ``internal/release-N.json``."""
-        file = self.internal("release", ".json", len(self.entries))
-        return dict(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else {}
+        with suppress(OSError, ValueError):
+            file = self.internal("release", ".json", len(self.entries))
+            return dict(json.loads(file.read_text(encoding="utf-8")))
+        return {}
 
     def internal(self, name: str, suffix: str, number: int) -> Path:
         """Return the place of a confidential file of the release of some number."""
@@ -269,6 +270,8 @@ def _digest_of(path: Path, changed: int, size: int) -> str:
 
 
 def _digest(path: Path) -> str:
-    """Return the SHA-256 of a file, computed anew only if it changed."""
-    about = path.stat()
-    return _digest_of(path, about.st_mtime_ns, about.st_size)
+    """Return the SHA-256 of a file, computed anew only if it changed; empty for one that may not be read."""
+    with suppress(OSError):
+        about = path.stat()
+        return _digest_of(path, about.st_mtime_ns, about.st_size)
+    return ""
