@@ -116,6 +116,7 @@ def test_projects_are_listed_and_a_batch_is_compared_and_recorded(start, places,
     assert path_of(visit) == address
     assert len(projects(places)[0].entries) == 1
     hand_over(visit)
+    visit.until(lambda: visit.browser.execute_script("return scrollY") == 0, "the top of the page")
     project = projects(places)[0]
     assert (len(project.entries), project.release.name) == (2, "release-2.csv")
     assert visit.take("get-batch", "release-2.csv").read_bytes() == project.release.read_bytes()

@@ -36,6 +36,8 @@ class NewBatch:
 
     def _draw_again(self, _: Any = None) -> None:
         self._page.redraw(self._panel)
+        # What became of it stands at the top, and the button that was clicked may not.
+        self._page.run_script("scrollTo(0, 0)")
 
     def draw(self) -> None:
         """Show the batch as far as it has come."""
