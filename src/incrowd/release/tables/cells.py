@@ -1,0 +1,221 @@
+"""The cells of a count table, totals included, and the sums that tie them together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
+from math import prod
+from typing import TYPE_CHECKING, NamedTuple
+
+from incrowd.core.hierarchy.tree import Hierarchy
+from incrowd.core.lazy import NDArray, np
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A dimension of a table: the codes of a column, from the total down to the finest.
+
+    Attributes
+    ----------
+    column
+        The column.
+    tree
+        Its codes as a tree; the root is the total.
+
+    Examples
+    --------
+    >>> from incrowd.core.hierarchy.tree import Hierarchy
+    >>> Axis("area", Hierarchy.from_nested({"*": {"north": ["a", "b"], "south": ["c"]}})).codes
+    ('Total', 'north', 'a', 'b', 'south', 'c')
+    """
+
+    column: str
+    tree: Hierarchy
+
+    @cached_property
+    def codes(self) -> tuple[str, ...]:
+        """The codes as a table shows them, in depth-first order; the root is called Total if it is ``*``."""
+        labels = self.tree.labels
+        root = "Total" if labels[0] == "*" and "Total" not in labels else labels[0]
+        return (root, *labels[1:])
+
+    @cached_property
+    def families(self) -> list[tuple[int, NDArray[np.int64]]]:
+        """Each code that is a sum, with the codes that it is the sum of."""
+        below: dict[int, list[int]] = {}
+        for node, parent in enumerate(self.tree.parents.tolist()):
+            if parent >= 0:
+                below.setdefault(parent, []).append(node)
+        return [(node, np.array(parts, np.int64)) for node, parts in below.items()]
+
+    def cut(self, level: int) -> Axis:
+        """Return the axis without its finest codes, those of the last `level` steps below the root."""
+        depth = max(self.tree.height - level, 1)
+        kept = np.flatnonzero(self.tree.depths <= depth)
+        place = np.full(self.tree.n_nodes, -1, np.int64)
+        place[kept] = np.arange(len(kept))
+        parents = self.tree.parents[kept]
+        return Axis(
+            self.column,
+            Hierarchy(
+                [self.tree.labels[node] for node in kept],
+                np.where(parents < 0, -1, place[np.maximum(parents, 0)]),
+            ),
+        )
+
+    def spread(self, finest: NDArray[np.generic], axis: int) -> NDArray[np.generic]:
+        """Sum the finest codes along one dimension of an array, so that it has every code."""
+        sums = np.zeros((*finest.shape[:axis], self.tree.n_nodes, *finest.shape[axis + 1 :]), finest.dtype)
+        moved, source = np.moveaxis(sums, axis, 0), np.moveaxis(finest, axis, 0)
+        moved[self.tree.leaves] = source
+        for node in range(self.tree.n_nodes - 1, 0, -1):
+            moved[self.tree.parents[node]] += moved[node]
+        return sums
+
+
+def with_totals(finest: NDArray[np.generic], axes: Sequence[Axis]) -> NDArray[np.generic]:
+    """Return the cells of all codes from the cells of the finest codes.
+
+    Parameters
+    ----------
+    finest
+        array[leaves of axis 1, leaves of axis 2, ...]
+    axes
+        The dimensions.
+
+    Returns
+    -------
+    array[codes of axis 1, codes of axis 2, ...]
+    """
+    return reduce(lambda cells, each: each[1].spread(cells, each[0]), enumerate(axes), finest)
+
+
+class Sums(NamedTuple):
+    """Sums over cells of a table: ``total = sum of parts``, each as the numbers of cells.
+
+    Attributes
+    ----------
+    totals
+        int64[sums]: the cell that is a sum.
+    parts
+        One int64[parts] for each sum.
+    axis
+        int64[sums]: the dimension along which it is summed.
+    """
+
+    totals: NDArray[np.int64]
+    parts: list[NDArray[np.int64]]
+    axis: NDArray[np.int64]
+
+
+def sums_of(axes: Sequence[Axis]) -> Sums:
+    """Return every sum of a table: along each dimension, of each code that has parts, for all other codes.
+
+    A table of sex (Total = f + m) by town (Total = a + b) has cells 0..8 and these sums::
+
+              Total  a   b
+        Total   0    1   2      0 = 1 + 2   3 = 4 + 5   6 = 7 + 8
+        f       3    4   5      0 = 3 + 6   1 = 4 + 7   2 = 5 + 8
+        m       6    7   8
+    """
+    shape = [axis.tree.n_nodes for axis in axes]
+    number = np.arange(prod(shape), dtype=np.int64).reshape(shape)
+    totals, parts, along = [], [], []
+    for place, axis in enumerate(axes):
+        moved = np.moveaxis(number, place, 0).reshape(shape[place], -1)
+        for node, below in axis.families:
+            totals.append(moved[node])
+            parts.extend(moved[below].T)
+            along.append(np.full(moved.shape[1], place))
+    return Sums(np.concatenate(totals), parts, np.concatenate(along))
+
+
+@dataclass(frozen=True)
+class Linked:
+    """Tables of the same people read as one: a cell that two of them have is one cell.
+
+    Attributes
+    ----------
+    cells
+        int64[tables][cells of the table]: the number of each table's cells among all.
+    size
+        How many cells there are.
+    totals, parts
+        The sums of all tables, as `Sums`.
+    exact
+        bool[sums]: whether the total is the sum of its parts. Where people are counted who may be in several
+        parts, the total is at most the sum and at least each part.
+    """
+
+    cells: list[NDArray[np.int64]]
+    size: int
+    totals: NDArray[np.int64]
+    parts: list[NDArray[np.int64]] = field(repr=False)
+    exact: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, tables: Iterable[Sequence[Axis]], overlapping: Iterable[str] = ()) -> Linked:
+        """Number the cells of some tables.
+
+        Two cells are one if they ask the same of the same columns: the cell (Total, north) of age by area is
+        the cell (north, Total) of area by sex. A code is known by its column and its name.
+
+        Parameters
+        ----------
+        tables
+            The dimensions of each table.
+        overlapping
+            Columns of which a person may have several codes.
+        """
+        number: dict[tuple[tuple[str, str], ...], int] = {}
+        overlapping = set(overlapping)
+        cells, totals, parts, exact = [], [], [], []
+        for axes in tables:
+            names = [[(axis.column, code) for code in axis.codes] for axis in axes]
+            table = np.empty(prod(map(len, names)), np.int64)
+            for place, chosen in enumerate(np.ndindex(*map(len, names))):
+                # The root asks nothing.
+                key = tuple(sorted(names[axis][code] for axis, code in enumerate(chosen) if code))
+                table[place] = number.setdefault(key, len(number))
+            own = sums_of(axes)
+            cells.append(table)
+            totals.append(table[own.totals])
+            parts.extend(table[each] for each in own.parts)
+            exact.append(np.array([axis.column not in overlapping for axis in axes])[own.axis])
+        return cls(cells, len(number), np.concatenate(totals), parts, np.concatenate(exact))
+
+    @cached_property
+    def rows(self) -> tuple[csr_array, NDArray[np.float64]]:
+        """What is known of the cells: ``0 <= matrix @ cells <= most``.
+
+        Returns
+        -------
+        matrix
+            float64[rows, cells]: for a sum, 1 for each part and -1 for the total. For a sum that is no exact
+            one, further rows have 1 for the total and -1 for one part.
+        most
+            float64[rows]: 0 where the sum is exact, else infinity.
+        """
+        from scipy.sparse import csr_array
+
+        lengths = np.array([len(each) for each in self.parts], np.int64)
+        number = np.arange(len(lengths))
+        row = [np.repeat(number, lengths), number]
+        column = [np.concatenate(self.parts), self.totals]
+        value = [np.ones(lengths.sum()), -np.ones(len(lengths))]
+        pairs = [(self.totals[each], part) for each in np.flatnonzero(~self.exact) for part in self.parts[each]]
+        if pairs:
+            further = len(lengths) + np.arange(len(pairs))
+            total, part = np.array(pairs, np.int64).T
+            row += [further, further]
+            column += [total, part]
+            value += [np.ones(len(pairs)), -np.ones(len(pairs))]
+        count = len(lengths) + len(pairs)
+        most = np.full(count, np.inf)
+        most[: len(lengths)][self.exact] = 0
+        where = (np.concatenate(row), np.concatenate(column))
+        return csr_array((np.concatenate(value), where), (count, self.size)), most
