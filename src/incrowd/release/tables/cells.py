@@ -159,7 +159,7 @@ class Linked:
 
     @classmethod
     def of(cls, tables: Iterable[Sequence[Axis]], overlapping: Iterable[str] = ()) -> Linked:
-        """Number the cells of some tables.
+        """Give each cell of some tables a number among all.
 
         Two cells are one if they ask the same of the same columns: the cell (Total, north) of age by area is
         the cell (north, Total) of area by sex. A code is known by its column and its name.
@@ -207,7 +207,9 @@ class Linked:
         row = [np.repeat(number, lengths), number]
         column = [np.concatenate(self.parts), self.totals]
         value = [np.ones(lengths.sum()), -np.ones(len(lengths))]
-        pairs = [(self.totals[each], part) for each in np.flatnonzero(~self.exact) for part in self.parts[each]]
+        pairs = [
+            (self.totals[each], part) for each in np.flatnonzero(~self.exact) for part in self.parts[each]
+        ]
         if pairs:
             further = len(lengths) + np.arange(len(pairs))
             total, part = np.array(pairs, np.int64).T

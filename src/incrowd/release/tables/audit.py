@@ -1,0 +1,243 @@
+"""What anybody can compute of a cell from all that is published: the interval that its value lies in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from incrowd.core.errors import TableError
+from incrowd.core.lazy import NDArray, np
+from incrowd.core.progress import check
+from incrowd.release.tables.cells import Linked
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+_NEAR = 1e-6
+"""How far a solution of the linear programme may be from a whole number that it stands for."""
+
+
+class Intervals(NamedTuple):
+    """What can be computed of some cells.
+
+    Attributes
+    ----------
+    lower, upper
+        float64[cells]: the least and the largest value that fit all that is published. ``upper`` is infinite
+        where nothing bounds the cell.
+    """
+
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+
+    @property
+    def widths(self) -> NDArray[np.float64]:
+        """float64[cells]: the largest value less the least."""
+        return self.upper - self.lower
+
+
+def intervals(
+    linked: Linked,
+    lower: NDArray[np.float64],
+    upper: NDArray[np.float64],
+    cells: NDArray[np.int64],
+    *,
+    whole: bool = True,
+    enough: NDArray[np.float64] | None = None,
+) -> Intervals:
+    """Compute the interval of each of some cells from all cells together.
+
+    Every table of values that fits the sums and the bounds could be the true one. Two linear programmes a
+    cell find the least and the largest value among them. Where values are whole numbers, an end that the
+    programme puts between two of them is sought among whole numbers.
+
+    Parameters
+    ----------
+    linked
+        The cells and their sums.
+    lower, upper
+        float64[all cells]: what is published of each cell. Both are the value where it is published as it is.
+        Of a suppressed count they are 0, or 1 where zeros are never suppressed, and infinity.
+    cells
+        int64[cells]: the cells that are asked for.
+    whole
+        Whether values are whole numbers, as counts are.
+    enough
+        float64[cells]: a cell is left alone as soon as it is shown to be as wide. Its interval is then the
+        part that was shown.
+
+    Raises
+    ------
+    TableError
+        When no table fits what is published.
+
+    Examples
+    --------
+    Of two groups by two areas the first group is small in both areas, and one total is known::
+
+        >>> from incrowd.core.hierarchy.tree import Hierarchy
+        >>> from incrowd.release.tables.cells import Axis
+        >>> tree = Hierarchy.from_nested({"*": ["a", "b"]})
+        >>> linked = Linked.of([[Axis("group", tree), Axis("area", tree)]])
+        >>> values = np.array([20, 9, 11, 4, 1, 3, 16, 8, 8], float)
+        >>> hidden = np.array([4, 5, 7, 8])
+        >>> low, high = values.copy(), values.copy()
+        >>> low[hidden], high[hidden] = 0, np.inf
+        >>> intervals(linked, low, high, hidden)
+        Intervals(lower=array([0., 0., 5., 7.]), upper=array([ 4.,  4.,  9., 11.]))
+    """
+    lower, upper = _deduce(linked, lower, upper)
+    least, most = lower[cells].copy(), upper[cells].copy()
+    for part in _parts(linked, lower, upper, whole=whole):
+        _, here, there = np.intersect1d(cells, part.cells, return_indices=True)
+        need = None if enough is None else enough[here]
+        least[here], most[here] = part.extremes(there, need)
+    return Intervals(least, most)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Unknown cells that sums tie to one another, and to no other unknown cell.
+
+    Attributes
+    ----------
+    cells
+        int64[cells]: their numbers.
+    lower, upper
+        float64[cells]: what each lies between by itself.
+    matrix, least, most
+        float64[rows, cells] and float64[rows]: ``least <= matrix @ values <= most``.
+    whole
+        Whether values are whole numbers.
+    """
+
+    cells: NDArray[np.int64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    matrix: csr_array
+    least: NDArray[np.float64]
+    most: NDArray[np.float64]
+    whole: bool
+
+    @cached_property
+    def _conditions(self) -> tuple[object, object]:
+        from scipy.optimize import Bounds, LinearConstraint
+
+        return LinearConstraint(self.matrix, self.least, self.most), Bounds(self.lower, self.upper)
+
+    def extremes(
+        self, places: NDArray[np.int64], enough: NDArray[np.float64] | None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the least and the largest value of the cells at some places."""
+        # Every solution is a table that fits, so it shows a value of each cell. A cell whose bound is among
+        # the values shown needs no programme of its own.
+        shown = [np.full(len(self.cells), np.inf), np.full(len(self.cells), -np.inf)]
+        bound, ends = (self.lower, self.upper), [np.empty(len(places)) for _ in range(2)]
+        for number, place in enumerate(places.tolist()):
+            check()
+            for side in (1, 0):
+                wide = enough is not None and shown[1][place] - shown[0][place] >= enough[number]
+                if wide or shown[side][place] == bound[side][place]:
+                    ends[side][number] = shown[side][place]
+                    continue
+                ends[side][number], values = self._extreme(place, side)
+                if values is not None:
+                    np.minimum(shown[0], values, out=shown[0])
+                    np.maximum(shown[1], values, out=shown[1])
+        return ends[0], ends[1]
+
+    def _extreme(self, place: int, side: int) -> tuple[float, NDArray[np.float64] | None]:
+        """Return the least (0) or largest (1) value of a cell, and all values that go with it."""
+        value, values = self._solve(place, side, among_whole=False)
+        if values is None or not self.whole:
+            return value, values
+        rounded = np.round(values)
+        if np.abs(values - rounded).max() <= _NEAR:
+            return float(rounded[place]), rounded
+        return self._solve(place, side, among_whole=True)
+
+    def _solve(self, place: int, side: int, *, among_whole: bool) -> tuple[float, NDArray[np.float64] | None]:
+        from scipy.optimize import milp
+
+        aim = np.zeros(len(self.cells))
+        aim[place] = -1 if side else 1
+        conditions, bounds = self._conditions
+        solved = milp(aim, constraints=conditions, bounds=bounds, integrality=int(among_whole))
+        if solved.status == 0:
+            values = np.round(solved.x) if among_whole else solved.x
+            return float(values[place]), values
+        if solved.status == 3 or (solved.status == 4 and np.isinf(self.upper).any() and side):
+            return np.inf, None
+        raise _contradiction()
+
+
+def _deduce(
+    linked: Linked, lower: NDArray[np.float64], upper: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Fill in what a single sum tells: the one cell of it that is not published.
+
+    A cell that is filled in may be the last but one of another sum, so this goes on until no sum is left::
+
+        Total 20 = a 9 + b ?      b = 11
+        b 11     = b1 4 + b2 ?    b2 = 7
+    """
+    matrix, most = linked.rows
+    matrix = matrix[np.flatnonzero(most == 0)]
+    lower, upper = lower.copy(), upper.copy()
+    while True:
+        unknown = lower < upper
+        row, cell = matrix[:, unknown].nonzero()
+        alone = np.flatnonzero(np.bincount(row, minlength=matrix.shape[0]) == 1)
+        if not len(alone):
+            return lower, upper
+        chosen = np.isin(row, alone)
+        row, cell = row[chosen], np.flatnonzero(unknown)[cell[chosen]]
+        value = -(matrix @ np.where(unknown, 0, lower))[row] / matrix[row, cell]
+        if (value < lower[cell] - _NEAR).any() or (value > upper[cell] + _NEAR).any():
+            raise _contradiction()
+        lower[cell] = upper[cell] = value
+
+
+def _contradiction() -> TableError:
+    return TableError(
+        "no table fits the published cells: some sum does not hold; compare each total with its parts"
+    )
+
+
+def _parts(
+    linked: Linked, lower: NDArray[np.float64], upper: NDArray[np.float64], *, whole: bool
+) -> list[_Part]:
+    """Split the unknown cells into parts that no sum ties to one another."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    unknown = np.flatnonzero(lower < upper)
+    matrix, most = linked.rows
+    known = lower.copy()
+    known[unknown] = 0
+    fixed = matrix @ known
+    over = matrix[:, unknown].tocoo()
+    # Rows and unknown cells as the two sides of a graph.
+    size = matrix.shape[0] + len(unknown)
+    graph = coo_array((np.ones(over.nnz), (over.row, matrix.shape[0] + over.col)), (size, size))
+    _, group = connected_components(graph, directed=False)
+    of_row, of_cell = group[: matrix.shape[0]], group[matrix.shape[0] :]
+    rows_by, cells_by = np.argsort(of_row, kind="stable"), np.argsort(of_cell, kind="stable")
+    parts, over = [], matrix[:, unknown]
+    for number in np.unique(of_cell):
+        cells = cells_by[slice(*np.searchsorted(of_cell, [number, number + 1], sorter=cells_by))]
+        rows = rows_by[slice(*np.searchsorted(of_row, [number, number + 1], sorter=rows_by))]
+        chosen = unknown[cells]
+        parts.append(
+            _Part(
+                chosen,
+                lower[chosen],
+                upper[chosen],
+                over[rows][:, cells],
+                -fixed[rows],
+                most[rows] - fixed[rows],
+                whole,
+            )
+        )
+    return parts

@@ -1,0 +1,54 @@
+"""How wide the interval of each suppressed cell must be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from incrowd.core.lazy import NDArray, np
+from incrowd.release.tables.audit import Intervals
+
+
+@dataclass(frozen=True)
+class Need:
+    """What the intervals of suppressed cells must leave open.
+
+    Attributes
+    ----------
+    values
+        float64[cells]: the true values.
+    width
+        float64[cells]: the least difference of the largest and the least value that fit.
+    slack
+        float64[cells]: how far above and how far below the true value they must reach, as the rules of
+        dominance and p % ask for.
+    floor
+        The least value that a suppressed cell can have: 1 for counts where zeros are always shown, else 0.
+    whole
+        Whether values are whole numbers.
+    """
+
+    values: NDArray[np.float64]
+    width: NDArray[np.float64]
+    slack: NDArray[np.float64]
+    floor: float = 0.0
+    whole: bool = True
+
+    def bounds(self, hidden: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return what is published of each cell, as the least and the largest value by itself."""
+        return np.where(hidden, self.floor, self.values), np.where(hidden, np.inf, self.values)
+
+    def shortfall(self, cells: NDArray[np.int64], ends: Intervals) -> NDArray[np.float64]:
+        """Return float64[cells]: by how much the interval of each is too narrow; 0 for a safe cell.
+
+        Examples
+        --------
+        A count of 3 that lies between 2 and 6, where it must be open by 5:
+
+        >>> need = Need(np.array([3.0]), np.array([5.0]), np.array([0.0]))
+        >>> need.shortfall(np.array([0]), Intervals(np.array([2.0]), np.array([6.0])))
+        array([1.])
+        """
+        value, slack = self.values[cells], self.slack[cells]
+        beyond = np.maximum(value + slack - ends.upper, ends.lower - (value - slack))
+        width = self.width[cells] - ends.widths
+        return np.maximum(np.maximum(width, np.where(slack > 0, beyond, 0.0)), 0.0)

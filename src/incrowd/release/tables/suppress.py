@@ -1,0 +1,305 @@
+"""Secondary suppression: the cheapest further cells that keep every suppressed cell from being computed."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from incrowd.core.errors import InfeasibleError
+from incrowd.core.lazy import NDArray, np
+from incrowd.core.progress import check
+from incrowd.release.tables.audit import Intervals, intervals
+from incrowd.release.tables.cells import Linked
+from incrowd.release.tables.need import Need
+
+_NEAR = 1e-6
+
+
+@dataclass(frozen=True)
+class Suppression:
+    """Cells that are not published.
+
+    Attributes
+    ----------
+    hidden
+        bool[cells]: all of them, primary and secondary.
+    cost
+        The cost of the secondary cells.
+    bound
+        No choice of secondary cells costs less than this.
+    """
+
+    hidden: NDArray[np.bool_]
+    cost: float
+    bound: float
+
+    @property
+    def optimal(self) -> bool:
+        """Whether no choice costs less."""
+        return self.cost <= self.bound + _NEAR
+
+    @property
+    def gap(self) -> float:
+        """By how much a cheaper choice may cost less, as a share of the cost, 0..1."""
+        return 0.0 if self.optimal else (self.cost - self.bound) / self.cost
+
+
+def suppress(
+    linked: Linked,
+    need: Need,
+    primary: NDArray[np.bool_],
+    cost: NDArray[np.float64],
+    allowed: NDArray[np.bool_],
+    *,
+    seconds: float = 30.0,
+) -> Suppression:
+    """Choose the cells that are suppressed to protect those that must be.
+
+    An integer programme chooses the cheapest cells that meet the conditions known so far. The audit then
+    looks at what can be computed. Each cell that can be computed too closely becomes a further condition, by
+    the sums that gave it away. With no such cell left, the choice is the cheapest that there is.
+
+    When the time is up, what is still lacking is added cell by cell, each time by the cheapest change of
+    the table that hides the cell.
+
+    Parameters
+    ----------
+    linked
+        The cells and their sums.
+    need
+        What the intervals must leave open.
+    primary
+        bool[cells]: the cells that must not be published.
+    cost
+        float64[cells]: what it costs to suppress each, above 0.
+    allowed
+        bool[cells]: the cells that may be suppressed for the sake of others.
+    seconds
+        Time for the search of the cheapest choice, above 0.
+
+    Raises
+    ------
+    InfeasibleError
+        When a cell cannot be protected even with every allowed cell suppressed.
+
+    Examples
+    --------
+    >>> from incrowd.core.hierarchy.tree import Hierarchy
+    >>> from incrowd.release.tables.cells import Axis
+    >>> tree = Hierarchy.from_nested({"*": ["a", "b"]})
+    >>> linked = Linked.of([[Axis("group", tree), Axis("area", tree)]])
+    >>> values = np.array([20, 9, 11, 4, 1, 3, 16, 8, 8], float)
+    >>> need = Need(values, np.full(9, 3.0), np.zeros(9))
+    >>> chosen = suppress(linked, need, values == 1, values, values > 0)
+    >>> np.flatnonzero(chosen.hidden), chosen.cost, chosen.optimal
+    (array([4, 5, 7, 8]), 19.0, True)
+    """
+    search = _Search(linked, need, primary, cost, allowed | primary)
+    return search.run(time.monotonic() + seconds)
+
+
+@dataclass
+class _Search:
+    linked: Linked
+    need: Need
+    primary: NDArray[np.bool_]
+    cost: NDArray[np.float64]
+    allowed: NDArray[np.bool_]
+    cuts: list[tuple[NDArray[np.int64], NDArray[np.float64], float]] = field(default_factory=list)
+    """Conditions on the choice: ``sum of weights of chosen cells >= least``."""
+
+    def run(self, deadline: float) -> Suppression:
+        if not self.primary.any():
+            return Suppression(self.primary.copy(), 0.0, 0.0)
+        self._cut_by_single_sums()
+        bound, hidden = 0.0, self.primary.copy()
+        while (left := deadline - time.monotonic()) > 0:
+            check()
+            chosen, least = self._cheapest(left)
+            bound = max(bound, least)
+            if chosen is None:
+                break
+            hidden = chosen
+            if not self._cut_by_audit(hidden):
+                return Suppression(hidden, self._price(hidden), bound)
+        hidden = self._repair(hidden)
+        return Suppression(hidden, self._price(hidden), bound)
+
+    def _price(self, hidden: NDArray[np.bool_]) -> float:
+        return float(self.cost[hidden & ~self.primary].sum())
+
+    def _cheapest(self, seconds: float) -> tuple[NDArray[np.bool_] | None, float]:
+        """Return the cheapest choice that meets all conditions so far, and a bound of its cost."""
+        from scipy.optimize import Bounds, LinearConstraint, milp
+        from scipy.sparse import csr_array
+
+        lengths = [len(cells) for cells, _, _ in self.cuts]
+        matrix = csr_array(
+            (
+                np.concatenate([weights for _, weights, _ in self.cuts]),
+                np.concatenate([cells for cells, _, _ in self.cuts]),
+                np.concatenate([[0], np.cumsum(lengths)]),
+            ),
+            (len(self.cuts), self.linked.size),
+        )
+        least = np.array([least for _, _, least in self.cuts])
+        price = np.where(self.primary, 0.0, self.cost)
+        solved = milp(
+            price,
+            constraints=LinearConstraint(matrix, least, np.inf),
+            bounds=Bounds(self.primary.astype(float), self.allowed.astype(float)),
+            integrality=1,
+            options={"time_limit": max(seconds, 0.1)},
+        )
+        if solved.status == 2:
+            raise _hopeless()
+        bound = 0.0 if solved.mip_dual_bound is None else float(solved.mip_dual_bound)
+        return None if solved.x is None else solved.x > 0.5, bound
+
+    def _cut_by_single_sums(self) -> None:
+        """Add the conditions that each sum sets by itself.
+
+        Of a sum with a suppressed part another cell is suppressed, too. If its total is published, the
+        suppressed parts are known together. So what they have above their floor is at least the width::
+
+            12 = ? + ? + 9        the two are 3 together: each is from 0 to 3, so the width is 3
+        """
+        need, exact = self.need, np.flatnonzero(self.linked.exact)
+        above = np.maximum(need.values - need.floor, 0)
+        by_width = need.width - above
+        lacking = np.maximum(np.where(by_width > need.slack, by_width, need.slack), 0)
+        for number in exact.tolist():
+            total, parts = int(self.linked.totals[number]), self.linked.parts[number]
+            parts = parts[self.allowed[parts]]
+            if total in parts:
+                continue
+            everything = np.append(parts, total) if self.allowed[total] else parts
+            for cell in everything.tolist():
+                others = everything[everything != cell]
+                self.cuts.append((np.append(others, cell), np.append(np.ones(len(others)), -1.0), 0.0))
+                if cell != total and lacking[cell] > 0:
+                    weights = np.where(
+                        others == total, lacking[cell], np.minimum(above[others], lacking[cell])
+                    )
+                    self.cuts.append((np.append(others, cell), np.append(weights, -lacking[cell]), 0.0))
+
+    def _cut_by_audit(self, hidden: NDArray[np.bool_]) -> bool:
+        """Add a condition for each suppressed cell that can be computed too closely, if there is one."""
+        cells = np.flatnonzero(hidden)
+        failing = cells[self._shortfall(hidden, cells) > _NEAR]
+        for cell in failing.tolist():
+            check()
+            further = self._telling(hidden, cell)
+            if not len(further) and self.primary[cell]:
+                raise _hopeless()
+            self.cuts.append((np.append(further, cell), np.append(np.ones(len(further)), -1.0), 0.0))
+        return bool(len(failing))
+
+    def _shortfall(self, hidden: NDArray[np.bool_], cells: NDArray[np.int64]) -> NDArray[np.float64]:
+        enough = None if self.need.slack.any() else self.need.width[cells]
+        ends = intervals(self.linked, *self.need.bounds(hidden), cells, whole=self.need.whole, enough=enough)
+        return self.need.shortfall(cells, ends)
+
+    def _telling(self, hidden: NDArray[np.bool_], cell: int) -> NDArray[np.int64]:
+        """Return the published cells that keep a cell's interval narrow: one of them must be suppressed, too.
+
+        The dual solution of the linear programme is a combination of sums that proves the end of the
+        interval. It proves the same while no published cell with a weight in it is suppressed.
+        """
+        from scipy.optimize import linprog
+
+        matrix, most = self.linked.rows
+        exact = most == 0
+        unknown = np.flatnonzero(hidden)
+        place = int(np.searchsorted(unknown, cell))
+        over, fixed = matrix[:, unknown], matrix @ np.where(hidden, 0, self.need.values)
+        everything = np.flatnonzero(~hidden & self.allowed)
+        weights, ends = np.zeros(self.linked.size), []
+        for sign in (1, -1):
+            aim = np.zeros(len(unknown))
+            aim[place] = sign
+            solved = linprog(
+                aim,
+                A_eq=over[exact],
+                b_eq=-fixed[exact],
+                A_ub=None if exact.all() else -over[~exact],
+                b_ub=None if exact.all() else fixed[~exact],
+                bounds=(self.need.floor, None),
+                options={"presolve": False},
+            )
+            if solved.status != 0:
+                # Nothing bounds this end, so the other one is what is too near.
+                ends.append(-sign * np.inf)
+                continue
+            duals = np.zeros(len(most))
+            duals[exact] = solved.eqlin.marginals
+            if not exact.all():
+                duals[~exact] = -solved.ineqlin.marginals
+            proven = -duals @ fixed + self.need.floor * (aim - over.T @ duals).sum()
+            if (aim - over.T @ duals).min() < -_NEAR or abs(proven - solved.fun) > _NEAR * (1 + abs(proven)):
+                return everything
+            ends.append(sign * proven)
+            weights += np.abs(matrix.T @ duals) > _NEAR
+        proof = self.need.shortfall(np.array([cell]), Intervals(np.array(ends[:1]), np.array(ends[1:])))
+        # What whole numbers alone give away has no such proof: any other cell may help.
+        return np.flatnonzero((weights > 0) & ~hidden & self.allowed) if proof[0] > _NEAR else everything
+
+    def _repair(self, hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Suppress further cells until no suppressed cell can be computed too closely."""
+        hidden = hidden.copy()
+        cells = np.flatnonzero(hidden)
+        while True:
+            lacking = self._shortfall(hidden, cells)
+            failing = cells[np.argsort(-lacking)][: np.count_nonzero(lacking > _NEAR)]
+            if not len(failing):
+                cells = np.flatnonzero(hidden)
+                if not (self._shortfall(hidden, cells) > _NEAR).any():
+                    return hidden
+                continue
+            for cell in failing.tolist():
+                check()
+                hidden |= self._cover(hidden, cell)
+            cells = np.flatnonzero(hidden)
+
+    def _cover(self, hidden: NDArray[np.bool_], cell: int) -> NDArray[np.bool_]:
+        """Return the cells of the cheapest change of the table that moves a cell as far as it must."""
+        from scipy.optimize import linprog
+        from scipy.sparse import hstack
+
+        matrix, most = self.linked.rows
+        need, exact = self.need, most == 0
+        free = np.flatnonzero(self.allowed | hidden)
+        over = hstack([matrix[:, free], -matrix[:, free]]).tocsr()
+        spare = (matrix @ need.values)[~exact]
+        price = np.tile(np.where(hidden[free], 1e-6, self.cost[free]), 2)
+        down = np.maximum(need.values[free] - need.floor, 0)
+        place = int(np.searchsorted(free, cell))
+        far = max(need.width[cell], need.slack[cell])
+        # What the cell can fall by counts for its width, so that it need not rise as far.
+        for rise in (max(need.width[cell] - down[place], need.slack[cell], 1.0), far, -far):
+            bounds = [(0, None)] * len(free) + [(0, float(most_down)) for most_down in down]
+            bounds[place], bounds[len(free) + place] = (max(rise, 0), None), (max(-rise, 0), max(-rise, 0))
+            if rise < 0 and down[place] < far:
+                continue
+            solved = linprog(
+                price,
+                A_eq=over[exact],
+                b_eq=np.zeros(exact.sum()),
+                A_ub=None if exact.all() else -over[~exact],
+                b_ub=None if exact.all() else spare,
+                bounds=bounds,
+            )
+            if solved.status == 0:
+                moves = solved.x.reshape(2, -1).max(axis=0) > _NEAR
+                moved = np.zeros(self.linked.size, np.bool_)
+                moved[free[moves]] = True
+                if (moved & ~hidden).any():
+                    return moved
+        raise _hopeless()
+
+
+def _hopeless() -> InfeasibleError:
+    return InfeasibleError(
+        "a small cell can be computed even if every other cell is suppressed: use fewer or coarser rows and "
+        "columns, or protect = 'round'"
+    )
