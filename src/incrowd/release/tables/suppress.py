@@ -225,7 +225,6 @@ class _Search:
                 A_ub=None if exact.all() else -over[~exact],
                 b_ub=None if exact.all() else fixed[~exact],
                 bounds=(self.need.floor, None),
-                options={"presolve": False},
             )
             if solved.status != 0:
                 # Nothing bounds this end, so the other one is what is too near.
@@ -246,22 +245,21 @@ class _Search:
 
     def _repair(self, hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Suppress further cells until no suppressed cell can be computed too closely."""
-        hidden = hidden.copy()
-        cells = np.flatnonzero(hidden)
+        hidden, further = hidden.copy(), 0.0
         while True:
+            cells = np.flatnonzero(hidden)
             lacking = self._shortfall(hidden, cells)
             failing = cells[np.argsort(-lacking)][: np.count_nonzero(lacking > _NEAR)]
             if not len(failing):
-                cells = np.flatnonzero(hidden)
-                if not (self._shortfall(hidden, cells) > _NEAR).any():
-                    return hidden
-                continue
+                return hidden
+            before = hidden.sum()
             for cell in failing.tolist():
                 check()
-                hidden |= self._cover(hidden, cell)
-            cells = np.flatnonzero(hidden)
+                hidden |= self._cover(hidden, cell, further)
+            # A change by parts of a person may hide nothing among whole people: then a larger one is sought.
+            further = further + 1 if hidden.sum() == before else 0.0
 
-    def _cover(self, hidden: NDArray[np.bool_], cell: int) -> NDArray[np.bool_]:
+    def _cover(self, hidden: NDArray[np.bool_], cell: int, further: float) -> NDArray[np.bool_]:
         """Return the cells of the cheapest change of the table that moves a cell as far as it must."""
         from scipy.optimize import linprog
         from scipy.sparse import hstack
@@ -274,9 +272,9 @@ class _Search:
         price = np.tile(np.where(hidden[free], 1e-6, self.cost[free]), 2)
         down = np.maximum(need.values[free] - need.floor, 0)
         place = int(np.searchsorted(free, cell))
-        far = max(need.width[cell], need.slack[cell])
+        far = max(need.width[cell], need.slack[cell]) + further
         # What the cell can fall by counts for its width, so that it need not rise as far.
-        for rise in (max(need.width[cell] - down[place], need.slack[cell], 1.0), far, -far):
+        for rise in (max(need.width[cell] - down[place], need.slack[cell], 1.0) + further, far, -far):
             bounds = [(0, None)] * len(free) + [(0, float(most_down)) for most_down in down]
             bounds[place], bounds[len(free) + place] = (max(rise, 0), None), (max(-rise, 0), max(-rise, 0))
             if rise < 0 and down[place] < far:
@@ -293,8 +291,7 @@ class _Search:
                 moves = solved.x.reshape(2, -1).max(axis=0) > _NEAR
                 moved = np.zeros(self.linked.size, np.bool_)
                 moved[free[moves]] = True
-                if (moved & ~hidden).any():
-                    return moved
+                return moved
         raise _hopeless()
 
 
