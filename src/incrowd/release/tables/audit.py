@@ -89,7 +89,7 @@ def intervals(
     """
     lower, upper = _deduce(linked, lower, upper)
     least, most = lower[cells].copy(), upper[cells].copy()
-    for part in _parts(linked, lower, upper, whole=whole):
+    for part in parts_of(linked, lower, upper, whole=whole):
         _, here, there = np.intersect1d(cells, part.cells, return_indices=True)
         need = None if enough is None else enough[here]
         least[here], most[here] = part.extremes(there, need)
@@ -97,7 +97,7 @@ def intervals(
 
 
 @dataclass(frozen=True)
-class _Part:
+class Part:
     """Unknown cells that sums tie to one another, and to no other unknown cell.
 
     Attributes
@@ -106,6 +106,8 @@ class _Part:
         int64[cells]: their numbers.
     lower, upper
         float64[cells]: what each lies between by itself.
+    rows
+        int64[rows]: the numbers of the rows of `Linked.rows` that say something of them.
     matrix, least, most
         float64[rows, cells] and float64[rows]: ``least <= matrix @ values <= most``.
     whole
@@ -115,6 +117,7 @@ class _Part:
     cells: NDArray[np.int64]
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
+    rows: NDArray[np.int64]
     matrix: csr_array
     least: NDArray[np.float64]
     most: NDArray[np.float64]
@@ -127,12 +130,27 @@ class _Part:
         return LinearConstraint(self.matrix, self.least, self.most), Bounds(self.lower, self.upper)
 
     def extremes(
-        self, places: NDArray[np.int64], enough: NDArray[np.float64] | None
+        self,
+        places: NDArray[np.int64],
+        enough: NDArray[np.float64] | None = None,
+        fitting: NDArray[np.float64] | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the least and the largest value of the cells at some places."""
+        """Return the least and the largest value of the cells at some places.
+
+        Parameters
+        ----------
+        places
+            int64[cells]: which of the cells.
+        enough
+            As in `intervals`.
+        fitting
+            float64[cells of the part]: values that are known to fit, such as the true ones.
+        """
         # Every solution is a table that fits, so it shows a value of each cell. A cell whose bound is among
         # the values shown needs no programme of its own.
         shown = [np.full(len(self.cells), np.inf), np.full(len(self.cells), -np.inf)]
+        if fitting is not None:
+            _show(shown, fitting)
         bound, ends = (self.lower, self.upper), [np.empty(len(places)) for _ in range(2)]
         for number, place in enumerate(places.tolist()):
             check()
@@ -143,8 +161,7 @@ class _Part:
                     continue
                 ends[side][number], values = self._extreme(place, side)
                 if values is not None:
-                    np.minimum(shown[0], values, out=shown[0])
-                    np.maximum(shown[1], values, out=shown[1])
+                    _show(shown, values)
         return ends[0], ends[1]
 
     def _extreme(self, place: int, side: int) -> tuple[float, NDArray[np.float64] | None]:
@@ -170,6 +187,12 @@ class _Part:
         if solved.status == 3 or (solved.status == 4 and np.isinf(self.upper).any() and side):
             return np.inf, None
         raise _contradiction()
+
+
+def _show(shown: list[NDArray[np.float64]], values: NDArray[np.float64]) -> None:
+    """Widen what was shown of each cell by the values of a solution."""
+    np.minimum(shown[0], values, out=shown[0])
+    np.maximum(shown[1], values, out=shown[1])
 
 
 def _deduce(
@@ -205,9 +228,9 @@ def _contradiction() -> TableError:
     )
 
 
-def _parts(
+def parts_of(
     linked: Linked, lower: NDArray[np.float64], upper: NDArray[np.float64], *, whole: bool
-) -> list[_Part]:
+) -> list[Part]:
     """Split the unknown cells into parts that no sum ties to one another."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -230,10 +253,11 @@ def _parts(
         rows = rows_by[slice(*np.searchsorted(of_row, [number, number + 1], sorter=rows_by))]
         chosen = unknown[cells]
         parts.append(
-            _Part(
+            Part(
                 chosen,
                 lower[chosen],
                 upper[chosen],
+                rows,
                 over[rows][:, cells],
                 -fixed[rows],
                 most[rows] - fixed[rows],

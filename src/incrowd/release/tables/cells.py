@@ -52,20 +52,29 @@ class Axis:
                 below.setdefault(parent, []).append(node)
         return [(node, np.array(parts, np.int64)) for node, parts in below.items()]
 
-    def cut(self, level: int) -> Axis:
-        """Return the axis without its finest codes, those of the last `level` steps below the root."""
-        depth = max(self.tree.height - level, 1)
-        kept = np.flatnonzero(self.tree.depths <= depth)
-        place = np.full(self.tree.n_nodes, -1, np.int64)
+    def cut(self, level: int) -> tuple[Axis, NDArray[np.int64]]:
+        """Leave out the finest codes, those of the last `level` steps below the root.
+
+        Returns
+        -------
+        axis
+            The shorter axis; at least one step below the root stays.
+        place
+            int64[leaves]: the leaf of the shorter axis that each leaf of this one is a part of.
+        """
+        tree = self.tree
+        depth = max(tree.height - level, 1)
+        kept = np.flatnonzero(tree.depths <= depth)
+        place = np.full(tree.n_nodes, -1, np.int64)
         place[kept] = np.arange(len(kept))
-        parents = self.tree.parents[kept]
-        return Axis(
-            self.column,
-            Hierarchy(
-                [self.tree.labels[node] for node in kept],
-                np.where(parents < 0, -1, place[np.maximum(parents, 0)]),
-            ),
+        above = tree.leaves.astype(np.int64)
+        while (deep := tree.depths[above] > depth).any():
+            above[deep] = tree.parents[above[deep]]
+        parents = tree.parents[kept]
+        shorter = Hierarchy(
+            [tree.labels[node] for node in kept], np.where(parents < 0, -1, place[np.maximum(parents, 0)])
         )
+        return Axis(self.column, shorter), np.searchsorted(shorter.leaves, place[above])
 
     def spread(self, finest: NDArray[np.generic], axis: int) -> NDArray[np.generic]:
         """Sum the finest codes along one dimension of an array, so that it has every code."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from incrowd.core.errors import InfeasibleError
 from incrowd.core.lazy import NDArray, np
 from incrowd.core.progress import check
-from incrowd.release.tables.audit import Intervals, intervals
+from incrowd.release.tables.audit import Intervals, Part, parts_of
 from incrowd.release.tables.cells import Linked
 from incrowd.release.tables.need import Need
 
@@ -107,6 +108,8 @@ class _Search:
     allowed: NDArray[np.bool_]
     cuts: list[tuple[NDArray[np.int64], NDArray[np.float64], float]] = field(default_factory=list)
     """Conditions on the choice: ``sum of weights of chosen cells >= least``."""
+    _safe: set[bytes] = field(default_factory=set)
+    """Parts, by their cells, in which nothing can be computed too closely."""
 
     def run(self, deadline: float) -> Suppression:
         if not self.primary.any():
@@ -185,79 +188,86 @@ class _Search:
 
     def _cut_by_audit(self, hidden: NDArray[np.bool_]) -> bool:
         """Add a condition for each suppressed cell that can be computed too closely, if there is one."""
-        cells = np.flatnonzero(hidden)
-        failing = cells[self._shortfall(hidden, cells) > _NEAR]
-        for cell in failing.tolist():
-            check()
-            further = self._telling(hidden, cell)
-            if not len(further) and self.primary[cell]:
-                raise _hopeless()
-            self.cuts.append((np.append(further, cell), np.append(np.ones(len(further)), -1.0), 0.0))
-        return bool(len(failing))
+        everything = np.flatnonzero(~hidden & self.allowed)
+        failing = False
+        for part, cells in self._failing(hidden):
+            failing = True
+            for cell in cells.tolist():
+                check()
+                further = self._telling(part, cell)
+                if further is None:
+                    # What whole numbers alone give away has no such proof: any other cell may help.
+                    further = everything
+                further = further[~hidden[further] & self.allowed[further]]
+                if not len(further) and self.primary[cell]:
+                    raise _hopeless()
+                self.cuts.append((np.append(further, cell), np.append(np.ones(len(further)), -1.0), 0.0))
+        return failing
 
-    def _shortfall(self, hidden: NDArray[np.bool_], cells: NDArray[np.int64]) -> NDArray[np.float64]:
-        enough = None if self.need.slack.any() else self.need.width[cells]
-        ends = intervals(self.linked, *self.need.bounds(hidden), cells, whole=self.need.whole, enough=enough)
-        return self.need.shortfall(cells, ends)
+    def _failing(self, hidden: NDArray[np.bool_]) -> Iterator[tuple[Part, NDArray[np.int64]]]:
+        """Yield each part of the table that has cells which can be computed too closely, with the cells."""
+        need = self.need
+        for part in parts_of(self.linked, *need.bounds(hidden), whole=need.whole):
+            # Most parts are as they were before the last conditions.
+            if (known := part.cells.tobytes()) in self._safe:
+                continue
+            enough = None if need.slack.any() else need.width[part.cells]
+            ends = part.extremes(np.arange(len(part.cells)), enough, need.values[part.cells])
+            cells = part.cells[need.shortfall(part.cells, Intervals(*ends)) > _NEAR]
+            if len(cells):
+                yield part, cells
+            else:
+                self._safe.add(known)
 
-    def _telling(self, hidden: NDArray[np.bool_], cell: int) -> NDArray[np.int64]:
-        """Return the published cells that keep a cell's interval narrow: one of them must be suppressed, too.
+    def _telling(self, part: Part, cell: int) -> NDArray[np.int64] | None:
+        """Return the cells that keep a cell's interval narrow: one of them must be suppressed, too.
 
         The dual solution of the linear programme is a combination of sums that proves the end of the
-        interval. It proves the same while no published cell with a weight in it is suppressed.
+        interval. It proves the same while no published cell with a weight in it is suppressed. None where the
+        proof is incomplete.
         """
         from scipy.optimize import linprog
 
-        matrix, most = self.linked.rows
-        exact = most == 0
-        unknown = np.flatnonzero(hidden)
-        place = int(np.searchsorted(unknown, cell))
-        over, fixed = matrix[:, unknown], matrix @ np.where(hidden, 0, self.need.values)
-        everything = np.flatnonzero(~hidden & self.allowed)
+        over, exact = part.matrix, part.least == part.most
         weights, ends = np.zeros(self.linked.size), []
         for sign in (1, -1):
-            aim = np.zeros(len(unknown))
-            aim[place] = sign
+            aim = np.where(part.cells == cell, float(sign), 0.0)
             solved = linprog(
                 aim,
                 A_eq=over[exact],
-                b_eq=-fixed[exact],
+                b_eq=part.least[exact],
                 A_ub=None if exact.all() else -over[~exact],
-                b_ub=None if exact.all() else fixed[~exact],
+                b_ub=None if exact.all() else -part.least[~exact],
                 bounds=(self.need.floor, None),
             )
             if solved.status != 0:
                 # Nothing bounds this end, so the other one is what is too near.
                 ends.append(-sign * np.inf)
                 continue
-            duals = np.zeros(len(most))
+            duals = np.zeros(len(exact))
             duals[exact] = solved.eqlin.marginals
             if not exact.all():
                 duals[~exact] = -solved.ineqlin.marginals
-            proven = -duals @ fixed + self.need.floor * (aim - over.T @ duals).sum()
-            if (aim - over.T @ duals).min() < -_NEAR or abs(proven - solved.fun) > _NEAR * (1 + abs(proven)):
-                return everything
+            reduced = aim - over.T @ duals
+            proven = duals @ part.least + self.need.floor * reduced.sum()
+            if reduced.min() < -_NEAR or abs(proven - solved.fun) > _NEAR * (1 + abs(proven)):
+                return None
             ends.append(sign * proven)
-            weights += np.abs(matrix.T @ duals) > _NEAR
+            weights += np.abs(self.linked.rows[0][part.rows].T @ duals) > _NEAR
         proof = self.need.shortfall(np.array([cell]), Intervals(np.array(ends[:1]), np.array(ends[1:])))
-        # What whole numbers alone give away has no such proof: any other cell may help.
-        return np.flatnonzero((weights > 0) & ~hidden & self.allowed) if proof[0] > _NEAR else everything
+        return np.flatnonzero(weights) if proof[0] > _NEAR else None
 
     def _repair(self, hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Suppress further cells until no suppressed cell can be computed too closely."""
         hidden, further = hidden.copy(), 0.0
-        while True:
-            cells = np.flatnonzero(hidden)
-            lacking = self._shortfall(hidden, cells)
-            failing = cells[np.argsort(-lacking)][: np.count_nonzero(lacking > _NEAR)]
-            if not len(failing):
-                return hidden
+        while failing := [cell for _, cells in self._failing(hidden) for cell in cells.tolist()]:
             before = hidden.sum()
-            for cell in failing.tolist():
+            for cell in failing:
                 check()
                 hidden |= self._cover(hidden, cell, further)
             # A change by parts of a person may hide nothing among whole people: then a larger one is sought.
             further = further + 1 if hidden.sum() == before else 0.0
+        return hidden
 
     def _cover(self, hidden: NDArray[np.bool_], cell: int, further: float) -> NDArray[np.bool_]:
         """Return the cells of the cheapest change of the table that moves a cell as far as it must."""

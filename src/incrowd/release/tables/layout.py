@@ -1,0 +1,190 @@
+"""A count table as a policy asks for it: its columns, what is counted, and what protects it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+from incrowd.core.errors import ParameterError, did_you_mean, named
+from incrowd.core.parameters import Parameter, check_fields
+
+Count = Literal["people", "records"]
+Zeros = Literal["show", "hide"]
+Protection = Literal["suppress", "round", "cell-key"]
+Cost = Literal["cells", "people", "values"]
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.-]{0,59}")
+
+
+@dataclass(frozen=True)
+class CountTable:
+    """One ``[[tables]]`` of a policy.
+
+    Attributes
+    ----------
+    name
+        The table's name, from which that of its file is made.
+    rows, columns
+        Columns of the data whose codes make the rows and the columns of the table. ``"age:2"`` leaves out
+        the two finest levels of the hierarchy of age.
+    count
+        Whether people or records are counted. Without a column that names a person each record is one.
+    sum
+        A number that is summed in place of counting; None to count.
+    threshold
+        A cell of fewer people is small, and is not published as it is.
+    dominance
+        ``[n, share]``: a sum is unsafe if its n largest people have more than this share of it, 0..1.
+    p_percent
+        A sum is unsafe if the second largest person can tell the largest one's part to within this percentage.
+    zeros
+        Whether empty cells are shown, or hidden as small ones.
+    protect
+        What becomes of a table with small cells: they are suppressed with others that would tell them,
+        everything is rounded, or noise by a cell key is added.
+    cost
+        What suppression keeps as small as it can: the number of cells, their people, or their values.
+    width
+        How wide the interval of a suppressed count must be; None for the threshold.
+    base
+        What values are rounded to; None for the threshold.
+
+    Raises
+    ------
+    ParameterError
+        When a setting is outside its range.
+
+    Examples
+    --------
+    >>> CountTable("ages", rows=["age:1"], columns=["sex"]).dimensions
+    [('age', 1), ('sex', 0)]
+    """
+
+    name: str
+    rows: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    count: Count = Parameter(
+        str, "whether people or records are counted", choices=("people", "records")
+    ).field("people")
+    sum: str | None = None
+    threshold: int = Parameter(int, "a cell of fewer people is small", low=2).field(5)
+    dominance: tuple[int, float] | None = None
+    p_percent: float | None = Parameter(
+        float,
+        "how near the second largest person may come to the largest, in percent",
+        above=0,
+        optional=True,
+    ).field(None)
+    zeros: Zeros = Parameter(str, "whether empty cells are shown or hidden", choices=("show", "hide")).field(
+        "show"
+    )
+    protect: Protection = Parameter(
+        str, "what becomes of a table with small cells", choices=("suppress", "round", "cell-key")
+    ).field("suppress")
+    cost: Cost = Parameter(str, "what suppression keeps small", choices=("cells", "people", "values")).field(
+        "people"
+    )
+    width: int | None = Parameter(
+        int,
+        "how wide the interval of a suppressed count must be; the threshold by default",
+        low=1,
+        optional=True,
+    ).field(None)
+    base: int | None = Parameter(
+        int, "what values are rounded to; the threshold by default", low=2, optional=True
+    ).field(None)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
+            raise ParameterError(
+                "tables: a name has letters, digits, spaces, . _ and -, begins with a letter or digit, and "
+                "has at most 60 characters, since the file is named after it"
+            )
+        check_fields(self, f"table {self.name}")
+        for side in ("rows", "columns"):
+            texts = getattr(self, side)
+            texts = (texts,) if isinstance(texts, str) else tuple(texts)
+            object.__setattr__(self, side, texts)
+        if not self.rows and not self.columns:
+            raise ParameterError(f"table {self.name}: name at least one column in rows or columns")
+        names = [column for column, _ in self.dimensions]
+        if len(set(names)) < len(names):
+            raise ParameterError(f"table {self.name}: a column stands twice in rows and columns")
+        if self.dominance is not None:
+            object.__setattr__(self, "dominance", self._dominance(self.dominance))
+        if self.sum is None and (self.dominance or self.p_percent):
+            raise ParameterError(
+                f"table {self.name}: dominance and p_percent are for sums; name the number, as in sum = 'cost'"
+            )
+        if self.sum is not None and self.protect != "suppress":
+            raise ParameterError(f"table {self.name}: a sum is protected by protect = 'suppress'")
+
+    def _dominance(self, rule: Any) -> tuple[int, float]:
+        try:
+            number, share = rule
+            Parameter(int, "", low=1).check(number, f"table {self.name}", "dominance")
+            Parameter(float, "", above=0, high=1).check(share, f"table {self.name}", "dominance")
+        except (TypeError, ValueError):
+            raise ParameterError(
+                f"table {self.name}: dominance is a number of people and a share, as [2, 0.9]"
+            ) from None
+        return number, float(share)
+
+    @property
+    def dimensions(self) -> list[tuple[str, int]]:
+        """The columns of rows and columns, each with how many of its finest levels are left out."""
+        pairs = []
+        for text in (*self.rows, *self.columns):
+            column, sign, level = text.rpartition(":")
+            pairs.append((column, int(level)) if sign and level.isdigit() else (text, 0))
+        return pairs
+
+    @property
+    def open_width(self) -> int:
+        """The width that the interval of a suppressed count must have."""
+        return self.threshold if self.width is None else self.width
+
+    @property
+    def multiple(self) -> int:
+        """The number of which rounded values are multiples."""
+        return self.threshold if self.base is None else self.base
+
+    def settings(self) -> dict[str, Any]:
+        """Return what differs from the defaults, as a policy file has it."""
+        return {
+            each.name: list(value) if isinstance(value, tuple) else value
+            for each in fields(self)
+            if (value := getattr(self, each.name)) != each.default
+        }
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> CountTable:
+        """Read one ``[[tables]]``.
+
+        Raises
+        ------
+        ParameterError
+        """
+        known = [each.name for each in fields(cls)]
+        for name in settings:
+            if name not in known:
+                raise ParameterError(
+                    f"tables: there is no setting {name!r}; there are {named(known, 20)}"
+                    f"{did_you_mean(name, known)}"
+                )
+        if "name" not in settings:
+            raise ParameterError('tables: name the table, e.g. name = "age-by-region"')
+        return cls(**settings)
+
+
+def check_tables(tables: tuple[CountTable, ...]) -> None:
+    """Check what tables are together: no two have one name.
+
+    Raises
+    ------
+    ParameterError
+    """
+    names = [table.name.casefold() for table in tables]
+    if len(set(names)) < len(names):
+        raise ParameterError("tables: two tables have one name, and each has a file of its own")
