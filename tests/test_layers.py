@@ -40,6 +40,7 @@ FLOORS = (
     {"measures.privacy"},
     {"measures.risk", "search"},
     {"release.verification"},
+    {"release.tables"},
     {"release.policy", "release.drafting"},
     {"release.accounts"},
     {"release.jobs"},
