@@ -92,10 +92,11 @@ def test_counts_and_keys_as_offices_released_them():
     # fmt: on
     counts, keys, released = np.array(rows).T
     assert threshold_rounding(10, 5).release(counts, keys.astype(np.uint64)).tolist() == released.tolist()
-    # Each row has changes of its own, so the released counts tell which row was read.
+    # With a table that adds the number of its row, the package releases the sum of count and row.
     numbered = KeyTable(np.repeat(np.arange(751)[:, None], 256, axis=1))
-    read = numbered.release(counts, keys.astype(np.uint64)) - counts
-    assert read.tolist() == [562, 619, 629, 634, 27, 29]
+    counts = np.append(counts, [750, 751, 1000, 1001, 1250])
+    read = numbered.release(counts, np.arange(len(counts), dtype=np.uint64)) - counts
+    assert read.tolist() == [562, 619, 629, 634, 27, 29, 750, 501, 750, 501, 750]
 
 
 @pytest.mark.parametrize("rule", ["10-5", "random"])
