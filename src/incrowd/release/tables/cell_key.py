@@ -137,7 +137,7 @@ class PerturbationTable:
 
 
 def perturbation_table(deviation: int, variance: float, js: int = 0) -> PerturbationTable:
-    """Compute the odds of deviations with the greatest entropy under what is asked of them.
+    """Compute the odds of deviations with the greatest entropy.
 
     For each count the mean deviation is 0 and the variance at most `variance`. No deviation is larger than
     `deviation`, no released count is negative or one of 1..js, and 0 stays 0. On each side of 0, odds do not

@@ -1,4 +1,4 @@
-"""Tables of statistical offices that say what is added to a count by its cell key, such as the 10-5 rule."""
+"""Tables of statistical offices with the change of each count by its cell key, such as the 10-5 rule."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PERIOD = 250
 
 @dataclass(frozen=True, eq=False)
 class KeyTable:
-    """What is added to a count, by count and key, as statistical offices write such tables.
+    """Changes of counts by count and key, as statistical offices write them.
 
     The key of a cell is the sum of its people's keys modulo the number of keys. Counts above the last row
     repeat the last `period` rows: with 750 rows and period 250, count n has row ``(n - 1) % 250 + 501``.
@@ -24,7 +24,7 @@ class KeyTable:
     Attributes
     ----------
     changes
-        int64[counts, keys]: for counts 0, 1, ... what is added.
+        int64[counts, keys]: the number added to each of the counts 0, 1, ...
     period
         How many rows repeat.
     """
@@ -34,7 +34,7 @@ class KeyTable:
 
     @classmethod
     def from_frame(cls, frame: pl.DataFrame) -> KeyTable:
-        """Read a table with the columns pcv (count), ckey (key) and pvalue (what is added).
+        """Read a table with the columns pcv (count), ckey (key) and pvalue (the change).
 
         Raises
         ------

@@ -29,7 +29,7 @@ TOLERANCE = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Rounding:
-    """Rounded cells, how near they are, and what they tell.
+    """Rounded cells, with their distance from the true counts and the bounds of these.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Small counts of a table turned into 0 or a base, so that the sums of what is released change least."""
+"""Small counts of a table turned into 0 or a base, so that totals change least."""
 
 from __future__ import annotations
 
