@@ -109,9 +109,12 @@ from .release.jobs.series_groups import SeriesRelease as SeriesRelease
 from .release.jobs.suggest import Suggestion as Suggestion
 from .release.jobs.suggest import Suggestions as Suggestions
 from .release.jobs.suggest import suggest as suggest
+from .release.jobs.tabulate import TableRelease as TableRelease
+from .release.jobs.tabulate import tabulate as tabulate
 from .release.jobs.transitions import Transitions as Transitions
 from .release.jobs.transitions import transitions as transitions
 from .release.policy.policy import Policy as Policy
+from .release.tables.layout import CountTable as CountTable
 from .release.verification import Accepted as Accepted
 from .release.verification import Point as Point
 from .release.verification import Verdict as Verdict

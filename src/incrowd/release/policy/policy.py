@@ -24,6 +24,7 @@ from incrowd.measures.privacy.attacker import Attacker
 from incrowd.measures.privacy.k_anonymity import KAnonymity
 from incrowd.release.policy.arguments import as_algorithm, as_models, as_schema
 from incrowd.release.policy.settings import EARLIER_DEFAULTS, SETTINGS
+from incrowd.release.tables.layout import CountTable, check_tables
 from incrowd.search import ALGORITHMS, Algorithm, Mondrian, Optimal, SearchProblem
 from incrowd_verify.gate.points import Accepted
 from incrowd_verify.profiles import Choice, Context
@@ -91,6 +92,8 @@ class Policy:
         Whether suppressed records leave: if they satisfy the models as a class (judged), never (drop), or
         always (keep). Nothing is promised of those that always leave. Those that do not leave are counted,
         and count for `max_suppression`, too.
+    tables
+        The count tables that `tabulate` makes.
 
     Raises
     ------
@@ -115,6 +118,7 @@ class Policy:
     ledger_epsilon: float | None = replace(EPSILON, optional=True).field(None)
     ledger_m: int | None = _M.field(None)
     suppressed: SuppressedRecords = SETTINGS["suppressed"]
+    tables: tuple[CountTable, ...] = ()
 
     def __repr__(self) -> str:
         models = ", ".join(dict.fromkeys(model.name for model in self.models)) or "no model"
@@ -133,6 +137,8 @@ class Policy:
         object.__setattr__(self, "models", as_models(self.models))
         object.__setattr__(self, "algorithm", as_algorithm(self.algorithm))
         check_fields(self, "policy")
+        object.__setattr__(self, "tables", tuple(self.tables))
+        check_tables(self.tables)
         for model in self.models:
             model.check_wildcards(self.wildcards)
         if self.context is not None:
@@ -255,6 +261,7 @@ class Policy:
                 context=None if file.context is None else Context.of(file.context),
                 ledger_epsilon=None if file.ledger is None else file.ledger.epsilon,
                 ledger_m=None if file.ledger is None else file.ledger.m,
+                tables=tuple(CountTable.from_settings(table) for table in file.tables),
                 **settings,
             )
         except InputError as error:
@@ -281,15 +288,7 @@ class Policy:
             lines.append("linked = true")
         for attribute in self.schema.attributes:
             lines += _column_lines(attribute, hierarchies or {})
-        for model in self.models:
-            if isinstance(model, Attacker):
-                lines += _attacker_lines(model)
-                continue
-            lines += ["", "[[models]]", f"model = {toml_value(model.name)}"]
-            lines += toml_settings(model.settings())
-        for each in self.accepted:
-            lines += ["", "[[accepted]]"]
-            lines += toml_settings(each.to_dict())
+        lines += _list_lines(self)
         if self.profile is not None:
             lines += _profile_lines(self.profile)
         if self.context is not None:
@@ -342,6 +341,25 @@ class Policy:
                     tree.write(folder / name)
         with writing(target) as place:
             place.write_text(self.to_toml(files), encoding="utf-8", newline="\n")
+
+
+def _list_lines(policy: Policy) -> list[str]:
+    """Write the lists: models and attackers, count tables, accepted points."""
+    lines: list[str] = []
+    for model in policy.models:
+        if isinstance(model, Attacker):
+            lines += _attacker_lines(model)
+            continue
+        lines += ["", "[[models]]", f"model = {toml_value(model.name)}"]
+        lines += toml_settings(model.settings())
+    lists = (
+        ("tables", (each.settings() for each in policy.tables)),
+        ("accepted", (each.to_dict() for each in policy.accepted)),
+    )
+    for name, entries in lists:
+        for entry in entries:
+            lines += ["", f"[[{name}]]", *toml_settings(entry)]
+    return lines
 
 
 def _profile_lines(chosen: Choice) -> list[str]:

@@ -168,6 +168,7 @@ class PolicyFile(
         [], description="who knows some of the quasi-identifiers, and what holds against them"
     )
     algorithm: dict[str, Any] = Field({}, description="what searches the recoding")
+    tables: list[dict[str, Any]] = Field([], description="the count tables that `tabulate` makes")
     accepted: list[AcceptedTable] = Field(
         [], description="points of the verdict that are accepted, each with a reason"
     )
@@ -251,7 +252,7 @@ def validate(document: Mapping[str, Any], source: str) -> PolicyFile:
         file: PolicyFile = PolicyFile.model_validate(_upgrade(document, source))
     except ValidationError as error:
         raise PolicyError(f"{source}: {_sentences(error)}") from None
-    if not file.models and not file.attackers:
+    if not file.models and not file.attackers and not file.tables:
         raise PolicyError(f"{source}: models: name at least one model ([[models]], or [[attackers]])")
     named_models = [(f"models.{number}", model) for number, model in enumerate(file.models)]
     for number, attacker in enumerate(file.attackers):

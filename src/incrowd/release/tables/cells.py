@@ -38,10 +38,17 @@ class Axis:
 
     @cached_property
     def codes(self) -> tuple[str, ...]:
-        """The codes as a table shows them, in depth-first order; the root is called Total if it is ``*``."""
-        labels = self.tree.labels
-        root = "Total" if labels[0] == "*" and "Total" not in labels else labels[0]
-        return (root, *labels[1:])
+        """The codes as a table shows them, in depth-first order; the root is called Total if it is ``*``.
+
+        A code may be called as the one above it. Then the upper one is marked: ``White (all)``.
+        """
+        codes = list(self.tree.labels)
+        for node, parent in enumerate(self.tree.parents.tolist()):
+            if parent >= 0 and self.tree.labels[node] == self.tree.labels[parent]:
+                codes[parent] = f"{self.tree.labels[parent]} (all)"
+        if codes[0] == "*" and "Total" not in codes:
+            codes[0] = "Total"
+        return tuple(codes)
 
     @cached_property
     def families(self) -> list[tuple[int, NDArray[np.int64]]]:

@@ -8,10 +8,12 @@ from functools import reduce
 from itertools import product
 from typing import Any
 
-from incrowd.core.errors import SchemaError, TableError, those_are
+from incrowd.core.errors import ParameterError, SchemaError, TableError, those_are
 from incrowd.core.hierarchy.builders import Flat
-from incrowd.core.lazy import NDArray, np
+from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.table.schema import Attribute, Schema
+from incrowd.core.treatments.keys import read_key
+from incrowd.release.tables.cell_key import cell_keys, record_keys
 from incrowd.release.tables.cells import Axis, with_totals
 from incrowd.release.tables.layout import CountTable
 
@@ -35,6 +37,8 @@ class Cells:
         values are counts.
     overlapping
         The columns of which a person has several codes.
+    keys
+        uint64[cells]: the cell keys, where noise is added by them.
     """
 
     layout: CountTable
@@ -43,6 +47,7 @@ class Cells:
     people: NDArray[np.int64]
     largest: NDArray[np.float64]
     overlapping: tuple[str, ...]
+    keys: NDArray[np.uint64] | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -68,6 +73,8 @@ def count_cells(engine: Any, schema: Schema, layout: CountTable) -> Cells:
         When a column of the table is none of the schema's, or names people.
     TableError
         When people or sums are asked for of rows that are not in memory, or a sum has negative numbers.
+    ParameterError
+        When noise by cell keys is asked for, and no column names people, or a row names none.
     """
     attributes = [_counted(schema, layout, column) for column, _ in layout.dimensions]
     keys = [replace(each, role="identifying") for each in schema.attributes if each.names("person")]
@@ -82,7 +89,17 @@ def count_cells(engine: Any, schema: Schema, layout: CountTable) -> Cells:
         rows = leaf[table.key_of_row("counting people, or a sum,")]
         unit = _units(table.people.of_row, len(rows))
         numbers = None if layout.sum is None else _numbers(engine, schema, layout)
-        return _of_units(layout, tuple(axes), shape, rows, unit, numbers)
+        of_row = _record_keys(engine, schema, layout) if layout.protect == "cell-key" else None
+        of_unit = None
+        if of_row is not None:
+            of_unit = np.zeros(unit.max(initial=-1) + 1, np.uint64)
+            of_unit[unit] = of_row
+        return _of_units(layout, tuple(axes), shape, rows, unit, numbers, of_unit)
+    if layout.protect == "cell-key":
+        raise ParameterError(
+            f"table {layout.name}: a cell key is made of the keys of people, and no column names them: give "
+            "one key_of = ['person']"
+        )
     counts = with_totals(np.bincount(leaf, table.weights, int(np.prod(shape))).reshape(shape), axes).ravel()
     no_parts = np.empty((len(counts), 0))
     return Cells(layout, tuple(axes), counts, counts.astype(np.int64), no_parts, ())
@@ -139,10 +156,29 @@ def _numbers(engine: Any, schema: Schema, layout: CountTable) -> NDArray[np.floa
     numbers = np.nan_to_num(table.domains[0].numbers)[table.codes[0]]
     if (numbers < 0).any():
         raise TableError(
-            f"table {layout.name}: {layout.sum!r} has negative numbers, and the audit of a sum needs parts of "
-            "at least 0: sum gains and losses as two columns"
+            f"table {layout.name}: {layout.sum!r} has negative numbers, and the audit of a sum needs parts "
+            "of at least 0: sum gains and losses as two columns"
         )
     return numbers[table.key_of_row("a sum")]
+
+
+def _record_keys(engine: Any, schema: Schema, layout: CountTable) -> NDArray[np.uint64]:
+    """Return the key of each row's person, from the secret of the table."""
+    assert layout.key is not None
+    texts = []
+    for name in schema.person:
+        table = engine.count(
+            Schema.of([Attribute(name, "quasi", kind="category")], unlisted="drop")
+        ).frequency
+        values = pl.Series(table.domains[0].values, dtype=pl.String).gather(table.codes[0])
+        texts.append(values.gather(table.key_of_row("a cell key")))
+    person = pl.select(pl.concat_str(texts, separator="\x1f")).to_series()
+    if person.has_nulls():
+        raise ParameterError(
+            f"table {layout.name}: {person.null_count():,} rows name no person, and a cell key needs each: "
+            "leave these rows out, or protect = 'suppress'"
+        )
+    return record_keys(read_key(layout.key, f"table {layout.name}"), person)
 
 
 def _of_units(
@@ -152,6 +188,7 @@ def _of_units(
     leaf: NDArray[np.int64],
     unit: NDArray[np.int64],
     numbers: NDArray[np.float64] | None,
+    key_of_unit: NDArray[np.uint64] | None,
 ) -> Cells:
     """Count rows of people: each person once in each cell, totals included."""
     codes = np.unravel_index(leaf, shape)
@@ -159,6 +196,7 @@ def _of_units(
     people = np.zeros(size, np.int64)
     rank = 0 if numbers is None else max(2, layout.dominance[0] if layout.dominance else 2)
     largest = np.zeros((size, rank))
+    keys = np.zeros(size, np.uint64)
     # A cell of the table lies at one depth of each dimension, so the depths are counted one after another.
     above = [_ancestors(axis)[:, code] for axis, code in zip(axes, codes, strict=True)]
     for chosen in product(*(range(len(each)) for each in above)):
@@ -174,6 +212,8 @@ def _of_units(
         pair, first = np.unique(cell * (unit.max(initial=0) + 1) + unit[inside], return_inverse=True)
         cell_of_pair = pair // (unit.max(initial=0) + 1)
         people += np.bincount(cell_of_pair, minlength=size)
+        if key_of_unit is not None:
+            keys += cell_keys(key_of_unit[pair % (unit.max(initial=0) + 1)], cell_of_pair, size)
         if numbers is not None:
             parts = np.bincount(first, numbers[inside], len(pair))
             order = np.lexsort((-parts, cell_of_pair))
@@ -184,13 +224,29 @@ def _of_units(
     finest = int(np.prod(shape))
     if numbers is not None or layout.count == "records":
         sums = np.bincount(leaf, numbers, finest).astype(np.float64).reshape(shape)
-        return Cells(layout, axes, with_totals(sums, axes).ravel(), people, largest, ())
+        return Cells(
+            layout,
+            axes,
+            with_totals(sums, axes).ravel(),
+            people,
+            largest,
+            (),
+            keys if key_of_unit is not None else None,
+        )
     overlapping = tuple(
         axis.column
         for axis, code in zip(axes, codes, strict=True)
         if len(np.unique(unit * len(axis.codes) + code)) > len(np.unique(unit))
     )
-    return Cells(layout, axes, people.astype(np.float64), people, largest, overlapping)
+    return Cells(
+        layout,
+        axes,
+        people.astype(np.float64),
+        people,
+        largest,
+        overlapping,
+        keys if key_of_unit is not None else None,
+    )
 
 
 def _ancestors(axis: Axis) -> NDArray[np.int64]:

@@ -16,6 +16,36 @@ Protection = Literal["suppress", "round", "cell-key"]
 Cost = Literal["cells", "people", "values"]
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.-]{0,59}")
 
+_SETTINGS: dict[str, Any] = {
+    "count": Parameter(str, "whether people or records are counted", choices=("people", "records")).field(
+        "people"
+    ),
+    "threshold": Parameter(int, "a cell of fewer people is small", low=2).field(5),
+    "p_percent": Parameter(
+        float,
+        "how near the second largest person may come to the largest, in percent",
+        above=0,
+        optional=True,
+    ).field(None),
+    "zeros": Parameter(str, "whether empty cells are shown or hidden", choices=("show", "hide")).field(
+        "show"
+    ),
+    "protect": Parameter(
+        str, "what becomes of a table with small cells", choices=("suppress", "round", "cell-key")
+    ).field("suppress"),
+    "cost": Parameter(str, "what suppression keeps small", choices=("cells", "people", "values")).field(
+        "people"
+    ),
+    "width": Parameter(
+        int, "how wide the interval of a suppressed count is; the threshold by default", low=1, optional=True
+    ).field(None),
+    "base": Parameter(
+        int, "what values are rounded to; the threshold by default", low=2, optional=True
+    ).field(None),
+    "deviation": Parameter(int, "the most that a cell key changes a count", low=1).field(5),
+    "variance": Parameter(float, "the variance of the change by a cell key", above=0).field(3.0),
+}
+
 
 @dataclass(frozen=True)
 class CountTable:
@@ -37,7 +67,7 @@ class CountTable:
     dominance
         ``[n, share]``: a sum is unsafe if its n largest people have more than this share of it, 0..1.
     p_percent
-        A sum is unsafe if the second largest person can tell the largest one's part to within this percentage.
+        A sum is unsafe if its second largest person can tell the largest part to within this percentage.
     zeros
         Whether empty cells are shown, or hidden as small ones.
     protect
@@ -49,6 +79,10 @@ class CountTable:
         How wide the interval of a suppressed count must be; None for the threshold.
     base
         What values are rounded to; None for the threshold.
+    deviation, variance
+        The most that a cell key changes a count, and the variance of the change.
+    key
+        Where the secret of the cell keys is: ``env:NAME`` or ``file:PATH``.
 
     Raises
     ------
@@ -64,36 +98,19 @@ class CountTable:
     name: str
     rows: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
-    count: Count = Parameter(
-        str, "whether people or records are counted", choices=("people", "records")
-    ).field("people")
+    count: Count = _SETTINGS["count"]
     sum: str | None = None
-    threshold: int = Parameter(int, "a cell of fewer people is small", low=2).field(5)
+    threshold: int = _SETTINGS["threshold"]
     dominance: tuple[int, float] | None = None
-    p_percent: float | None = Parameter(
-        float,
-        "how near the second largest person may come to the largest, in percent",
-        above=0,
-        optional=True,
-    ).field(None)
-    zeros: Zeros = Parameter(str, "whether empty cells are shown or hidden", choices=("show", "hide")).field(
-        "show"
-    )
-    protect: Protection = Parameter(
-        str, "what becomes of a table with small cells", choices=("suppress", "round", "cell-key")
-    ).field("suppress")
-    cost: Cost = Parameter(str, "what suppression keeps small", choices=("cells", "people", "values")).field(
-        "people"
-    )
-    width: int | None = Parameter(
-        int,
-        "how wide the interval of a suppressed count must be; the threshold by default",
-        low=1,
-        optional=True,
-    ).field(None)
-    base: int | None = Parameter(
-        int, "what values are rounded to; the threshold by default", low=2, optional=True
-    ).field(None)
+    p_percent: float | None = _SETTINGS["p_percent"]
+    zeros: Zeros = _SETTINGS["zeros"]
+    protect: Protection = _SETTINGS["protect"]
+    cost: Cost = _SETTINGS["cost"]
+    width: int | None = _SETTINGS["width"]
+    base: int | None = _SETTINGS["base"]
+    deviation: int = _SETTINGS["deviation"]
+    variance: float = _SETTINGS["variance"]
+    key: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
@@ -115,7 +132,12 @@ class CountTable:
             object.__setattr__(self, "dominance", self._dominance(self.dominance))
         if self.sum is None and (self.dominance or self.p_percent):
             raise ParameterError(
-                f"table {self.name}: dominance and p_percent are for sums; name the number, as in sum = 'cost'"
+                f"table {self.name}: dominance and p_percent are for sums: name the number, as sum = 'cost'"
+            )
+        if self.protect == "cell-key" and self.key is None:
+            raise ParameterError(
+                f"table {self.name}: a cell key needs a secret; make one with openssl rand -hex 32, and say "
+                "where it is: key = 'env:NAME' or 'file:PATH'"
             )
         if self.sum is not None and self.protect != "suppress":
             raise ParameterError(f"table {self.name}: a sum is protected by protect = 'suppress'")
@@ -130,6 +152,11 @@ class CountTable:
                 f"table {self.name}: dominance is a number of people and a share, as [2, 0.9]"
             ) from None
         return number, float(share)
+
+    @property
+    def unit(self) -> tuple[str, str | None]:
+        """The quantity in the cells: tables of one quantity are protected together."""
+        return ("sum", self.sum) if self.sum is not None else (self.count, None)
 
     @property
     def dimensions(self) -> list[tuple[str, int]]:
@@ -188,3 +215,11 @@ def check_tables(tables: tuple[CountTable, ...]) -> None:
     names = [table.name.casefold() for table in tables]
     if len(set(names)) < len(names):
         raise ParameterError("tables: two tables have one name, and each has a file of its own")
+    ways: dict[tuple[str, str | None], CountTable] = {}
+    for table in tables:
+        other = ways.setdefault(table.unit, table)
+        if other.protect != table.protect:
+            raise ParameterError(
+                f"tables {other.name} and {table.name} have cells in common, such as the total, and what one "
+                "hides the other would tell: protect both alike"
+            )

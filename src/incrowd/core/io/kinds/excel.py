@@ -18,7 +18,7 @@ _SHEET = "Sheet1"
 _NO_DAY = datetime.date(1899, 12, 31)
 _FIRST_DAY = datetime.date(1900, 3, 1)
 """First day counted correctly, since Excel's calendar has a 29 February 1900."""
-_WRITTEN = datetime.datetime(1980, 1, 1)
+CREATED = datetime.datetime(1980, 1, 1)
 """Creation date of every workbook, so that none reveals the actual date."""
 _FORMATS = {"date": "yyyy-mm-dd", "datetime": "yyyy-mm-dd hh:mm:ss.000", "time": "hh:mm:ss.000"}
 
@@ -90,7 +90,7 @@ class Excel(Kind):
         # In memory, since it would put parts of the table into the system's folder for temporary files.
         options = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
         book = xlsxwriter.Workbook(place, {**options, "strings_to_numbers": False})
-        book.set_properties({"created": _WRITTEN})
+        book.set_properties({"created": CREATED})
         sheet = book.add_worksheet(_SHEET if kept is None or kept.sheet is None else kept.sheet)
         formats = {kind: book.add_format({"num_format": text}) for kind, text in _FORMATS.items()}
         for place_of, column in enumerate(table):

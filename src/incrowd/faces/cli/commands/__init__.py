@@ -14,7 +14,7 @@ __all__ = ["NAMES", "PURPOSES", "commands"]
 
 PURPOSES = {
     "Start": ("demo", "course", "studio", "init", "import", "list", "hierarchy", "completion", "warm"),
-    "Release": ("anonymize", "apply", "next", "anatomize", "randomize"),
+    "Release": ("anonymize", "apply", "next", "anatomize", "randomize", "tabulate"),
     "Measure": ("assess", "risk", "p29", "utility", "perturbation", "attack"),
     "Choose": ("lattice", "compare", "suggest"),
     "Check": ("verify", "ledger"),

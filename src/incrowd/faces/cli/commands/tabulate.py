@@ -1,0 +1,101 @@
+"""`incrowd tabulate`: count tables that protect people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from incrowd.faces.cli import option_groups, options, outputs
+from incrowd.faces.cli.logs import LOG
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from incrowd.release.jobs.tabulate import TableRelease
+    from incrowd.release.tables.protect import PublishedTable
+
+_MOST = 12
+"""Most rows, and most columns, of a table that is shown on the screen."""
+
+
+def tabulate(
+    data: options.FileOrAddress,
+    source: option_groups.TableOptions,
+    policy: Annotated[
+        Path, typer.Option("--policy", metavar="FILE", help="The policy: its columns, and its [[tables]].")
+    ],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="DIR", help="Folder for the tables and tables.json.")
+    ],
+    kinds: Annotated[
+        str, typer.Option("--kinds", metavar="A,B,...", help="Kinds of files: csv, parquet, xlsx.")
+    ] = "csv",
+    seconds: Annotated[
+        float, typer.Option("--seconds", min=0.1, help="Time to search for the best protection.")
+    ] = 30.0,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Release count tables that protect people.
+
+    Small cells are suppressed, rounded or changed, as the policy says. An audit of all tables together then
+    proves that nobody can compute a small cell from the others.
+    """
+    from incrowd.faces.cli.parsing import names_of
+    from incrowd.faces.cli.tables import console, progress
+    from incrowd.release.jobs.tabulate import tabulate as count
+    from incrowd.release.policy.policy import Policy
+
+    files = outputs.outputs_of(data, policy=policy, force=force)
+    target = outputs.add_output(files, output, folder=True)
+    with progress() as job, files:
+        job.stage("read")
+        rows, _, _ = source.open(data, job)
+        release = count(rows, Policy.read(policy), seconds=seconds, progress=job)
+        job.stage("write")
+        assert target is not None
+        release.save(target, kinds=names_of(kinds))
+    if json:
+        outputs.print_json(release.to_dict())
+        return
+    show_tables(console(), release)
+    LOG.say(f"written: {output}; check it with: incrowd verify {output}")
+
+
+def show_tables(out: Console, release: TableRelease) -> None:
+    """Print each table, or the beginning of a large one, with a sentence on what protects it."""
+    from incrowd_verify.cli import show_verdict
+
+    for table in release.tables:
+        _show_table(out, table)
+        out.print(
+            f"{table.layout.name}: {release.summary()[table.layout.name]}", markup=False, soft_wrap=True
+        )
+        out.print()
+    show_verdict(out, release.verdict)
+
+
+def _show_table(out: Console, table: PublishedTable) -> None:
+    from itertools import product
+
+    from rich.text import Text
+
+    from incrowd.core.lazy import np
+    from incrowd.faces.cli.tables import titled
+
+    side = len(table.layout.rows) or 1
+    rows, columns = table.axes[:side], table.axes[side:]
+    heads = [" ".join(codes) for codes in product(*(axis.codes for axis in columns))]
+    cells = table.values.reshape(-1, len(heads))
+    names = [" by ".join(axis.column for axis in rows)]
+    shown = heads[:_MOST]
+    grid = titled(f"{table.layout.name}: {table.quantity}", names, [head or table.quantity for head in shown])
+    for codes, values in zip(list(product(*(axis.codes for axis in rows)))[:_MOST], cells, strict=False):
+        texts = ["x" if np.isnan(value) else f"{value:,.10g}" for value in values[:_MOST].tolist()]
+        grid.add_row(Text(" ".join(codes)), *map(Text, texts))
+    out.print(grid)
+    left = max(len(cells) - _MOST, 0), max(len(heads) - _MOST, 0)
+    if any(left):
+        out.print(f"and {left[0]:,} more rows, {left[1]:,} more columns: see the file", style="dim")

@@ -1,0 +1,225 @@
+"""tabulate(): count tables that protect people, audited together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from incrowd.core.errors import ParameterError, those_are
+from incrowd.core.io.seals import digest_of
+from incrowd.core.presentation.documents import envelope, to_json
+from incrowd.core.progress import Progress, Silent, in_job, with_bar
+from incrowd.engines import engine_for
+from incrowd.engines.open import loaded
+from incrowd.release.policy.policy import Policy
+from incrowd.release.tables.counting import count_cells
+from incrowd.release.tables.layout import CountTable
+from incrowd.release.tables.protect import MARK, PublishedTable, protect
+from incrowd_verify.gate.points import Point
+from incrowd_verify.gate.verdict import Verdict
+
+if TYPE_CHECKING:
+    from incrowd.core.io.files import CsvFormat
+    from incrowd.core.lazy import pl
+
+MANIFEST = "tables.json"
+"""The file that says how the tables beside it are made, for a reader and for `verify`."""
+KINDS = ("csv", "parquet", "xlsx")
+"""Kinds of files that tables are written to."""
+
+
+@with_bar
+@in_job
+def tabulate(
+    table: Any,
+    policy: Policy,
+    tables: Sequence[CountTable] = (),
+    *,
+    seconds: float = 30.0,
+    csv_format: CsvFormat | None = None,
+    progress: Progress | None = None,
+) -> TableRelease:
+    """Count tables, protect their small cells, and audit what anybody can compute of them.
+
+    Tables that count the same are protected together: a cell that one hides and another tells is found.
+
+    Parameters
+    ----------
+    table
+        Whatever `anonymize` takes. People and sums are counted of rows in memory.
+    policy
+        The columns with their hierarchies, and the tables.
+    tables
+        Tables in place of those of the policy.
+    seconds
+        Time for the search of the best protection of each quantity, above 0.
+    csv_format
+        How a CSV is written, where it is not plain.
+    progress
+        Told about the stages.
+
+    Raises
+    ------
+    InputError
+        When the table or the policy is wrong, or a table names a column that is not there.
+    InfeasibleError
+        When a small cell cannot be protected.
+    VerdictError
+        When the audit finds a cell that can be computed; nothing is released.
+
+    Examples
+    --------
+    >>> import incrowd as ic
+    >>> schema = ic.Schema(quasi={"age": ic.Hierarchy.intervals(20)}, sensitive=["ill"])
+    >>> people = {"age": [25] * 9 + [35] * 9 + [45] * 8, "ill": [*"fffffgggh", *"ffffggggg", *"ffffgggg"]}
+    >>> layout = ic.CountTable("ages", rows=["age:1"], columns=["ill"], threshold=3)
+    >>> release = tabulate(pl.DataFrame(people), ic.Policy(schema), [layout])
+    >>> release
+    TableRelease(1 table, 2 of 12 cells suppressed; holds)
+    """
+    layouts = tuple(tables) or policy.tables
+    if not layouts:
+        raise ParameterError(
+            "the policy has no table; add one: [[tables]] name = 'ages', rows = ['age'], columns = ['sex']"
+        )
+    job = progress or Silent()
+    job.stage("count")
+    engine = engine_for(loaded(table, csv_format), progress=progress)
+    counts = [count_cells(engine, policy.schema, layout) for layout in layouts]
+    job.stage("protect")
+    published: dict[str, PublishedTable] = {}
+    for unit in dict.fromkeys(layout.unit for layout in layouts):
+        chosen = [each for each in counts if each.layout.unit == unit]
+        published |= {each.layout.name: each for each in protect(chosen, seconds=seconds)}
+    release = TableRelease(tuple(published[layout.name] for layout in layouts))
+    release.verdict.refuse()
+    return release
+
+
+@dataclass(frozen=True)
+class TableRelease:
+    """Tables as they may be published, with the verdict of the audit.
+
+    Attributes
+    ----------
+    tables
+        Each table.
+    """
+
+    tables: tuple[PublishedTable, ...]
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        """Return a table by its name: a line per cell with its codes, its value and a mark if suppressed.
+
+        Raises
+        ------
+        ParameterError
+        """
+        for each in self.tables:
+            if each.layout.name == name:
+                return each.frame
+        names = [each.layout.name for each in self.tables]
+        raise ParameterError(f"there is no table {name!r}; {those_are(names, name)}")
+
+    def __repr__(self) -> str:
+        number = len(self.tables)
+        cells = sum(len(each.values) for each in self.tables)
+        hidden = sum(int(each.hidden.sum()) for each in self.tables)
+        tables = "1 table" if number == 1 else f"{number} tables"
+        return f"TableRelease({tables}, {hidden:,} of {cells:,} cells suppressed; {self.verdict.brief})"
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the audit says: broken where a cell can be computed more closely than its rule allows."""
+        return Verdict(
+            tuple(
+                Point(
+                    "cell",
+                    (),
+                    each.unsafe / len(each.values),
+                    f"Table {each.layout.name}: {each.unsafe:,} cells can be computed too closely.",
+                    "Use coarser codes, a larger base or deviation, or protect = 'suppress'.",
+                )
+                for each in self.tables
+                if each.unsafe
+            )
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON: the verdict, and how each table is made."""
+        return {
+            **envelope("tables"),
+            "verdict": self.verdict.to_dict(),
+            "mark": MARK,
+            "tables": [each.to_dict() for each in self.tables],
+        }
+
+    def save(
+        self, folder: str | os.PathLike[str], *, kinds: Sequence[str] = ("csv",), force: bool = False
+    ) -> list[Path]:
+        """Write every table, and ``tables.json``, into a new folder.
+
+        Parameters
+        ----------
+        folder
+            A new or empty folder, or with `force` one of an earlier release.
+        kinds
+            Kinds of files: csv and parquet have a line per cell; xlsx is one workbook with a sheet a table.
+
+        Returns
+        -------
+        The paths of what was written.
+
+        Raises
+        ------
+        ParameterError
+            For an unknown kind.
+        TableError
+            When the folder cannot be written.
+        """
+        from incrowd.core.io.targets import writing
+        from incrowd.release.tables.workbook import write_workbook
+
+        for kind in kinds:
+            if kind not in KINDS:
+                raise ParameterError(f"tables are written as {', '.join(KINDS)}, not as {kind!r}")
+        files: dict[str, dict[str, str]] = {}
+        with writing(folder, force=force, folder=True, parents=True) as path:
+            for each in self.tables:
+                if "csv" in kinds:
+                    each.frame.write_csv(path / f"{each.layout.name}.csv")
+                if "parquet" in kinds:
+                    each.frame.write_parquet(path / f"{each.layout.name}.parquet")
+            if "xlsx" in kinds:
+                write_workbook(self.tables, path / "tables.xlsx")
+            names = sorted(file.name for file in path.iterdir())
+            files = {name: {"sha256": digest_of(path / name)} for name in names}
+            text = to_json(self.to_dict() | {"files": files})
+            (path / MANIFEST).write_text(text + "\n", encoding="utf-8", newline="\n")
+        return [Path(folder) / name for name in (*files, MANIFEST)]
+
+    def summary(self) -> Mapping[str, str]:
+        """Return a sentence on each table, by its name."""
+        return {each.layout.name: sentence_of(each) for each in self.tables}
+
+
+def sentence_of(table: PublishedTable) -> str:
+    """Say in a sentence what the protection of a table hides or changes.
+
+    Example: ``12 of 120 cells are suppressed: 5 small ones, and 7 that would tell them.``
+    """
+    cells, layout = f"{len(table.values):,} cells", table.layout
+    if layout.protect == "round":
+        return f"all of {cells} are rounded to multiples of {layout.multiple}, and sums hold."
+    if layout.protect == "cell-key":
+        return f"all of {cells} are changed by at most {layout.deviation}, and sums need not hold."
+    hidden = int(table.hidden.sum())
+    if not hidden:
+        return f"no cell of {cells} is small, so all are shown."
+    text = (
+        f"{hidden:,} of {cells} are suppressed: {table.primary:,} small, {hidden - table.primary:,} for them"
+    )
+    return f"{text}." if not table.gap else f"{text}; a better choice may cost {table.gap:.1%} less."

@@ -1,0 +1,285 @@
+"""Protect the tables of one quantity together, and audit what is left of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from incrowd.core.errors import ParameterError
+from incrowd.core.lazy import NDArray, np, pl
+from incrowd.release.tables.audit import Intervals, intervals
+from incrowd.release.tables.cell_key import PerturbationTable, perturbation_table
+from incrowd.release.tables.cells import Axis, Linked
+from incrowd.release.tables.counting import Cells
+from incrowd.release.tables.layout import CountTable
+from incrowd.release.tables.need import Need
+from incrowd.release.tables.primary import cost_of, need_of, primary_cells
+from incrowd.release.tables.rounding import round_controlled
+from incrowd.release.tables.suppress import suppress
+
+_NEAR = 1e-6
+MARK = "x"
+"""What stands beside a suppressed cell."""
+
+
+@dataclass(frozen=True)
+class PublishedTable:
+    """A table as it is published.
+
+    Attributes
+    ----------
+    layout
+        What the policy asks for.
+    axes
+        The dimensions, rows first.
+    values
+        float64[cells]: what is published, NaN where it is suppressed.
+    unsafe
+        How many suppressed, rounded or perturbed cells can be computed too closely.
+    primary
+        How many cells are unsafe by the rules of the table.
+    lost
+        What of the table the protection costs: the cost of secondary cells, or the total change of values.
+    bound
+        No protection of this kind costs all tables of the quantity less than this; None where none was
+        sought.
+    gap
+        By how much a better choice may cost less, as a share of the cost.
+    overlapping
+        The columns of which a person has several codes.
+    """
+
+    layout: CountTable
+    axes: tuple[Axis, ...]
+    values: NDArray[np.float64]
+    unsafe: int
+    primary: int
+    lost: float
+    bound: float | None
+    gap: float | None
+    overlapping: tuple[str, ...]
+
+    @cached_property
+    def hidden(self) -> NDArray[np.bool_]:
+        """bool[cells]: which are suppressed."""
+        return np.isnan(self.values)
+
+    @property
+    def quantity(self) -> str:
+        """The name of the column of values: people, records, or the number that is summed."""
+        layout = self.layout
+        name = layout.count if layout.sum is None else f"sum of {layout.sum}"
+        while name in {axis.column for axis in self.axes} | {"mark"}:
+            name += "_"
+        return name
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The table as a frame: a line per cell, with its codes, its value and a mark if it is suppressed."""
+        shape = [len(axis.codes) for axis in self.axes]
+        places = np.unravel_index(np.arange(len(self.values)), shape)
+        columns: dict[str, Any] = {
+            axis.column: pl.Series(axis.codes).gather(place)
+            for axis, place in zip(self.axes, places, strict=True)
+        }
+        values = pl.Series(np.where(self.hidden, 0, self.values))
+        values = values if self.layout.sum is not None else values.cast(pl.Int64)
+        hidden = pl.Series(self.hidden)
+        return pl.DataFrame(columns).with_columns(
+            pl.when(~hidden).then(values).alias(self.quantity),
+            pl.when(hidden).then(pl.lit(MARK)).otherwise(pl.lit("")).alias("mark"),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a reader, and a check, must know of the table."""
+        layout = self.layout
+        rules = {name: value for name, value in layout.settings().items() if name not in ("key", "cost")}
+        return {
+            **rules,
+            "name": layout.name,
+            "quantity": self.quantity,
+            "dimensions": [
+                {
+                    "column": axis.column,
+                    "codes": list(axis.codes),
+                    "under": [int(parent) for parent in axis.tree.parents],
+                    "overlapping": axis.column in self.overlapping,
+                }
+                for axis in self.axes
+            ],
+            "threshold": layout.threshold,
+            "protect": layout.protect,
+            "zeros": layout.zeros,
+            "width": layout.open_width,
+            "cells": len(self.values),
+            "suppressed": int(self.hidden.sum()),
+            **({"base": layout.multiple} if layout.protect == "round" else {}),
+            **({"deviation": layout.deviation} if layout.protect == "cell-key" else {}),
+            "gap": None if self.gap is None else round(self.gap, 4),
+        }
+
+
+@dataclass(frozen=True)
+class _Joined:
+    """The cells of all tables of one quantity, each cell once."""
+
+    tables: Sequence[Cells]
+    linked: Linked
+
+    @classmethod
+    def of(cls, tables: Sequence[Cells]) -> _Joined:
+        overlapping = {column for table in tables for column in table.overlapping}
+        return cls(tables, Linked.of([table.axes for table in tables], overlapping))
+
+    def all(self, parts: Sequence[NDArray[Any]], start: Any, combine: np.ufunc) -> NDArray[Any]:
+        """Combine what each table says of its cells into one array of all cells."""
+        cells = np.full(self.linked.size, start)
+        for part, place in zip(parts, self.linked.cells, strict=True):
+            # Two codes of a table may be one cell, as a code with a single part is.
+            combine.at(cells, place, part)
+        return cells
+
+
+def protect(tables: Sequence[Cells], *, seconds: float) -> list[PublishedTable]:
+    """Protect tables of one quantity, and audit the result from what is published alone.
+
+    Parameters
+    ----------
+    tables
+        Their true values. All have one way of protection.
+    seconds
+        Time for the search of the best protection.
+
+    Raises
+    ------
+    InfeasibleError
+        When a small cell cannot be protected.
+    """
+    joined = _Joined.of(tables)
+    values = joined.all([table.values for table in tables], 0.0, np.maximum)
+    primary = joined.all([primary_cells(table) for table in tables], False, np.logical_or)
+    needs = [need_of(table, primary[place]) for table, place in zip(tables, joined.linked.cells, strict=True)]
+    need = Need(
+        values,
+        joined.all([each.width for each in needs], 0.0, np.maximum),
+        joined.all([each.slack for each in needs], 0.0, np.maximum),
+        min(each.floor for each in needs),
+        all(each.whole for each in needs),
+    )
+    way = tables[0].layout.protect
+    if way == "suppress":
+        return _suppressed(joined, need, primary, seconds)
+    if way == "round":
+        return _rounded(joined, need, primary, seconds)
+    return _perturbed(joined, primary)
+
+
+def _suppressed(
+    joined: _Joined, need: Need, primary: NDArray[np.bool_], seconds: float
+) -> list[PublishedTable]:
+    cost = joined.all([cost_of(table) for table in joined.tables], 0.0, np.maximum)
+    shown = [table.layout.zeros == "show" for table in joined.tables]
+    zero = need.values == 0
+    allowed = ~zero if all(shown) else np.ones(joined.linked.size, np.bool_)
+    if any(shown):
+        # Where one table shows its zeros, no table can hide them.
+        for table, place, show in zip(joined.tables, joined.linked.cells, shown, strict=True):
+            if show:
+                allowed[place[table.values == 0]] = False
+                primary[place[table.values == 0]] = False
+    chosen = suppress(joined.linked, need, primary, cost, allowed, seconds=seconds)
+    hidden = chosen.hidden
+    cells = np.flatnonzero(hidden)
+    # The audit knows nothing but what is published, so it finds what the search may have missed.
+    enough = None if need.slack.any() else need.width[cells]
+    ends = intervals(joined.linked, *need.bounds(hidden), cells, whole=need.whole, enough=enough)
+    unsafe = np.zeros(joined.linked.size, np.bool_)
+    unsafe[cells] = need.shortfall(cells, ends) > _NEAR
+    return [
+        PublishedTable(
+            table.layout,
+            table.axes,
+            np.where(hidden[place], np.nan, table.values),
+            int(unsafe[place].sum()),
+            int(primary[place].sum()),
+            float(cost[place][hidden[place] & ~primary[place]].sum()),
+            chosen.bound,
+            chosen.gap,
+            table.overlapping,
+        )
+        for table, place in zip(joined.tables, joined.linked.cells, strict=True)
+    ]
+
+
+def _rounded(joined: _Joined, need: Need, primary: NDArray[np.bool_], seconds: float) -> list[PublishedTable]:
+    bases = {table.layout.multiple for table in joined.tables}
+    if len(bases) > 1:
+        raise ParameterError(
+            "tables that are rounded have cells in common, such as the total: give all of them one base"
+        )
+    [base] = bases
+    rounded = round_controlled(need.values.astype(np.int64), joined.linked, base, seconds)
+    low, high = rounded.low.astype(np.float64), rounded.high.astype(np.float64)
+    unsafe = _too_near(joined.linked, low, high, np.minimum(need.width, base), primary)
+    return [
+        PublishedTable(
+            table.layout,
+            table.axes,
+            rounded.cells[place].astype(np.float64),
+            int(unsafe[place].sum()),
+            int(primary[place].sum()),
+            float(np.abs(rounded.cells[place] - table.values).sum()),
+            rounded.bound,
+            rounded.gap,
+            table.overlapping,
+        )
+        for table, place in zip(joined.tables, joined.linked.cells, strict=True)
+    ]
+
+
+def _perturbed(joined: _Joined, primary: NDArray[np.bool_]) -> list[PublishedTable]:
+    odds: dict[tuple[int, float], PerturbationTable] = {}
+    released, low, high = [], np.zeros(joined.linked.size), np.full(joined.linked.size, np.inf)
+    for table, place in zip(joined.tables, joined.linked.cells, strict=True):
+        setting = (table.layout.deviation, table.layout.variance)
+        if setting not in odds:
+            odds[setting] = perturbation_table(*setting)
+        assert table.keys is not None
+        counts = odds[setting].release(table.values.astype(np.int64), table.keys)
+        least, most = odds[setting].bounds(counts)
+        np.maximum.at(low, place, least)
+        np.minimum.at(high, place, most)
+        released.append(counts)
+    unsafe = _too_near(joined.linked, low, high, np.ones(joined.linked.size), primary)
+    return [
+        PublishedTable(
+            table.layout,
+            table.axes,
+            counts.astype(np.float64),
+            int(unsafe[place].sum()),
+            int(primary[place].sum()),
+            float(np.abs(counts - table.values).sum()),
+            None,
+            None,
+            table.overlapping,
+        )
+        for table, counts, place in zip(joined.tables, released, joined.linked.cells, strict=True)
+    ]
+
+
+def _too_near(
+    linked: Linked,
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    width: NDArray[np.float64],
+    primary: NDArray[np.bool_],
+) -> NDArray[np.bool_]:
+    """Return bool[cells]: small cells whose interval is narrower than it must be."""
+    unsafe = np.zeros(linked.size, np.bool_)
+    cells = np.flatnonzero(primary)
+    if len(cells):
+        ends = intervals(linked, low, high, cells, enough=width[cells])
+        unsafe[cells] = Intervals(*ends).widths < width[cells] - _NEAR
+    return unsafe
