@@ -20,6 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from incrowd_verify import __version__
+from incrowd_verify.count_tables import TableVerification
 from incrowd_verify.errors import (
     INSTALL,
     IncrowdError,
@@ -125,8 +126,16 @@ def main() -> None:
 
 
 def _run(given: Namespace) -> int:
+    from incrowd_verify.count_tables import is_tables, verify_tables
     from incrowd_verify.verification import checks_as_sql, verify
 
+    if is_tables(given.path):
+        tables = verify_tables(given.path)
+        if given.json:
+            print(json.dumps(tables.to_dict(), indent=1, ensure_ascii=False))
+        else:
+            show_tables(Screen(), tables)
+        return 0 if tables.ok else 1
     if given.policy is None and given.account is None:
         raise ParameterError("name the policy (--policy), or the release.json that was saved (--manifest)")
     policy = given.policy or given.account.with_name("policy.toml")
@@ -179,6 +188,14 @@ def refuse_with_script(
             "--emit-sql: the script does not go with --names, --header-row, --escape-formulas or "
             "--suppressed-as"
         )
+
+
+def show_tables(out: Console, result: TableVerification) -> None:
+    """Print how many cells of count tables were checked, and the verdict."""
+    out.print(
+        f"{result.cells:,} cells, {result.hidden:,} of them hidden: each was solved from all tables together"
+    )
+    show_verdict(out, result.verdict)
 
 
 def exit_status(result: Verification) -> int:

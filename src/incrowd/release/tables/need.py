@@ -21,6 +21,8 @@ class Need:
     slack
         float64[cells]: how far above and how far below the true value they must reach, as the rules of
         dominance and p % ask for.
+    share
+        The interval is also at least this share of its largest value wide, 0..1.
     floor
         The least value that a suppressed cell can have: 1 for counts where zeros are always shown, else 0.
     whole
@@ -30,8 +32,14 @@ class Need:
     values: NDArray[np.float64]
     width: NDArray[np.float64]
     slack: NDArray[np.float64]
+    share: float = 0.0
     floor: float = 0.0
     whole: bool = True
+
+    @property
+    def enough(self) -> NDArray[np.float64] | None:
+        """The widths at which an interval needs no further look; None where its ends count, too."""
+        return None if self.share or self.slack.any() else self.width
 
     def bounds(self, hidden: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return what is published of each cell, as the least and the largest value by itself."""
@@ -50,5 +58,6 @@ class Need:
         """
         value, slack = self.values[cells], self.slack[cells]
         beyond = np.maximum(value + slack - ends.upper, ends.lower - (value - slack))
-        width = self.width[cells] - ends.widths
+        width = np.maximum(self.width[cells], self.share * ends.upper) if self.share else self.width[cells]
+        width = np.where(np.isinf(ends.upper), 0.0, width - ends.widths)
         return np.maximum(np.maximum(width, np.where(slack > 0, beyond, 0.0)), 0.0)

@@ -47,8 +47,8 @@ def _slack(cells: Cells) -> NDArray[np.float64]:
 def need_of(cells: Cells, primary: NDArray[np.bool_]) -> Need:
     """Return how wide the intervals of suppressed cells must be.
 
-    A count must be open by the table's `width`. A sum must be open by a tenth of it, and an unsafe one above
-    and below by what its rule asks for, at least a tenth, too.
+    A count must be open by the table's `width`. A sum must be open by a tenth of its largest value. An unsafe
+    sum must be open above and below by what its rule asks for, at least a tenth, too.
     """
     layout, values = cells.layout, cells.values
     shown = float(layout.zeros == "show")
@@ -56,7 +56,7 @@ def need_of(cells: Cells, primary: NDArray[np.bool_]) -> Need:
         width = np.full(len(values), float(layout.open_width))
         return Need(values, width, np.zeros(len(values)), floor=shown)
     slack = np.where(primary, np.maximum(_slack(cells), OPEN_SHARE * values), 0.0)
-    return Need(values, OPEN_SHARE * values, slack, floor=0.0, whole=False)
+    return Need(values, OPEN_SHARE * values, slack, OPEN_SHARE, whole=False)
 
 
 def cost_of(cells: Cells) -> NDArray[np.float64]:

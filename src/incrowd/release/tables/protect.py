@@ -9,7 +9,7 @@ from typing import Any
 
 from incrowd.core.errors import ParameterError
 from incrowd.core.lazy import NDArray, np, pl
-from incrowd.release.tables.audit import Intervals, intervals
+from incrowd.release.tables.audit import intervals
 from incrowd.release.tables.cell_key import PerturbationTable, perturbation_table
 from incrowd.release.tables.cells import Axis, Linked
 from incrowd.release.tables.counting import Cells
@@ -165,6 +165,7 @@ def protect(tables: Sequence[Cells], *, seconds: float) -> list[PublishedTable]:
         values,
         joined.all([each.width for each in needs], 0.0, np.maximum),
         joined.all([each.slack for each in needs], 0.0, np.maximum),
+        max(each.share for each in needs),
         min(each.floor for each in needs),
         all(each.whole for each in needs),
     )
@@ -193,7 +194,7 @@ def _suppressed(
     hidden = chosen.hidden
     cells = np.flatnonzero(hidden)
     # The audit knows nothing but what is published, so it finds what the search may have missed.
-    enough = None if need.slack.any() else need.width[cells]
+    enough = None if need.enough is None else need.enough[cells]
     ends = intervals(joined.linked, *need.bounds(hidden), cells, whole=need.whole, enough=enough)
     unsafe = np.zeros(joined.linked.size, np.bool_)
     unsafe[cells] = need.shortfall(cells, ends) > _NEAR
@@ -222,7 +223,7 @@ def _rounded(joined: _Joined, need: Need, primary: NDArray[np.bool_], seconds: f
     [base] = bases
     rounded = round_controlled(need.values.astype(np.int64), joined.linked, base, seconds)
     low, high = rounded.low.astype(np.float64), rounded.high.astype(np.float64)
-    unsafe = _too_near(joined.linked, low, high, np.minimum(need.width, base), primary)
+    unsafe = _told(joined.linked, low, high, primary)
     return [
         PublishedTable(
             table.layout,
@@ -252,7 +253,7 @@ def _perturbed(joined: _Joined, primary: NDArray[np.bool_]) -> list[PublishedTab
         np.maximum.at(low, place, least)
         np.minimum.at(high, place, most)
         released.append(counts)
-    unsafe = _too_near(joined.linked, low, high, np.ones(joined.linked.size), primary)
+    unsafe = _told(joined.linked, low, high, primary)
     return [
         PublishedTable(
             table.layout,
@@ -269,17 +270,11 @@ def _perturbed(joined: _Joined, primary: NDArray[np.bool_]) -> list[PublishedTab
     ]
 
 
-def _too_near(
-    linked: Linked,
-    low: NDArray[np.float64],
-    high: NDArray[np.float64],
-    width: NDArray[np.float64],
-    primary: NDArray[np.bool_],
+def _told(
+    linked: Linked, low: NDArray[np.float64], high: NDArray[np.float64], primary: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Return bool[cells]: small cells whose interval is narrower than it must be."""
-    unsafe = np.zeros(linked.size, np.bool_)
-    cells = np.flatnonzero(primary)
+    """Return bool[cells]: small cells whose true count is the only one that fits all tables."""
+    told, cells = np.zeros(linked.size, np.bool_), np.flatnonzero(primary)
     if len(cells):
-        ends = intervals(linked, low, high, cells, enough=width[cells])
-        unsafe[cells] = Intervals(*ends).widths < width[cells] - _NEAR
-    return unsafe
+        told[cells] = intervals(linked, low, high, cells, enough=np.ones(len(cells))).widths < 1 - _NEAR
+    return told

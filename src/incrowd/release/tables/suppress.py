@@ -211,7 +211,7 @@ class _Search:
             # Most parts are as they were before the last conditions.
             if (known := part.cells.tobytes()) in self._safe:
                 continue
-            enough = None if need.slack.any() else need.width[part.cells]
+            enough = None if need.enough is None else need.enough[part.cells]
             ends = part.extremes(np.arange(len(part.cells)), enough, need.values[part.cells])
             cells = part.cells[need.shortfall(part.cells, Intervals(*ends)) > _NEAR]
             if len(cells):

@@ -8,16 +8,21 @@ from typing import Annotated, Any
 
 import typer
 
+from incrowd.core.errors import ParameterError
 from incrowd.faces.cli import completing, options, outputs
 from incrowd.faces.cli.completing import program
 from incrowd.faces.cli.logs import LOG
 from incrowd.faces.cli.parsing import data_name, file_or_address, names_of
+from incrowd_verify.count_tables import is_tables
 from incrowd_verify.profiles import PROFILES
 
 
 def verify(
     released: options.Released,
-    policy: Annotated[Path, typer.Option("--policy", help="The policy file that it has to satisfy.")],
+    policy: Annotated[
+        Path | None,
+        typer.Option("--policy", help="The policy file that it has to satisfy; count tables need none."),
+    ] = None,
     table: options.Table = None,
     population: options.People = None,
     against: Annotated[
@@ -106,7 +111,14 @@ def verify(
     Exit status 0: the verdict holds. 1: it is broken, or a point waits for an answer in the policy. 2: a
     limit cannot be checked. What was not looked at is listed. Where the policy says whose row it is,
     --against and --row-map are needed to count people.
+
+    Of a folder of count tables it solves anew what anybody can compute of each hidden cell.
     """
+    if isinstance(released, Path) and is_tables(released):
+        _verify_tables(released, json=json)
+        return
+    if policy is None:
+        raise ParameterError("name the policy that the release has to satisfy: --policy FILE")
     from incrowd.faces.cli.tables import console
     from incrowd.release.verification import checks_as_sql
     from incrowd.release.verification import verify as check
@@ -156,6 +168,20 @@ def verify(
             LOG.say(f"written: {emit_sql}; run it with duckdb < {emit_sql}")
     if status := exit_status(result):
         raise typer.Exit(status)
+
+
+def _verify_tables(folder: Path, *, json: bool) -> None:
+    from incrowd.faces.cli.tables import console
+    from incrowd_verify.cli import show_tables
+    from incrowd_verify.count_tables import verify_tables
+
+    result = verify_tables(folder)
+    if json:
+        outputs.print_json(result.to_dict())
+    else:
+        show_tables(console(), result)
+    if not result.ok:
+        raise typer.Exit(1)
 
 
 def _people_call(released: Any, policy: Path, against: Any) -> str:
