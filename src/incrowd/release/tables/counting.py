@@ -77,7 +77,8 @@ def count_cells(engine: Any, schema: Schema, layout: CountTable) -> Cells:
         When noise by cell keys is asked for, and no column names people, or a row names none.
     """
     attributes = [_counted(schema, layout, column) for column, _ in layout.dimensions]
-    keys = [replace(each, role="identifying") for each in schema.attributes if each.names("person")]
+    # A quasi-identifier that names a person beside its role is not counted twice.
+    keys = [replace(schema[name], role="person", hierarchy=None) for name in schema.person]
     table = engine.count(Schema.of([*attributes, *keys], unlisted="drop")).frequency
     axes, leaf = [], np.zeros(table.keys, np.int64)
     for (column, level), domain, codes in zip(layout.dimensions, table.domains, table.codes, strict=True):
@@ -111,7 +112,7 @@ def _counted(schema: Schema, layout: CountTable, column: str) -> Attribute:
         names = [each.name for each in schema.attributes]
         raise SchemaError(f"table {layout.name}: there is no column {column!r}; {those_are(names, column)}")
     attribute = schema[column]
-    if attribute.role == "identifying" or attribute.names("person"):
+    if attribute.role == "identifying" or column in schema.person:
         raise SchemaError(f"table {layout.name}: {column!r} names people, so no table shows its values")
     return Attribute(
         column,

@@ -58,6 +58,7 @@ class Need:
         """
         value, slack = self.values[cells], self.slack[cells]
         beyond = np.maximum(value + slack - ends.upper, ends.lower - (value - slack))
-        width = np.maximum(self.width[cells], self.share * ends.upper) if self.share else self.width[cells]
-        width = np.where(np.isinf(ends.upper), 0.0, width - ends.widths)
+        # Whatever is not bounded is wide enough.
+        upper = np.where(np.isinf(ends.upper), 0.0, ends.upper)
+        width = np.maximum(self.width[cells], self.share * upper) - ends.widths
         return np.maximum(np.maximum(width, np.where(slack > 0, beyond, 0.0)), 0.0)

@@ -1,0 +1,227 @@
+"""Count tables from end to end: counted, protected, audited, written, and checked again from the files."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import incrowd as ic
+from incrowd.core.errors import ParameterError, TableError
+from incrowd_verify.count_tables import verify_tables
+
+SCHEMA = ic.Schema(
+    quasi={
+        "area": ic.Hierarchy.from_nested({"*": {"north": ["a", "b"], "south": ["c", "d", "e"]}}),
+        "age": ic.Hierarchy.intervals(10, 20),
+        "sex": ic.Hierarchy.flat(),
+    },
+    sensitive=["ill"],
+    insensitive=["cost"],
+    person="who",
+)
+KEY = "5f0c8e7a1b9d3c62e4a87f15d02b6c93ab41e8d7f6209c5b3e1a7d84c09f62b5"
+AREA = ic.CountTable("area-ill", rows=["area"], columns=["ill"], threshold=4)
+AGE = ic.CountTable("age-ill", rows=["age:1"], columns=["ill"], threshold=4)
+
+
+def people(seed=0, rows=400):
+    draw = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "who": [f"p{number}" for number in range(rows)],
+            "area": draw.choice(list("abcde"), rows, p=[0.4, 0.3, 0.2, 0.07, 0.03]),
+            "age": draw.integers(20, 60, rows),
+            "sex": draw.choice(["f", "m"], rows),
+            "ill": draw.choice(["flu", "gout", "hiv", "none"], rows, p=[0.3, 0.1, 0.02, 0.58]),
+            "cost": draw.integers(1, 1000, rows),
+        }
+    )
+
+
+def small(release, table, layout):
+    """The published counts of fewer people than the threshold."""
+    frame = release[layout.name]
+    quantity = frame.columns[-2]
+    return frame.filter(
+        pl.col(quantity).is_not_null() & (pl.col(quantity) > 0) & (pl.col(quantity) < layout.threshold)
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_small_count_is_published_or_told(tmp_path, seed):
+    table = people(seed)
+    release = ic.tabulate(table, ic.Policy(SCHEMA), [AREA, AGE])
+    for layout in (AREA, AGE):
+        assert small(release, table, layout).is_empty()
+    assert release.verdict.holds
+    release.save(tmp_path / "out", kinds=["csv", "parquet"])
+    checked = verify_tables(tmp_path / "out")
+    assert checked.ok
+    assert checked.narrow == {"area-ill": 0, "age-ill": 0}
+    assert checked.hidden == sum(
+        len(each.frame.filter(pl.col("mark") == "x")) for each in release.tables
+    ) - shared(release)
+
+
+def shared(release):
+    """Hidden cells that both tables have: those of the sicknesses alone."""
+    first, second = (
+        {row[1] for row in each.frame.filter(pl.col("mark") == "x").rows() if row[0] == "Total"}
+        for each in release.tables
+    )
+    assert first == second
+    return len(first)
+
+
+def test_what_is_shown_is_true():
+    table = people(1)
+    release = ic.tabulate(table, ic.Policy(SCHEMA), [AREA])
+    for area, ill, count, mark in release["area-ill"].rows():
+        areas = {"Total": "abcde", "north": "ab", "south": "cde"}.get(area, area)
+        rows = table.filter(pl.col("area").is_in([*areas]), (pl.col("ill") == ill) | (ill == "Total"))
+        assert (count == len(rows)) if mark == "" else count is None
+
+
+def test_a_cell_that_the_search_leaves_open_is_told_by_the_audit(tmp_path):
+    """With one more cell shown, the audit and `verify` both say that the tables are broken."""
+    release = ic.tabulate(people(0), ic.Policy(SCHEMA), [AREA])
+    release.save(tmp_path / "out")
+    place = tmp_path / "out/area-ill.csv"
+    frame = pl.read_csv(place)
+    true = {
+        (area, ill): len(
+            people(0).filter(
+                pl.col("area").is_in([*{"Total": "abcde", "north": "ab", "south": "cde"}.get(area, area)]),
+                (pl.col("ill") == ill) | (ill == "Total"),
+            )
+        )
+        for area, ill in frame.select("area", "ill").rows()
+    }
+    hidden = frame.with_row_index().filter(pl.col("mark") == "x")
+    row, area, ill = (
+        hidden.filter(
+            pl.struct("area", "ill").map_elements(
+                lambda each: true[each["area"], each["ill"]] >= 4, pl.Boolean
+            )
+        )
+        .select("index", "area", "ill")
+        .row(0)
+    )
+    shown = frame.with_row_index().with_columns(
+        people=pl.when(pl.col("index") == row).then(true[area, ill]).otherwise("people"),
+        mark=pl.when(pl.col("index") == row).then(pl.lit("")).otherwise("mark"),
+    )
+    shown.drop("index").write_csv(place)
+    with pytest.raises(TableError, match="was changed after it was made"):
+        verify_tables(tmp_path / "out")
+    manifest = json.loads((tmp_path / "out/tables.json").read_text())
+    del manifest["files"]["area-ill.csv"]
+    (tmp_path / "out/tables.json").write_text(json.dumps(manifest))
+    checked = verify_tables(tmp_path / "out")
+    assert not checked.ok
+    assert checked.verdict.state == "broken"
+    assert checked.narrow["area-ill"] > 0
+
+
+@pytest.mark.parametrize("protect", ["round", "cell-key"])
+def test_noise_and_rounding(tmp_path, monkeypatch, protect):
+    monkeypatch.setenv("TABLE_KEY", KEY)
+    more = {"key": "env:TABLE_KEY"} if protect == "cell-key" else {}
+    layouts = [
+        ic.CountTable(name, rows=rows, columns=["ill"], protect=protect, **more)
+        for name, rows in (("one", ["area"]), ("two", ["sex"]))
+    ]
+    release = ic.tabulate(people(2), ic.Policy(SCHEMA), layouts)
+    one, two = release["one"], release["two"]
+    totals = [
+        frame.filter(pl.col(name) == "Total")["people"].to_list()
+        for frame, name in ((one, "area"), (two, "sex"))
+    ]
+    # The same people have the same count in every table.
+    assert totals[0] == totals[1]
+    if protect == "round":
+        assert (one["people"] % 5 == 0).all()
+        parts = one.filter(pl.col("area").is_in(["north", "south"]), pl.col("ill") == "Total")["people"].sum()
+        assert parts == totals[0][0]
+    again = ic.tabulate(people(2).reverse(), ic.Policy(SCHEMA), layouts)
+    assert protect == "round" or again["one"].equals(one)
+    release.save(tmp_path / "out")
+    assert verify_tables(tmp_path / "out").ok
+
+
+def test_a_sum_is_protected_from_its_largest_part(tmp_path):
+    table = people(3).with_columns(cost=pl.when(pl.col("who") == "p7").then(10**6).otherwise("cost"))
+    layout = ic.CountTable("cost", rows=["area"], columns=["sex"], sum="cost", p_percent=15)
+    release = ic.tabulate(table, ic.Policy(SCHEMA), [layout])
+    [area, sex] = table.filter(pl.col("who") == "p7").select("area", "sex").row(0)
+    hidden = release["cost"].filter(pl.col("mark") == "x")
+    assert (area, sex) in hidden.select("area", "sex").rows()
+    release.save(tmp_path / "out")
+    assert verify_tables(tmp_path / "out").ok
+
+
+def test_people_with_several_rows_are_counted_once(tmp_path):
+    table = pl.concat([people(4), people(4).with_columns(ill=pl.lit("gout"))])
+    release = ic.tabulate(table, ic.Policy(SCHEMA), [AREA])
+    [published] = release.tables
+    assert published.overlapping == ("ill",)
+    frame = release["area-ill"]
+    total = frame.filter((pl.col("area") == "Total") & (pl.col("ill") == "Total"))["people"].item()
+    assert total == 400
+    release.save(tmp_path / "out")
+    assert verify_tables(tmp_path / "out").ok
+
+
+def test_a_workbook_has_a_sheet_each_with_notes(tmp_path):
+    fastexcel = pytest.importorskip("fastexcel")
+    release = ic.tabulate(people(0), ic.Policy(SCHEMA), [AREA, AGE])
+    release.save(tmp_path / "out", kinds=["xlsx"])
+    book = fastexcel.read_excel(tmp_path / "out/tables.xlsx")
+    assert book.sheet_names == ["area-ill", "age-ill"]
+    texts = [str(cell) for row in book.load_sheet(0, header_row=None).to_polars().rows() for cell in row]
+    assert "x" in texts
+    assert any("fewer than 4 people" in text for text in texts)
+    assert "=1+1" not in texts
+
+
+def test_a_policy_file_has_tables(tmp_path):
+    policy = ic.Policy(SCHEMA, tables=(AREA, AGE))
+    policy.write(tmp_path / "policy.toml")
+    again = ic.Policy.read(tmp_path / "policy.toml")
+    assert again.tables == (AREA, AGE)
+    one, other = ic.tabulate(people(0), policy), ic.tabulate(people(0), again)
+    assert one["age-ill"].equals(other["age-ill"])
+
+
+@pytest.mark.parametrize(
+    ("tables", "message"),
+    [
+        ((), "no table"),
+        ((AREA, AREA), "two tables have one name"),
+        ((AREA, ic.CountTable("r", rows=["sex"], protect="round")), "protect both alike"),
+    ],
+)
+def test_a_wrong_policy_is_refused(tables, message):
+    with pytest.raises(ParameterError, match=message):
+        ic.tabulate(people(0), ic.Policy(SCHEMA, tables=tables))
+
+
+def test_a_table_of_few_people_is_hidden_whole():
+    release = ic.tabulate(people(0, rows=3), ic.Policy(SCHEMA), [ic.CountTable("t", rows=["area"])])
+    assert release["t"].filter(pl.col("people") > 0).is_empty()
+
+
+def test_names_and_secrets_are_in_no_file(tmp_path, monkeypatch):
+    monkeypatch.setenv("TABLE_KEY", KEY)
+    layout = ic.CountTable("t", rows=["area"], protect="cell-key", key="env:TABLE_KEY")
+    ic.tabulate(people(0), ic.Policy(SCHEMA), [layout]).save(
+        tmp_path / "out", kinds=["csv", "xlsx", "parquet"]
+    )
+    for file in (tmp_path / "out").iterdir():
+        content = file.read_bytes()
+        assert b"p17" not in content
+        assert b"TABLE_KEY" not in content
+        assert KEY.encode() not in content
