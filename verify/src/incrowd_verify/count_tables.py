@@ -254,9 +254,9 @@ class _System:
         if "sum" in entry:
             return high - low < _SHARE * high - _NEAR
         if entry["protect"] == "suppress":
-            return high - low < entry["width"]
+            return bool(high - low < entry["width"])
         # A rounded or perturbed count is told if one value alone fits, and a small one then.
-        return low == high and 0 < low < entry["threshold"]
+        return bool(low == high and 0 < low < entry["threshold"])
 
     def _intervals(self) -> list[tuple[float, float]]:
         """Return the least and the largest value of each unknown cell, in their order."""
@@ -300,8 +300,8 @@ class _System:
                 for part in () if exact else parts:
                     entries += [(len(most), self.number[total], 1.0), (len(most), self.number[part], -1.0)]
                     most.append(inf)
-        row, column, value = zip(*entries, strict=True)
-        matrix = sparse.csr_array((value, (row, column)), (len(most), len(self.number)))
+        rows, columns_of, values = zip(*entries, strict=True)
+        matrix = sparse.csr_array((values, (rows, columns_of)), (len(most), len(self.number)))
         return matrix, numpy.array(most)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
 from typing import Any
 
 from incrowd.core.hierarchy.builders import BUILDERS, DATE_LEVELS
@@ -10,6 +11,7 @@ from incrowd.core.parameters import Configured, Parameter
 from incrowd.core.reading.spellings import DECIMALS, THOUSANDS
 from incrowd.core.treatments import TREATMENTS, Treatment
 from incrowd.measures.privacy import MODELS, PrivacyModel
+from incrowd.release.tables.layout import CountTable
 from incrowd.search import ALGORITHMS, Mondrian
 
 Schema = dict[str, Any]
@@ -47,6 +49,7 @@ def policy_schema() -> Schema:
     settings["others"] = settings["unlisted"] | {"description": "the earlier name of unlisted"}
     definitions |= {model.name: _entry(model, "model") for model in MODELS}
     settings["models"]["items"] = _one_of(MODELS)
+    settings["tables"]["items"] = _count_table()
     settings["algorithm"] = {
         "oneOf": [_entry(each, "name", may_lack_it=each is Mondrian) for each in ALGORITHMS],
         "description": settings["algorithm"]["description"],
@@ -64,7 +67,7 @@ def policy_schema() -> Schema:
         **shape,
         "title": "incrowd policy",
         "description": "Everything that decides a release, apart from the data.",
-        "anyOf": [_at_least_one("models"), _at_least_one("attackers")],
+        "anyOf": [_at_least_one(name) for name in ("models", "attackers", "tables")],
         "not": {"required": ["unlisted", "others"]},
         # The one setting that a policy of version 1 has and a later one has not.
         "if": {"properties": {"version": {"const": 1}}},
@@ -140,6 +143,31 @@ def _entry(entry: type[Configured], key: str, *, may_lack_it: bool = False) -> S
     """Return the table of a registered entry, with the name under `key`."""
     required = entry.needed() if may_lack_it else [key, *entry.needed()]
     return _table({key: {"const": entry.name}, **_parameters(entry)}, required, entry.summary)
+
+
+def _count_table() -> Schema:
+    """Return the schema of one ``[[tables]]``."""
+    text = {"type": "string", "minLength": 1}
+    settings: dict[str, Schema] = {
+        "name": text | {"description": "the name of the table, after which its file is called"},
+        "rows": _TEXTS
+        | {"description": "columns whose codes make the rows; age:1 leaves out the finest level"},
+        "columns": _TEXTS | {"description": "columns whose codes make the columns"},
+        "sum": text | {"description": "a number that is summed in place of counting"},
+        "dominance": {
+            "type": "array",
+            "items": {"type": "number", "exclusiveMinimum": 0},
+            "minItems": 2,
+            "maxItems": 2,
+            "description": "[n, share]: a sum is unsafe if its n largest people have more than the share",
+        },
+        "key": text | {"description": "where the secret of cell keys is: env:NAME or file:PATH"},
+    }
+    declared = {each.name: each for each in fields(CountTable) if "parameter" in each.metadata}
+    settings |= {
+        name: _allowed_values(each.metadata["parameter"], each.default) for name, each in declared.items()
+    }
+    return _table(settings, ["name"], "a count table that `tabulate` makes")
 
 
 def _describe_attackers(table: Schema) -> None:

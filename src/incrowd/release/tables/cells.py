@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.core.hierarchy.tree import Hierarchy
 from incrowd.core.lazy import NDArray, np
@@ -83,7 +83,7 @@ class Axis:
         )
         return Axis(self.column, shorter), np.searchsorted(shorter.leaves, place[above])
 
-    def spread(self, finest: NDArray[np.generic], axis: int) -> NDArray[np.generic]:
+    def spread(self, finest: NDArray[Any], axis: int) -> NDArray[Any]:
         """Sum the finest codes along one dimension of an array, so that it has every code."""
         sums = np.zeros((*finest.shape[:axis], self.tree.n_nodes, *finest.shape[axis + 1 :]), finest.dtype)
         moved, source = np.moveaxis(sums, axis, 0), np.moveaxis(finest, axis, 0)
@@ -93,7 +93,7 @@ class Axis:
         return sums
 
 
-def with_totals(finest: NDArray[np.generic], axes: Sequence[Axis]) -> NDArray[np.generic]:
+def with_totals(finest: NDArray[Any], axes: Sequence[Axis]) -> NDArray[Any]:
     """Return the cells of all codes from the cells of the finest codes.
 
     Parameters
@@ -140,7 +140,9 @@ def sums_of(axes: Sequence[Axis]) -> Sums:
     """
     shape = [axis.tree.n_nodes for axis in axes]
     number = np.arange(prod(shape), dtype=np.int64).reshape(shape)
-    totals, parts, along = [], [], []
+    totals: list[NDArray[np.int64]] = []
+    parts: list[NDArray[np.int64]] = []
+    along: list[NDArray[np.int64]] = []
     for place, axis in enumerate(axes):
         moved = np.moveaxis(number, place, 0).reshape(shape[place], -1)
         for node, below in axis.families:
@@ -189,7 +191,10 @@ class Linked:
         """
         number: dict[tuple[tuple[str, str], ...], int] = {}
         overlapping = set(overlapping)
-        cells, totals, parts, exact = [], [], [], []
+        cells: list[NDArray[np.int64]] = []
+        totals: list[NDArray[np.int64]] = []
+        parts: list[NDArray[np.int64]] = []
+        exact: list[NDArray[np.bool_]] = []
         for axes in tables:
             names = [[(axis.column, code) for code in axis.codes] for axis in axes]
             table = np.empty(prod(map(len, names)), np.int64)

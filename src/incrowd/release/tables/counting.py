@@ -160,7 +160,7 @@ def _numbers(engine: Any, schema: Schema, layout: CountTable) -> NDArray[np.floa
             f"table {layout.name}: {layout.sum!r} has negative numbers, and the audit of a sum needs parts "
             "of at least 0: sum gains and losses as two columns"
         )
-    return numbers[table.key_of_row("a sum")]
+    return np.asarray(numbers[table.key_of_row("a sum")], np.float64)
 
 
 def _record_keys(engine: Any, schema: Schema, layout: CountTable) -> NDArray[np.uint64]:

@@ -61,5 +61,6 @@ def need_of(cells: Cells, primary: NDArray[np.bool_]) -> Need:
 
 def cost_of(cells: Cells) -> NDArray[np.float64]:
     """Return float64[cells]: what the suppression of each cell costs, above 0."""
-    measures = {"cells": 0.0, "people": cells.people, "values": cells.values}
-    return np.asarray(measures[cells.layout.cost] + np.ones(len(cells.values)), np.float64)
+    least = np.ones(len(cells.values))
+    measures = {"cells": 0 * least, "people": cells.people, "values": cells.values}
+    return np.asarray(measures[cells.layout.cost] + least, np.float64)
