@@ -1,4 +1,4 @@
-"""Count tables, checked from what is published: the interval of every hidden cell, solved anew.
+"""Count tables, checked from their files: the interval of every hidden cell, solved anew.
 
 It reads ``tables.json`` and the files beside it, and knows nothing else. Every table of people that fits the
 published cells could be the true one. So for each cell that is not published as it is, two linear programmes
@@ -135,7 +135,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Table:
-    """A published table: its cells as what each may be, and its rules."""
+    """A published table: the bounds of its cells, and its rules."""
 
     entry: Mapping[str, Any]
     bounds: dict[Cell, tuple[float, float]]
@@ -184,7 +184,7 @@ class _Table:
 
     @staticmethod
     def _may_be(entry: Mapping[str, Any], value: float | None) -> tuple[float, float]:
-        """Return what a cell may truly be, by what is published of it alone."""
+        """Return the least and the largest true value of a cell by its publication alone."""
         if value is None:
             return (1.0 if entry["zeros"] == "show" and "sum" not in entry else 0.0), inf
         if entry["protect"] == "suppress":
@@ -220,7 +220,7 @@ class _Table:
 
 
 class _System:
-    """The cells of all tables of one quantity, and what anybody knows of them."""
+    """The cells of all tables of one quantity, with the bounds that anybody knows."""
 
     def __init__(self, tables: list[_Table]) -> None:
         self.tables = tables

@@ -42,7 +42,7 @@ def tabulate(
     csv_format: CsvFormat | None = None,
     progress: Progress | None = None,
 ) -> TableRelease:
-    """Count tables, protect their small cells, and audit what anybody can compute of them.
+    """Count tables, protect their small cells, and audit all tables together.
 
     Tables that count the same are protected together: a cell that one hides and another tells is found.
 
@@ -133,7 +133,7 @@ class TableRelease:
 
     @property
     def verdict(self) -> Verdict:
-        """What the audit says: broken where a cell can be computed more closely than its rule allows."""
+        """The verdict of the audit: broken where a cell can be computed more closely than its rule allows."""
         return Verdict(
             tuple(
                 Point(
@@ -207,7 +207,7 @@ class TableRelease:
 
 
 def sentence_of(table: PublishedTable) -> str:
-    """Say in a sentence what the protection of a table hides or changes.
+    """Return a sentence on the cells that the protection of a table hides or changes.
 
     Example: ``12 of 120 cells are suppressed: 5 small ones, and 7 that would tell them.``
     """

@@ -1,1 +1,1 @@
-"""Count tables: their cells, what is unsafe, what protects it, and the audit of what anybody can compute."""
+"""Count tables: their cells, the unsafe ones among them, protection, and the audit of the result."""

@@ -1,4 +1,4 @@
-"""What anybody can compute of a cell from all that is published: the interval that its value lies in."""
+"""Intervals of hidden cells: the least and the largest value that fit everything published."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NEAR = 1e-6
 
 
 class Intervals(NamedTuple):
-    """What can be computed of some cells.
+    """The least and the largest value of some cells.
 
     Attributes
     ----------
@@ -190,7 +190,7 @@ class Part:
 
 
 def _show(shown: list[NDArray[np.float64]], values: NDArray[np.float64]) -> None:
-    """Widen what was shown of each cell by the values of a solution."""
+    """Widen the shown values of each cell by those of a solution."""
     np.minimum(shown[0], values, out=shown[0])
     np.maximum(shown[1], values, out=shown[1])
 
@@ -198,7 +198,7 @@ def _show(shown: list[NDArray[np.float64]], values: NDArray[np.float64]) -> None
 def _deduce(
     linked: Linked, lower: NDArray[np.float64], upper: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Fill in what a single sum tells: the one cell of it that is not published.
+    """Compute each cell that is the only unknown one of a sum.
 
     A cell that is filled in may be the last but one of another sum, so this goes on until no sum is left::
 

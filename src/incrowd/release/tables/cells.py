@@ -211,7 +211,7 @@ class Linked:
 
     @cached_property
     def rows(self) -> tuple[csr_array, NDArray[np.float64]]:
-        """What is known of the cells: ``0 <= matrix @ cells <= most``.
+        """The conditions that all sums set: ``0 <= matrix @ cells <= most``.
 
         Returns
         -------

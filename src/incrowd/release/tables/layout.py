@@ -1,4 +1,4 @@
-"""A count table as a policy asks for it: its columns, what is counted, and what protects it."""
+"""A count table of a policy: its columns, its quantity, and its protection."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ class CountTable:
         return self.threshold if self.base is None else self.base
 
     def settings(self) -> dict[str, Any]:
-        """Return what differs from the defaults, as a policy file has it."""
+        """Return the settings other than the defaults, as a policy file has them."""
         return {
             each.name: list(value) if isinstance(value, tuple) else value
             for each in fields(self)
@@ -206,7 +206,7 @@ class CountTable:
 
 
 def check_tables(tables: tuple[CountTable, ...]) -> None:
-    """Check what tables are together: no two have one name.
+    """Check that no two tables have one name, and that tables with common cells are protected alike.
 
     Raises
     ------

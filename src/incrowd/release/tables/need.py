@@ -10,7 +10,7 @@ from incrowd.release.tables.audit import Intervals
 
 @dataclass(frozen=True)
 class Need:
-    """What the intervals of suppressed cells must leave open.
+    """The widths that the intervals of suppressed cells must have.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Need:
         return None if self.share or self.slack.any() else self.width
 
     def bounds(self, hidden: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return what is published of each cell, as the least and the largest value by itself."""
+        """Return the bounds of each cell by its publication alone: the least and the largest value."""
         return np.where(hidden, self.floor, self.values), np.where(hidden, np.inf, self.values)
 
     def shortfall(self, cells: NDArray[np.int64], ends: Intervals) -> NDArray[np.float64]:

@@ -60,7 +60,7 @@ def need_of(cells: Cells, primary: NDArray[np.bool_]) -> Need:
 
 
 def cost_of(cells: Cells) -> NDArray[np.float64]:
-    """Return float64[cells]: what the suppression of each cell costs, above 0."""
+    """Return float64[cells]: the cost of the suppression of each cell, above 0."""
     least = np.ones(len(cells.values))
     measures = {"cells": 0 * least, "people": cells.people, "values": cells.values}
     return np.asarray(measures[cells.layout.cost] + least, np.float64)

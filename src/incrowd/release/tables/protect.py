@@ -1,4 +1,4 @@
-"""Protect the tables of one quantity together, and audit what is left of them."""
+"""Protection of all tables of one quantity together, and the audit of the result."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class PublishedTable:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a reader, and a check, must know of the table."""
+        """Return the facts that a reader, and a check, must know of the table."""
         layout = self.layout
         rules = {name: value for name, value in layout.settings().items() if name not in ("key", "cost")}
         return {
@@ -134,7 +134,7 @@ class _Joined:
         return cls(tables, Linked.of([table.axes for table in tables], overlapping))
 
     def all(self, parts: Sequence[NDArray[Any]], start: Any, combine: np.ufunc) -> NDArray[Any]:
-        """Combine what each table says of its cells into one array of all cells."""
+        """Combine the values of each table's cells into one array of all cells."""
         cells = np.full(self.linked.size, start)
         for part, place in zip(parts, self.linked.cells, strict=True):
             # Two codes of a table may be one cell, as a code with a single part is.
@@ -143,7 +143,7 @@ class _Joined:
 
 
 def protect(tables: Sequence[Cells], *, seconds: float) -> list[PublishedTable]:
-    """Protect tables of one quantity, and audit the result from what is published alone.
+    """Protect tables of one quantity, and audit the result from the published cells alone.
 
     Parameters
     ----------

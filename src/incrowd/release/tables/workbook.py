@@ -66,7 +66,7 @@ def write_workbook(tables: Sequence[PublishedTable], path: Path) -> None:
 
 
 def notes_of(table: PublishedTable) -> list[str]:
-    """Return what stands below a table: its quantity, its rules, and what a mark means."""
+    """Return the notes below a table: its quantity, its rules, and the meaning of a mark."""
     layout = table.layout
     notes = [f"{table.quantity} by {', '.join(axis.column for axis in table.axes)}"]
     if layout.protect == "suppress":

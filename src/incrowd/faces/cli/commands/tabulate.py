@@ -65,7 +65,7 @@ def tabulate(
 
 
 def show_tables(out: Console, release: TableRelease) -> None:
-    """Print each table, or the beginning of a large one, with a sentence on what protects it."""
+    """Print each table, or the beginning of a large one, with a sentence on its protection."""
     from incrowd_verify.cli import show_verdict
 
     for table in release.tables:
