@@ -198,6 +198,7 @@ def _of_units(
     rank = 0 if numbers is None else max(2, layout.dominance[0] if layout.dominance else 2)
     largest = np.zeros((size, rank))
     keys = np.zeros(size, np.uint64)
+    alone = bool(np.bincount(unit).max(initial=1) == 1)
     # A cell of the table lies at one depth of each dimension, so the depths are counted one after another.
     above = [_ancestors(axis)[:, code] for axis, code in zip(axes, codes, strict=True)]
     for chosen in product(*(range(len(each)) for each in above)):
@@ -210,13 +211,13 @@ def _of_units(
             zip(axes, at, strict=True),
             np.zeros(int(inside.sum()), np.int64),
         )
-        pair, first = np.unique(cell * (unit.max(initial=0) + 1) + unit[inside], return_inverse=True)
-        cell_of_pair = pair // (unit.max(initial=0) + 1)
+        cell_of_pair, who, parts = _each_once(
+            cell, unit[inside], None if numbers is None else numbers[inside], alone=alone
+        )
         people += np.bincount(cell_of_pair, minlength=size)
         if key_of_unit is not None:
-            keys += cell_keys(key_of_unit[pair % (unit.max(initial=0) + 1)], cell_of_pair, size)
-        if numbers is not None:
-            parts = np.bincount(first, numbers[inside], len(pair))
+            keys += cell_keys(key_of_unit[who], cell_of_pair, size)
+        if parts is not None:
             order = np.lexsort((-parts, cell_of_pair))
             ordered = cell_of_pair[order]
             place = np.arange(len(order)) - np.searchsorted(ordered, ordered)
@@ -237,7 +238,7 @@ def _of_units(
     overlapping = tuple(
         axis.column
         for axis, code in zip(axes, codes, strict=True)
-        if len(np.unique(unit * len(axis.codes) + code)) > len(np.unique(unit))
+        if not alone and len(np.unique(unit * len(axis.codes) + code)) > len(np.unique(unit))
     )
     return Cells(
         layout,
@@ -248,6 +249,24 @@ def _of_units(
         overlapping,
         keys if key_of_unit is not None else None,
     )
+
+
+def _each_once(
+    cell: NDArray[np.int64],
+    unit: NDArray[np.int64],
+    numbers: NDArray[np.float64] | None,
+    *,
+    alone: bool,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64] | None]:
+    """Return each person once in each cell, with the sum of the person's numbers there."""
+    if alone:
+        return cell, unit, numbers
+    size = int(unit.max(initial=0)) + 1
+    if numbers is None:
+        pair = np.unique(cell * size + unit)
+        return pair // size, pair % size, None
+    pair, place = np.unique(cell * size + unit, return_inverse=True)
+    return pair // size, pair % size, np.bincount(place, numbers, len(pair))
 
 
 def _ancestors(axis: Axis) -> NDArray[np.int64]:
