@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.core.errors import ParameterError, TableError
+from incrowd.core.errors import ParameterError, TableError, VerdictError
 from incrowd_verify.count_tables import verify_tables
 
 SCHEMA = ic.Schema(
@@ -212,6 +212,21 @@ def test_a_wrong_policy_is_refused(tables, message):
 def test_a_table_of_few_people_is_hidden_whole():
     release = ic.tabulate(people(0, rows=3), ic.Policy(SCHEMA), [ic.CountTable("t", rows=["area"])])
     assert release["t"].filter(pl.col("people") > 0).is_empty()
+
+
+@pytest.mark.gated
+def test_codes_that_reach_people_wait_for_an_answer(tmp_path):
+    table = people(0).with_columns(ill=pl.lit("ann.miller@example.org"))
+    layout = ic.CountTable("t", rows=["area"], columns=["ill"])
+    with pytest.raises(VerdictError, match=r"personal-text.*ill") as refused:
+        ic.tabulate(table, ic.Policy(SCHEMA), [layout])
+    assert "ann" not in str(refused.value)
+    written = ic.tabulate(table, ic.Policy(SCHEMA), [layout], unanswered="write")
+    assert written.verdict.state == "open"
+    accepted = (ic.Accepted("personal-text", "ill", "a desk, and nobody's own"),)
+    release = ic.tabulate(table, ic.Policy(SCHEMA, accepted=accepted), [layout])
+    assert release.verdict.holds
+    assert len(release.verdict.accepted) == 1
 
 
 def test_names_and_secrets_are_in_no_file(tmp_path, monkeypatch):

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd.core.errors import ParameterError, those_are
 from incrowd.core.io.seals import digest_of
+from incrowd.core.lazy import np, pl
 from incrowd.core.presentation.documents import envelope, to_json
 from incrowd.core.progress import Progress, Silent, in_job, with_bar
 from incrowd.engines import engine_for
 from incrowd.engines.open import loaded
 from incrowd.release.policy.policy import Policy
-from incrowd.release.tables.counting import count_cells
+from incrowd.release.tables.counting import Cells, count_cells
 from incrowd.release.tables.layout import CountTable
 from incrowd.release.tables.protect import MARK, PublishedTable, protect
-from incrowd_verify.gate.points import Point
+from incrowd_verify.gate.columns import points_of_texts
+from incrowd_verify.gate.points import UNANSWERED, Point, answered, in_order
 from incrowd_verify.gate.verdict import Verdict
 
 if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat
-    from incrowd.core.lazy import pl
+    from incrowd_verify.gate.points import Unanswered
 
 MANIFEST = "tables.json"
 """The file that says how the tables beside it are made, for a reader and for `verify`."""
@@ -39,6 +41,7 @@ def tabulate(
     tables: Sequence[CountTable] = (),
     *,
     seconds: float = 30.0,
+    unanswered: Unanswered = "refuse",
     csv_format: CsvFormat | None = None,
     progress: Progress | None = None,
 ) -> TableRelease:
@@ -56,6 +59,8 @@ def tabulate(
         Tables in place of those of the policy.
     seconds
         Time for the search of the best protection of each quantity, above 0.
+    unanswered
+        What becomes of tables with open points, as in `anonymize`: ``refuse`` or ``write``.
     csv_format
         How a CSV is written, where it is not plain.
     progress
@@ -68,7 +73,8 @@ def tabulate(
     InfeasibleError
         When a small cell cannot be protected.
     VerdictError
-        When the audit finds a cell that can be computed; nothing is released.
+        When the audit finds a cell that can be computed, or codes name or reach people and the policy does
+        not accept it; nothing is released.
 
     Examples
     --------
@@ -78,13 +84,14 @@ def tabulate(
     >>> layout = ic.CountTable("ages", rows=["age:1"], columns=["ill"], threshold=3)
     >>> release = tabulate(pl.DataFrame(people), ic.Policy(schema), [layout])
     >>> release
-    TableRelease(1 table, 2 of 12 cells suppressed; holds)
+    TableRelease(1 table, 4 of 12 cells suppressed; holds)
     """
     layouts = tuple(tables) or policy.tables
     if not layouts:
         raise ParameterError(
             "the policy has no table; add one: [[tables]] name = 'ages', rows = ['age'], columns = ['sex']"
         )
+    UNANSWERED.check(unanswered, "tabulate", "unanswered")
     job = progress or Silent()
     job.stage("count")
     engine = engine_for(loaded(table, csv_format), progress=progress)
@@ -94,9 +101,26 @@ def tabulate(
     for unit in dict.fromkeys(layout.unit for layout in layouts):
         chosen = [each for each in counts if each.layout.unit == unit]
         published |= {each.layout.name: each for each in protect(chosen, seconds=seconds)}
-    release = TableRelease(tuple(published[layout.name] for layout in layouts))
-    release.verdict.refuse()
+    points = answered(_points_of_codes(counts), policy.accepted)
+    release = TableRelease(tuple(published[layout.name] for layout in layouts), points)
+    release.verdict.refuse(only_broken=unanswered == "write")
     return release
+
+
+def _points_of_codes(tables: Sequence[Cells]) -> Iterator[Point]:
+    """Yield the points of the codes that leave: texts that name or reach people, and sentences."""
+    seen: set[str] = set()
+    for table in tables:
+        people = table.people.reshape(table.shape)
+        for place, axis in enumerate(table.axes):
+            if axis.column in seen:
+                continue
+            seen.add(axis.column)
+            along = np.moveaxis(people, place, 0).reshape(len(axis.codes), -1)[:, 0]
+            leaves = axis.tree.leaves
+            texts = pl.Series([axis.codes[leaf] for leaf in leaves], dtype=pl.String)
+            rows = max(int(table.people[0]), 1)
+            yield from points_of_texts(axis.column, texts, along[leaves], rows, quasi=True, compared=False)
 
 
 @dataclass(frozen=True)
@@ -107,9 +131,12 @@ class TableRelease:
     ----------
     tables
         Each table.
+    points
+        Points of the codes of the tables, with the reasons of those that the policy accepts.
     """
 
     tables: tuple[PublishedTable, ...]
+    points: tuple[Point, ...] = ()
 
     def __getitem__(self, name: str) -> pl.DataFrame:
         """Return a table by its name: a line per cell with its codes, its value and a mark if suppressed.
@@ -134,19 +161,18 @@ class TableRelease:
     @property
     def verdict(self) -> Verdict:
         """The verdict of the audit: broken where a cell can be computed more closely than its rule allows."""
-        return Verdict(
-            tuple(
-                Point(
-                    "cell",
-                    (),
-                    each.unsafe / len(each.values),
-                    f"Table {each.layout.name}: {each.unsafe:,} cells can be computed too closely.",
-                    "Use coarser codes, a larger base or deviation, or protect = 'suppress'.",
-                )
-                for each in self.tables
-                if each.unsafe
+        told = (
+            Point(
+                "cell",
+                (),
+                each.unsafe / len(each.values),
+                f"Table {each.layout.name}: {each.unsafe:,} cells can be computed too closely.",
+                "Use coarser codes, a larger base or deviation, or protect = 'suppress'.",
             )
+            for each in self.tables
+            if each.unsafe
         )
+        return Verdict(tuple(in_order([*told, *self.points])))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON: the verdict, and how each table is made."""

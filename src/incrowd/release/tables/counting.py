@@ -266,7 +266,7 @@ def _each_once(
         pair = np.unique(cell * size + unit)
         return pair // size, pair % size, None
     pair, place = np.unique(cell * size + unit, return_inverse=True)
-    return pair // size, pair % size, np.bincount(place, numbers, len(pair))
+    return pair // size, pair % size, np.bincount(place, numbers, len(pair)).astype(np.float64)
 
 
 def _ancestors(axis: Axis) -> NDArray[np.int64]:

@@ -29,6 +29,7 @@ def tabulate(
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="DIR", help="Folder for the tables and tables.json.")
     ],
+    gate: option_groups.GateOptions,
     kinds: Annotated[
         str, typer.Option("--kinds", metavar="A,B,...", help="Kinds of files: csv, parquet, xlsx.")
     ] = "csv",
@@ -53,7 +54,8 @@ def tabulate(
     with progress() as job, files:
         job.stage("read")
         rows, _, _ = source.open(data, job)
-        release = count(rows, Policy.read(policy), seconds=seconds, progress=job)
+        terms = gate.applied_to(Policy.read(policy))
+        release = count(rows, terms, seconds=seconds, unanswered=gate.choice, progress=job)
         job.stage("write")
         assert target is not None
         release.save(target, kinds=names_of(kinds))
