@@ -212,7 +212,7 @@ def test_points_stand_at_their_true_places_and_share_a_label_where_they_meet():
     assert [each["value"] for each in data] == [[50, 25], [50, 25], [10, 50]]
     assert [each["name"] for each in data] == ["1", "2", "3"]
     assert [each["label"]["formatter"] for each in data if each["label"]["show"]] == ["1, 2", "3"]
-    assert data[1]["told"] == "2: b\nloss 25.0%\nlargest risk 50%\nsuppressed 3\nnot judged yet"
+    assert data[1]["told"] == "2: b\nloss 25%\nlargest risk 50%\nsuppressed 3\nnot judged yet"
     assert data[2]["told"].startswith("3: c, <i>{b}</i>\\u202e\n")
     # Where all is suppressed, or nothing lost, there is still a place.
     assert exploring.chart([setting("none", 0.0, 0.0)])["series"][0]["data"][0]["value"] == [0, 0]

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from incrowd.core.presentation.documents import loss_in_words
 from incrowd.faces.studio.cancelling import Watched
 from incrowd.faces.studio.rows import Rows, changed_cells, pairs_of, points_by_column, shape_of
 from incrowd.faces.studio.tables import Source
@@ -164,7 +165,7 @@ def test_heads_show_what_is_known_of_each_column(window):
     assert heads["cost"]["pairs"] == []
     assert [name for name, head in heads.items() if head["pressed"]] == ["cost"]
     lost = window.release.utility["loss"].per_attribute["zip"]
-    assert float(heads["zip"]["lost"].rstrip("%")) == pytest.approx(100 * lost, abs=0.06)
+    assert heads["zip"]["lost"] == loss_in_words(lost)
     assert heads["cost"]["lost"] == ""
     assert heads["cost"]["state"] == "open"
     assert "a value of cost that no other record has" in heads["cost"]["points"]

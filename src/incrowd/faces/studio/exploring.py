@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from incrowd.core.errors import InfeasibleError, InputError, visible
+from incrowd.core.presentation.documents import loss_in_words
 from incrowd.core.progress import Within
 from incrowd.measures.privacy import MODELS, KAnonymity
 from incrowd.search import ALGORITHMS
-from incrowd_verify.gate.wording import at_most, percent
+from incrowd_verify.gate.wording import at_most
 
 if TYPE_CHECKING:
     from incrowd.core.progress import Progress
@@ -63,7 +64,7 @@ class Try:
     def told(self) -> str:
         """The figures in words."""
         state = f"\nverdict: {self.state}" if self.state else "\nnot judged yet"
-        figures = f"loss {percent(self.loss)}\nlargest risk {at_most(self.risk)}"
+        figures = f"loss {loss_in_words(self.loss)}\nlargest risk {at_most(self.risk)}"
         return f"{visible(self.title)}\n{figures}\nsuppressed {self.suppressed:,}{state}"
 
 
@@ -165,10 +166,10 @@ def losses(tries: Mapping[int, Try]) -> tuple[list[str], list[tuple[str, ...]]]:
     """Return the loss of some settings in each column: names of the columns of a table, and its rows."""
     names = dict.fromkeys(name for each in tries.values() for name in each.lost)
     rows = [
-        (name, *(percent(each.lost[name]) if name in each.lost else "-" for each in tries.values()))
+        (name, *(loss_in_words(each.lost[name]) if name in each.lost else "-" for each in tries.values()))
         for name in names
     ]
-    whole = ("all columns", *(percent(each.loss) for each in tries.values()))
+    whole = ("all columns", *(loss_in_words(each.loss) for each in tries.values()))
     return ["column", *(f"{number}: {each.title}" for number, each in tries.items())], [whole, *rows]
 
 

@@ -12,9 +12,9 @@ from nicegui import ui
 from incrowd.core.errors import visible
 from incrowd.core.io.columns import columns_named
 from incrowd.core.lazy import np, pl
+from incrowd.core.presentation.documents import loss_in_words
 from incrowd.faces.studio import parts
 from incrowd.faces.studio.panels.column_forms import ROLES
-from incrowd_verify.gate.wording import percent
 
 if TYPE_CHECKING:
     from incrowd.core.recoding import Recoding
@@ -120,7 +120,7 @@ class Rows:
             heads[name] = {
                 "place": place, "name": visible(name), "role": role, "roles": roles,
                 "pairs": pairs.get(name) or raw.get(name, []),
-                "lost": percent(lost[name]) if name in lost else "",
+                "lost": loss_in_words(lost[name]) if name in lost else "",
                 "state": state, "points": visible(told), "pressed": name == pressed,
             }  # fmt: skip
         return heads

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from incrowd.core.presentation.documents import loss_in_words
 from incrowd.core.table.schema import OPEN_ROLE
 from incrowd.faces.studio.work import RISK, Work
-from incrowd_verify.gate.wording import at_most, percent, who_knows
+from incrowd_verify.gate.wording import at_most, who_knows
 
 
 class Figures(NamedTuple):
@@ -37,7 +38,7 @@ class Figures(NamedTuple):
     def tiles(self) -> Iterator[tuple[str, str, str]]:
         """Return the name, the figure and the mark of each tile that stays in sight."""
         if self.loss is not None:
-            yield "Loss", percent(self.loss), "status-loss"
+            yield "Loss", loss_in_words(self.loss), "status-loss"
         if self.suppressed is not None:
             yield "Suppressed", f"{self.suppressed:,} of {self.records:,}", "status-suppressed"
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from nicegui import ui
 
+from incrowd.core.presentation.documents import loss_in_words
 from incrowd.faces.studio import account
 from incrowd.faces.studio.bars import bars
 from incrowd.faces.studio.job import Job
@@ -45,7 +46,7 @@ class Account(Panel):
         with marked(ui.element("div").classes("charts"), "distributions"):
             for change in changes[:_COLUMNS]:
                 with box(change.name):
-                    note(f"{change.lost:.1%} lost; {change.how}")
+                    note(f"{loss_in_words(change.lost)} lost; {change.how}")
                     bars(f"Records by {change.name}", change.records, _records)
         if len(changes) > _COLUMNS:
             note(f"The first {_COLUMNS} of {len(changes):,} columns.")

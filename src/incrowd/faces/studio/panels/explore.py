@@ -8,6 +8,7 @@ from typing import Any
 from nicegui import ui
 
 from incrowd.core.errors import ParameterError
+from incrowd.core.presentation.documents import loss_in_words
 from incrowd.faces.studio import exploring
 from incrowd.faces.studio.cancelling import Watched
 from incrowd.faces.studio.exploring import Try
@@ -17,7 +18,7 @@ from incrowd.faces.studio.job import Job
 from incrowd.faces.studio.panels.panel import Panel
 from incrowd.faces.studio.parts import bullets, emptied, fold, grid, heading, marked, note, words
 from incrowd.search import ALGORITHMS
-from incrowd_verify.gate.wording import at_most, percent
+from incrowd_verify.gate.wording import at_most
 
 _FIRST = ("mondrian", "datafly")
 _SIZES = "2, 5, 10, 20"
@@ -78,7 +79,7 @@ class Explore(Panel):
         with marked(ui.element("section").classes("card"), f"card-{place + 1}") as card:
             card.props["aria-label"] = f"Setting {place + 1}"
             words("div", f"{place + 1}: {each.title}", "name")
-            figures = f"loss {percent(each.loss)}, largest risk {at_most(each.risk)}"
+            figures = f"loss {loss_in_words(each.loss)}, largest risk {at_most(each.risk)}"
             words("div", f"{figures}, {each.suppressed:,} suppressed")
             with ui.row().classes("items-center"):
                 if each.state:
