@@ -79,6 +79,36 @@ def test_what_was_moved_last_wins(people):
     assert people.wait("[data-model=k-anonymity] [data-field=k]").get_attribute("value") == "9"
 
 
+def test_a_release_that_loses_less_is_offered_and_only_a_click_takes_it(people):
+    assert people.judged() == "Verdict: holds"
+    loss = people.wait("[data-mark=status-loss]").text
+    where = "return document.querySelector(arguments[0]).getBoundingClientRect().toJSON()"
+    marks = ("[data-mark=next]", "[data-mark=view]", "[data-mark=risk]")
+    people.go("Explore")
+    before = [people.browser.execute_script(where, each) for each in marks]
+    told = people.wait("[data-mark=offer]:has(button)").text
+    assert told.startswith("Less is lost with Agglomerative: ")
+    assert told.split("\n")[0].endswith(f" in place of {loss}.")
+    # It moves nothing, and changes nothing.
+    assert [people.browser.execute_script(where, each) for each in marks] == before
+    assert people.wait("[data-mark=status-loss]").text == loss
+    assert "Agglomerative, k = 5, l = 2" in people.wait("[data-mark=card-2]").text
+    # A change takes it back, and the same choices have it again.
+    people.slide("k", 1)
+    people.until(lambda: not people.all("[data-mark=use-offer]"), "the end of the offer")
+    people.judged()
+    # Where the settings are in sight, the new one stands at their end.
+    assert "Agglomerative, k = 6, l = 2" in people.wait("[data-mark=last] [data-mark=card-4]").text
+    people.slide("k", -1)
+    people.until(lambda: people.wait("[data-mark=offer]").text == told, "the offer again")
+    people.mark("use-offer")
+    less = told.split(": ")[1].split()[0]
+    people.until(lambda: people.wait("[data-mark=status-loss]").text == less, "the lower loss")
+    assert people.judged() == "Verdict: holds"
+    assert "Agglomerative" in people.wait(".method").text
+    assert not people.all("[data-mark=use-offer]")
+
+
 def test_the_panel_and_the_bar_have_the_same_limits(people):
     people.go("Limits")
     people.fill("[data-model=k-anonymity] [data-field=k]", "8")

@@ -26,6 +26,7 @@ from incrowd.faces.studio.panels.limits import Limits
 from incrowd.faces.studio.panels.table import Table
 from incrowd.faces.studio.panels.verdict import VerdictPanel
 from incrowd.faces.studio.parts import STYLE, cut, emptied, marked, tell, words
+from incrowd.faces.studio.refining import Refining
 from incrowd.faces.studio.rows import SCRIPT, VIEWS, Rows
 from incrowd.faces.studio.tables import Source, in_database
 from incrowd.faces.studio.teaching import explain
@@ -107,6 +108,7 @@ class Page:
         self.rows = Rows(self)
         self._limits = LimitsBar(self)
         self._figures = Figures(self)
+        self._refining = Refining(self)
         self._running: set[Watched] = set()
         self._wish = self._granted = 0
         self._following: Watched | None = None
@@ -145,6 +147,7 @@ class Page:
                     self._middle.props('aria-label="The table"')
                     self._tools()
                     self.rows.draw()
+                    self._refining.draw()
                 with ui.element("section").classes("side") as self._side:
                     self._side.props('aria-label="Panel"')
                     self._draw_side()
@@ -220,6 +223,7 @@ class Page:
 
     def _stop(self) -> None:
         """Stop the running work."""
+        self._refining.stop()
         for watched in self._running:
             watched.cancel()
 
@@ -435,6 +439,7 @@ class Page:
         if self._following is not None:
             self._following.cancel()
         self._figures.wait()
+        self._refining.stop()
         self.enable()
         if self._wish - self._granted == 1:
             background_tasks.create(self._follow())
@@ -468,6 +473,8 @@ class Page:
                 await self.doing(self._figures.refuse, watched, work.judge, watched)
                 if self._wish == wish:
                     self.follow_up()
+                    if work.release is not None:
+                        background_tasks.create(self._refining.look())
         finally:
             self._following = None
 
@@ -479,6 +486,11 @@ class Page:
         self.enable()
         if self._shown.follows:
             self.redraw(self._shown)
+
+    def show_try(self) -> None:
+        """Show a setting that was tried in the background, where the tries are in sight."""
+        if isinstance(self._shown, Explore):
+            self._shown.draw_last()
 
     def wrong(self, text: str) -> None:
         """Show an error beside the table."""

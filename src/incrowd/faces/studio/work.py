@@ -183,6 +183,7 @@ class Work:
         self._lock = threading.Lock()
         self.tries: list[Try] = []
         self.batch: Batch | None = None
+        self.refined: dict[str, Try | None] = {}
         self.attacks: list[Attack] = []
         self.written: Path | None = None
         self.about = {"recipient": "", "purpose": ""}
@@ -254,7 +255,7 @@ class Work:
         self.columns, self.choices = columns, choices
         self.assessment = self.release = self.recoded = self._counted = self.batch = None
         self._session.close()
-        self.tries = []
+        self.tries, self.refined = [], {}
         self.past.clear()
 
     def begin_batch(

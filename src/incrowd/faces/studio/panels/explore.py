@@ -73,6 +73,13 @@ class Explore(Panel):
         note("Or every column is lifted to one level of its hierarchy, the same for all its values.")
         self._levels.draw()
         self._tell_levels()
+        self._last = marked(ui.element("div").classes("cards"), "last")
+
+    def draw_last(self) -> None:
+        """Show the last setting at the end, where it moves nothing that somebody is about to click."""
+        place = len(self.work.tries) - 1
+        with self._last:
+            self._draw_card(place, self.work.tries[place], least=False)
 
     def _draw_card(self, place: int, each: Try, *, least: bool) -> None:
         now = each.document == self.work.chosen.document
