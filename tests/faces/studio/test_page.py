@@ -369,3 +369,38 @@ def test_the_focus_never_falls_to_the_top_of_the_page(people):
     people.wait("[data-mark=fold-panel]").send_keys(Keys.ENTER)
     kept("a panel that is back", "BUTTON")
     assert list(PANELS) == [each.text.strip() for each in people.all(".q-tab")]
+
+
+# --- what is being typed --------------------------------------------------------------------------
+
+
+def test_a_reason_that_is_being_typed_outlasts_a_release(visit, tmp_path):
+    table = hospital(400).select("age", "sex", "zip", "diagnosis", "cost")
+    table.write_csv(tmp_path / "people.csv")
+    visit.fill("[data-field=path]", str(tmp_path / "people.csv"))
+    visit.mark("open")
+    visit.reads("400 rows, 5 columns")
+    visit.judged()
+    visit.give(3, "sensitive")
+    visit.give(4, "insensitive")
+    visit.slide("l", -1)
+    visit.until(lambda: visit.judged() == "Verdict: 2 points are open", "the open points")
+    visit.go("Verdict")
+    number = 1
+    visit.wait("[data-field=why-1]")
+    # Releases come while somebody types.
+    for text, steps in (("one ", 1), ("two ", 3), ("three", 40)):
+        visit.slide("k", steps)
+        field = visit.wait(f"[data-field=why-{number}]")
+        visit.browser.execute_script("arguments[0].focus(); arguments[0].setSelectionRange(99, 99)", field)
+        for letter in text:
+            visit.key(letter)
+            time.sleep(0.05)
+        visit.judged()
+    value = "return [document.activeElement.value, document.activeElement.dataset.field]"
+    assert visit.browser.execute_script(value) == ["one two three", f"why-{number}"]
+    assert "asked was >= 49" in visit.wait("[data-mark=sentences]").text
+    # Where points come or go, each keeps what was typed about it, and the focus.
+    visit.give(4, "identifying")
+    moved = '[data-field=why-0][data-point="unprotected-sensitive diagnosis"]'
+    assert visit.wait(moved).get_attribute("value") == "one two three"

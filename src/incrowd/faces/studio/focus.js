@@ -1,6 +1,6 @@
 // What is drawn anew, disabled or hidden loses the focus. It comes back to the same part of the page, or to one
 // beside it, so that the keyboard goes on from there and not from the top of the page.
-const NAMES = ["data-mark", "data-field", "data-slider", "data-step", "data-column", "data-panel"];
+const NAMES = ["data-point", "data-mark", "data-field", "data-slider", "data-step", "data-column", "data-panel"];
 const TAKES = "button, input, select, textarea, a[href], [tabindex]";
 const usable = element =>
   element.matches(TAKES) && !element.disabled && element.checkVisibility({ visibilityProperty: true });
@@ -14,7 +14,9 @@ const nameOf = element => {
 addEventListener("focusin", ({ target }) => {
   const above = [];
   for (let each = target; each && each !== document.body; each = each.parentElement) above.push(each);
-  last = { target, above, names: above.flatMap(nameOf).reverse().join(" ") };
+  // A point of the verdict keeps its name wherever it stands.
+  const named = target.hasAttribute("data-point") ? [target] : above;
+  last = { target, above, names: named.flatMap(nameOf).reverse().join(" ") };
 });
 // A click beside everything takes the focus away on purpose.
 addEventListener("pointerdown", ({ target }) => {

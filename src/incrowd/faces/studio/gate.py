@@ -44,11 +44,14 @@ def _number(points: int, what: str) -> str:
 class Gate:
     """The gate before a release that does not hold: each point needs an answer, or another release.
 
-    It calls `opened` when every field has an answer. `work` is the batch that it is about, if any.
+    It calls `opened` when every field has an answer. `typed` keeps the reasons by their points, also when the
+    gate is drawn anew. `work` is the batch that it is about, if any.
     """
 
-    def __init__(self, page: Any, opened: Callable[[], None], work: Any = None) -> None:
-        self._page, self._work, self._opened = page, work or page.work, opened
+    def __init__(
+        self, page: Any, typed: dict[str, str], opened: Callable[[], None], work: Any = None
+    ) -> None:
+        self._page, self._work, self._typed, self._opened = page, work or page.work, typed, opened
         self._head = head_of(self._work)
         self._reasons: list[tuple[Point, Any]] = []
         self._attested: list[Callable[[], dict[str, str] | None]] = []
@@ -77,7 +80,10 @@ class Gate:
                 note(point.way_out)
                 self._show_changes(point)
                 if KINDS[point.name].accepted:
-                    reason = text_field("Why do you accept it?", f"why-{number}").classes("w-full")
+                    name = " ".join((point.name, *point.columns))
+                    reason = text_field("Why do you accept it?", f"why-{number}", self._typed.get(name, ""))
+                    reason.classes("w-full").props["data-point"] = name
+                    reason.on_value_change(lambda e, name=name: self._typed.update({name: e.value or ""}))
                     self._reasons.append((point, reason))
                 elif point.name == "unanswered-clause":
                     self._ask(next(clauses))
@@ -114,6 +120,9 @@ class Gate:
     async def _accept(self) -> None:
         reasons = [(point, (field.value or "").strip()) for point, field in self._reasons]
         attested = [answer() for answer in self._attested]
+        if self._work.release is None:
+            tell(self._messages, "The release is being made anew. Accept its points in a moment.")
+            return
         missing = [why for _, why in reasons].count("") + attested.count(None)
         if missing:
             tell(self._messages, f"Nothing can be taken yet: {_number(missing, 'without an answer')}.")

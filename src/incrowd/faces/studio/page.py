@@ -484,7 +484,7 @@ class Page:
         self.rows.refresh()
         self._figures.draw(self._figures_place)
         self.enable()
-        if self._shown.follows:
+        if self._shown.follows and not self._shown.follow():
             self.redraw(self._shown)
 
     def show_try(self) -> None:

@@ -32,6 +32,10 @@ class Panel:
         """Say whether the panel can be gone to: whether its table, or its release, is there."""
         return (self.work.release if self.of_release else self.work.choices) is not None
 
+    def follow(self) -> bool:
+        """Show what changed without drawing the panel anew; return whether that was possible."""
+        return False
+
     def _wrong(self, text: str) -> None:
         """Show an error in the panel's place for them."""
         tell(self._problems, text)

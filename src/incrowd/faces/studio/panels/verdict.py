@@ -25,10 +25,16 @@ class VerdictPanel(Panel):
         super().__init__(page)
         self._advice = Job(page, "What would help?", "advise", Work.advise, self._show_advice, icon="search")
         self._account = Account(page)
+        self._typed: dict[str, str] = {}
+        self._table: Any = None
+        self._points: list[Any] | None = None
 
     def draw(self) -> None:
         """Show the verdict and its points, or the changes that would make a release possible."""
         work = self.work
+        self._points = None
+        if self._table is not work.table:
+            self._table, self._typed = work.table, {}
         if work.infeasible:
             self._offer()
         elif work.release is None:
@@ -42,10 +48,25 @@ class VerdictPanel(Panel):
         heading("Is the release safe?")
         show_verdict(verdict, None if verdict.holds else [each.sentence() for each in verdict.accepted])
         if not verdict.holds:
-            Gate(self.page, self.page.follow_up).draw()
+            self._points = list(verdict.lines())
+            Gate(self.page, self._typed, self.page.follow_up).draw()
         else:
             button("Hand over", "to-hand-over", lambda: self.page.go("Hand over"), "", icon="download")
-        self._account.draw()
+        with ui.column().classes("w-full items-start") as self._below:
+            self._account.draw()
+
+    def follow(self) -> bool:
+        """Keep points that stay as they are, with the reason that is being typed, above new figures."""
+        work = self.work
+        if self._points is None or work.infeasible or not work.is_recoded:
+            return False
+        if work.release is None:
+            return bool(work.follows)  # It is judged in a moment.
+        if self._points != list(work.release.verdict.lines()):
+            return False
+        with emptied(self._below):
+            self._account.draw()
+        return True
 
     # --- a table that cannot satisfy the policy ---------------------------------------------------
 
