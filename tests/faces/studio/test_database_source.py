@@ -68,11 +68,12 @@ def test_a_table_of_a_database_is_looked_at_searched_in_place_and_made_again(win
     release = window.anonymize(Watched())
     assert release.privacy.holds
     assert window.same_rows
-    before, after = window.side_by_side(0, 400)
+    before, after, height = window.pairs(0, 400)
+    assert height == 400
     # All of them are those that are written, whatever their order.
     assert after.sort(after.columns).equals(pl.concat(release.texts.batches()).sort(after.columns))
     assert before["diagnosis"].to_list() == after["diagnosis"].to_list()
-    assert window.side_by_side(390, 20)[1].height == 10
+    assert window.pairs(390, 20)[1].height == 10
     assert {"linkability", "inference"} <= {each.name for each in window.attack(Watched())}
     released, _ = export.release_file(window, Silent())
     words = shlex.split(export.command(window))
@@ -92,6 +93,31 @@ def test_a_table_of_a_database_is_looked_at_searched_in_place_and_made_again(win
         assert done.returncode == 0, done.stderr
         assert rows_of(tmp_path / "release.csv") == rows_of(released)
         (tmp_path / "release.csv").unlink()
+
+
+@pytest.mark.parametrize("treated", [False, True])
+def test_rows_that_a_release_leaves_out_are_not_among_those_that_are_shown(window, address, treated):
+    window.open(in_database(address, "all people", window.place("")))
+    window.chosen.document.update(suppressed="drop", max_suppression=0.3, algorithm={"name": "datafly"})
+    window.chosen.models[:] = [{"model": "k-anonymity", "k": 6}]
+    if treated:
+        window.chosen.columns["age"]["treat"] = {"round": 10}
+    release = window.anonymize(Watched())
+    written = pl.concat(release.texts.batches())
+    assert 0 < release.left_out < 200
+    before, after, height = window.pairs(0, 1_000)
+    assert before.height == after.height == height == written.height == 400 - release.left_out
+    assert after.sort(after.columns).equals(written.sort(after.columns))
+    for start in (0, 37, height - 5):
+        one, other, whole = window.pairs(start, 50)
+        assert (one.height, whole) == (other.height, height)
+        # Of treated columns nobody can find a row again, and each reading has an order of its own.
+        if not treated:
+            assert other.equals(after.slice(start, 50))
+            assert one.equals(before.slice(start, 50))
+    assert [each.height for each in window.pairs(height, 50)[:2]] == [0, 0]
+    if not treated:
+        assert before["diagnosis"].to_list() == after["diagnosis"].to_list()
 
 
 def test_the_session_ends_with_the_choices_that_it_was_for(window, address):

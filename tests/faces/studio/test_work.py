@@ -17,7 +17,7 @@ from incrowd.core.progress import Silent
 from incrowd.faces.studio import export, work
 from incrowd.faces.studio.cancelling import Cancelled, Watched
 from incrowd.faces.studio.exploring import compared
-from incrowd.faces.studio.sampling import recoded, sampled
+from incrowd.faces.studio.sampling import recoded_rows, sampled
 from incrowd.faces.studio.tables import guessed
 from incrowd.faces.studio.work import Source, Work
 from incrowd.release.policy.policy_file import read_toml
@@ -49,7 +49,8 @@ def test_the_rows_side_by_side_are_the_same_rows(window, people, monkeypatch, st
     window.choices.document["keep_order"] = keep_order
     window.anonymize(Watched())
     start, count = 37, 50
-    before, after = window.side_by_side(start, count)
+    before, after, height = window.pairs(start, count)
+    assert height == 400
     assert before.equals(pl.read_csv(people, separator=";", infer_schema=False).slice(start, count))
     assert after.columns == before.columns
     # Sensitive values leave as they are, and every released age covers its raw one.
@@ -57,7 +58,7 @@ def test_the_rows_side_by_side_are_the_same_rows(window, people, monkeypatch, st
     for raw, cell in zip(before["age"], after["age"], strict=True):
         low, _, high = cell.strip("[]").partition("-")
         assert int(low) <= int(raw) <= int(high or low)
-    assert window.side_by_side(390, 50)[1].height == 10
+    assert window.pairs(390, 50)[1].height == 10
 
 
 @pytest.mark.few(1)
@@ -216,11 +217,13 @@ def test_drawn_rows_are_rows_of_the_table_and_those_released_are_theirs(window, 
     window.choices.document["keep_order"] = True
     release = window.anonymize(Watched())
     places, drawn = drawn["place"].to_list(), drawn.drop("place")
-    shown = recoded(release, drawn)
+    shown = recoded_rows(release, drawn)
     assert shown.equals(release.texts[places].select(shown.columns))
     # A value that nobody had is shown as suppressed.
     other = drawn.head(1).with_columns(zip=pl.lit("99999"), age=pl.lit("-7"))
-    assert set(recoded(release, other).select(a.name for a in release.policy.schema.quasi).row(0)) == {"*"}
+    assert set(recoded_rows(release, other).select(a.name for a in release.policy.schema.quasi).row(0)) == {
+        "*"
+    }
 
 
 @pytest.mark.parametrize("streamed", [False, True])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from incrowd.core.errors import TableError
 from incrowd.core.io.columns import column_named, nameless, passing
-from incrowd.core.lazy import pl
+from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.recoding import SUPPRESSED
 from incrowd.engines import engine_for
 from incrowd.release.jobs.suppressed_records import counting_schema
@@ -37,7 +37,7 @@ def sampled(rows: pl.LazyFrame, height: int, most: int) -> pl.DataFrame:
     return sample.sample(min(most, len(sample)), shuffle=True, seed=0).select(map(column_named, names))
 
 
-def recoded(release: Release, rows: pl.DataFrame) -> pl.DataFrame:
+def recoded_rows(release: Release, rows: pl.DataFrame) -> pl.DataFrame:
     """Return rows of a table as they are in its release, in the order in which they are given.
 
     Rows are found by their quasi-identifiers. A row whose combination was not there when the rows were
@@ -55,6 +55,8 @@ def recoded(release: Release, rows: pl.DataFrame) -> pl.DataFrame:
             "columns of this release are treated, so no row of the table can be found in it again; attack "
             "the files with incrowd attack"
         )
+    if rows.is_empty():
+        return rows.select(map(column_named, schema.released(rows.columns)))
     frequency = engine_for(rows).count(counting_schema(release.policy)).frequency
     names = [attribute.name for attribute in schema.quasi]
     places = [f"q{j}" for j in range(len(names))]
@@ -83,13 +85,17 @@ def recoded(release: Release, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def leaving(release: Release, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return those rows of a table that are in its release, and as they are there; see `recoded`."""
-    cells = recoded(release, rows)
-    if not release.left_out:
-        return rows, cells
+    """Return those rows of a table that are in its release, and as they are there; see `recoded_rows`."""
+    if release.left_out:
+        rows = rows[places_of(release, rows)]
+    return rows, recoded_rows(release, rows)
+
+
+def places_of(release: Release, rows: pl.DataFrame) -> NDArray[np.int64]:
+    """Return the places of those rows of a table that are in its release; see `recoded_rows`."""
     starred = (column_named(each.name).eq_missing(SUPPRESSED) for each in release.policy.schema.quasi)
-    there = cells.select(~pl.all_horizontal(starred)).to_series()
-    return rows.filter(there), cells.filter(there)
+    there = recoded_rows(release, rows).select(~pl.all_horizontal(starred)).to_series()
+    return np.flatnonzero(there.to_numpy())
 
 
 def _values(frequency: FrequencyTable, places: Sequence[str]) -> pl.DataFrame:

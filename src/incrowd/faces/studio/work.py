@@ -22,13 +22,13 @@ from incrowd.core.io.kinds import KINDS
 from incrowd.core.io.kinds.files import kind_of
 from incrowd.core.io.scratch import PrivateFolder
 from incrowd.core.io.streams import Files, is_scan
-from incrowd.core.lazy import np, pl
+from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.progress import Cancelled, Silent, Within
 from incrowd.core.table.schema import OPEN_ROLE
 from incrowd.engines import first_rows, open_table
 from incrowd.faces.studio.exploring import Try, keep, try_of
 from incrowd.faces.studio.places import Batch, Project
-from incrowd.faces.studio.sampling import leaving, sampled, sliced
+from incrowd.faces.studio.sampling import leaving, places_of, recoded_rows, sampled, sliced
 from incrowd.faces.studio.tables import (
     Column,
     Source,
@@ -174,6 +174,7 @@ class Work:
         self.choices: Choices | None = None
         self.assessment: Assessment | None = None
         self.release: Release | None = None
+        self._places: NDArray[np.int64] | None = None
         self.account: dict[str, Any] = {}
         self.infeasible = False
         self.population: str | None = None
@@ -462,6 +463,7 @@ class Work:
     def _keep(self, release: Release, account: dict[str, Any]) -> Release:
         """Make a release that of the window, with its account, and one of the settings that were tried."""
         self.account, self.release, self.written = account, release, None
+        self._places = self._places_that_leave(release)
         keep(self.tries, try_of(release, self.chosen.document))
         return release
 
@@ -694,53 +696,55 @@ class Work:
         """Return some rows before, the same rows after, and how many rows there are.
 
         Of a larger table that was recoded at once, the rows are those of the sample. Rows that are left out
-        of a release have no place among them.
+        of a release have no place among them, and columns that stay stand last before.
         """
-        if self.recoded is None:
-            assert self.release is not None
-            there = self.release.places
-            if there is None:
-                return *self.side_by_side(start, count), self.height
-            among = there[start : start + count]
-            span = (int(among[0]), int(among[-1] - among[0]) + 1) if len(among) else (0, 0)
-            return *self.side_by_side(*span), len(there)
-        raw = self.recoded.start.treatments.raw.native
-        released = self.recoded.result.released
-        places = released.places()
+        if self.recoded is not None:
+            raw = self.recoded.start.treatments.raw.native
+            released = self.recoded.result.released
+            places = released.places()
+            if places is None:
+                return raw.slice(start, count), released.table.slice(start, count), raw.height
+            there = places[start : start + count]
+            return raw[there], released.table.slice(start, len(there)), len(places)
+        release, places = self.release, self._places
+        assert release is not None
         if places is None:
-            return raw.slice(start, count), released.table.slice(start, count), raw.height
-        there = places[start : start + count]
-        return raw[there], released.table.slice(start, len(there)), len(places)
-
-    def side_by_side(self, start: int, count: int) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Return some rows of the table, and the same rows of the release; columns that stay last."""
-        assert self.release is not None
-        before = self.rows(start, count)
-        texts = self.release.texts
-        if not self.same_rows:
-            return before, sliced(texts.batches(), start, count)
-        assert self.source is not None
-        places = self.release.places
-        if places is not None:
-            # Rows that are left out are not in the release.
-            there = slice(*np.searchsorted(places, (start, start + before.height)).tolist())
-            before = before[places[there] - start]
-            start = there.start
-        if self.source.database is not None:
-            before, after = leaving(self.release, before)
-        elif isinstance(texts, Files):
-            # In their order before they were put in a random one.
-            if texts.shuffled is None:
-                after = texts.frame.slice(start, before.height).collect(engine="streaming")
-            else:
-                after = texts.shuffled.before(start, before.height)
-        elif self.release.order is None:
-            after = texts.slice(start, before.height)
+            before = self.rows(start, count)
         else:
-            place = np.argsort(self.release.order.rows(texts.height))[start : start + before.height]
-            after = texts[place.tolist()]
+            there = places[start : start + count]
+            first, end = (int(there[0]), int(there[-1]) + 1) if len(there) else (0, 0)
+            before = self.rows(first, end - first)[there - first]
+        after = self._released(before, start)
         left_out = [name for name in before.columns if name not in after.columns]
-        return before.select(columns_named([*after.columns, *left_out])), after
+        before = before.head(after.height).select(columns_named([*after.columns, *left_out]))
+        return before, after, self.height - release.left_out
+
+    def _released(self, before: pl.DataFrame, start: int) -> pl.DataFrame:
+        """Return rows of the table as they are in the release, in which the first one is at `start`."""
+        assert self.release is not None
+        assert self.source is not None
+        texts, order = self.release.texts, self.release.order
+        if not self.same_rows:
+            return sliced(texts.batches(), start, before.height)
+        if self.source.database is not None:
+            return recoded_rows(self.release, before)
+        if isinstance(texts, Files):
+            # In their order before they were put in a random one.
+            if texts.shuffled is not None:
+                return texts.shuffled.before(start, before.height)
+            return texts.frame.slice(start, before.height).collect(engine="streaming")
+        whole: pl.DataFrame = texts
+        if order is None:
+            return whole.slice(start, before.height)
+        return whole[np.argsort(order.rows(whole.height))[start : start + before.height].tolist()]
+
+    def _places_that_leave(self, release: Release) -> NDArray[np.int64] | None:
+        """Return the places of the rows that are in a release, None where all are, or nobody can tell."""
+        if release.places is not None or not release.left_out or not self.same_rows:
+            return release.places
+        # A database has no order: each row of the copy is found in the release.
+        starts = range(0, self.height, FOLLOWED)
+        return np.concatenate([each + places_of(release, self.rows(each, FOLLOWED)) for each in starts])
 
 
 def _largest_risk(frequency: FrequencyTable, wildcards: str) -> float:
