@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 import incrowd as ic
+from incrowd.core.errors import InputError
 from incrowd.faces.studio.cancelling import Cancelled, Watched
+from incrowd.faces.studio.page import Outcome, outcome_of
 from incrowd.works.samples import hospital
 
 SCHEMA = ic.Schema(quasi=["age", "sex"], unlisted="drop")
@@ -59,3 +61,18 @@ def test_it_tells_the_stage_and_the_share():
     assert watched.state()[2] is None
     watched.stage("apply")
     assert (watched.state()[0], watched.state()[2]) == ("apply", None)
+
+
+def test_what_was_cancelled_is_told_from_an_error_that_says_so():
+    def work(error=None):
+        if error is not None:
+            raise error
+        return 3
+
+    watched = Watched()
+    assert outcome_of(watched, work) == Outcome(3)
+    error = InputError("Cancelled visits: there is no such column")
+    assert outcome_of(watched, lambda: work(error)) == Outcome(None, str(error))
+    stopped = outcome_of(watched, lambda: work(Cancelled()))
+    assert (stopped.result, stopped.cancelled) == (None, True)
+    assert outcome_of(None, lambda: work(MemoryError())).problem.startswith("Out of memory")

@@ -17,7 +17,7 @@ from incrowd.core.dialects.addresses import Address
 from incrowd.core.progress import Silent
 from incrowd.faces.studio import export
 from incrowd.faces.studio.cancelling import Cancelled, Watched
-from incrowd.faces.studio.exploring import compared
+from incrowd.faces.studio.exploring import compare_settings
 from incrowd.faces.studio.tables import in_database, path_of
 from incrowd.faces.studio.work import Work
 from incrowd.works.samples import hospital
@@ -56,11 +56,11 @@ def test_a_table_of_a_database_is_looked_at_searched_in_place_and_made_again(win
     ]  # fmt: skip
     assert window.rows(0, 3).columns == ["age", "sex", "zip", "diagnosis"]
     assert window.assess(Watched()).records == 400
-    tries, problems = compared(window, ["mondrian"], [3], Watched())
+    tries, problems = compare_settings(window, ["mondrian"], [3], Watched())
     assert (len(tries), problems) == (1, [])
     # What a run would refuse is no point: rows of a database have no order that could be kept.
     window.choices.document["keep_order"] = True
-    tries, (problem,) = compared(window, ["mondrian"], [3], Watched())
+    tries, (problem,) = compare_settings(window, ["mondrian"], [3], Watched())
     assert tries == []
     assert "order" in problem
     del window.choices.document["keep_order"]

@@ -29,7 +29,7 @@ def window(tmp_path):
 
 
 def test_a_setting_that_gives_no_release_says_why_and_another_one_can_be_taken(window):
-    tries, problems = exploring.compared(window, ["mondrian"], [4, 401], Watched())
+    tries, problems = exploring.compare_settings(window, ["mondrian"], [4, 401], Watched())
     assert [each.title.partition(", l")[0] for each in tries] == ["Mondrian, k = 4"]
     assert len(problems) == 1
     assert problems[0].startswith("Mondrian, k = 401")
@@ -167,7 +167,7 @@ def test_what_is_offered_is_released_by_a_run(gaps, change):
     window.choices.document["max_suppression"] = 0.05
     change(window)
     before = deepcopy(window.choices.document)
-    tries, problems = exploring.compared(window, ["mondrian", "datafly", "random"], [2, 5], Watched())
+    tries, problems = exploring.compare_settings(window, ["mondrian", "datafly", "random"], [2, 5], Watched())
     assert len(tries) + len(problems) == 6
     for each in (*tries, *exploring.of_levels(window, Watched())):
         window.choices.document.clear()
@@ -207,12 +207,16 @@ def test_of_the_sound_settings_the_one_that_loses_least_is_named():
 
 
 def test_points_stand_at_their_true_places_and_share_a_label_where_they_meet():
-    tries = [setting("a", 0.25, 0.5), setting("b", 0.25, 0.5, ""), setting("c, <i>{b}</i>\u202e", 0.5, 0.1)]
+    tries = [
+        setting("a", 0.25, 0.5),
+        setting("b", 0.25, 0.5, "open"),
+        setting("c, <i>{b}</i>\u202e", 0.5, 0.1),
+    ]
     data = exploring.chart(tries)["series"][0]["data"]
     assert [each["value"] for each in data] == [[50, 25], [50, 25], [10, 50]]
     assert [each["name"] for each in data] == ["1", "2", "3"]
     assert [each["label"]["formatter"] for each in data if each["label"]["show"]] == ["1, 2", "3"]
-    assert data[1]["told"] == "2: b\nloss 25%\nlargest risk 50%\nsuppressed 3\nnot judged yet"
+    assert data[1]["told"] == "2: b\nloss 25%\nlargest risk 50%\nsuppressed 3\nverdict: open"
     assert data[2]["told"].startswith("3: c, <i>{b}</i>\\u202e\n")
     # Where all is suppressed, or nothing lost, there is still a place.
     assert exploring.chart([setting("none", 0.0, 0.0)])["series"][0]["data"][0]["value"] == [0, 0]

@@ -16,7 +16,7 @@ from incrowd.core.io.files import CsvFormat
 from incrowd.core.progress import Silent
 from incrowd.faces.studio import export, work
 from incrowd.faces.studio.cancelling import Cancelled, Watched
-from incrowd.faces.studio.exploring import compared
+from incrowd.faces.studio.exploring import compare_settings
 from incrowd.faces.studio.sampling import recoded_rows, sampled
 from incrowd.faces.studio.tables import guessed
 from incrowd.faces.studio.work import Source, Work
@@ -166,7 +166,7 @@ def test_the_name_of_an_upload_is_shown_and_is_no_path(window, name, shown, suff
 def test_a_comparison_says_what_each_setting_loses_and_can_be_cancelled(window, people):
     window.open(Source(people, people.name))
     window.choices.document["max_suppression"] = 1.0
-    tries, problems = compared(window, ["mondrian", "datafly"], [4, 401], Watched())
+    tries, problems = compare_settings(window, ["mondrian", "datafly"], [4, 401], Watched())
     assert [each.title.partition(", l")[0] for each in tries] == ["Mondrian, k = 4", "Datafly, k = 4"]
     assert [each.partition(", l")[0] for each in problems] == ["Mondrian, k = 401", "Datafly, k = 401"]
     assert tries[0].risk <= 1 / 4
@@ -175,7 +175,7 @@ def test_a_comparison_says_what_each_setting_loses_and_can_be_cancelled(window, 
     watched = Watched()
     watched.cancel()
     with pytest.raises(Cancelled):
-        compared(window, ["mondrian"], [4], watched)
+        compare_settings(window, ["mondrian"], [4], watched)
 
 
 @pytest.mark.few(1)

@@ -26,7 +26,7 @@ _MOST_CHECKS = 40
 """Recodings that are tried by a run, the least loss first."""
 _SAME = 0.005
 """Points so close, as a share of the axes, have one label."""
-_COLOURS = {"holds": "#2b9a55", "open": "#c9811a", "broken": "#dc4a4a", "": "#7d8995"}
+_COLOURS = {"holds": "#2b9a55", "open": "#c9811a", "broken": "#dc4a4a"}
 """Each stands out by 3 to 1 from a white and from a black page."""
 _TOLD = "point => Object.assign(document.createElement('div'), {textContent: point.data.told})"
 """The figures of a point as a text, which never becomes markup."""
@@ -34,7 +34,7 @@ _TOLD = "point => Object.assign(document.createElement('div'), {textContent: poi
 
 @dataclass(frozen=True)
 class Try:
-    """A setting that was tried: a release under it, or the figures of one that was not judged.
+    """A setting that was tried, and the figures of its release.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Try:
     suppressed
         The suppressed records.
     state
-        The state of its verdict; empty where it was not judged.
+        The state of its verdict.
     document
         The policy document that gives it again.
     lost
@@ -63,9 +63,8 @@ class Try:
     @property
     def told(self) -> str:
         """The figures in words."""
-        state = f"\nverdict: {self.state}" if self.state else "\nnot judged yet"
         figures = f"loss {loss_in_words(self.loss)}\nlargest risk {at_most(self.risk)}"
-        return f"{visible(self.title)}\n{figures}\nsuppressed {self.suppressed:,}{state}"
+        return f"{visible(self.title)}\n{figures}\nsuppressed {self.suppressed:,}\nverdict: {self.state}"
 
 
 def title_of(document: Mapping[str, Any]) -> str:
@@ -97,7 +96,7 @@ def keep(tries: list[Try], new: Try) -> None:
     tries.append(new)
 
 
-def compared(
+def compare_settings(
     work: Any, names: Sequence[str], sizes: Sequence[int], progress: Progress
 ) -> tuple[list[Try], list[str]]:
     """Make a release of each algorithm and class size under the policy of a window, and measure it.
@@ -191,7 +190,7 @@ def chart(tries: Sequence[Try]) -> dict[str, Any]:
                 {"name": str(number), "value": [100 * each.risk, 100 * each.loss],
                  "told": f"{number}: {each.told}", "label": label,
                  "itemStyle": {"color": _COLOURS[each.state]},
-                 "symbol": "circle" if each.state == "holds" else "diamond" if each.state else "emptyCircle"}
+                 "symbol": "circle" if each.state == "holds" else "diamond"}
             )  # fmt: skip
     return {
         "animation": False,

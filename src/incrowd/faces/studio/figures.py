@@ -66,7 +66,7 @@ class Figures:
 
     def refuse(self, text: str) -> None:
         """Keep an error, to be shown instead of a verdict."""
-        self._problem = "" if text.startswith("Cancelled") else text
+        self._problem = text
 
     def draw(self, place: Any) -> None:
         """Show the figures as they are now."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 from urllib.parse import quote, unquote
 
 from nicegui import background_tasks, run, ui
@@ -465,18 +466,24 @@ class Page:
         work = self.work
         watched = self._following = Watched()
         try:
-            recoded = await self.doing(self._figures.refuse, watched, work.recode, watched)
+            recoded = await self._follow_with(watched, work.recode)
             if self._wish != wish or self.work is not work:
                 return
             self.follow_up()
             if recoded is not None and work.follows:
-                await self.doing(self._figures.refuse, watched, work.judge, watched)
+                await self._follow_with(watched, work.judge)
                 if self._wish == wish:
                     self.follow_up()
                     if work.release is not None:
                         background_tasks.create(self._refining.look())
         finally:
             self._following = None
+
+    async def _follow_with(self, watched: Watched, step: Callable[[Watched], T]) -> T | None:
+        """Do a step of following, and keep its error in place of a verdict; a change that ends it is none."""
+        outcome = await self._outcome(watched, lambda: step(watched))
+        self._figures.refuse("" if outcome.cancelled else outcome.problem)
+        return outcome.result
 
     def follow_up(self) -> None:
         """Show the recoded table, or its release, in heads, rows, figures and panel."""
@@ -524,33 +531,43 @@ class Page:
         What the work returned; None where it failed or was cancelled.
         """
         tell("")
+        outcome = await self._outcome(watched, lambda: work(*args, **kwargs))
+        if outcome.problem:
+            tell(outcome.problem)
+        return outcome.result
+
+    async def _outcome(self, watched: Watched | None, work: Callable[[], T]) -> Outcome[T]:
         if watched is not None:
             self._running.add(watched)
         try:
-            outcome = await run.io_bound(_outcome, watched, lambda: work(*args, **kwargs))
+            # There is none where the server ends.
+            return await run.io_bound(outcome_of, watched, work) or Outcome(cancelled=True)
         finally:
             if watched is not None:
                 self._running.discard(watched)
-        if outcome is None:
-            return None  # the server ends
-        result, error = outcome
-        if error is not None:
-            tell(error)
-        return result
 
 
-def _outcome(watched: Watched | None, work: Callable[[], T]) -> tuple[T | None, str | None]:
-    """Return the result, or an error in words."""
+@dataclass(frozen=True)
+class Outcome(Generic[T]):
+    """The outcome of some work: its result, or what went wrong in words; `cancelled` where it was stopped."""
+
+    result: T | None = None
+    problem: str = ""
+    cancelled: bool = False
+
+
+def outcome_of(watched: Watched | None, work: Callable[[], T]) -> Outcome[T]:
+    """Do some work in this thread, for a job that may be cancelled."""
     in_the_page()  # a thread has its own
     try:
         with running(watched):
-            return work(), None
+            return Outcome(work())
     except Cancelled:
-        return None, "Cancelled. Nothing was made."
+        return Outcome(problem="Cancelled. Nothing was made.", cancelled=True)
     except Exception as error:
         if os.environ.get("INCROWD_DEBUG") and not isinstance(error, IncrowdError):
             raise
-        return None, _in_words(error)
+        return Outcome(problem=_in_words(error))
 
 
 def _in_words(error: Exception) -> str:

@@ -730,13 +730,14 @@ class Work:
             return recoded_rows(self.release, before)
         if isinstance(texts, Files):
             # In their order before they were put in a random one.
-            if texts.shuffled is not None:
-                return texts.shuffled.before(start, before.height)
-            return texts.frame.slice(start, before.height).collect(engine="streaming")
+            if texts.shuffled is None:
+                return texts.frame.slice(start, before.height).collect(engine="streaming")
+            return texts.shuffled.before(start, before.height)
         whole: pl.DataFrame = texts
         if order is None:
             return whole.slice(start, before.height)
-        return whole[np.argsort(order.rows(whole.height))[start : start + before.height].tolist()]
+        there = np.argsort(order.rows(whole.height))[start : start + before.height]
+        return whole[there]
 
     def _places_that_leave(self, release: Release) -> NDArray[np.int64] | None:
         """Return the places of the rows that are in a release, None where all are, or nobody can tell."""

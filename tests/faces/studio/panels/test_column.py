@@ -162,6 +162,16 @@ def test_several_columns_get_one_role(visit, survey):
     visit.until(
         lambda: [visit.role(place) for place in range(4, 8)] == ["?", "sensitive", "?", "sensitive"], "roles"
     )
+    # All of them at once, and one less.
+    visit.click(".q-expansion-item:has([data-field=many]) .q-item")
+    visit.mark("all-columns")
+    visit.until(lambda: len(visit.all(".q-chip")) == len(visit.all(".head[data-column]")), "all columns")
+    visit.click(".q-chip .q-chip__icon--remove")
+    visit.choose("[data-field=many]", "insensitive")
+    visit.mark("give")
+    last = len(visit.all(".head[data-column]")) - 1
+    visit.until(lambda: visit.role(last) == "insensitive", "the last role")
+    assert visit.role(0) != "insensitive"
 
 
 def test_a_spelling_that_the_texts_do_not_tell_is_asked(visit, tmp_path):

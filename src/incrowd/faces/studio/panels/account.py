@@ -87,10 +87,10 @@ class Account(Panel):
         heading("Distributions and associations", 3)
         note("How far each distribution moved, and whether columns still go together as they did.")
         Job(self.page, "Compare", "fidelity", lambda work, _: work.fidelity(), self._show_fidelity).draw()
-        self._compared = marked(ui.element("div").classes("halves"), "fidelity-found")
+        self._differences = marked(ui.element("div").classes("halves"), "fidelity-found")
 
     def _show_fidelity(self, found: Any) -> None:
-        with emptied(self._compared):
+        with emptied(self._differences):
             with ui.column():
                 rows = [(name, f"{a:.3f}", f"{b:.3f}") for name, a, b in account.distances(found)]
                 names = ("column", "total variation", "Hellinger distance")

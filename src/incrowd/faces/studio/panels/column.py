@@ -212,6 +212,7 @@ class Columns(Panel):
 
         with fold("Give several columns one role"), ui.element("div").classes("fields"):
             columns = choice_field(names, "Columns", "many-columns", [], multiple=True).props("use-chips")
+            button("Choose all", "all-columns", lambda: columns.set_value(list(names)), "flat dense")
             role = choice_field(ROLES, "Role", "many", "quasi")
             button("Give it", "give", give, "")
 

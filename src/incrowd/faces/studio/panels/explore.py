@@ -89,10 +89,7 @@ class Explore(Panel):
             figures = f"loss {loss_in_words(each.loss)}, largest risk {at_most(each.risk)}"
             words("div", f"{figures}, {each.suppressed:,} suppressed")
             with ui.row().classes("items-center"):
-                if each.state:
-                    words("span", each.state, f"chip {LOOKS[each.state]}")
-                else:
-                    words("span", "not judged yet", "muted")
+                words("span", each.state, f"chip {LOOKS[each.state]}")
                 if least:
                     words("span", "least loss", "muted")
                 ui.space()
@@ -135,7 +132,7 @@ class Explore(Panel):
             raise ParameterError("class sizes: write whole numbers from 1 with commas between, as 2, 5, 10")
         if not self._methods:
             raise ParameterError("methods: choose at least one")
-        return exploring.compared(work, self._methods, [*map(int, sizes)], watched)
+        return exploring.compare_settings(work, self._methods, [*map(int, sizes)], watched)
 
     def _try_levels(self, work: Any, watched: Watched) -> Any:
         tries = exploring.of_levels(work, watched)

@@ -63,7 +63,7 @@ class NewBatch:
             field.bind_value(self._page.work.about, "recipient")
             self._record.draw()
         elif batch.release is not None:
-            Gate(self._page, self._draw_again, batch).draw()
+            Gate(self._page, self._typed, self._draw_again, batch).draw()
         with nullcontext() if batch.release is None else fold("Release it in another way"):
             self._draw_ways()
         if batch.release is None and not self._tried:
