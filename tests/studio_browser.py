@@ -58,7 +58,7 @@ class Studio:
 
     def __init__(self, folder: Path, *arguments: object, first: str = "") -> None:
         self.temporary = folder / "temporary"
-        self.temporary.mkdir()
+        self.temporary.mkdir(exist_ok=True)
         self.errors, self._told = folder / "errors", folder / "told"
         surroundings = {**os.environ, "TMPDIR": str(self.temporary), "PYTHONPATH": first + SOURCES}
         with self.errors.open("wb") as errors, self._told.open("wb") as told:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import socket
 import time
+from contextlib import closing
 
 import pytest
 
@@ -317,6 +320,45 @@ def test_what_a_window_left_is_forgotten_with_its_files(browser, downloads, tmp_
         studio.end()
 
 
+def test_after_a_crash_the_same_address_says_what_became_of_a_search(browser, downloads, tmp_path):
+    with closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    hospital(20_000).select("age", "sex", "zip", "diagnosis").write_csv(tmp_path / "people.csv")
+    studio = Studio(tmp_path, "--port", port)
+    try:
+        visit = Visit(browser, studio, downloads)
+        visit.fill("[data-field=path]", str(tmp_path / "people.csv"))
+        visit.mark("open")
+        visit.reads("20,000 rows, 4 columns")
+        visit.judged()
+        visit.go("Limits")
+        visit.choose("[data-field=method]", "Agglomerative")
+        visit.until(lambda: visit.shown('[aria-label="Measuring"]'), "the search")
+        address, before = browser.current_url, studio.folders
+        assert studio.end(signal.SIGKILL) == -signal.SIGKILL
+        visit.reads("what ran has stopped, and nothing of it is left")
+        studio = Studio(tmp_path, "--port", port)
+        visit = Visit(browser, studio, downloads)
+        assert not set(before) & set(studio.folders)
+        assert sorted(each.name for each in tmp_path.iterdir()) == [
+            "errors",
+            "people.csv",
+            "temporary",
+            "told",
+        ]
+        browser.get(address)
+        visit.connected()
+        assert "it is gone" in visit.wait("[data-mark=gone]").text
+        # The table can be opened there, and then nothing is said to be lost.
+        visit.fill("[data-field=path]", str(tmp_path / "people.csv"))
+        visit.mark("open")
+        visit.reads("20,000 rows, 4 columns")
+        assert visit.shown("[data-mark=gone]") is None
+    finally:
+        studio.end()
+
+
 # --- the focus ------------------------------------------------------------------------------------
 
 
@@ -404,3 +446,29 @@ def test_a_reason_that_is_being_typed_outlasts_a_release(visit, tmp_path):
     visit.give(4, "identifying")
     moved = '[data-field=why-0][data-point="unprotected-sensitive diagnosis"]'
     assert visit.wait(moved).get_attribute("value") == "one two three"
+
+
+# --- the first run --------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_loops_that_are_compiled_are_shown_with_a_bar_from_the_first_release_on(
+    browser, downloads, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "compiled"))
+    hospital(30_000).select("age", "sex", "zip", "diagnosis").write_csv(tmp_path / "people.csv")
+    studio = Studio(tmp_path)
+    try:
+        visit = Visit(browser, studio, downloads)
+        visit.fill("[data-field=path]", str(tmp_path / "people.csv"))
+        visit.mark("open")
+        told = visit.wait("[data-mark=preparing] [role=status]")
+        assert told.text.startswith("Preparing (once): compiling loop ")
+        bar = visit.wait("[data-mark=preparing] [role=progressbar]")
+        assert "q-linear-progress" in bar.get_attribute("class")
+        # It is without an end: there is no figure that would say how far it is.
+        assert bar.get_attribute("aria-valuenow") is None
+        visit.judged(300)
+        assert visit.shown("[data-mark=preparing]") is None
+    finally:
+        studio.end()

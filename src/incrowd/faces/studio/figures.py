@@ -22,18 +22,18 @@ _WIDTH = 20
 """The part of the bar, in per cent, from which a word stands on its left."""
 
 
-_COMPILED: list[None] = []
+class Loops:
+    """The loops that this process compiles, which later ones find compiled; `begun` counts them."""
+
+    begun = 0
+
+    @classmethod
+    def count(cls) -> None:
+        """Count one more, which begins."""
+        cls.begun += 1
 
 
-def compiled_loops() -> int:
-    """Return how many loops this process had to compile so far, which later ones find compiled."""
-    if not any(each is _count for each in on_compiling):
-        on_compiling.append(_count)
-    return len(_COMPILED)
-
-
-def _count() -> None:
-    _COMPILED.append(None)
+on_compiling.append(Loops.count)
 
 
 class Figures:
@@ -43,6 +43,7 @@ class Figures:
         self._page = page
         self._problem = ""
         self._waiting: Any = None
+        self._begun = 0
         self._job = Job(
             page, "Make the release", "run", Work.anonymize, lambda _: page.follow_up(), steps=RELEASE
         )
@@ -50,19 +51,19 @@ class Figures:
     def wait(self) -> None:
         """Say that figures are on their way; no release is made any more under the choices before.
 
-        The first time that loops are compiled, say that, too.
+        While loops are compiled, which happens once, that is said, too.
         """
         self._problem = ""
+        self._begun = Loops.begun
         self._job.stop()
         if self._waiting is not None and not self._waiting.is_deleted:
             self._waiting.set_visibility(True)
-            self.look()
 
     def look(self) -> None:
-        """Count the loops that are compiled meanwhile."""
+        """Show the loops that are compiled while the page waits; nobody knows how many a search will need."""
         if self._waiting is not None and not self._waiting.is_deleted and self._waiting.visible:
-            loops = compiled_loops()
-            self._compiling.set_text(f"Preparing (once): loops compiled so far: {loops}" if loops else "")
+            self._preparing.set_visibility(Loops.begun > self._begun)
+            self._compiling.set_text(f"Preparing (once): compiling loop {Loops.begun}")
 
     def refuse(self, text: str) -> None:
         """Keep an error, to be shown instead of a verdict."""
@@ -84,7 +85,11 @@ class Figures:
                 self._draw_verdict(work)
             with ui.element("div").classes("waiting") as self._waiting:
                 ui.spinner(size="sm").props('aria-label="Measuring"')
-                self._compiling = marked(words("span", ""), "preparing").props("role=status")
+                with marked(ui.element("div").classes("preparing"), "preparing") as self._preparing:
+                    self._compiling = words("span", "").props("role=status")
+                    bar = ui.linear_progress(show_value=False, size="8px").props("indeterminate")
+                    bar.props["aria-label"] = "Loops are compiled"
+            self._preparing.set_visibility(False)
             self._waiting.set_visibility(False)
 
     def _draw_risk(self, figures: status.Figures) -> None:

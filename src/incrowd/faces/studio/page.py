@@ -42,6 +42,12 @@ addEventListener("load", () => {
 });
 </script>"""
 """A window whose studio has ended says so."""
+_GONE = (
+    "The work of this address is not here: another window has it, or it is gone. Work is gone half an hour "
+    "after its window was closed, and when the studio ends. What ran has stopped, and nothing is left of it."
+)
+_LOST = 3.0
+"""Seconds after which a work that an address names is lost: its window may still be on its way out."""
 _BACK = "<script>addEventListener('popstate', () => emitEvent('place', location.pathname));</script>"
 """The browser's Back and Forward open the panel of their address."""
 _AT_TOP = """setTimeout(() => {
@@ -137,6 +143,7 @@ class Page:
             light.props('flat round dense color=white aria-label="Light or dark"')
         self._main = ui.element("main").classes("studio")
         with self._main:
+            self._lost = ui.column().classes("w-full")
             self._offers = ui.column().classes("w-full")
             with ui.element("div").classes("bars-above") as self._bars:
                 self._limits_place = ui.element("section").classes("limits-bar")
@@ -161,6 +168,7 @@ class Page:
         self._tabs.set_value(Table.name)
         ui.timer(_LOOKS, self._offer)
         ui.timer(_LOOKS, self._figures.look)
+        ui.timer(_LOST, self._tell_lost, once=True)
         if data is not None:
             ui.timer(0, lambda: self._table.open(self._source_of(data)), once=True)
 
@@ -267,6 +275,12 @@ class Page:
                     button("Continue", "continue", lambda _, each=each: self._continue(each), "")
                     button("Forget it", "forget", lambda _, each=each: left.forget(each))
 
+    def _tell_lost(self) -> None:
+        """Say what became of a work that the address names and nobody has."""
+        if self._sought:
+            with self._lost:
+                marked(words("div", _GONE, "warn").props("role=status"), "gone")
+
     def _continue(self, each: left.Left) -> None:
         if left.take(each):
             each.stop()
@@ -289,8 +303,10 @@ class Page:
     def opened(self, place: Sequence[str] = ()) -> None:
         """Show the table of the work that was opened, at the place that an address names."""
         self._sought = ()
+        self._lost.clear()
         self.rows.show()
         self._limits.draw(self._limits_place)
+        self._figures.draw(self._figures_place)
         self.enable()
         self.tell_columns()
         background_tasks.create(self._measure_shapes())
