@@ -77,13 +77,9 @@ def weakest(document: Mapping[str, Any]) -> tuple[list[str], list[tuple[str, ...
     for each in entries:
         of = each["model"] if each["attribute"] is None else f"{each['model']} of {each['attribute']}"
         cells = each["weakest"]["cells"]
-        cells_of_class = ("any" if name not in cells else _cell(cells[name]) for name in names)
+        cells_of_class = ("(missing)" if (cell := cells.get(name, "any")) is None else cell for name in names)
         rows.append((of, *cells_of_class, f"{each['weakest']['records']:,}", f"{each['reached']:.4g}"))
     return ["model", *names, "records", "reached"], rows
-
-
-def _cell(cell: str | None) -> str:
-    return "(missing)" if cell is None else str(cell)
 
 
 def distances(found: Fidelity) -> list[tuple[str, float, float]]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar
@@ -352,6 +353,14 @@ class Page:
     def is_shown(self, panel: Any) -> bool:
         """Say whether a panel is the one that is shown."""
         return self._shown is panel
+
+    def take(self, document: Mapping[str, Any]) -> None:
+        """Take a policy document in place of the choices; bar, panel and release follow."""
+        taken = deepcopy(dict(document))
+        self.work.chosen.document.clear()
+        self.work.chosen.document.update(taken)
+        self.limits_changed()
+        self.limits_moved()
 
     def limits_changed(self) -> None:
         """Show the bar of limits anew, after a panel changed them or the roles of columns."""

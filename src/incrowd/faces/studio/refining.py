@@ -89,11 +89,7 @@ class Refining:
         title = title_of({"algorithm": method})
 
         def use() -> None:
-            settings = work.chosen.algorithm
-            settings.clear()
-            settings.update(method)
-            self._page.limits_changed()
-            self._page.limits_moved()
+            self._page.take({**work.chosen.document, "algorithm": method})
 
         with emptied(self._place):
             figures = f"{loss_in_words(better.loss)} in place of {loss_in_words(work.loss.value)}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import Any
 
 from nicegui import ui
@@ -115,14 +114,8 @@ class Explore(Panel):
     def _take(self, place: int) -> None:
         """Take a setting back; the release follows."""
         tries = self.work.tries
-        if not 0 <= place < len(tries):
-            return
-        document = self.work.chosen.document
-        taken = deepcopy(dict(tries[place].document))
-        document.clear()
-        document.update(taken)
-        self.page.limits_changed()
-        self.page.changed()
+        if 0 <= place < len(tries):
+            self.page.take(tries[place].document)
 
     # --- other settings ---------------------------------------------------------------------------
 

@@ -90,9 +90,4 @@ class VerdictPanel(Panel):
 
     def _take(self, change: Any) -> None:
         """Make a change; the release follows."""
-        document = self.work.chosen.document
-        changed = change.edited(document)
-        document.clear()
-        document.update(changed)
-        self.page.limits_changed()
-        self.page.changed()
+        self.page.take(change.edited(self.work.chosen.document))
