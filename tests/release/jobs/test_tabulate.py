@@ -216,17 +216,20 @@ def test_a_table_of_few_people_is_hidden_whole():
 
 @pytest.mark.gated
 def test_codes_that_reach_people_wait_for_an_answer(tmp_path):
-    table = people(0).with_columns(ill=pl.lit("ann.miller@example.org"))
+    mail = pl.when(pl.col("sex") == "f").then(pl.lit("ann.miller@clinic.de"))
+    table = people(0).with_columns(ill=mail.otherwise(pl.lit("flu")))
     layout = ic.CountTable("t", rows=["area"], columns=["ill"])
     with pytest.raises(VerdictError, match=r"personal-text.*ill") as refused:
         ic.tabulate(table, ic.Policy(SCHEMA), [layout])
     assert "ann" not in str(refused.value)
     written = ic.tabulate(table, ic.Policy(SCHEMA), [layout], unanswered="write")
     assert written.verdict.state == "open"
-    accepted = (ic.Accepted("personal-text", "ill", "a desk, and nobody's own"),)
-    release = ic.tabulate(table, ic.Policy(SCHEMA, accepted=accepted), [layout])
+    accepted = [
+        ic.Accepted(point, "ill", "a desk, and nobody's own") for point in ("personal-text", "free-text")
+    ]
+    release = ic.tabulate(table, ic.Policy(SCHEMA, accepted=tuple(accepted)), [layout])
     assert release.verdict.holds
-    assert len(release.verdict.accepted) == 1
+    assert len(release.verdict.accepted) == 2
 
 
 def test_names_and_secrets_are_in_no_file(tmp_path, monkeypatch):

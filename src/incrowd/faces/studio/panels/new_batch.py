@@ -24,6 +24,7 @@ class NewBatch:
     def __init__(self, panel: Any, batch: Batch) -> None:
         self.batch, self._panel, self._page = batch, panel, panel.page
         self._tried = False
+        self._typed: dict[str, str] = {}
         job = partial(Job, self._page, done=self._draw_again)
         self._apply = job("Release it as last time", "apply", lambda _, watched: batch.make(watched))
         self._anew = job(
