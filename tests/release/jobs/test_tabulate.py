@@ -10,6 +10,8 @@ import pytest
 
 import incrowd as ic
 from incrowd.core.errors import ParameterError, TableError, VerdictError
+from incrowd.release.tables.audit import intervals
+from incrowd.release.tables.cells import Linked
 from incrowd_verify.count_tables import verify_tables
 
 SCHEMA = ic.Schema(
@@ -243,3 +245,72 @@ def test_names_and_secrets_are_in_no_file(tmp_path, monkeypatch):
         assert b"p17" not in content
         assert b"TABLE_KEY" not in content
         assert KEY.encode() not in content
+
+
+# --- the ledger -------------------------------------------------------------------------------------------
+
+
+def hidden_of(release, name):
+    return {row[:2] for row in release[name].filter(pl.col("mark") == "x").rows()}
+
+
+def test_later_tables_of_the_same_data_are_protected_with_earlier_ones(tmp_path):
+    """A table that was published is known: what both tell together is audited, and stays hidden."""
+    table, ledger = people(1), ic.Ledger.init(tmp_path / "ledger")
+    first = ic.tabulate(table, ic.Policy(SCHEMA), [AREA], ledger=ledger)
+    ledger.add(first, table, recipient="the press")
+    second = ic.tabulate(table, ic.Policy(SCHEMA), [AGE], ledger=ledger)
+    ledger.add(second, table, recipient="the press")
+    # The margin of sicknesses is in both tables, and is shown or hidden in both.
+    totals = [
+        {ill for code, ill in hidden_of(each, name) if code == "Total"}
+        for each, name in ((first, "area-ill"), (second, "age-ill"))
+    ]
+    assert totals[0] == totals[1]
+    joined = Linked.of([each.tables[0].axes for each in (first, second)])
+    low, high = np.zeros(joined.size), np.full(joined.size, np.inf)
+    for each, place in zip((first, second), joined.cells, strict=True):
+        values = each.tables[0].values
+        low[place] = np.where(np.isnan(values), 1, values)
+        high[place] = np.where(np.isnan(values), np.inf, values)
+    cells = np.flatnonzero(low < high)
+    assert (intervals(joined, low, high, cells).widths >= 4).all()
+    assert ledger.show()["command"].to_list() == ["tabulate", "tabulate"]
+    assert ledger.verify() is None
+
+
+def test_a_group_that_differs_by_few_people_is_refused(tmp_path):
+    """The difference of two tables is a table of the people who came in between."""
+    table, ledger = people(1), ic.Ledger.init(tmp_path / "ledger")
+    ledger.add(ic.tabulate(table, ic.Policy(SCHEMA), [AREA], ledger=ledger), table, recipient="a")
+    for fewer, refused in ((1, True), (3, True), (4, False)):
+        later = table.head(400 - fewer)
+        release = ic.tabulate(later, ic.Policy(SCHEMA), [AREA], ledger=ledger)
+        if refused:
+            with pytest.raises(VerdictError, match="by fewer than 4 people"):
+                ledger.add(release, later, recipient="a")
+        else:
+            ledger.add(release, later, recipient="a")
+    assert len(ledger.entries) == 2
+    assert ledger.verify() is None
+
+
+def test_a_changed_table_of_the_ledger_is_told(tmp_path):
+    table, ledger = people(1), ic.Ledger.init(tmp_path / "ledger")
+    ledger.add(ic.tabulate(table, ic.Policy(SCHEMA), [AREA], ledger=ledger), table, recipient="a")
+    [file] = (tmp_path / "ledger/people").glob("*.json")
+    file.write_text(file.read_text().replace("area-ill", "area-all"))
+    assert "tables of entry 1 were changed" in ledger.verify()
+
+
+def test_tables_of_other_codes_or_ways_are_refused(tmp_path):
+    table, ledger = people(1), ic.Ledger.init(tmp_path / "ledger")
+    ledger.add(ic.tabulate(table, ic.Policy(SCHEMA), [AREA], ledger=ledger), table, recipient="a")
+    rounded = ic.CountTable("r", rows=["sex"], protect="round")
+    with pytest.raises(ParameterError, match="protect = 'suppress'"):
+        ic.tabulate(table, ic.Policy(SCHEMA), [rounded], ledger=ledger)
+    other = SCHEMA.with_attributes(
+        ic.Attribute("area", "quasi") if each.name == "area" else each for each in SCHEMA.attributes
+    )
+    with pytest.raises(ParameterError, match="with other codes"):
+        ic.tabulate(table, ic.Policy(other), [AGE], ledger=ledger)

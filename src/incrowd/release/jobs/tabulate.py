@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd.core.errors import ParameterError, those_are
 from incrowd.core.io.seals import digest_of
-from incrowd.core.lazy import np, pl
+from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.presentation.documents import envelope, to_json
 from incrowd.core.progress import Progress, Silent, in_job, with_bar
 from incrowd.engines import engine_for
@@ -25,6 +26,7 @@ from incrowd_verify.gate.verdict import Verdict
 
 if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat
+    from incrowd.release.jobs.ledger import Ledger
     from incrowd_verify.gate.points import Unanswered
 
 MANIFEST = "tables.json"
@@ -35,13 +37,15 @@ KINDS = ("csv", "parquet", "xlsx")
 
 @with_bar
 @in_job
-def tabulate(
+def tabulate(  # noqa: PLR0913
     table: Any,
     policy: Policy,
     tables: Sequence[CountTable] = (),
     *,
     seconds: float = 30.0,
     unanswered: Unanswered = "refuse",
+    ledger: Ledger | None = None,
+    file: str | os.PathLike[str] | None = None,
     csv_format: CsvFormat | None = None,
     progress: Progress | None = None,
 ) -> TableRelease:
@@ -61,6 +65,11 @@ def tabulate(
         Time for the search of the best protection of each quantity, above 0.
     unanswered
         What becomes of tables with open points, as in `anonymize`: ``refuse`` or ``write``.
+    ledger
+        The ledger that remembers earlier tables. Those of the same data are protected together with these.
+        `Ledger.add` records the release.
+    file
+        The file that the table was read from, by which the ledger knows the data; None for a frame.
     csv_format
         How a CSV is written, where it is not plain.
     progress
@@ -96,15 +105,52 @@ def tabulate(
     job.stage("count")
     engine = engine_for(loaded(table, csv_format), progress=progress)
     counts = [count_cells(engine, policy.schema, layout) for layout in layouts]
+    documents = [] if ledger is None else ledger.tables_of(loaded(table, csv_format), file)
+    earlier = [_count_again(engine, policy, document) for document in documents]
     job.stage("protect")
     published: dict[str, PublishedTable] = {}
     for unit in dict.fromkeys(layout.unit for layout in layouts):
         chosen = [each for each in counts if each.layout.unit == unit]
-        published |= {each.layout.name: each for each in protect(chosen, seconds=seconds)}
+        before = [each for each in earlier if each[0].layout.unit == unit]
+        _require_one_way(chosen, before)
+        made = protect(chosen, seconds=seconds, earlier=before)
+        published |= {each.layout.name: each for each in made}
     points = answered(_points_of_codes(counts), policy.accepted)
     release = TableRelease(tuple(published[layout.name] for layout in layouts), points)
     release.verdict.refuse(only_broken=unanswered == "write")
     return release
+
+
+def _count_again(engine: Any, policy: Policy, document: Mapping[str, Any]) -> tuple[Cells, NDArray[np.bool_]]:
+    """Count a table of an earlier release of the same data, and return it with its suppressed cells.
+
+    Raises
+    ------
+    InputError
+        When the columns have other codes than then.
+    """
+    layout = CountTable.from_settings(document["layout"])
+    cells = count_cells(engine, policy.schema, layout)
+    hidden = np.zeros(len(cells.values), np.bool_)
+    if [list(axis.codes) for axis in cells.axes] != document["codes"]:
+        raise ParameterError(
+            f"the ledger has a table {layout.name!r} of this data with other codes, so what it tells of "
+            "these tables cannot be computed: give the hierarchies of that release"
+        )
+    hidden[document["hidden"]] = True
+    return cells, hidden
+
+
+def _require_one_way(tables: Sequence[Cells], earlier: Sequence[tuple[Cells, NDArray[np.bool_]]]) -> None:
+    """Refuse to protect tables in another way than earlier ones of the same data."""
+    for (cells, _), table in product(earlier, tables[:1]):
+        then, now = cells.layout.protect, table.layout.protect
+        if then != now or now == "round":
+            raise ParameterError(
+                f"the ledger has a table {cells.layout.name!r} of this data with protect = {then!r}, and "
+                f"{now!r} beside it would tell more: "
+                + ("round all tables of some data in one call" if now == then else f"protect = {then!r}")
+            )
 
 
 def _points_of_codes(tables: Sequence[Cells]) -> Iterator[Point]:
@@ -182,6 +228,18 @@ class TableRelease:
             "mark": MARK,
             "tables": [each.to_dict() for each in self.tables],
         }
+
+    def documents(self) -> list[dict[str, Any]]:
+        """Return the tables as a ledger keeps them: layout, codes, suppressed cells, number of people."""
+        return [
+            {
+                "layout": each.layout.settings(),
+                "codes": [list(axis.codes) for axis in each.axes],
+                "hidden": np.flatnonzero(each.hidden).tolist(),
+                "people": each.people,
+            }
+            for each in self.tables
+        ]
 
     def save(
         self, folder: str | os.PathLike[str], *, kinds: Sequence[str] = ("csv",), force: bool = False

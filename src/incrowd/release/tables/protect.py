@@ -49,6 +49,8 @@ class PublishedTable:
         By how much a better choice may cost less, as a share of the cost.
     overlapping
         The columns of which a person has several codes.
+    people
+        How many people the whole table is about.
     """
 
     layout: CountTable
@@ -60,6 +62,7 @@ class PublishedTable:
     bound: float | None
     gap: float | None
     overlapping: tuple[str, ...]
+    people: int
 
     @cached_property
     def hidden(self) -> NDArray[np.bool_]:
@@ -142,13 +145,18 @@ class _Joined:
         return cells
 
 
-def protect(tables: Sequence[Cells], *, seconds: float) -> list[PublishedTable]:
+def protect(
+    tables: Sequence[Cells], *, seconds: float, earlier: Sequence[tuple[Cells, NDArray[np.bool_]]] = ()
+) -> list[PublishedTable]:
     """Protect tables of one quantity, and audit the result from the published cells alone.
 
     Parameters
     ----------
     tables
         Their true values. All have one way of protection.
+    earlier
+        Tables of the same people that were published, each with its suppressed cells: bool[cells]. What they
+        show is known, and what they hide stays hidden.
     seconds
         Time for the search of the best protection.
 
@@ -157,6 +165,7 @@ def protect(tables: Sequence[Cells], *, seconds: float) -> list[PublishedTable]:
     InfeasibleError
         When a small cell cannot be protected.
     """
+    new, tables = len(tables), [*tables, *(cells for cells, _ in earlier)]
     joined = _Joined.of(tables)
     values = joined.all([table.values for table in tables], 0.0, np.maximum)
     primary = joined.all([primary_cells(table) for table in tables], False, np.logical_or)
@@ -171,14 +180,18 @@ def protect(tables: Sequence[Cells], *, seconds: float) -> list[PublishedTable]:
     )
     way = tables[0].layout.protect
     if way == "suppress":
-        return _suppressed(joined, need, primary, seconds)
+        return _suppressed(joined, need, primary, seconds, [hidden for _, hidden in earlier])[:new]
     if way == "round":
         return _rounded(joined, need, primary, seconds)
     return _perturbed(joined, primary)
 
 
 def _suppressed(
-    joined: _Joined, need: Need, primary: NDArray[np.bool_], seconds: float
+    joined: _Joined,
+    need: Need,
+    primary: NDArray[np.bool_],
+    seconds: float,
+    earlier: Sequence[NDArray[np.bool_]],
 ) -> list[PublishedTable]:
     cost = joined.all([cost_of(table) for table in joined.tables], 0.0, np.maximum)
     shown = [table.layout.zeros == "show" for table in joined.tables]
@@ -190,6 +203,10 @@ def _suppressed(
             if show:
                 allowed[place[table.values == 0]] = False
                 primary[place[table.values == 0]] = False
+    for hidden, place in zip(earlier, joined.linked.cells[len(joined.tables) - len(earlier) :], strict=True):
+        # What is known already cannot be hidden any more, and what is hidden is known to nobody.
+        allowed[place[~hidden]] = primary[place[~hidden]] = False
+        primary[place[hidden]] = True
     chosen = suppress(joined.linked, need, primary, cost, allowed, seconds=seconds)
     hidden = chosen.hidden
     cells = np.flatnonzero(hidden)
@@ -209,6 +226,7 @@ def _suppressed(
             chosen.bound,
             chosen.gap,
             table.overlapping,
+            int(table.people[0]),
         )
         for table, place in zip(joined.tables, joined.linked.cells, strict=True)
     ]
@@ -235,6 +253,7 @@ def _rounded(joined: _Joined, need: Need, primary: NDArray[np.bool_], seconds: f
             rounded.bound,
             rounded.gap,
             table.overlapping,
+            int(table.people[0]),
         )
         for table, place in zip(joined.tables, joined.linked.cells, strict=True)
     ]
@@ -265,6 +284,7 @@ def _perturbed(joined: _Joined, primary: NDArray[np.bool_]) -> list[PublishedTab
             None,
             None,
             table.overlapping,
+            int(table.people[0]),
         )
         for table, counts, place in zip(joined.tables, released, joined.linked.cells, strict=True)
     ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from incrowd.faces.cli import option_groups, options, outputs
+from incrowd.faces.cli.flattening import Without
 from incrowd.faces.cli.logs import LOG
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def tabulate(
         Path, typer.Option("-o", "--output", metavar="DIR", help="Folder for the tables and tables.json.")
     ],
     gate: option_groups.GateOptions,
+    book: Annotated[option_groups.LedgerOptions, Without("ledger_keys", "ledger_new_people")],
     kinds: Annotated[
         str, typer.Option("--kinds", metavar="A,B,...", help="Kinds of files: csv, parquet, xlsx.")
     ] = "csv",
@@ -46,16 +48,22 @@ def tabulate(
     """
     from incrowd.faces.cli.parsing import names_of
     from incrowd.faces.cli.tables import console, progress
+    from incrowd.release.jobs.ledger import Ledger
     from incrowd.release.jobs.tabulate import tabulate as count
     from incrowd.release.policy.policy import Policy
 
-    files = outputs.outputs_of(data, policy=policy, force=force)
+    files = outputs.outputs_of(data, book.ledger, policy=policy, force=force)
     target = outputs.add_output(files, output, folder=True)
     with progress() as job, files:
         job.stage("read")
         rows, _, _ = source.open(data, job)
         terms = gate.applied_to(Policy.read(policy))
-        release = count(rows, terms, seconds=seconds, unanswered=gate.choice, progress=job)
+        ledger = None if book.ledger is None else Ledger.open(book.ledger)
+        file = data if isinstance(data, Path) else None
+        release = count(
+            rows, terms, seconds=seconds, unanswered=gate.choice, ledger=ledger, file=file, progress=job
+        )
+        book.record(files, release, rows, input=file, policy=policy)
         job.stage("write")
         assert target is not None
         release.save(target, kinds=names_of(kinds))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import io
+import json
 import math
 import os
 import re
@@ -13,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence, Sized
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +38,13 @@ from incrowd.release.jobs.ledger.exposure import (
 from incrowd.release.jobs.ledger.people import account_of, column_digest, key_digest, macs
 from incrowd.release.jobs.randomize import RandomizedTable
 from incrowd.release.jobs.release import Release
+from incrowd.release.jobs.tabulate import TableRelease
+from incrowd.release.tables.layout import CountTable
 from incrowd_verify.gate.points import Point
 from incrowd_verify.gate.verdict import Verdict
 
 FILE_NAME = re.compile(r"[0-9a-f]{16}\.parquet")
+TABLE_NAME = re.compile(r"[0-9a-f]{16}\.json")
 _LARGEST = 2**63
 
 
@@ -72,9 +77,9 @@ def _date(value: Any) -> bool:
         return False
 
 
-def _file(value: Any) -> bool:
+def _file(value: Any, form: re.Pattern[str] = FILE_NAME) -> bool:
     has_name = isinstance(value, dict) and isinstance(value.get("name"), str)
-    return has_name and FILE_NAME.fullmatch(value["name"]) is not None and _digest(value.get("sha256"))
+    return has_name and form.fullmatch(value["name"]) is not None and _digest(value.get("sha256"))
 
 
 def _limits(value: Any) -> bool:
@@ -92,10 +97,10 @@ _FIELDS: Mapping[str, Callable[[Any], bool]] = {
     "models": lambda value: isinstance(value, dict), "file": _or_none(_file),
     "input": _digest, "policy": _or_none(_digest), "release": _digest,
     "linked": lambda value: type(value) is bool, "columns": _or_none(is_column_digest),
-    "key": _or_none(is_column_digest),
+    "key": _or_none(is_column_digest), "tables": _or_none(lambda value: _file(value, TABLE_NAME)),
 }  # fmt: skip
 """What each field is."""
-_LATER = {"m": None, "linked": False, "columns": None, "key": None}
+_LATER = {"m": None, "linked": False, "columns": None, "key": None, "tables": None}
 """The fields that entries of earlier versions lack."""
 _MISSING = object()
 
@@ -202,6 +207,7 @@ class Ledger:
             entries = self.entries
             self._key(entries)
             list(map(self.people, entries))
+            list(map(self.tables, entries))
         except TableError as error:
             return str(error)
         return None
@@ -227,6 +233,31 @@ class Ledger:
             f"{self.folder}: the people of entry {entry['number']} were changed; put all files of the ledger "
             "back from a copy"
         )
+
+    def tables(self, entry: Entry) -> list[dict[str, Any]]:
+        """Return the count tables of an entry, as `TableRelease.documents`; none for one of rows."""
+        if entry.get("tables") is None:
+            return []
+        content = read_chained(self.folder / _PEOPLE / entry["tables"]["name"])
+        if _sha256(content) == entry["tables"]["sha256"]:
+            return list(json.loads(content))
+        raise TableError(
+            f"{self.folder}: the tables of entry {entry['number']} were changed; put all files of the ledger "
+            "back from a copy"
+        )
+
+    def tables_of(self, table: Any, file: str | os.PathLike[str] | None = None) -> list[dict[str, Any]]:
+        """Return the count tables of earlier entries that were made of some data, as `tables`.
+
+        Parameters
+        ----------
+        table
+            The raw table.
+        file
+            The file that it was read from; None for a frame.
+        """
+        known = self.input_digest(_digest_of(table) if file is None else digest_of(file_path(file)))
+        return [each for entry in self.entries if entry["input"] == known for each in self.tables(entry)]
 
     def with_people(self, entries: Sequence[Entry]) -> list[tuple[Entry, pl.DataFrame]]:
         """Return the entries that have people, with the digests of the people of each."""
@@ -282,7 +313,7 @@ class Ledger:
 
     def add(
         self,
-        release: Release | AppliedBatch | RandomizedTable,
+        release: Release | AppliedBatch | RandomizedTable | TableRelease,
         table: Any,
         publish: Callable[[], object] = bool,
         *,
@@ -301,7 +332,8 @@ class Ledger:
         Parameters
         ----------
         release
-            What is handed out, as `anonymize`, `next_release`, `apply_recoding` or `randomize` return.
+            What is handed out, as `anonymize`, `next_release`, `apply_recoding`, `randomize` or `tabulate`
+            return.
         table
             The raw table that it was made of, in memory.
         publish
@@ -329,13 +361,17 @@ class Ledger:
         entry |= {"date": datetime.now(UTC).isoformat(timespec="seconds"), "recipient": recipient}
         paths = {name: getattr(path, "temporary", path) for name, path in (files or {}).items() if path}
         entry |= {"policy": None, **{name: digest_of(path) for name, path in paths.items()}}
-        for name, content in {"input": table, "release": release.table}.items():
-            if name not in paths:
-                text = nw.from_native(content, eager_only=True).to_polars().write_csv()
-                entry[name] = _sha256(text.encode())
+        documents = b""
+        if isinstance(release, TableRelease):
+            documents = json.dumps(release.documents()).encode()
+        if "input" not in paths:
+            entry["input"] = _digest_of(table)
+        if "release" not in paths:
+            is_tables = isinstance(release, TableRelease)
+            entry["release"] = _sha256(documents) if is_tables else _digest_of(release.table)
         # A plain digest of the input would confirm a guess of its rows.
         entry["input"] = self.input_digest(entry["input"])
-        path = self.folder / _PEOPLE / f"{secrets.token_hex(8)}.parquet"
+        path = self.folder / _PEOPLE / f"{secrets.token_hex(8)}.{'json' if documents else 'parquet'}"
         with publishing():
             try:
                 with Chain(self.folder / _CHAIN).adding() as (before, append):
@@ -344,6 +380,10 @@ class Ledger:
                     entry["number"] = before.lines
                     self._remove_unrecorded(before.records)
                     self._refuse(entry, people, before.records, new_people)
+                    if documents:
+                        self._refuse_near_tables(entry, json.loads(documents), before.records)
+                        write_private(path, documents)
+                        entry["tables"] = {"name": path.name, "sha256": _sha256(documents)}
                     if people is not None:
                         file = io.BytesIO()
                         people.write_parquet(file)
@@ -379,7 +419,7 @@ class Ledger:
 
     def _entry(
         self,
-        release: Release | AppliedBatch | RandomizedTable,
+        release: Release | AppliedBatch | RandomizedTable | TableRelease,
         table: Any,
         keys: Sequence[str],
         epsilon: float | None,
@@ -388,8 +428,11 @@ class Ledger:
         require_different(keys)
         key, people = self._key(()), None
         entry: Entry = {"models": {}, "people": None, "matched_by": None, "k": None, "l": {}, "file": None}
-        entry |= {"m": None, "key": key_digest(key)}
-        if isinstance(release, RandomizedTable):
+        entry |= {"m": None, "key": key_digest(key), "tables": None}
+        if isinstance(release, TableRelease):
+            entry |= {"command": "tabulate", "epsilon": 0.0, "epsilon_limit": None, "linked": False}
+            entry |= {"records": max(each["people"] for each in release.documents()), "columns": None}
+        elif isinstance(release, RandomizedTable):
             entry |= {"command": "randomize", "epsilon": release.epsilon, "epsilon_limit": epsilon}
             entry["records"] = len(nw.from_native(release.table, eager_only=True))
         else:
@@ -400,9 +443,35 @@ class Ledger:
     def _remove_unrecorded(self, entries: Sequence[Entry]) -> None:
         """Remove the files of people whose release was never recorded."""
         recorded = _files(entries)
-        for path in (self.folder / _PEOPLE).glob("*.parquet"):
-            if path.name not in recorded and FILE_NAME.fullmatch(path.name):
+        for path in (self.folder / _PEOPLE).iterdir():
+            is_ours = FILE_NAME.fullmatch(path.name) or TABLE_NAME.fullmatch(path.name)
+            if path.name not in recorded and is_ours:
                 path.unlink(missing_ok=True)
+
+    def _refuse_near_tables(
+        self, entry: Entry, documents: Sequence[Mapping[str, Any]], before: Sequence[Entry]
+    ) -> None:
+        """Refuse tables of a group that differs by few people from that of earlier tables.
+
+        Whoever subtracts one table from the other has a table of these few::
+
+            May  412 people, 37 with asthma
+            June 413 people, 38 with asthma      the one who came has asthma
+        """
+        for earlier in before:
+            # Tables of the same data were protected together, and noise by cell keys covers a difference.
+            same = earlier["input"] == entry["input"]
+            for then, now in product([] if same else self.tables(earlier), documents):
+                few = max(CountTable.from_settings(each["layout"]).threshold for each in (then, now))
+                noise = "cell-key" in (then["layout"].get("protect"), now["layout"].get("protect"))
+                if not noise and 0 < abs(then["people"] - now["people"]) < few:
+                    _refuse(
+                        f"Table {now['layout']['name']} is about a group that differs from that of table "
+                        f"{then['layout']['name']} in {_entry_name(earlier)} by fewer than {few} people, so "
+                        "that the difference of both tables tells of them.",
+                        "Wait until more people have come or gone, or use protect = 'cell-key' for tables "
+                        "that are made again and again.",
+                    )
 
     def _refuse(self, entry: Entry, people: pl.DataFrame | None, before: Sequence[Entry], new: bool) -> None:
         """Refuse a release that exposes people together with earlier releases, or spends too much."""
@@ -453,7 +522,7 @@ class Ledger:
 
 def _files(entries: Sequence[Entry]) -> set[str]:
     """Return the names of the files of people in entries."""
-    return {each["file"]["name"] for each in entries if each["file"]}
+    return {each[name]["name"] for each in entries for name in ("file", "tables") if each.get(name)}
 
 
 def _is_people(frame: pl.DataFrame, entry: Entry) -> bool:
@@ -550,6 +619,10 @@ def _several(releases: Sized) -> str:
 
 def _entry_name(entry: Entry) -> str:
     return f"release {entry['number']} of the ledger ({entry['date'][:10]}, {quoted(entry['recipient'])})"
+
+
+def _digest_of(table: Any) -> str:
+    return _sha256(nw.from_native(table, eager_only=True).to_polars().write_csv().encode())
 
 
 def _sha256(content: bytes) -> str:
