@@ -257,9 +257,9 @@ def hidden_of(release, name):
 def test_later_tables_of_the_same_data_are_protected_with_earlier_ones(tmp_path):
     """A table that was published is known: what both tell together is audited, and stays hidden."""
     table, ledger = people(1), ic.Ledger.init(tmp_path / "ledger")
-    first = ic.tabulate(table, ic.Policy(SCHEMA), [AREA], ledger=ledger)
+    first = ic.tabulate(table, ic.Policy(SCHEMA), [AREA], earlier=ledger.tables_of(table))
     ledger.add(first, table, recipient="the press")
-    second = ic.tabulate(table, ic.Policy(SCHEMA), [AGE], ledger=ledger)
+    second = ic.tabulate(table, ic.Policy(SCHEMA), [AGE], earlier=ledger.tables_of(table))
     ledger.add(second, table, recipient="the press")
     # The margin of sicknesses is in both tables, and is shown or hidden in both.
     totals = [
@@ -282,10 +282,12 @@ def test_later_tables_of_the_same_data_are_protected_with_earlier_ones(tmp_path)
 def test_a_group_that_differs_by_few_people_is_refused(tmp_path):
     """The difference of two tables is a table of the people who came in between."""
     table, ledger = people(1), ic.Ledger.init(tmp_path / "ledger")
-    ledger.add(ic.tabulate(table, ic.Policy(SCHEMA), [AREA], ledger=ledger), table, recipient="a")
+    ledger.add(
+        ic.tabulate(table, ic.Policy(SCHEMA), [AREA], earlier=ledger.tables_of(table)), table, recipient="a"
+    )
     for fewer, refused in ((1, True), (3, True), (4, False)):
         later = table.head(400 - fewer)
-        release = ic.tabulate(later, ic.Policy(SCHEMA), [AREA], ledger=ledger)
+        release = ic.tabulate(later, ic.Policy(SCHEMA), [AREA], earlier=ledger.tables_of(later))
         if refused:
             with pytest.raises(VerdictError, match="by fewer than 4 people"):
                 ledger.add(release, later, recipient="a")
@@ -297,7 +299,9 @@ def test_a_group_that_differs_by_few_people_is_refused(tmp_path):
 
 def test_a_changed_table_of_the_ledger_is_told(tmp_path):
     table, ledger = people(1), ic.Ledger.init(tmp_path / "ledger")
-    ledger.add(ic.tabulate(table, ic.Policy(SCHEMA), [AREA], ledger=ledger), table, recipient="a")
+    ledger.add(
+        ic.tabulate(table, ic.Policy(SCHEMA), [AREA], earlier=ledger.tables_of(table)), table, recipient="a"
+    )
     [file] = (tmp_path / "ledger/people").glob("*.json")
     file.write_text(file.read_text().replace("area-ill", "area-all"))
     assert "tables of entry 1 were changed" in ledger.verify()
@@ -305,12 +309,14 @@ def test_a_changed_table_of_the_ledger_is_told(tmp_path):
 
 def test_tables_of_other_codes_or_ways_are_refused(tmp_path):
     table, ledger = people(1), ic.Ledger.init(tmp_path / "ledger")
-    ledger.add(ic.tabulate(table, ic.Policy(SCHEMA), [AREA], ledger=ledger), table, recipient="a")
+    ledger.add(
+        ic.tabulate(table, ic.Policy(SCHEMA), [AREA], earlier=ledger.tables_of(table)), table, recipient="a"
+    )
     rounded = ic.CountTable("r", rows=["sex"], protect="round")
     with pytest.raises(ParameterError, match="protect = 'suppress'"):
-        ic.tabulate(table, ic.Policy(SCHEMA), [rounded], ledger=ledger)
+        ic.tabulate(table, ic.Policy(SCHEMA), [rounded], earlier=ledger.tables_of(table))
     other = SCHEMA.with_attributes(
         ic.Attribute("area", "quasi") if each.name == "area" else each for each in SCHEMA.attributes
     )
     with pytest.raises(ParameterError, match="with other codes"):
-        ic.tabulate(table, ic.Policy(other), [AGE], ledger=ledger)
+        ic.tabulate(table, ic.Policy(other), [AGE], earlier=ledger.tables_of(table))

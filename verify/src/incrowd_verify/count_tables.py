@@ -156,16 +156,26 @@ class _Table:
 
     @classmethod
     def read(cls, folder: Path, entry: Mapping[str, Any]) -> _Table:
-        import polars as pl
+        import duckdb
 
         try:
             columns = [each["column"] for each in entry["dimensions"]]
             text, parquet = folder / f"{entry['name']}.csv", folder / f"{entry['name']}.parquet"
-            frame = pl.read_csv(text, infer_schema=False) if text.exists() else pl.read_parquet(parquet)
-            codes = frame.select(columns).rows()
-            values = frame[entry["quantity"]].cast(pl.Float64).to_list()
+            names = [*columns, entry["quantity"], "mark"]
+            with duckdb.connect() as session:
+                if text.exists():
+                    kinds = dict.fromkeys(names, "VARCHAR")
+                    frame = session.read_csv(
+                        str(text), header=True, sep=",", quotechar='"', escapechar='"', columns=kinds
+                    )
+                else:
+                    frame = session.read_parquet(str(parquet))
+                rows = frame.fetchall()
+                place = [frame.columns.index(name) for name in names]
+            codes = [tuple(row[each] for each in place[:-2]) for row in rows]
+            values = [None if row[place[-2]] is None else float(row[place[-2]]) for row in rows]
             expected = set(product(*(each["codes"] for each in entry["dimensions"])))
-        except (KeyError, TypeError, OSError, pl.exceptions.PolarsError):
+        except (KeyError, TypeError, ValueError, OSError, duckdb.Error):
             raise TableError(f"{folder}: a table of {MANIFEST} is not there as the manifest says") from None
         if set(codes) != expected or len(codes) != len(expected):
             raise TableError(f"{folder / entry['name']}: has other cells than the manifest says")

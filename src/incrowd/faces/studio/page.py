@@ -277,7 +277,7 @@ class Page:
                     button("Forget it", "forget", lambda _, each=each: left.forget(each))
 
     def _tell_lost(self) -> None:
-        """Say what became of a work that the address names and nobody has."""
+        """Tell the fate of a work that the address names and nobody has."""
         if self._sought:
             with self._lost:
                 marked(words("div", _GONE, "warn").props("role=status"), "gone")
@@ -574,7 +574,7 @@ class Page:
 
 @dataclass(frozen=True)
 class Outcome(Generic[T]):
-    """The outcome of some work: its result, or what went wrong in words; `cancelled` where it was stopped."""
+    """The outcome of some work: its result, or the failure in words; `cancelled` where it was stopped."""
 
     result: T | None = None
     problem: str = ""

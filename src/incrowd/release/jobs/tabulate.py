@@ -26,26 +26,26 @@ from incrowd_verify.gate.verdict import Verdict
 
 if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat
-    from incrowd.release.jobs.ledger import Ledger
     from incrowd_verify.gate.points import Unanswered
 
 MANIFEST = "tables.json"
 """The file that says how the tables beside it are made, for a reader and for `verify`."""
+_SHOWN = 20
+"""Cells of each table that a notebook shows."""
 KINDS = ("csv", "parquet", "xlsx")
 """Kinds of files that tables are written to."""
 
 
 @with_bar
 @in_job
-def tabulate(  # noqa: PLR0913
+def tabulate(
     table: Any,
     policy: Policy,
     tables: Sequence[CountTable] = (),
     *,
     seconds: float = 30.0,
     unanswered: Unanswered = "refuse",
-    ledger: Ledger | None = None,
-    file: str | os.PathLike[str] | None = None,
+    earlier: Sequence[Mapping[str, Any]] = (),
     csv_format: CsvFormat | None = None,
     progress: Progress | None = None,
 ) -> TableRelease:
@@ -65,11 +65,9 @@ def tabulate(  # noqa: PLR0913
         Time for the search of the best protection of each quantity, above 0.
     unanswered
         What becomes of tables with open points, as in `anonymize`: ``refuse`` or ``write``.
-    ledger
-        The ledger that remembers earlier tables. Those of the same data are protected together with these.
-        `Ledger.add` records the release.
-    file
-        The file that the table was read from, by which the ledger knows the data; None for a frame.
+    earlier
+        Earlier tables of the same data, as `Ledger.tables_of` returns them. They are protected together with
+        these.
     csv_format
         How a CSV is written, where it is not plain.
     progress
@@ -105,13 +103,12 @@ def tabulate(  # noqa: PLR0913
     job.stage("count")
     engine = engine_for(loaded(table, csv_format), progress=progress)
     counts = [count_cells(engine, policy.schema, layout) for layout in layouts]
-    documents = [] if ledger is None else ledger.tables_of(loaded(table, csv_format), file)
-    earlier = [_count_again(engine, policy, document) for document in documents]
+    again = [_count_again(engine, policy, document) for document in earlier]
     job.stage("protect")
     published: dict[str, PublishedTable] = {}
     for unit in dict.fromkeys(layout.unit for layout in layouts):
         chosen = [each for each in counts if each.layout.unit == unit]
-        before = [each for each in earlier if each[0].layout.unit == unit]
+        before = [each for each in again if each[0].layout.unit == unit]
         _require_one_way(chosen, before)
         made = protect(chosen, seconds=seconds, earlier=before)
         published |= {each.layout.name: each for each in made}
@@ -203,6 +200,16 @@ class TableRelease:
         hidden = sum(int(each.hidden.sum()) for each in self.tables)
         tables = "1 table" if number == 1 else f"{number} tables"
         return f"TableRelease({tables}, {hidden:,} of {cells:,} cells suppressed; {self.verdict.brief})"
+
+    def _repr_html_(self) -> str:
+        from incrowd.core.presentation.markup import table
+
+        shown = []
+        for each in self.tables:
+            frame = each.frame.head(_SHOWN)
+            rows = [["" if cell is None else str(cell) for cell in row] for row in frame.rows()]
+            shown.append(table(f"{each.layout.name}: {sentence_of(each)}", frame.columns, rows))
+        return "".join(shown) + self.verdict._repr_html_()
 
     @property
     def verdict(self) -> Verdict:

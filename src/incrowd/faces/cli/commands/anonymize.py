@@ -81,7 +81,7 @@ class OutputOptions(option_groups.LedgerOptions):
     force: options.Force = False
 
     def check(self) -> None:
-        """Require a ledger or a report for what is told to them, and results of attacks that can be read."""
+        """Require a ledger or a report for options about them, and readable results of attacks."""
         if self.report is None:
             if self.purpose is not None or self.attack_results is not None:
                 raise ParameterError("--purpose and --attack-results are for the report; add --report FILE")

@@ -58,11 +58,9 @@ def tabulate(
         job.stage("read")
         rows, _, _ = source.open(data, job)
         terms = gate.applied_to(Policy.read(policy))
-        ledger = None if book.ledger is None else Ledger.open(book.ledger)
         file = data if isinstance(data, Path) else None
-        release = count(
-            rows, terms, seconds=seconds, unanswered=gate.choice, ledger=ledger, file=file, progress=job
-        )
+        earlier = [] if book.ledger is None else Ledger.open(book.ledger).tables_of(rows, file)
+        release = count(rows, terms, seconds=seconds, unanswered=gate.choice, earlier=earlier, progress=job)
         book.record(files, release, rows, input=file, policy=policy)
         job.stage("write")
         assert target is not None

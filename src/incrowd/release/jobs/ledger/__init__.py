@@ -367,8 +367,8 @@ class Ledger:
         if "input" not in paths:
             entry["input"] = _digest_of(table)
         if "release" not in paths:
-            is_tables = isinstance(release, TableRelease)
-            entry["release"] = _sha256(documents) if is_tables else _digest_of(release.table)
+            made = None if isinstance(release, TableRelease) else release.table
+            entry["release"] = _sha256(documents) if made is None else _digest_of(made)
         # A plain digest of the input would confirm a guess of its rows.
         entry["input"] = self.input_digest(entry["input"])
         path = self.folder / _PEOPLE / f"{secrets.token_hex(8)}.{'json' if documents else 'parquet'}"
