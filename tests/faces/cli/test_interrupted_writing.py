@@ -31,6 +31,7 @@ COMMANDS = {
     "next": f"next people.csv --policy next.toml -o out.csv --counterfeits counts.csv {SERIES}",
     "apply": f"apply kept people.csv --policy policy.toml -o out.csv --hold held.parquet --rows r.csv {BOOK}",
     "randomize": f"randomize people.csv --spec spec.toml -o out.csv {BOOK}",
+    "tabulate": f"tabulate people.csv --policy tables.toml -o tables {BOOK}",
     "a folder": "anonymize parts --policy policy.toml -o out --recoding rec --unanswered write --force",
 }
 
@@ -62,6 +63,8 @@ def whole(tmp_path_factory, runs) -> Path:
     series = POLICY.replace(", levels = [1]", "") + "ledger.m = 3\n"
     (work / "next.toml").write_text("max_suppression = 0.5\n" + series)
     (work / "spec.toml").write_text(SPEC)
+    tables = 'tables = [{ name = "t", rows = ["age:1"], columns = ["disease"] }]\n'
+    (work / "tables.toml").write_text(tables + POLICY.replace(", levels = [1]", ""))
     first = f"{MAIN.replace('out.csv', 'first.csv')} --recoding kept"
     for call in ("ledger init book", "ledger init series", first):
         done = runs(work, call.split())

@@ -61,7 +61,7 @@ def tabulate(
         file = data if isinstance(data, Path) else None
         earlier = [] if book.ledger is None else Ledger.open(book.ledger).tables_of(rows, file)
         release = count(rows, terms, seconds=seconds, unanswered=gate.choice, earlier=earlier, progress=job)
-        book.record(files, release, rows, input=file, policy=policy)
+        book.record(files, release, rows, input=file, policy=policy, release=target)
         job.stage("write")
         assert target is not None
         release.save(target, kinds=names_of(kinds))

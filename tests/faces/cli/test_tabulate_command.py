@@ -1,0 +1,110 @@
+"""`incrowd tabulate`: from a CSV to tables that `incrowd verify` accepts, and each slip named with status 2."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+POLICY = """
+version = 4
+unlisted = "drop"
+columns.age = { role = "quasi", hierarchy = { intervals = [20, 40] } }
+columns.sex = { role = "quasi" }
+columns.admission_type = { role = "sensitive" }
+[[tables]]
+name = "age-type"
+rows = ["age:1"]
+columns = ["admission_type"]
+"""
+
+
+@pytest.fixture
+def policy(tmp_path):
+    path = tmp_path / "policy.toml"
+    path.write_text(POLICY)
+    return path
+
+
+def test_tables_are_made_shown_and_verified(run, hospital_csv, policy, tmp_path):
+    made = run("tabulate", str(hospital_csv), "--policy", str(policy), "-o", str(tmp_path / "out"))
+    assert made.status == 0, made.err
+    assert "age-type: people" in made.out
+    assert "HOLDS" in made.out
+    assert {file.name for file in (tmp_path / "out").iterdir() if not file.name.startswith("_")} == {
+        "age-type.csv",
+        "tables.json",
+    }
+    checked = run("verify", str(tmp_path / "out"))
+    assert checked.status == 0
+    assert "HOLDS: the release satisfies its policy, and no point is open." in checked.out
+    again = run("verify", str(tmp_path / "out" / "tables.json"), "--json")
+    assert json.loads(again.out)["narrow"] == {"age-type": 0}
+
+
+def test_json_has_the_verdict_and_each_table(run, hospital_csv, policy, tmp_path):
+    call = ("tabulate", str(hospital_csv), "--policy", str(policy), "-o", str(tmp_path / "out"), "--json")
+    document = json.loads(run(*call).out)
+    assert document["format"] == "incrowd tables"
+    assert document["verdict"]["state"] == "holds"
+    assert [each["name"] for each in document["tables"]] == ["age-type"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("[[tables]]", "[[others]]"), "tables"),
+        (('rows = ["age:1"]', 'rows = ["agee"]'), "there is no column 'agee'"),
+        (('name = "age-type"', 'name = "a/b"'), "letters, digits"),
+        (('name = "age-type"', 'nam = "x"'), "no setting 'nam'"),
+        (('columns = ["admission_type"]', "threshold = 1"), "at least 2"),
+        (('columns = ["admission_type"]', 'sum = "cost"'), "no column 'cost'"),
+        (('columns = ["admission_type"]', 'rows2 = "x"'), "no setting 'rows2'"),
+    ],
+)
+def test_a_slip_of_the_policy_is_named(run, hospital_csv, policy, tmp_path, change, message):
+    policy.write_text(POLICY.replace(*change))
+    refused = run("tabulate", str(hospital_csv), "--policy", str(policy), "-o", str(tmp_path / "out"))
+    assert refused.status == 2
+    assert message in refused.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_existing_folder_and_an_unknown_kind_are_refused(run, hospital_csv, policy, tmp_path):
+    out = tmp_path / "out"
+    call = ("tabulate", str(hospital_csv), "--policy", str(policy), "-o", str(out))
+    assert "xls" in run(*call, "--kinds", "csv,xls").err
+    assert not out.exists()
+    out.mkdir()
+    (out / "mine.txt").write_text("mine")
+    assert run(*call).status == 2
+    assert run(*call, "--force").status == 2
+    assert (out / "mine.txt").read_text() == "mine"
+
+
+def test_a_changed_file_is_told(run, hospital_csv, policy, tmp_path):
+    run("tabulate", str(hospital_csv), "--policy", str(policy), "-o", str(tmp_path / "out"))
+    file = tmp_path / "out/age-type.csv"
+    file.write_text(file.read_text().replace("Total,Total,", "Total,Total,1"))
+    told = run("verify", str(tmp_path / "out"))
+    assert told.status == 2
+    assert "was changed after it was made" in told.err
+
+
+def test_verify_without_a_policy_asks_for_one(run, hospital_csv):
+    assert "--policy FILE" in run("verify", str(hospital_csv)).err
+
+
+def test_a_ledger_remembers_tables(run, hospital_csv, policy, tmp_path):
+    book = str(tmp_path / "book")
+    run("ledger", "init", book)
+    call = ("tabulate", str(hospital_csv), "--policy", str(policy), "--ledger", book, "--recipient", "press")
+    assert run(*call, "-o", str(tmp_path / "one")).status == 0
+    assert "tabulate" in run("ledger", "show", book).out
+    fewer = tmp_path / "fewer.csv"
+    fewer.write_text("".join(hospital_csv.read_text().splitlines(keepends=True)[:-2]))
+    refused = run(call[0], str(fewer), *call[2:], "-o", str(tmp_path / "two"))
+    assert refused.status == 1
+    assert "by fewer than 5 people" in refused.err
+    assert not (tmp_path / "two").exists()
+    assert run("ledger", "verify", book).status == 0
