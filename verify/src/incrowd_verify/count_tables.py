@@ -19,6 +19,8 @@ from typing import Any
 from incrowd_verify.errors import MissingExtraError, TableError
 from incrowd_verify.gate.points import Point
 from incrowd_verify.gate.verdict import Verdict
+from incrowd_verify.scratch import PrivateFolder
+from incrowd_verify.source import connect
 
 MANIFEST = "tables.json"
 _NEAR = 1e-6
@@ -162,8 +164,9 @@ class _Table:
             columns = [each["column"] for each in entry["dimensions"]]
             text, parquet = folder / f"{entry['name']}.csv", folder / f"{entry['name']}.parquet"
             names = [*columns, entry["quantity"], "mark"]
-            with duckdb.connect() as session:
-                if text.exists():
+            path = text if text.exists() else parquet
+            with PrivateFolder() as scratch, connect(scratch, [path]) as session:
+                if path is text:
                     kinds = dict.fromkeys(names, "VARCHAR")
                     frame = session.read_csv(
                         str(text), header=True, sep=",", quotechar='"', escapechar='"', columns=kinds
