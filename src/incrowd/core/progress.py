@@ -321,6 +321,7 @@ STAGES = {
     "cut": "Cutting into blocks", "join blocks": "Joining blocks", "recode": "Recoding blocks",
     "examples": "Looking up examples", "draw rows": "Drawing rows",
     "write and check": "Writing and checking the file", "pack": "Packing the archive",
+    "protect": "Protecting small cells",
 }  # fmt: skip
 """The stages of jobs, in words."""
 RELEASE = ("count", "assess", "search", "apply", "check", "points", "order", "report")

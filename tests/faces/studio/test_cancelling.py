@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextvars import copy_context
+
 import pytest
 
 import incrowd as ic
@@ -11,6 +13,11 @@ from incrowd.faces.studio.page import Outcome, outcome_of
 from incrowd.works.samples import hospital
 
 SCHEMA = ic.Schema(quasi=["age", "sex"], unlisted="drop")
+
+
+def in_a_context(*arguments):
+    """The outcome of some work, in a context of its own, as a thread of the page has."""
+    return copy_context().run(outcome_of, *arguments)
 
 
 class StopsAfter(Watched):
@@ -70,9 +77,9 @@ def test_what_was_cancelled_is_told_from_an_error_that_says_so():
         return 3
 
     watched = Watched()
-    assert outcome_of(watched, work) == Outcome(3)
+    assert in_a_context(watched, work) == Outcome(3)
     error = InputError("Cancelled visits: there is no such column")
-    assert outcome_of(watched, lambda: work(error)) == Outcome(None, str(error))
-    stopped = outcome_of(watched, lambda: work(Cancelled()))
+    assert in_a_context(watched, lambda: work(error)) == Outcome(None, str(error))
+    stopped = in_a_context(watched, lambda: work(Cancelled()))
     assert (stopped.result, stopped.cancelled) == (None, True)
-    assert outcome_of(None, lambda: work(MemoryError())).problem.startswith("Out of memory")
+    assert in_a_context(None, lambda: work(MemoryError())).problem.startswith("Out of memory")

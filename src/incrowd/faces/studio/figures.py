@@ -7,7 +7,7 @@ from typing import Any
 from nicegui import ui
 
 from incrowd.core.errors import listed
-from incrowd.core.progress import RELEASE, on_compiling
+from incrowd.core.progress import RELEASE
 from incrowd.core.table.schema import OPEN_ROLE
 from incrowd.faces.studio import status
 from incrowd.faces.studio.fields import button
@@ -31,9 +31,6 @@ class Loops:
     def count(cls) -> None:
         """Count one more, which begins."""
         cls.begun += 1
-
-
-on_compiling.append(Loops.count)
 
 
 class Figures:

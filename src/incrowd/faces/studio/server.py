@@ -15,6 +15,7 @@ from typing import Any
 
 from incrowd.core.errors import ParameterError, require_extra, setting
 from incrowd.core.io.scratch import PrivateFolder
+from incrowd.core.progress import on_compiling
 from incrowd.faces.studio.guard import Guard
 from incrowd.faces.studio.page_words import in_the_page
 
@@ -59,14 +60,19 @@ def serve(
         When the port is taken, or the address is not one of this machine.
     """
     require_extra(["nicegui"], "studio", "the page in a browser")
+    from incrowd.faces.studio.figures import Loops
+
     temporary = tempfile.tempdir
     with _listening(host, port) as listening:
         private = PrivateFolder()
         try:
             guard = Guard(_application(private.path, data, policy, folder), host, listening.getsockname()[1])
             in_the_page()
+            on_compiling.append(Loops.count)
             asyncio.run(_run(guard, listening, lambda: _print_address(guard, browser=browser, tell=tell)))
         finally:
+            if Loops.count in on_compiling:
+                on_compiling.remove(Loops.count)
             tempfile.tempdir = temporary
             private.remove()
 
