@@ -108,3 +108,23 @@ def test_a_ledger_remembers_tables(run, hospital_csv, policy, tmp_path):
     assert "by fewer than 5 people" in refused.err
     assert not (tmp_path / "two").exists()
     assert run("ledger", "verify", book).status == 0
+
+
+def test_a_draft_has_tables(run, hospital_csv, tmp_path):
+    draft = tmp_path / "draft.toml"
+    call = ("init", str(hospital_csv), "--no-questions", "-o", str(draft), "--tables", "age,sex")
+    made = run(*call, "--tables", "sex")
+    assert made.status == 0, made.err
+    assert '[[tables]]\nname = "age-by-sex"\nrows = ["age"]\ncolumns = ["sex"]\n' in draft.read_text()
+    tabulated = run(
+        "tabulate", str(hospital_csv), "--policy", str(draft), "-o", str(tmp_path / "out"), "--seconds", "2"
+    )
+    assert tabulated.status == 0, tabulated.err
+    assert {"age-by-sex.csv", "sex.csv"} <= {file.name for file in (tmp_path / "out").iterdir()}
+
+
+@pytest.mark.parametrize(("tables", "message"), [("age,sexx", "no column 'sexx'"), ("", "no column ''")])
+def test_a_table_of_a_missing_column_is_refused(run, hospital_csv, tables, message):
+    refused = run("init", str(hospital_csv), "--tables", tables)
+    assert refused.status == 2
+    assert message in refused.err

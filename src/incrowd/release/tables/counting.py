@@ -113,7 +113,10 @@ def _counted(schema: Schema, layout: CountTable, column: str) -> Attribute:
         raise SchemaError(f"table {layout.name}: there is no column {column!r}; {those_are(names, column)}")
     attribute = schema[column]
     if attribute.role == "identifying" or column in schema.person:
-        raise SchemaError(f"table {layout.name}: {column!r} names people, so no table shows its values")
+        raise SchemaError(
+            f"table {layout.name}: {column!r} names people or is left out (role = {attribute.role!r}), so no "
+            "table shows its values; give it another role if others may see them"
+        )
     return Attribute(
         column,
         "quasi",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incrowd.core.errors import ParameterError
+from incrowd.core.errors import ParameterError, quoted, those_are
 from incrowd.faces.cli import option_groups, options, outputs
 from incrowd.faces.cli.completing import names, program
 from incrowd.faces.cli.flattening import Without
@@ -87,6 +88,14 @@ def init(
             autocompletion=names(PROFILES),
         ),
     ] = None,
+    tables: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--tables",
+            metavar="A,B",
+            help="Also draft a count table of these columns: A by B. Again for more; tabulate makes them.",
+        ),
+    ] = None,
     force: options.Force = False,
 ) -> None:
     """Draft a policy: guessed roles, hierarchies, and questions.
@@ -116,7 +125,8 @@ def init(
         labels=None if csv_format is None else csv_format.labels,
         missing_codes=None if csv_format is None else csv_format.missing_codes,
     )
-    text = draft.text + "".join(f"{line}\n" for line in rules)
+    counted = [line for each in tables or () for line in _table_lines(each, table.columns)]
+    text = draft.text + "".join(f"{line}\n" for line in [*counted, *rules])
     if target is None:
         typer.echo(text, nl=False)
     else:
@@ -133,6 +143,22 @@ def init(
     ]
     for line in _summary(draft, source_label, " ".join(arguments), output):
         LOG.say(line, err=target is None)
+
+
+def _table_lines(text: str, columns: Sequence[str]) -> list[str]:
+    """Return the ``[[tables]]`` of the option ``--tables age,sex``."""
+    from incrowd.faces.cli.parsing import names_of
+    from incrowd.release.policy.policy import toml_settings
+    from incrowd.release.tables.layout import CountTable
+
+    first, *others = names_of(text) or [""]
+    for name in (first, *others):
+        if name not in columns:
+            raise ParameterError(
+                f"--tables {text}: there is no column {quoted(name)}; {those_are(columns, name)}"
+            )
+    title = re.sub(r"[^A-Za-z0-9 _.-]+", "-", "-by-".join([first, *others]))[:60].strip("- ") or "table"
+    return ["", "[[tables]]", *toml_settings(CountTable(title, [first], others).settings())]
 
 
 def _answers(questions: list[Question]) -> dict[str, Role]:
