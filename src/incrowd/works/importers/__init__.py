@@ -19,6 +19,7 @@ __all__ = ["IMPORTED", "read_foreign"]
 IMPORTED: dict[str, tuple[str, str]] = {
     ".deid": ("arx", "a project of ARX"),
     ".r": ("sdcmicro", "a script of sdcMicro"),
+    ".arb": ("argus_batch", "a batch file of tau-ARGUS"),
     ".rda": ("argus", "metadata of mu-ARGUS or tau-ARGUS"),
 }
 """Of each ending the module with its `read_project`, and what such a file is."""
@@ -30,7 +31,8 @@ def read_foreign(path: str | os.PathLike[str]) -> Imported:
     Parameters
     ----------
     path
-        A project of ARX (``.deid``), a script of sdcMicro (``.R``), or metadata of ARGUS (``.rda``).
+        A project of ARX (``.deid``), a script of sdcMicro (``.R``), a batch file of tau-ARGUS (``.arb``), or
+        metadata of ARGUS (``.rda``).
 
     Raises
     ------

@@ -18,7 +18,8 @@ def import_(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="A project of ARX (.deid), a script of sdcMicro (.R), or metadata of ARGUS (.rda).",
+            help="A project of ARX (.deid), a script of sdcMicro (.R), a batch file of tau-ARGUS (.arb), or "
+            "metadata of ARGUS (.rda).",
         ),
     ],
     output: Annotated[
@@ -50,4 +51,6 @@ def import_(
         LOG.say(f"next: give {names} a role in {output}/policy.toml")
     data = quote(f"{output}/data.csv") if project.data is not None else "DATA"
     policy = quote(f"{output}/policy.toml")
-    LOG.say(f"next: {program()} anonymize {data} --policy {policy} -o release.csv")
+    # A batch file of tau-ARGUS has tables and no model of rows.
+    verb, out = ("tabulate", "tables") if project.policy.tables else ("anonymize", "release.csv")
+    LOG.say(f"next: {program()} {verb} {data} --policy {policy} -o {out}")
