@@ -158,7 +158,7 @@ def _table_lines(text: str, columns: Sequence[str]) -> list[str]:
                 f"--tables {text}: there is no column {quoted(name)}; {those_are(columns, name)}"
             )
     title = re.sub(r"[^A-Za-z0-9 _.-]+", "-", "-by-".join([first, *others]))[:60].strip("- ") or "table"
-    return ["", "[[tables]]", *toml_settings(CountTable(title, [first], others).settings())]
+    return ["", "[[tables]]", *toml_settings(CountTable(title, (first,), tuple(others)).settings())]
 
 
 def _answers(questions: list[Question]) -> dict[str, Role]:
