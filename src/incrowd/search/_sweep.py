@@ -225,14 +225,20 @@ def _mean(each: NDArray[np.float64] | NDArray[np.int64], frequency: FrequencyTab
 
 
 def _thinned(ladders: list[list[Rung]]) -> list[list[Rung]]:
-    """Drop every second rung of the longest ladders until the combinations are few enough."""
+    """Drop every second rung of the longest ladders until the combinations are few enough.
+
+    Where two rungs of each are still too many, the attributes that lose least by it keep the coarsest alone.
+    """
     ladders = list(ladders)
     while np.prod([float(len(ladder)) for ladder in ladders]) > _MOST_NODES:
         longest = max(range(len(ladders)), key=lambda j: len(ladders[j]))
-        if len(ladders[longest]) <= 2:
-            break
-        # The finest and the coarsest stay.
-        ladders[longest] = [*ladders[longest][:-1:2], ladders[longest][-1]]
+        if len(ladders[longest]) > 2:
+            # The finest and the coarsest stay.
+            ladders[longest] = [*ladders[longest][:-1:2], ladders[longest][-1]]
+            continue
+        pairs = (j for j, ladder in enumerate(ladders) if len(ladder) == 2)
+        cheapest = min(pairs, key=lambda j: ladders[j][-1].cost)
+        ladders[cheapest] = ladders[cheapest][-1:]
     return ladders
 
 
