@@ -26,10 +26,6 @@ _LONGEST = 30.0
 """Seconds after which the search of a better release is given up."""
 
 
-_MOST = 10
-"""Quasi-identifiers up to which a slower search ends soon enough, and leaves the page quick."""
-
-
 def less_lost(work: Any, progress: Progress) -> Try | None:
     """Return the release of a slower algorithm that loses least, if its loss is lower in words, too.
 
@@ -71,9 +67,6 @@ class Refining:
         """Search in a quiet moment, once for the same choices, and offer what was found."""
         self.stop()
         work, watched = self._page.work, self._watched
-        columns = work.chosen.document["columns"].values()
-        if sum(each.get("role") == "quasi" for each in columns) > _MOST:
-            return
         choices = json.dumps([work.chosen.document, work.population], default=str)
         if choices not in work.refined:
             await asyncio.sleep(_QUIET)
