@@ -292,10 +292,6 @@ class TableRelease:
             (path / MANIFEST).write_text(text + "\n", encoding="utf-8", newline="\n")
         return [Path(folder) / name for name in (*files, MANIFEST)]
 
-    def summary(self) -> Mapping[str, str]:
-        """Return a sentence on each table, by its name."""
-        return {each.layout.name: sentence_of(each) for each in self.tables}
-
 
 def sentence_of(table: PublishedTable) -> str:
     """Return a sentence on the cells that the protection of a table hides or changes.

@@ -14,7 +14,7 @@ from incrowd.release.tables.cells import Linked
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-_NEAR = 1e-6
+NEAR = 1e-6
 """How far a solution of the linear programme may be from a whole number that it stands for."""
 
 
@@ -170,7 +170,7 @@ class Part:
         if values is None or not self.whole:
             return value, values
         rounded = np.round(values)
-        if np.abs(values - rounded).max() <= _NEAR:
+        if np.abs(values - rounded).max() <= NEAR:
             return float(rounded[place]), rounded
         return self._solve(place, side, among_whole=True)
 
@@ -217,7 +217,7 @@ def _deduce(
         chosen = np.isin(row, alone)
         row, cell = row[chosen], np.flatnonzero(unknown)[cell[chosen]]
         value = -(matrix @ np.where(unknown, 0, lower))[row] / matrix[row, cell]
-        if (value < lower[cell] - _NEAR).any() or (value > upper[cell] + _NEAR).any():
+        if (value < lower[cell] - NEAR).any() or (value > upper[cell] + NEAR).any():
             raise _contradiction()
         lower[cell] = upper[cell] = value
 

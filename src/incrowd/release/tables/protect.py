@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 from incrowd.core.errors import ParameterError
 from incrowd.core.lazy import NDArray, np, pl
-from incrowd.release.tables.audit import intervals
+from incrowd.release.tables.audit import NEAR, intervals
 from incrowd.release.tables.cell_key import PerturbationTable, perturbation_table
 from incrowd.release.tables.cells import Axis, Linked
 from incrowd.release.tables.counting import Cells
@@ -19,7 +20,6 @@ from incrowd.release.tables.primary import cost_of, need_of, primary_cells
 from incrowd.release.tables.rounding import round_controlled
 from incrowd.release.tables.suppress import suppress
 
-_NEAR = 1e-6
 MARK = "x"
 """What stands beside a suppressed cell."""
 
@@ -95,6 +95,14 @@ class PublishedTable:
             pl.when(hidden).then(pl.lit(MARK)).otherwise(pl.lit("")).alias("mark"),
         )
 
+    def grid(self) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]], NDArray[np.float64]]:
+        """Return the table as rows by columns: the codes of each row, of each column, and the values."""
+        side = len(self.layout.rows) or 1
+        rows, columns = (
+            list(product(*(axis.codes for axis in axes))) for axes in (self.axes[:side], self.axes[side:])
+        )
+        return rows, columns, self.values.reshape(len(rows), len(columns))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the facts that a reader, and a check, must know of the table."""
         layout = self.layout
@@ -143,6 +151,38 @@ class _Joined:
             # Two codes of a table may be one cell, as a code with a single part is.
             combine.at(cells, place, part)
         return cells
+
+    def changes(self, values: Sequence[NDArray[np.float64]]) -> list[float]:
+        """Return how far the published values of each table lie from the true ones, in all."""
+        return [
+            float(np.abs(new - table.values).sum()) for new, table in zip(values, self.tables, strict=True)
+        ]
+
+    def published(
+        self,
+        values: Sequence[NDArray[np.float64]],
+        unsafe: NDArray[np.bool_],
+        primary: NDArray[np.bool_],
+        lost: Sequence[float],
+        bound: float | None = None,
+        gap: float | None = None,
+    ) -> list[PublishedTable]:
+        """Return each table with its published values; `unsafe` and `primary` are of all cells."""
+        return [
+            PublishedTable(
+                table.layout,
+                table.axes,
+                own,
+                int(unsafe[place].sum()),
+                int(primary[place].sum()),
+                float(cost),
+                bound,
+                gap,
+                table.overlapping,
+                int(table.people[0]),
+            )
+            for table, own, cost, place in zip(self.tables, values, lost, self.linked.cells, strict=True)
+        ]
 
 
 def protect(
@@ -214,22 +254,14 @@ def _suppressed(
     enough = None if need.enough is None else need.enough[cells]
     ends = intervals(joined.linked, *need.bounds(hidden), cells, whole=need.whole, enough=enough)
     unsafe = np.zeros(joined.linked.size, np.bool_)
-    unsafe[cells] = need.shortfall(cells, ends) > _NEAR
-    return [
-        PublishedTable(
-            table.layout,
-            table.axes,
-            np.where(hidden[place], np.nan, table.values),
-            int(unsafe[place].sum()),
-            int(primary[place].sum()),
-            float(cost[place][hidden[place] & ~primary[place]].sum()),
-            chosen.bound,
-            chosen.gap,
-            table.overlapping,
-            int(table.people[0]),
-        )
+    unsafe[cells] = need.shortfall(cells, ends) > NEAR
+    secondary = np.where(hidden & ~primary, cost, 0.0)
+    values = [
+        np.where(hidden[place], np.nan, table.values)
         for table, place in zip(joined.tables, joined.linked.cells, strict=True)
     ]
+    lost = [secondary[place].sum() for place in joined.linked.cells]
+    return joined.published(values, unsafe, primary, lost, chosen.bound, chosen.gap)
 
 
 def _rounded(joined: _Joined, need: Need, primary: NDArray[np.bool_], seconds: float) -> list[PublishedTable]:
@@ -242,21 +274,8 @@ def _rounded(joined: _Joined, need: Need, primary: NDArray[np.bool_], seconds: f
     rounded = round_controlled(need.values.astype(np.int64), joined.linked, base, seconds)
     low, high = rounded.low.astype(np.float64), rounded.high.astype(np.float64)
     unsafe = _told(joined.linked, low, high, primary)
-    return [
-        PublishedTable(
-            table.layout,
-            table.axes,
-            rounded.cells[place].astype(np.float64),
-            int(unsafe[place].sum()),
-            int(primary[place].sum()),
-            float(np.abs(rounded.cells[place] - table.values).sum()),
-            rounded.bound,
-            rounded.gap,
-            table.overlapping,
-            int(table.people[0]),
-        )
-        for table, place in zip(joined.tables, joined.linked.cells, strict=True)
-    ]
+    values = [rounded.cells[place].astype(np.float64) for place in joined.linked.cells]
+    return joined.published(values, unsafe, primary, joined.changes(values), rounded.bound, rounded.gap)
 
 
 def _perturbed(joined: _Joined, primary: NDArray[np.bool_]) -> list[PublishedTable]:
@@ -271,23 +290,9 @@ def _perturbed(joined: _Joined, primary: NDArray[np.bool_]) -> list[PublishedTab
         least, most = odds[setting].bounds(counts)
         np.maximum.at(low, place, least)
         np.minimum.at(high, place, most)
-        released.append(counts)
+        released.append(counts.astype(np.float64))
     unsafe = _told(joined.linked, low, high, primary)
-    return [
-        PublishedTable(
-            table.layout,
-            table.axes,
-            counts.astype(np.float64),
-            int(unsafe[place].sum()),
-            int(primary[place].sum()),
-            float(np.abs(counts - table.values).sum()),
-            None,
-            None,
-            table.overlapping,
-            int(table.people[0]),
-        )
-        for table, counts, place in zip(joined.tables, released, joined.linked.cells, strict=True)
-    ]
+    return joined.published(released, unsafe, primary, joined.changes(released))
 
 
 def _told(
@@ -296,5 +301,5 @@ def _told(
     """Return bool[cells]: small cells whose true count is the only one that fits all tables."""
     told, cells = np.zeros(linked.size, np.bool_), np.flatnonzero(primary)
     if len(cells):
-        told[cells] = intervals(linked, low, high, cells, enough=np.ones(len(cells))).widths < 1 - _NEAR
+        told[cells] = intervals(linked, low, high, cells, enough=np.ones(len(cells))).widths < 1 - NEAR
     return told

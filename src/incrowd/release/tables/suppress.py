@@ -9,11 +9,9 @@ from dataclasses import dataclass, field
 from incrowd.core.errors import InfeasibleError
 from incrowd.core.lazy import NDArray, np
 from incrowd.core.progress import check
-from incrowd.release.tables.audit import Intervals, Part, parts_of
+from incrowd.release.tables.audit import NEAR, Intervals, Part, parts_of
 from incrowd.release.tables.cells import Linked
 from incrowd.release.tables.need import Need
-
-_NEAR = 1e-6
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,7 @@ class Suppression:
     @property
     def optimal(self) -> bool:
         """Whether no choice costs less."""
-        return self.cost <= self.bound + _NEAR
+        return self.cost <= self.bound + NEAR
 
     @property
     def gap(self) -> float:
@@ -213,7 +211,7 @@ class _Search:
                 continue
             enough = None if need.enough is None else need.enough[part.cells]
             ends = part.extremes(np.arange(len(part.cells)), enough, need.values[part.cells])
-            cells = part.cells[need.shortfall(part.cells, Intervals(*ends)) > _NEAR]
+            cells = part.cells[need.shortfall(part.cells, Intervals(*ends)) > NEAR]
             if len(cells):
                 yield part, cells
             else:
@@ -250,12 +248,12 @@ class _Search:
                 duals[~exact] = -solved.ineqlin.marginals
             reduced = aim - over.T @ duals
             proven = duals @ part.least + self.need.floor * reduced.sum()
-            if reduced.min() < -_NEAR or abs(proven - solved.fun) > _NEAR * (1 + abs(proven)):
+            if reduced.min() < -NEAR or abs(proven - solved.fun) > NEAR * (1 + abs(proven)):
                 return None
             ends.append(sign * proven)
-            weights += np.abs(self.linked.rows[0][part.rows].T @ duals) > _NEAR
+            weights += np.abs(self.linked.rows[0][part.rows].T @ duals) > NEAR
         proof = self.need.shortfall(np.array([cell]), Intervals(np.array(ends[:1]), np.array(ends[1:])))
-        return np.flatnonzero(weights) if proof[0] > _NEAR else None
+        return np.flatnonzero(weights) if proof[0] > NEAR else None
 
     def _repair(self, hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Suppress further cells until no suppressed cell can be computed too closely."""
@@ -298,7 +296,7 @@ class _Search:
                 bounds=bounds,
             )
             if solved.status == 0:
-                moves = solved.x.reshape(2, -1).max(axis=0) > _NEAR
+                moves = solved.x.reshape(2, -1).max(axis=0) > NEAR
                 moved = np.zeros(self.linked.size, np.bool_)
                 moved[free[moves]] = True
                 return moved

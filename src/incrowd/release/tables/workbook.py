@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,16 +41,14 @@ def write_workbook(tables: Sequence[PublishedTable], path: Path) -> None:
         name = name if name.casefold() not in used else f"{name[: _LONGEST - 4]} {number}"
         used.add(name.casefold())
         sheet = book.add_worksheet(name)
-        side = len(table.layout.rows) or 1
-        rows, columns = table.axes[:side], table.axes[side:]
-        cells = table.values.reshape(int(np.prod([len(axis.codes) for axis in rows])), -1)
-        for place, axis in enumerate(rows):
-            sheet.write_string(len(columns), place, axis.column, bold)
-        for place, codes in enumerate(product(*(axis.codes for axis in columns))):
+        rows, columns, cells = table.grid()
+        side, top = len(rows[0]), len(columns[0]) + 1
+        for place, axis in enumerate(table.axes[:side]):
+            sheet.write_string(top - 1, place, axis.column, bold)
+        for place, codes in enumerate(columns):
             for line, code in enumerate(codes):
                 sheet.write_string(line, side + place, code, bold)
-        top = len(columns) + 1
-        for line, codes in enumerate(product(*(axis.codes for axis in rows))):
+        for line, codes in enumerate(rows):
             for place, code in enumerate(codes):
                 sheet.write_string(top + line, place, code)
             for place, value in enumerate(cells[line].tolist()):

@@ -74,36 +74,30 @@ def tabulate(
 
 def show_tables(out: Console, release: TableRelease) -> None:
     """Print each table, or the beginning of a large one, with a sentence on its protection."""
+    from incrowd.release.jobs.tabulate import sentence_of
     from incrowd_verify.cli import show_verdict
 
     for table in release.tables:
         _show_table(out, table)
-        out.print(
-            f"{table.layout.name}: {release.summary()[table.layout.name]}", markup=False, soft_wrap=True
-        )
+        out.print(f"{table.layout.name}: {sentence_of(table)}", markup=False, soft_wrap=True)
         out.print()
     show_verdict(out, release.verdict)
 
 
 def _show_table(out: Console, table: PublishedTable) -> None:
-    from itertools import product
-
     from rich.text import Text
 
     from incrowd.core.lazy import np
     from incrowd.faces.cli.tables import titled
 
-    side = len(table.layout.rows) or 1
-    rows, columns = table.axes[:side], table.axes[side:]
-    heads = [" ".join(codes) for codes in product(*(axis.codes for axis in columns))]
-    cells = table.values.reshape(-1, len(heads))
-    names = [" by ".join(axis.column for axis in rows)]
-    shown = heads[:_MOST]
-    grid = titled(f"{table.layout.name}: {table.quantity}", names, [head or table.quantity for head in shown])
-    for codes, values in zip(list(product(*(axis.codes for axis in rows)))[:_MOST], cells, strict=False):
+    rows, columns, cells = table.grid()
+    names = [" by ".join(axis.column for axis in table.axes[: len(rows[0])])]
+    heads = [" ".join(codes) or table.quantity for codes in columns[:_MOST]]
+    grid = titled(f"{table.layout.name}: {table.quantity}", names, heads)
+    for codes, values in zip(rows[:_MOST], cells, strict=False):
         texts = ["x" if np.isnan(value) else f"{value:,.10g}" for value in values[:_MOST].tolist()]
         grid.add_row(Text(" ".join(codes)), *map(Text, texts))
     out.print(grid)
-    left = max(len(cells) - _MOST, 0), max(len(heads) - _MOST, 0)
+    left = max(len(rows) - _MOST, 0), max(len(columns) - _MOST, 0)
     if any(left):
         out.print(f"and {left[0]:,} more rows, {left[1]:,} more columns: see the file", style="dim")
