@@ -185,6 +185,7 @@ class Work:
         self.tries: list[Try] = []
         self.batch: Batch | None = None
         self.refined: dict[str, Try | None] = {}
+        self._measured: tuple[Recoded | None, MetricResult | None] = None, None
         self.attacks: list[Attack] = []
         self.written: Path | None = None
         self.about = {"recipient": "", "purpose": ""}
@@ -193,7 +194,7 @@ class Work:
     def close(self) -> None:
         """Forget everything, and remove the window's files."""
         self.table = self._rows = self.release = self.assessment = self.recoded = self._counted = None
-        self.batch = None
+        self.batch, self._measured = None, (None, None)
         self._session.close()
         self._private.remove()
 
@@ -256,7 +257,7 @@ class Work:
         self.columns, self.choices = columns, choices
         self.assessment = self.release = self.recoded = self._counted = self.batch = None
         self._session.close()
-        self.tries, self.refined = [], {}
+        self.tries, self.refined, self._measured = [], {}, (None, None)
         self.past.clear()
 
     def begin_batch(
@@ -659,7 +660,14 @@ class Work:
         """The loss of the release, or of the rows that were recoded at once."""
         if self.release is not None:
             return self.release.utility["loss"]
-        return None if self.recoding is None else measure_all(*self.recoding)["loss"]
+        if self.recoding is None:
+            return None
+        # Heads and figures ask after each change, and to measure takes longer than to draw.
+        of, loss = self._measured
+        if loss is None or of is not self.recoded:
+            loss = measure_all(*self.recoding)["loss"]
+            self._measured = self.recoded, loss
+        return loss
 
     @property
     def privacy(self) -> Assessment | None:

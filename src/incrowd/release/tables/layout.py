@@ -205,6 +205,15 @@ class CountTable:
         return cls(**settings)
 
 
+def name_of(text: str) -> str:
+    """Return a text as a name that a table may have; empty if nothing of it may stand in one.
+
+    >>> name_of("Région/by sex ")
+    'R-gion-by sex'
+    """
+    return re.sub(r"[^A-Za-z0-9 _.-]+", "-", text)[:60].strip(" -_.")
+
+
 def check_tables(tables: tuple[CountTable, ...]) -> None:
     """Check that no two tables have one name, and that tables with common cells are protected alike.
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from incrowd.core.errors import InputError, TableError, quoted
 from incrowd.core.io.addresses import file_path
 from incrowd.core.table.schema import Attribute, Schema
-from incrowd.release.tables.layout import CountTable
+from incrowd.release.tables.layout import CountTable, name_of
 from incrowd.works.importers.argus import read_project as read_metadata
 from incrowd.works.importers.imported import Imported, read_text
 
@@ -97,9 +97,8 @@ def _table(about: str, name: str, number: int, where: str, file: Path) -> dict[s
     response = (_TEXT.findall(rest.partition("|")[0]) or [rest.partition("|")[0].strip()])[0]
     if not columns:
         raise TableError(f"{file}, {where}: names no column")
-    title = re.sub(r"[^A-Za-z0-9 _.-]+", "-", name or "-by-".join(columns))[:60].strip(" -_.")
     settings: dict[str, Any] = {
-        "name": title or f"table {number}",
+        "name": name_of(name or "-by-".join(columns)) or f"table {number}",
         "rows": columns[:1],
         "columns": columns[1:],
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
@@ -149,7 +148,7 @@ def _table_lines(text: str, columns: Sequence[str]) -> list[str]:
     """Return the ``[[tables]]`` of the option ``--tables age,sex``."""
     from incrowd.faces.cli.parsing import names_of
     from incrowd.release.policy.policy import toml_settings
-    from incrowd.release.tables.layout import CountTable
+    from incrowd.release.tables.layout import CountTable, name_of
 
     first, *others = names_of(text) or [""]
     for name in (first, *others):
@@ -157,8 +156,8 @@ def _table_lines(text: str, columns: Sequence[str]) -> list[str]:
             raise ParameterError(
                 f"--tables {text}: there is no column {quoted(name)}; {those_are(columns, name)}"
             )
-    title = re.sub(r"[^A-Za-z0-9 _.-]+", "-", "-by-".join([first, *others]))[:60].strip("- ") or "table"
-    return ["", "[[tables]]", *toml_settings(CountTable(title, (first,), tuple(others)).settings())]
+    layout = CountTable(name_of("-by-".join([first, *others])) or "table", (first,), tuple(others))
+    return ["", "[[tables]]", *toml_settings(layout.settings())]
 
 
 def _answers(questions: list[Question]) -> dict[str, Role]:

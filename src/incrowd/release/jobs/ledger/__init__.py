@@ -229,10 +229,7 @@ class Ledger:
                 digests = pl.read_parquet(io.BytesIO(content))
                 if _is_people(digests, entry):
                     return digests
-        raise TableError(
-            f"{self.folder}: the people of entry {entry['number']} were changed; put all files of the ledger "
-            "back from a copy"
-        )
+        raise self._changed("people", entry)
 
     def tables(self, entry: Entry) -> list[dict[str, Any]]:
         """Return the count tables of an entry, as `TableRelease.documents`; none for one of rows."""
@@ -241,8 +238,11 @@ class Ledger:
         content = read_chained(self.folder / _PEOPLE / entry["tables"]["name"])
         if _sha256(content) == entry["tables"]["sha256"]:
             return list(json.loads(content))
-        raise TableError(
-            f"{self.folder}: the tables of entry {entry['number']} were changed; put all files of the ledger "
+        raise self._changed("tables", entry)
+
+    def _changed(self, kind: str, entry: Entry) -> TableError:
+        return TableError(
+            f"{self.folder}: the {kind} of entry {entry['number']} were changed; put all files of the ledger "
             "back from a copy"
         )
 
