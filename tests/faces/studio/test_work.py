@@ -6,6 +6,7 @@ import gzip
 import shlex
 import zipfile
 from copy import deepcopy
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -73,6 +74,23 @@ def test_the_command_names_what_is_not_plain(window, people, monkeypatch, stream
     )
     table = "ic.scan('people; 1.csv', csv_format=csv_format)" if streamed else "'people; 1.csv'"
     assert f"ic.anonymize({table}, policy" in export.script(window)
+
+
+def test_command_and_script_make_the_report_that_names_its_readers(window, people, monkeypatch):
+    window.open(Source(people, people.name))
+    window.anonymize(Watched())
+    assert "report" not in export.command(window) + export.script(window)
+    window.about.update(recipient="City; health", purpose="A study's \"first\" part")
+    words = shlex.split(export.command(window))
+    assert words[words.index("--report") :][:6] == [
+        "--report", "report.html", "--recipient", "City; health", "--purpose", "A study's \"first\" part",
+    ]  # fmt: skip
+    monkeypatch.chdir(people.parent)
+    window.release.policy.write("policy.toml")
+    exec(compile(export.script(window), "release.py", "exec"), {})
+    page = Path("report.html").read_text(encoding="utf-8")
+    assert "City; health" in page
+    assert "A study" in page
 
 
 def test_a_workbook_is_opened_by_its_sheet_and_leaves_as_one(window, tmp_path):

@@ -35,9 +35,16 @@ def command(work: Work) -> str:
         "names": ",".join(given.get("names", ())) or None,
         "population": work.population,
         "table": work.source.table,
+        **_about_report(work),
     }
     words = ["incrowd", "anonymize", work.source.name, *_options(named)]
     return shlex.join([*words, *(f"--{flag}" for flag in ("stream",) if _opened(work))])
+
+
+def _about_report(work: Work) -> dict[str, str]:
+    """Return the options of the report on whose first page the window names a recipient or a purpose."""
+    about = {name: text for name, text in work.about.items() if text}
+    return {"report": "report.html", **about} if about else {}
 
 
 def check(work: Work) -> str:
@@ -74,6 +81,10 @@ def script(work: Work) -> str:
         beside += f", population={work.population!r}"
     call = f"release = ic.anonymize({table}, policy{beside})"
     release = [call, f"release.write({release_name(work)!r})"]
+    if about := _about_report(work):
+        path = about.pop("report")
+        told = "".join(f", {option}={text!r}" for option, text in about.items())
+        release.append(f"release.report({path!r}, file={release_name(work)!r}{told})")
     if work.source.table is not None:
         lines.append(f"with ic.Database({name}) as database:")
         release = [f"    {line}" for line in release]

@@ -19,12 +19,16 @@ _FIRST = "play_arrow"
 
 
 def in_words(stage: str, seconds: float, share: float | None, steps: Sequence[str] = ()) -> str:
-    """Describe how far a job is: its stage, which of its steps that is, and how much time is left."""
+    """Describe how far a job is: its stage and step, the share of it that is done, and the time left."""
     part, _, name = stage.rpartition(": ")
     step = f", step {steps.index(stage) + 1} of {len(steps)}" if stage in steps else ""
     text = f"Trying: {part}" if part else STAGES.get(name, name) + step
-    # Of the parts of a job, and of what has just begun, nobody knows how long it takes.
-    if part or seconds < 1 or not share or share < 0.02:
+    # The share is that of a part of the job, so that it begins anew with each part.
+    if part or not share:
+        return text
+    text += f", {share:.0%}"
+    # How long takes what has just begun is not known.
+    if seconds < 1 or share < 0.02:
         return text
     left = seconds / share - seconds
     time = f"{max(5, 5 * round(left / 5))} s" if left < 60 else f"{left / 60:.0f} min"

@@ -54,7 +54,8 @@ class HandOver(Panel):
                 self._button("Release", "get-release", export.release_file)
                 note("The report has one page to sign. It names those who get the release, and why.")
                 for field, label in (("recipient", "For whom"), ("purpose", "Why")):
-                    text_field(label, field).classes("w-full").bind_value(work.about, field)
+                    about = text_field(label, field).classes("w-full").bind_value(work.about, field)
+                    about.on_value_change(self._tell_ways)
                 for title, mark, suffix in (("HTML", "get-report", ".html"), ("PDF", "get-pdf", ".pdf")):
                     make = partial(_report, suffix)
                     self._button(f"Report ({title})", mark, make)
@@ -75,17 +76,23 @@ class HandOver(Panel):
             "Put the policy into the folder where you run it, unpacked if it is an archive. Write the path "
             "of your table where it differs."
         )
-        marked(words("pre", export.command(work)), "command")
+        self._command = marked(words("pre", ""), "command")
         heading("Check the release", 3)
         note("Unpack release.zip, the archive. A second implementation checks what is in it:")
         marked(words("pre", export.check(work)), "check")
         heading("The same by a script", 3)
-        marked(words("pre", export.script(work)), "script")
+        self._script = marked(words("pre", ""), "script")
+        self._tell_ways()
         if not work.release.policy.keep_order:
             note(
                 "Rows come in a random order, which has no seed, so that their places tell nothing. The same "
                 "rows come out each time, in another order."
             )
+
+    def _tell_ways(self) -> None:
+        """Show the command and the script that make the same release and report without the page."""
+        self._command.set_text(export.command(self.work))
+        self._script.set_text(export.script(self.work))
 
     def _keep(self) -> None:
         """Show the fields and the button that make a project of the release."""
@@ -97,7 +104,8 @@ class HandOver(Panel):
             )
             with ui.element("div").classes("fields"):
                 name = text_field("Name of the project", "project", Path(work.source.name).name.split(".")[0])
-                text_field("For whom", "project-recipient").bind_value(work.about, "recipient")
+                whom = text_field("For whom", "project-recipient").bind_value(work.about, "recipient")
+                whom.on_value_change(self._tell_ways)
 
             def make(work: Any, _: Watched) -> Any:
                 return keep(work, folder, name.value or "", work.about["recipient"])
