@@ -120,20 +120,20 @@ def test_few_nodes_are_held_at_once(wide, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("lattice", "models", "share", "proved"),
+    ("levels", "models", "share", "proved"),
     [
-        ("three levels", [ic.KAnonymity(3)], 0.0, False),
+        ("three", [ic.KAnonymity(3)], 0.0, False),
         # Classes that are too small at one node settle most others, so two dozen nodes prove it.
-        ("two levels", [ic.KAnonymity(3)], 0.0, True),
-        ("two levels", [ic.KAnonymity(3)], 0.3, False),
-        ("two levels", [ic.TCloseness(0.2)], 0.05, False),
+        ("two", [ic.KAnonymity(3)], 0.0, True),
+        ("two", [ic.KAnonymity(3)], 0.3, False),
+        ("two", [ic.TCloseness(0.2)], 0.05, False),
     ],
 )
-def test_optimal_without_a_budget_ends_on_twenty_columns(wide, monkeypatch, lattice, models, share, proved):
+def test_optimal_without_a_budget_ends_on_twenty_columns(wide, monkeypatch, levels, models, share, proved):
     """Of lattices between 2 ** 18 and 2 ** 22 nodes some need hours, so there is a budget by default."""
     seconds = iter(range(0, 10**9, 20))
     monkeypatch.setattr(lattice, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
-    table, schema = (wide, hierarchies()) if lattice == "three levels" else yes_or_no(four=0, two=20)
+    table, schema = (wide, hierarchies()) if levels == "three" else yes_or_no(four=0, two=20)
     table = table.with_columns(s=pl.Series([str(row % 3) for row in range(len(table))]))
     schema = ic.Schema(quasi={name: schema[name] for name in COLUMNS}, sensitive=["s"])
     release = ic.anonymize(table, schema, models, ic.Optimal(), max_suppression=share, suppressed="keep")

@@ -124,7 +124,7 @@ def share(numbers: pl.Series) -> float:
 
 def at(rows: pl.Series, texts: pl.Series) -> pl.Series:
     """Turn the positions of texts into one truth value per text."""
-    mask = pl.repeat(False, len(texts), eager=True).alias(texts.name)
+    mask = pl.Series(texts.name, [False]).new_from_index(0, len(texts))
     return mask.scatter(rows.unique(), True) if len(rows) else mask
 
 
@@ -147,8 +147,13 @@ def pieces(texts: pl.Series, pattern: str, among: pl.Series | None = None) -> pl
     -------
     Columns ``row``, the position of the text, and ``piece``.
     """
-    rows = pl.int_range(len(texts), eager=True, dtype=pl.UInt32) if among is None else among.arg_true()
-    rows = rows.filter(holding(texts.gather(rows), pattern))
+    if among is None:
+        rows = holding(texts, pattern).arg_true()
+    else:
+        rows = among.arg_true()
+        rows = rows.filter(holding(texts.gather(rows), pattern))
+    if not len(rows):
+        return pl.DataFrame(schema={"row": pl.UInt32, "piece": pl.String})
     matches = texts.gather(rows).alias("piece").str.extract_all(pattern)
     return pl.DataFrame({"row": rows, "piece": matches}).explode("piece", empty_as_null=False)
 
@@ -167,8 +172,10 @@ def passing(
     -------
     Positions of texts. At most `CHECKED` rows are looked at.
     """
+    if candidates.height < max(least, 1):
+        return candidates["row"].clear()
     rows = candidates["row"].unique(maintain_order=True)
-    if len(rows) < max(least, 1):
+    if len(rows) < least:
         return rows.clear()
     first = _valid(candidates, spaced(rows, SAMPLE), valid)
     looked = min(len(rows), SAMPLE)

@@ -388,9 +388,9 @@ def _in_a_form(texts: pl.Series) -> pl.Series:
     matches = at(rows.clear(), here)
     for scheme in SCHEMES:
         if scheme.form and len(rows):
-            matches |= at(
-                passing(pieces(here, f"{FROM}(?:{scheme.form}){TO}"), _check(scheme), _NUMBERS_SHARE), here
-            )
+            candidates = pieces(here, f"{FROM}(?:{scheme.form}){TO}")
+            if candidates.height:
+                matches |= at(passing(candidates, _check(scheme), _NUMBERS_SHARE), here)
     return at(rows.filter(matches), texts)
 
 
