@@ -80,7 +80,7 @@ def test_command_and_script_make_the_report_that_names_its_readers(window, peopl
     window.open(Source(people, people.name))
     window.anonymize(Watched())
     assert "report" not in export.command(window) + export.script(window)
-    window.about.update(recipient="City; health", purpose="A study's \"first\" part")
+    window.about.update(recipient="City; health", purpose='A study\'s "first" part')
     words = shlex.split(export.command(window))
     assert words[words.index("--report") :][:6] == [
         "--report", "report.html", "--recipient", "City; health", "--purpose", "A study's \"first\" part",
