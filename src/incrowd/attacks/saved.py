@@ -12,7 +12,7 @@ from incrowd.attacks.kinds import ATTACKS
 from incrowd.core.errors import ParameterError, TableError
 from incrowd.core.presentation.documents import envelope
 
-_SAVING = "save what `incrowd attack DATA RELEASE --json` prints"
+_SAVING = "save what `incrowd attack` prints as JSON"
 
 
 def read_attacks(path: Path) -> list[Attack]:

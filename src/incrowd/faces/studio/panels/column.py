@@ -38,6 +38,7 @@ class Columns(Panel):
     """Give every column a role, and every quasi-identifier a hierarchy."""
 
     name = "Column"
+    follows = True
 
     def __init__(self, page: Any) -> None:
         super().__init__(page)
@@ -66,9 +67,8 @@ class Columns(Panel):
         some = self.work.rows(0, _EXAMPLES)[name].drop_nulls().unique(maintain_order=True)[:3]
         place = self.page.rows.names.index(name)
         self._forms.draw(place, [cut(str(each)) for each in some])
-        state, told = points_by_column(self.work).get(name, ("", ""))
-        if state:
-            marked(words("div", told, "problem" if state == "broken" else "warn"), "points-of-column")
+        self._points = ui.column().classes("w-full")
+        self._show_points(name)
         if self.work.chosen.columns[name]["role"] in ("quasi", "sensitive"):
             with marked(fold("Tree: what each value may become"), "fold-tree") as line:
                 tree = ui.column().classes("w-full")
@@ -81,6 +81,19 @@ class Columns(Panel):
                     "Next column", "next-column", lambda: self.page.open_column(names[at + 1]), "flat dense"
                 )
             self._draw_undo("flat dense")
+
+    def _show_points(self, name: str) -> None:
+        state, told = points_by_column(self.work).get(name, ("", ""))
+        with emptied(self._points):
+            if state:
+                marked(words("div", told, "problem" if state == "broken" else "warn"), "points-of-column")
+
+    def follow(self) -> bool:
+        """Show the records and the points of the open column; its forms and folds stay as they are."""
+        if self.page.column in self.page.rows.names:
+            self._forms.follow()
+            self._show_points(self.page.column)
+        return True
 
     def _draw_all(self) -> None:
         work = self.work

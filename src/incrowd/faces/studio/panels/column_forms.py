@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from nicegui import ui
+from nicegui import background_tasks, ui
 
 from incrowd.core.errors import InputError, visible
 from incrowd.core.hierarchy import Hierarchy, builder_from_spec
@@ -55,6 +55,7 @@ class ColumnForms:
     def __init__(self, page: Any, give: Callable[..., None], changed: Any, closed: Any) -> None:
         self.page, self._give, self._told, self._closed = page, give, changed, closed
         self.name: str | None = None
+        self._counts = 0
 
     def draw(self, place: int, examples: Sequence[str]) -> None:
         """Show the column; its forms stand in folds of one line."""
@@ -78,18 +79,25 @@ class ColumnForms:
     async def _count(self) -> None:
         """Count the records of the column in a thread, before and after where it was recoded."""
         name, place, work = self.name, self._bars, self.page.work
+        self._counts += 1
+        count = self._counts
 
         def wrong(text: str) -> None:
             if not place.is_deleted:
                 tell(place, text)
 
         rows = await self.page.doing(wrong, None, work.distribution, name)
-        if rows is not None and not place.is_deleted:
+        # Of two counts that overlap, the one that began last is shown.
+        if rows is not None and count == self._counts and not place.is_deleted:
             with emptied(place):
                 if len(rows[0]) == 3:
                     bars(f"Records by {name}", rows, "{:,.0f}".format)
                 else:
                     histogram(f"Records by {name}", rows)
+
+    def follow(self) -> None:
+        """Count the records anew after the table was recoded; the forms stay as they are."""
+        background_tasks.create(self._count())
 
     def show(self) -> None:
         """Show the role as it is, and the forms that it has."""
