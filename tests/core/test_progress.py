@@ -30,6 +30,7 @@ from incrowd.core.progress import (
 from incrowd.engines import engine_for
 from incrowd.works.samples import hospital, hospital_policy
 
+ROOT = Path(__file__).parents[2]
 ENDLESS = "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT COUNT(*) FROM t WHERE n < 0"
 ONE_PASS = ("random", "microaggregation")
 """Searches that are one pass over the records, and have nothing to say."""
@@ -108,6 +109,32 @@ def test_a_block_within_a_block_gives_up_its_own_alone():
     running.join(LONG)
     timer.join()
     assert ended == [True]
+
+
+def test_who_ends_the_process_waits_until_the_query_was_given_up():
+    job, late, given_up = Cancellable(), threading.Event(), threading.Event()
+
+    def interrupt() -> None:
+        late.wait(0.2)  # the server takes its time to answer
+        given_up.set()
+
+    def end() -> None:
+        job.cancel()
+        job.wait_until_interrupted(LONG)
+        assert given_up.is_set()
+
+    with pytest.raises(Cancelled), interrupting(job, interrupt):
+        end()
+    # Nobody waits where nothing does.
+    job.wait_until_interrupted(LONG)
+
+
+def test_every_package_of_ours_removes_its_folders_at_the_end_of_grace():
+    """A folder of each package is a finalizer's; `interruption` knows them by the package's name."""
+    from incrowd.faces.cli.interruption import _REMOVERS
+
+    ours = {path.name for root in ("src", "verify/src") for path in (ROOT / root).iterdir() if path.is_dir()}
+    assert {"incrowd", "incrowd_verify"} <= ours <= {*_REMOVERS}
 
 
 def test_an_error_of_a_job_that_nobody_cancelled_gets_out():

@@ -96,6 +96,16 @@ class Cancellable:
             for waiting in self._waiting:
                 waiting.begin()
 
+    def wait_until_interrupted(self, seconds: float) -> None:
+        """Wait until each wait of a cancelled job was interrupted once, at most so long.
+
+        Who ends the process without that leaves a query behind, which a server computes to its end.
+        """
+        with self._lock:
+            waiting = list(self._waiting)
+        for each in waiting:
+            each.interrupted.wait(seconds)
+
     def check(self) -> None:
         """Go on, or end the job.
 
@@ -132,6 +142,7 @@ class _Waiting:
 
     def __init__(self, interrupt: Callable[[], None]) -> None:
         self._interrupt = interrupt
+        self.interrupted = threading.Event()
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -144,6 +155,7 @@ class _Waiting:
     def end(self) -> None:
         """Stop interrupting, and wait until that is over: later code must not be interrupted."""
         self._over.set()
+        self.interrupted.set()
         if self._thread is not None:
             self._thread.join()
 
@@ -151,6 +163,7 @@ class _Waiting:
         while not self._over.is_set():
             with contextlib.suppress(Exception):
                 self._interrupt()
+            self.interrupted.set()
             self._over.wait(_AGAIN)
 
 

@@ -20,6 +20,8 @@ from incrowd.faces.cli.logs import LOG
 _SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 JOBS: list[Cancellable] = []
 """Jobs that a signal cancels, registered by `cli.tables.progress`."""
+_REMOVERS = ("shutil", "tempfile", "incrowd", "incrowd_verify")
+"""The packages whose finalizers remove folders."""
 _GRACE = 1.0
 """Seconds that a signal handler of Python gets; compiled code holds handlers up."""
 
@@ -83,7 +85,7 @@ class Interruption:
             # Folders alone: what else is to be finalized may be in use by a thread that still computes.
             with contextlib.suppress(Exception):
                 _, work, _, _ = finalizer.peek()
-                if str(work.__module__).partition(".")[0] in ("shutil", "tempfile", "incrowd"):
+                if str(work.__module__).partition(".")[0] in _REMOVERS:
                     finalizer()
         status = self.status
         with contextlib.suppress(Exception):
@@ -113,4 +115,6 @@ class Interruption:
             job.cancel()
         again, _, _ = select.select([self._reader], [], [], _GRACE)
         if not again or self._reader.recv(1) != b"\0":
+            for job in JOBS:
+                job.wait_until_interrupted(_GRACE)
             self.leave()
