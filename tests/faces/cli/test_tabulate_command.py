@@ -153,3 +153,23 @@ def test_a_table_of_a_missing_column_is_refused(run, hospital_csv, tables, messa
     refused = run("init", str(hospital_csv), "--tables", tables)
     assert refused.status == 2
     assert message in refused.err
+
+
+def test_tables_of_groups_that_differ_by_one_person_are_subtracted(run, hospital_csv, policy, tmp_path):
+    fewer = tmp_path / "fewer.csv"
+    fewer.write_text("".join(hospital_csv.read_text().splitlines(keepends=True)[:-1]))
+    for name, table in (("one", hospital_csv), ("two", fewer)):
+        run("tabulate", str(table), "--policy", str(policy), "-o", str(tmp_path / name))
+    call = ("attack", "--tables", str(tmp_path / "one"), "--tables", str(tmp_path / "two"))
+    printed = run(*call)
+    assert printed.status == 0, printed.err
+    assert "differencing" in printed.out
+    assert "Use a ledger, which refuses groups that differ by few people" in printed.out
+    [result] = json.loads(run(*call, "--json").out)["attacks"]
+    assert result["figures"]["between_groups"] > 0
+    assert f"between groups {result['figures']['between_groups']}" in printed.out
+    [alone] = json.loads(run(*call[:3], "--json").out)["attacks"]
+    assert alone["figures"]["disclosed"] == alone["figures"]["between_groups"] == 0
+    refused = run(*call, "--ledger", str(tmp_path))
+    assert refused.status == 2
+    assert "--tables alone" in refused.err

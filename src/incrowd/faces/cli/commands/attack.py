@@ -28,6 +28,12 @@ def attack(
     ledger: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Attack all releases of a ledger; without DATA.")
     ] = None,
+    tables: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--tables", metavar="DIR", help="Attack a folder of count tables; again for more; without DATA."
+        ),
+    ] = None,
     control: Annotated[
         Path | None,
         typer.Option("--control", help="Raw records of people whom the release does not hold."),
@@ -64,18 +70,24 @@ def attack(
     With --control the risk is what the release gives away beyond what is true of everybody. With --also it is
     told what several releases give away together; --kinds minimality, with --policy, tells what the algorithm
     gives away. By default all that the files allow is tried, but minimality.
+
+    With --tables published count tables are subtracted from each other, and hidden cells computed.
     """
     from incrowd.attacks import attack as attack_release
     from incrowd.faces.cli.tables import console, progress
 
-    if (release is None) == (ledger is None):
-        raise ParameterError("name DATA and RELEASE, or --ledger alone")
+    if [release, ledger, tables or None].count(None) != 2 or (tables and raw is not None):
+        raise ParameterError("name DATA and RELEASE, or --ledger alone, or --tables alone")
     with progress() as job:
         if ledger is not None:
             from incrowd.attacks.ledger import composition_of_ledger
             from incrowd.release.jobs.ledger import Ledger
 
             results = [composition_of_ledger(Ledger.open(ledger))]
+        elif tables:
+            from incrowd.attacks.tables import differencing
+
+            results = [differencing(tables)]
         elif raw is not None and release is not None:
             job.stage("read")
             before, csv_format = source.read(raw)
