@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
+import sys
 
 import numpy as np
 import polars as pl
@@ -186,7 +188,7 @@ def test_a_raw_table_with_values_that_no_code_has_is_told_without_them(folder, p
     place = folder(ic.CountTable("ills", rows=["ill"]))
     people.with_columns(ill=pl.lit("secret")).write_csv(place / "raw.csv")
     checked = check(place)
-    assert sentences(checked) == ["Table ills: 1 distinct values of ill have no code in it."]
+    assert sentences(checked) == ["Table ills: 1 distinct value(s) of ill have no code in it."]
     assert "secret" not in json.dumps(checked.to_dict())
 
 
@@ -214,3 +216,28 @@ def test_a_wrong_call_is_refused(folder):
     )
     with pytest.raises(PolicyError, match="does not know 'row'"):
         check(place, raw=False)
+
+
+def test_both_commands_print_the_same(folder):
+    place = folder(ILL)
+    forge(place, "area-ill", {"area": "Total", "ill": "flu"}, 1)
+    arguments = ("out", "--against", "raw.csv", "--policy", "policy.toml")
+    printed = []
+    for program in (["incrowd", "verify"], ["incrowd_verify"]):
+        call = [sys.executable, "-m", *program, *arguments]
+        done = subprocess.run(call, cwd=place, capture_output=True, text=True, check=False)
+        printed.append((done.returncode, done.stdout, done.stderr))
+    assert printed[0] == printed[1]
+    assert printed[0][0] == 1
+    assert "Table area-ill: 1 cell is not the count of the raw table" in printed[0][1]
+
+
+def test_a_policy_of_tables_checks_rows_too(tmp_path, people):
+    table = people.with_row_index("number").drop("who", "cost", "age", "number")
+    rows = ic.Schema(quasi={"area": ic.Hierarchy.from_nested(AREAS)}, sensitive=["ill"])
+    why = [ic.Accepted("unprotected-sensitive", "ill", "a test")]
+    policy = ic.Policy(rows, [ic.KAnonymity(2)], tables=[ILL], accepted=why)
+    policy.write(tmp_path / "policy.toml")
+    ic.anonymize(table, policy).table.write_csv(tmp_path / "rows.csv")
+    checked = ic.verify(tmp_path / "rows.csv", tmp_path / "policy.toml")
+    assert checked.verdict.state == "holds"

@@ -173,7 +173,7 @@ class _Recount:
         for place, (column, level) in enumerate(rules.dimensions):
             lost = self._place_values(f"codes_{number}_{place}", table.dimensions[place], column, level)
             if lost:
-                text = f"Table {table.name}: {lost:,} distinct values of {column} have no code in it."
+                text = f"Table {table.name}: {lost:,} distinct value(s) of {column} have no code in it."
                 return 0, [Point("conformity", (column,), None, text, self._way_out)]
         true = self._count(number, table, rules)
         nothing = _Values(0.0, 0, ())

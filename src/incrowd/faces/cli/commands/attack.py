@@ -30,9 +30,7 @@ def attack(
     ] = None,
     tables: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--tables", metavar="DIR", help="Attack a folder of count tables; again for more; without DATA."
-        ),
+        typer.Option("--tables", metavar="DIR", help="Subtract folders of count tables; again for more."),
     ] = None,
     control: Annotated[
         Path | None,
@@ -70,8 +68,6 @@ def attack(
     With --control the risk is what the release gives away beyond what is true of everybody. With --also it is
     told what several releases give away together; --kinds minimality, with --policy, tells what the algorithm
     gives away. By default all that the files allow is tried, but minimality.
-
-    With --tables published count tables are subtracted from each other, and hidden cells computed.
     """
     from incrowd.attacks import attack as attack_release
     from incrowd.faces.cli.tables import console, progress
