@@ -16,6 +16,7 @@ from incrowd_verify import (
     clauses_of,
     verify,
 )
+from incrowd_verify.count_tables import verify_tables
 from incrowd_verify.databases import OTHERS, OWN, Database
 from incrowd_verify.gate.points import Accepted, Point
 from incrowd_verify.gate.verdict import Verdict
@@ -31,6 +32,7 @@ __all__ = [
     "checks_as_sql",
     "clauses_of",
     "verify",
+    "verify_tables",
 ]
 
 

@@ -91,6 +91,31 @@ def test_a_changed_file_is_told(run, hospital_csv, policy, tmp_path):
     assert "was changed after it was made" in told.err
 
 
+def test_tables_are_verified_beside_the_raw_table(run, hospital_csv, policy, tmp_path):
+    out, raw = str(tmp_path / "out"), str(hospital_csv)
+    run("tabulate", raw, "--policy", str(policy), "-o", out)
+    checked = run("verify", out, "--against", raw, "--policy", str(policy))
+    assert checked.status == 0, checked.err
+    assert "published cells were counted anew from the raw table" in checked.out
+    fewer = tmp_path / "fewer.csv"
+    fewer.write_text("".join(hospital_csv.read_text().splitlines(keepends=True)[:-1]))
+    told = run("verify", out, "--against", str(fewer), "--policy", str(policy))
+    assert told.status == 1
+    assert "BROKEN" in told.out
+    assert "Table age-type: " in told.out
+    assert "cells are not the count of the raw table: age = Total and admission_type = Total" in told.out
+    found = json.loads(run("verify", out, "--against", raw, "--json").out)
+    assert found["compared"] == found["cells"] - found["hidden"]
+
+
+@pytest.mark.parametrize("option", ["--row-map", "--population", "--profile"])
+def test_an_option_of_rows_is_refused_for_tables(run, hospital_csv, policy, tmp_path, option):
+    run("tabulate", str(hospital_csv), "--policy", str(policy), "-o", str(tmp_path / "out"))
+    refused = run("verify", str(tmp_path / "out"), option, str(hospital_csv))
+    assert refused.status == 2
+    assert f"{option} is for releases of rows" in refused.err
+
+
 def test_verify_without_a_policy_asks_for_one(run, hospital_csv):
     assert "--policy FILE" in run("verify", str(hospital_csv)).err
 
@@ -128,3 +153,23 @@ def test_a_table_of_a_missing_column_is_refused(run, hospital_csv, tables, messa
     refused = run("init", str(hospital_csv), "--tables", tables)
     assert refused.status == 2
     assert message in refused.err
+
+
+def test_tables_of_groups_that_differ_by_one_person_are_subtracted(run, hospital_csv, policy, tmp_path):
+    fewer = tmp_path / "fewer.csv"
+    fewer.write_text("".join(hospital_csv.read_text().splitlines(keepends=True)[:-1]))
+    for name, table in (("one", hospital_csv), ("two", fewer)):
+        run("tabulate", str(table), "--policy", str(policy), "-o", str(tmp_path / name))
+    call = ("attack", "--tables", str(tmp_path / "one"), "--tables", str(tmp_path / "two"))
+    printed = run(*call)
+    assert printed.status == 0, printed.err
+    assert "differencing" in printed.out
+    assert "Use a ledger, which refuses groups that differ by few people" in printed.out
+    [result] = json.loads(run(*call, "--json").out)["attacks"]
+    assert result["figures"]["between_groups"] > 0
+    assert f"between groups {result['figures']['between_groups']}" in printed.out
+    [alone] = json.loads(run(*call[:3], "--json").out)["attacks"]
+    assert alone["figures"]["disclosed"] == alone["figures"]["between_groups"] == 0
+    refused = run(*call, "--ledger", str(tmp_path))
+    assert refused.status == 2
+    assert "--tables alone" in refused.err

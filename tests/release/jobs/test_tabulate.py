@@ -177,6 +177,33 @@ def test_people_with_several_rows_are_counted_once(tmp_path):
     assert verify_tables(tmp_path / "out").ok
 
 
+def test_no_sum_holds_where_people_are_in_several_codes_of_every_column(tmp_path):
+    """Then no sum says that another cell must be hidden, and small cells alone are."""
+    table = pl.concat([people(4), people(5)])
+    layout = ic.CountTable("t", rows=["area"], columns=["ill"], threshold=4)
+    release = ic.tabulate(table, ic.Policy(SCHEMA), [layout])
+    [published] = release.tables
+    assert published.overlapping == ("area", "ill")
+    assert small(release, table, layout).is_empty()
+    release.save(tmp_path / "out")
+    assert verify_tables(tmp_path / "out").ok
+
+
+def test_missing_values_have_a_code_of_their_own():
+    table = people(0).with_columns(
+        ill=pl.when(pl.col("sex") == "f").then("ill"),
+        sex=pl.when(pl.col("age") > 40).then(pl.lit("<missing>")).otherwise("sex"),
+    )
+    table = table.with_columns(sex=pl.when(pl.col("age") != 30).then("sex"))
+    layouts = [ic.CountTable("ill", rows=["ill"]), ic.CountTable("sex", rows=["sex"])]
+    release = ic.tabulate(table, ic.Policy(SCHEMA), layouts)
+    counts = dict(release["ill"].select("ill", "people").rows())
+    assert counts["<missing>"] == table["ill"].null_count()
+    # A text that is called so is another code.
+    counts = dict(release["sex"].select("sex", "people").rows())
+    assert {"<missing>", "<missing>_"} < counts.keys()
+
+
 def test_a_workbook_has_a_sheet_each_with_notes(tmp_path):
     fastexcel = pytest.importorskip("fastexcel")
     release = ic.tabulate(people(0), ic.Policy(SCHEMA), [AREA, AGE])

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from shlex import quote
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
@@ -33,6 +33,9 @@ from incrowd_verify.errors import (
 from incrowd_verify.gate.verdict import Verdict
 from incrowd_verify.gate.wording import wildcard_sentence
 from incrowd_verify.result import ClauseResult, Verification
+
+if TYPE_CHECKING:
+    from incrowd_verify.recount import RawTable
 
 _PROGRAM = "incrowd-verify"
 _INSTALL = INSTALL.replace("'.[", "'./verify[")
@@ -126,11 +129,13 @@ def main() -> None:
 
 
 def _run(given: Namespace) -> int:
-    from incrowd_verify.count_tables import is_tables, verify_tables
+    from incrowd_verify.count_tables import verify_tables
+    from incrowd_verify.published_tables import is_tables
     from incrowd_verify.verification import checks_as_sql, verify
 
     if is_tables(given.path):
-        tables = verify_tables(given.path)
+        refuse_of_rows(**vars(given))
+        tables = verify_tables(given.path, given.policy, raw=_raw_of(given))
         if given.json:
             print(json.dumps(tables.to_dict(), indent=1, ensure_ascii=False))
         else:
@@ -168,6 +173,35 @@ def _run(given: Namespace) -> int:
     return exit_status(result)
 
 
+def _raw_of(given: Namespace) -> RawTable | None:
+    from incrowd_verify.recount import RawTable
+    from incrowd_verify.source import CsvFormat
+
+    if given.against is None:
+        return None
+    names = tuple(name.strip() for name in (given.names or "").split(",") if name.strip())
+    how = CsvFormat(given.delimiter, given.encoding, names, sheet=given.sheet, header_row=given.header_row)
+    return RawTable(given.against, given.against_table, how)
+
+
+_OF_ROWS = (
+    "table", "population", "row_map", "suppressed_as", "escaped", "emit_sql", "previous_release",
+    "published_as_one", "account", "profile",
+)  # fmt: skip
+"""Options that say something of rows."""
+
+
+def refuse_of_rows(**given: Any) -> None:
+    """Refuse options of rows where a folder of count tables is checked."""
+    for name in _OF_ROWS:
+        if given.get(name):
+            option = "escape_formulas" if name == "escaped" else name
+            raise ParameterError(
+                f"--{option.replace('_', '-')} is for releases of rows; count tables are checked with "
+                "--against and --policy alone"
+            )
+
+
 def refuse_with_script(
     previous_release: object, profile: object, names: object, header_row: object, escaped: object,
     suppressed_as: object, **_: object,
@@ -195,6 +229,10 @@ def show_tables(out: Console, result: TableVerification) -> None:
     out.print(
         f"{result.cells:,} cells, {result.hidden:,} of them hidden: each was solved from all tables together"
     )
+    if result.compared is None:
+        out.print("not checked: whether the cells are true; that needs the raw table (--against)")
+    else:
+        out.print(f"{result.compared:,} published cells were counted anew from the raw table")
     show_verdict(out, result.verdict)
 
 

@@ -1,34 +1,29 @@
-"""Count tables, checked from their files: the interval of every hidden cell, solved anew.
+"""Count tables, checked: the interval of every hidden cell, solved anew from the published files.
 
-It reads ``tables.json`` and the files beside it, and knows nothing else. Every table of people that fits the
-published cells could be the true one. So for each cell that is not published as it is, two linear programmes
-find the least and the largest count that fit all tables together.
+Every table of people that fits the published cells could be the true one. So for each cell that is not
+published as it is, two linear programmes find the least and the largest count that fit all tables together.
+With the raw table the cells are counted anew, too (`recount`), and with the policy the rules are compared
+(`table_rules`).
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import product
 from math import inf
 from pathlib import Path
 from typing import Any
 
 from incrowd_verify.errors import MissingExtraError, TableError
-from incrowd_verify.gate.points import Point
+from incrowd_verify.gate.points import Point, in_order
 from incrowd_verify.gate.verdict import Verdict
-from incrowd_verify.scratch import PrivateFolder
-from incrowd_verify.source import connect
+from incrowd_verify.published_tables import Cell, PublishedTable, read_manifest
+from incrowd_verify.recount import RawTable, recount
+from incrowd_verify.table_rules import Rules, compare_rules, read_table_policy
 
-MANIFEST = "tables.json"
 _NEAR = 1e-6
 _SHARE = 0.1
 """How wide the interval of a suppressed sum is at least, as a share of its largest value."""
-
-Cell = frozenset[tuple[str, str]]
-"""A cell by its codes other than totals, so that two tables that ask the same have the same cell."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +40,15 @@ class TableVerification:
         How many of them are not published as they are.
     narrow
         How many of those can be computed too closely, by table.
+    compared
+        How many cells were compared with the raw table; None without one.
     """
 
     verdict: Verdict
     cells: int
     hidden: int
     narrow: Mapping[str, int]
+    compared: int | None = None
 
     @property
     def ok(self) -> bool:
@@ -66,40 +64,57 @@ class TableVerification:
             "cells": self.cells,
             "hidden": self.hidden,
             "narrow": dict(self.narrow),
+            "compared": self.compared,
         }
 
 
-def is_tables(path: str | Path) -> bool:
-    """Say whether a path is a folder of count tables, or its ``tables.json``."""
-    path = Path(path)
-    return path.name == MANIFEST or (path.is_dir() and (path / MANIFEST).is_file())
-
-
-def verify_tables(path: str | Path) -> TableVerification:
-    """Check published count tables from their files alone.
+def verify_tables(
+    path: str | Path, policy: str | Path | None = None, *, raw: RawTable | None = None
+) -> TableVerification:
+    """Check published count tables, from their files alone or beside the raw table and the policy.
 
     Parameters
     ----------
     path
         The folder, or its ``tables.json``.
+    policy
+        The policy that they have to satisfy. It names the tables, their rules, and who is a person.
+    raw
+        The raw table, of which each cell is counted anew.
 
     Raises
     ------
     TableError
         When a file is missing, was changed, or is no table of the manifest; or no counts fit the tables.
+    PolicyError
+        When the policy cannot be read or names no tables.
+    SchemaError
+        When the raw table lacks a column of the tables.
     MissingExtraError
         When SciPy is absent, which solves the linear programmes.
     """
     folder = Path(path) if Path(path).is_dir() else Path(path).parent
-    manifest = _manifest(folder)
-    tables = [_Table.read(folder, entry) for entry in manifest["tables"]]
+    tables = [PublishedTable.read(folder, entry) for entry in read_manifest(folder)["tables"]]
+    asked = None if policy is None else read_table_policy(Path(policy))
+    points: list[Point] = []
+    if asked is not None:
+        points += compare_rules([Rules.of(table.entry) for table in tables], asked.tables)
+    compared = None
+    if raw is not None:
+        compared, differences = recount(tables, raw, asked)
+        points += differences
     narrow: dict[str, int] = {}
     cells = hidden = 0
     for quantity in dict.fromkeys(table.quantity for table in tables):
         system = _System([table for table in tables if table.quantity == quantity])
         cells, hidden = cells + len(system.number), hidden + len(system.unknown)
-        narrow |= system.narrow()
-    points = tuple(
+        try:
+            narrow |= system.narrow()
+        except TableError:
+            # What is said already tells why the sums do not hold.
+            if not points:
+                raise
+    points += (
         Point(
             "cell",
             (),
@@ -110,132 +125,13 @@ def verify_tables(path: str | Path) -> TableVerification:
         for name, count in narrow.items()
         if count
     )
-    return TableVerification(Verdict(points), cells, hidden, narrow)
-
-
-def _manifest(folder: Path) -> dict[str, Any]:
-    """Read the manifest, and compare the digests of the files."""
-    place = folder / MANIFEST
-    try:
-        manifest = json.loads(place.read_text(encoding="utf-8"))
-        files = manifest["files"].items() if manifest["format"] == "incrowd tables" else None
-    except OSError as error:
-        raise TableError(f"{place}: cannot be read ({error.strerror})") from None
-    except (ValueError, KeyError, TypeError, AttributeError):
-        files = None
-    if files is None:
-        raise TableError(f"{place}: is no manifest of count tables")
-    for name, about in files:
-        try:
-            digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
-        except OSError as error:
-            raise TableError(f"{folder / name}: cannot be read ({error.strerror})") from None
-        if digest != about["sha256"]:
-            raise TableError(f"{folder / name}: was changed after it was made; its digest is another")
-    return dict(manifest)
-
-
-@dataclass(frozen=True)
-class _Table:
-    """A published table: the bounds of its cells, and its rules."""
-
-    entry: Mapping[str, Any]
-    bounds: dict[Cell, tuple[float, float]]
-
-    @property
-    def name(self) -> str:
-        return str(self.entry["name"])
-
-    @property
-    def quantity(self) -> str:
-        return (
-            f"sum of {self.entry['sum']}" if "sum" in self.entry else str(self.entry.get("count", "people"))
-        )
-
-    @property
-    def dimensions(self) -> list[dict[str, Any]]:
-        return list(self.entry["dimensions"])
-
-    @classmethod
-    def read(cls, folder: Path, entry: Mapping[str, Any]) -> _Table:
-        import duckdb
-
-        try:
-            columns = [each["column"] for each in entry["dimensions"]]
-            text, parquet = folder / f"{entry['name']}.csv", folder / f"{entry['name']}.parquet"
-            names = [*columns, entry["quantity"], "mark"]
-            path = text if text.exists() else parquet
-            with PrivateFolder() as scratch, connect(scratch, [path]) as session:
-                if path is text:
-                    kinds = dict.fromkeys(names, "VARCHAR")
-                    frame = session.read_csv(
-                        str(text), header=True, sep=",", quotechar='"', escapechar='"', columns=kinds
-                    )
-                else:
-                    frame = session.read_parquet(str(parquet))
-                rows = frame.fetchall()
-                place = [frame.columns.index(name) for name in names]
-            codes = [tuple(row[each] for each in place[:-2]) for row in rows]
-            values = [None if row[place[-2]] is None else float(row[place[-2]]) for row in rows]
-            expected = set(product(*(each["codes"] for each in entry["dimensions"])))
-        except (KeyError, TypeError, ValueError, OSError, duckdb.Error):
-            raise TableError(f"{folder}: a table of {MANIFEST} is not there as the manifest says") from None
-        if set(codes) != expected or len(codes) != len(expected):
-            raise TableError(f"{folder / entry['name']}: has other cells than the manifest says")
-        totals = [each["codes"][0] for each in entry["dimensions"]]
-        bounds: dict[Cell, tuple[float, float]] = {}
-        for cell, value in zip(codes, values, strict=True):
-            key = frozenset(
-                (column, code)
-                for column, code, total in zip(columns, cell, totals, strict=True)
-                if code != total
-            )
-            low, high = cls._may_be(entry, value)
-            before = bounds.get(key, (low, high))
-            bounds[key] = (max(low, before[0]), min(high, before[1]))
-        return cls(entry, bounds)
-
-    @staticmethod
-    def _may_be(entry: Mapping[str, Any], value: float | None) -> tuple[float, float]:
-        """Return the least and the largest true value of a cell by its publication alone."""
-        if value is None:
-            return (1.0 if entry["zeros"] == "show" and "sum" not in entry else 0.0), inf
-        if entry["protect"] == "suppress":
-            return value, value
-        far = entry["base"] - 1 if entry["protect"] == "round" else entry["deviation"]
-        return max(value - far, 0.0), value + far
-
-    def sums(self) -> Iterator[tuple[Cell, list[Cell], bool]]:
-        """Yield each sum of the table: the total, its parts, and whether it is exactly their sum."""
-        sides = []
-        for each in self.dimensions:
-            codes = each["codes"]
-            below: dict[int, list[int]] = {}
-            for number, above in enumerate(each["under"]):
-                if above >= 0:
-                    below.setdefault(above, []).append(number)
-            sides.append((each["column"], codes, below, each["overlapping"]))
-
-        def key(chosen: tuple[int, ...]) -> Cell:
-            return frozenset(
-                (column, codes[code])
-                for (column, codes, _, _), code in zip(sides, chosen, strict=True)
-                if code
-            )
-
-        for place, (_, _, below, overlapping) in enumerate(sides):
-            others = [range(len(codes)) for _, codes, _, _ in sides]
-            for total, parts in below.items():
-                others[place] = range(total, total + 1)
-                for chosen in product(*others):
-                    under = [key((*chosen[:place], part, *chosen[place + 1 :])) for part in parts]
-                    yield key(chosen), under, not overlapping
+    return TableVerification(Verdict(tuple(in_order(points))), cells, hidden, narrow, compared)
 
 
 class _System:
     """The cells of all tables of one quantity, with the bounds that anybody knows."""
 
-    def __init__(self, tables: list[_Table]) -> None:
+    def __init__(self, tables: list[PublishedTable]) -> None:
         self.tables = tables
         self.bounds: dict[Cell, tuple[float, float]] = {}
         for table in tables:
@@ -259,7 +155,7 @@ class _System:
         }
 
     @staticmethod
-    def _is_narrow(table: _Table, cell: Cell, ends: Mapping[Cell, tuple[float, float]]) -> bool:
+    def _is_narrow(table: PublishedTable, cell: Cell, ends: Mapping[Cell, tuple[float, float]]) -> bool:
         entry, (low, high) = table.entry, table.bounds[cell]
         if low == high:
             return False

@@ -63,7 +63,7 @@ def find_persons(con: Checks, tables: Tables, policy: Policy) -> Persons | None:
     names = [column.name for column in columns]
     if all(column.treatment is not None and column.name in released.names for column in columns):
         # Different people have different pseudonyms, so the release says itself whose its records are.
-        records, people, unnamed = _number(con, released, names, policy.null_values)
+        records, people, unnamed = number_people(con, released, names, policy.null_values)
         return Persons(people, unnamed, several=people < records, in_order=True)
     if raw is None:
         return Persons(unknown=raw_wanted("the release does not say whose its records are"))
@@ -72,7 +72,7 @@ def find_persons(con: Checks, tables: Tables, policy: Policy) -> Persons | None:
         return Persons(unknown=f"the raw table {raw.title} has no column {named(lacking)}")
     if count_rows(con, released) + tables.unplaced != count_rows(con, raw):
         return Persons(unknown="the release and the raw table have not the same records")
-    records, people, unnamed = _number(con, raw, names, policy.null_values)
+    records, people, unnamed = number_people(con, raw, names, policy.null_values)
     same_order, row_map = tables.same_order(policy), setting("row_map=", "--row-map")
     if same_order or people == records:
         there = people - tables.unplaced
@@ -96,7 +96,7 @@ def refuse_several_rows(con: Checks, population: Table, policy: Policy) -> None:
     columns = [column.name for column in policy.person]
     if not columns or any(name not in population.names for name in columns):
         return
-    records, people, _ = _number(con, population, columns, policy.null_values)
+    records, people, _ = number_people(con, population, columns, policy.null_values)
     if people < records:
         raise TableError(
             f"{population.title}: the population has several rows of one person, who would count as several "
@@ -105,7 +105,9 @@ def refuse_several_rows(con: Checks, population: Table, policy: Policy) -> None:
     con.check("rows of the population of somebody who has another", SHARED)
 
 
-def _number(con: Checks, table: Table, columns: Sequence[str], null_values: Nulls) -> tuple[int, int, int]:
+def number_people(
+    con: Checks, table: Table, columns: Sequence[str], null_values: Nulls
+) -> tuple[int, int, int]:
     """Make the table `whose`; return the number of records, of people, and of records without a person."""
     values = ", ".join(f"{cell(table, name, null_values, 't')} AS p{n}" for n, name in enumerate(columns))
     keys = [f"p{n}" for n in range(len(columns))]

@@ -34,7 +34,7 @@ STYLES = ("auto", "range", "ancestor", "set", "mean", "suppress")
 _SETTINGS = (
     "version", "linked", "max_suppression", "suppressed", "output", "keep_order", "shuffle", "seed",
     "set_limit", "wildcards", "judge", "ends", "null_values", "unlisted", "others", "columns", "models",
-    "attackers", "algorithm", "accepted", "profile", "context", "ledger",
+    "attackers", "algorithm", "accepted", "profile", "context", "ledger", "tables",
 )  # fmt: skip
 _OF_COLUMN = (
     "role", "kind", "hierarchy", "output", "ends", "grid", "weight", "levels", "format", "decimal",
@@ -210,6 +210,19 @@ def read_policy(path: Path) -> Policy:
     Raises `PolicyError`: the file cannot be read, contradicts itself, or asks for something that cannot be
     verified.
     """
+    data = read_toml(path)
+    try:
+        return _policy(data, path.parent)
+    except PolicyError as error:
+        raise PolicyError(f"{path}: {error}") from None
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return the settings of a policy file as they stand in it.
+
+    Raises `PolicyError`: the file cannot be read, is no TOML, or has another version than 1 to 4, or a
+    setting that verify does not know.
+    """
     try:
         with path.open("rb") as file:
             content = file.read(_LARGEST + 1)
@@ -223,25 +236,19 @@ def read_policy(path: Path) -> Policy:
             raise
         problem = "nested too deep" if isinstance(error, RecursionError) else str(error)[:200]
         raise PolicyError(f"{path}: no readable TOML: {problem}") from None
+    version = data.get("version")
+    if version not in (1, 2, 3, 4) or type(version) is not int:
+        raise PolicyError(f"{path}: needs 'version = 4' (or 3, 2 or 1), a version that verify reads")
     try:
-        return _policy(data, path.parent)
+        _refuse_unknown(data, _SETTINGS, "")
     except PolicyError as error:
         raise PolicyError(f"{path}: {error}") from None
+    return data
 
 
 def _policy(data: dict[str, Any], folder: Path) -> Policy:
-    version = data.get("version")
-    if version not in (1, 2, 3, 4) or type(version) is not int:
-        raise PolicyError("needs 'version = 4' (or 3, 2 or 1), a version that verify reads")
-    _refuse_unknown(data, _SETTINGS, "")
-    nulls = data.get("null_values", [])
-    if not isinstance(nulls, list) or not all(isinstance(text, str) for text in nulls):
-        raise PolicyError("null_values must be a list of texts")
-    if SUPPRESSED in nulls:
-        raise PolicyError(f"null_values holds {SUPPRESSED!r}, which marks a suppressed cell: take it out")
-    style = _choice(data.get("output", "auto"), STYLES, "output")
-    ends = _choice(data.get("ends", "outward" if version > 2 else "exact"), ENDS, "ends")
-    columns = _columns(data.get("columns"), folder, style, ends)
+    version = data["version"]
+    columns, nulls = read_columns(data, folder)
     if not any(column.role == "quasi" for column in columns):
         raise PolicyError("names no column of role 'quasi', so there are no classes to check")
     if "others" in data and "unlisted" in data:
@@ -265,7 +272,7 @@ def _policy(data: dict[str, Any], folder: Path) -> Policy:
         demands=demands,
         attackers=attackers,
         max_suppression=_number(data.get("max_suppression", 0.0), "max_suppression", 1),
-        null_values=Nulls(tuple(nulls), {column.name: column.missing for column in columns}),
+        null_values=nulls,
         unlisted=None if unlisted is None else _choice(unlisted, ("drop", "keep"), "unlisted"),
         keep_order=_keep_order(data, version),
         set_limit=_set_limit(data, version),
@@ -281,6 +288,19 @@ def _policy(data: dict[str, Any], folder: Path) -> Policy:
             data.get("suppressed", "judged" if version > 3 else "keep"), SUPPRESSED_RECORDS, "suppressed"
         ),
     )
+
+
+def read_columns(data: dict[str, Any], folder: Path) -> tuple[tuple[Column, ...], Nulls]:
+    """Read the columns of a policy, and the texts that mean missing."""
+    nulls = data.get("null_values", [])
+    if not isinstance(nulls, list) or not all(isinstance(text, str) for text in nulls):
+        raise PolicyError("null_values must be a list of texts")
+    if SUPPRESSED in nulls:
+        raise PolicyError(f"null_values holds {SUPPRESSED!r}, which marks a suppressed cell: take it out")
+    style = _choice(data.get("output", "auto"), STYLES, "output")
+    ends = _choice(data.get("ends", "outward" if data["version"] > 2 else "exact"), ENDS, "ends")
+    columns = _columns(data.get("columns"), folder, style, ends)
+    return columns, Nulls(tuple(nulls), {column.name: column.missing for column in columns})
 
 
 def _asked(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.core.hierarchy.tree import Hierarchy
 from incrowd.core.lazy import NDArray, np
+from incrowd.core.table.domain import MISSING
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -40,7 +41,8 @@ class Axis:
     def codes(self) -> tuple[str, ...]:
         """The codes as a table shows them, in depth-first order; the root is called Total if it is ``*``.
 
-        A code may be called as the one above it. Then the upper one is marked: ``White (all)``.
+        A code may be called as the one above it. Then the upper one is marked: ``White (all)``. The code of
+        missing values is ``<missing>``.
         """
         codes = list(self.tree.labels)
         for node, parent in enumerate(self.tree.parents.tolist()):
@@ -48,6 +50,11 @@ class Axis:
                 codes[parent] = f"{self.tree.labels[parent]} (all)"
         if codes[0] == "*" and "Total" not in codes:
             codes[0] = "Total"
+        if MISSING in codes:
+            shown = "<missing>"
+            while shown in codes:
+                shown += "_"
+            codes[codes.index(MISSING)] = shown
         return tuple(codes)
 
     @cached_property

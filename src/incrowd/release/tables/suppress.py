@@ -131,6 +131,8 @@ class _Search:
 
     def _cheapest(self, seconds: float) -> tuple[NDArray[np.bool_] | None, float]:
         """Return the cheapest choice that meets all conditions so far, and a bound of its cost."""
+        if not self.cuts:
+            return self.primary.copy(), 0.0
         from scipy.optimize import Bounds, LinearConstraint, milp
         from scipy.sparse import csr_array
 

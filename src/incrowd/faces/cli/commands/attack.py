@@ -28,6 +28,10 @@ def attack(
     ledger: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Attack all releases of a ledger; without DATA.")
     ] = None,
+    tables: Annotated[
+        list[Path] | None,
+        typer.Option("--tables", metavar="DIR", help="Subtract folders of count tables; again for more."),
+    ] = None,
     control: Annotated[
         Path | None,
         typer.Option("--control", help="Raw records of people whom the release does not hold."),
@@ -68,14 +72,18 @@ def attack(
     from incrowd.attacks import attack as attack_release
     from incrowd.faces.cli.tables import console, progress
 
-    if (release is None) == (ledger is None):
-        raise ParameterError("name DATA and RELEASE, or --ledger alone")
+    if [release, ledger, tables or None].count(None) != 2 or (tables and raw is not None):
+        raise ParameterError("name DATA and RELEASE, or --ledger alone, or --tables alone")
     with progress() as job:
         if ledger is not None:
             from incrowd.attacks.ledger import composition_of_ledger
             from incrowd.release.jobs.ledger import Ledger
 
             results = [composition_of_ledger(Ledger.open(ledger))]
+        elif tables:
+            from incrowd.attacks.tables import differencing
+
+            results = [differencing(tables)]
         elif raw is not None and release is not None:
             job.stage("read")
             before, csv_format = source.read(raw)

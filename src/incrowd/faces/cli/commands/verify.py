@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,8 +13,11 @@ from incrowd.faces.cli import completing, options, outputs
 from incrowd.faces.cli.completing import program
 from incrowd.faces.cli.logs import LOG
 from incrowd.faces.cli.parsing import data_name, file_or_address, names_of
-from incrowd_verify.count_tables import is_tables
 from incrowd_verify.profiles import PROFILES
+from incrowd_verify.published_tables import is_tables
+
+if TYPE_CHECKING:
+    from incrowd_verify.recount import RawTable
 
 
 def verify(
@@ -112,10 +115,29 @@ def verify(
     limit cannot be checked. What was not looked at is listed. Where the policy says whose row it is,
     --against and --row-map are needed to count people.
 
-    Of a folder of count tables it solves anew what anybody can compute of each hidden cell.
+    Of a folder of count tables it solves anew what anybody can compute of each hidden cell. With --against it
+    also counts every published cell anew, and looks for unsafe ones. With --policy it compares the rules.
     """
     if isinstance(released, Path) and is_tables(released):
-        _verify_tables(released, json=json)
+        from incrowd_verify.cli import refuse_of_rows
+        from incrowd_verify.recount import RawTable
+        from incrowd_verify.source import CsvFormat
+
+        refuse_of_rows(
+            table=table,
+            population=population,
+            row_map=row_map,
+            suppressed_as=suppressed_as,
+            escaped=escape_formulas,
+            emit_sql=emit_sql,
+            previous_release=previous_release,
+            published_as_one=published_as_one,
+            account=account,
+            profile=profile,
+        )
+        how = CsvFormat(delimiter, encoding, tuple(names_of(names)), sheet=sheet, header_row=header_row)
+        raw = None if against is None else RawTable(data_name(against), against_table, how)
+        _verify_tables(released, policy, raw, json=json)
         return
     if policy is None:
         raise ParameterError("name the policy that the release has to satisfy: --policy FILE")
@@ -170,12 +192,12 @@ def verify(
         raise typer.Exit(status)
 
 
-def _verify_tables(folder: Path, *, json: bool) -> None:
+def _verify_tables(folder: Path, policy: Path | None, raw: RawTable | None, *, json: bool) -> None:
     from incrowd.faces.cli.tables import console
+    from incrowd.release.verification import verify_tables
     from incrowd_verify.cli import show_tables
-    from incrowd_verify.count_tables import verify_tables
 
-    result = verify_tables(folder)
+    result = verify_tables(folder, policy, raw=raw)
     if json:
         outputs.print_json(result.to_dict())
     else:

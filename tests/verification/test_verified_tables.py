@@ -1,0 +1,243 @@
+"""Count tables beside the raw table and the policy: honest ones hold, and each forgery is told by its name."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+
+import incrowd as ic
+from incrowd_verify.count_tables import verify_tables
+from incrowd_verify.errors import PolicyError, SchemaError
+from incrowd_verify.recount import RawTable
+
+AREAS = {"*": {"north": ["a", "b"], "south": ["c", "d", "e"]}}
+KEY = "5f0c8e7a1b9d3c62e4a87f15d02b6c93ab41e8d7f6209c5b3e1a7d84c09f62b5"
+
+
+@pytest.fixture
+def people():
+    """Four hundred rows of three hundred people, with missing cells."""
+    draw = np.random.default_rng(5)
+    who = [f"p{number}" for number in draw.integers(0, 300, 396)] + [None] * 4
+    return pl.DataFrame(
+        {
+            "who": who,
+            "area": draw.choice(list("abcde"), 400, p=[0.4, 0.3, 0.2, 0.07, 0.03]),
+            "age": [None if age > 57 else int(age) for age in draw.integers(20, 60, 400)],
+            "ill": [
+                None if ill == "-" else str(ill)
+                for ill in draw.choice(["flu", "gout", "hiv", "-"], 400, p=[0.5, 0.1, 0.02, 0.38])
+            ],
+            "cost": draw.integers(1, 1000, 400) + 0.25,
+        }
+    )
+
+
+def schema(person="who"):
+    return ic.Schema(
+        quasi={"area": ic.Hierarchy.from_nested(AREAS), "age": ic.Hierarchy.intervals(10, 20)},
+        sensitive=["ill"],
+        insensitive=["cost"],
+        person=person or (),
+        unlisted="drop",
+    )
+
+
+@pytest.fixture
+def folder(tmp_path, people):
+    """Save tables with their policy and their raw table, and return how they are checked."""
+
+    def saved(*tables, rows=people, person="who", to="tables"):
+        place = tmp_path / to
+        policy = ic.Policy(schema(person), tables=tables)
+        ic.tabulate(rows, policy).save(place / "out")
+        policy.write(place / "policy.toml")
+        rows.write_csv(place / "raw.csv")
+        return place
+
+    return saved
+
+
+def check(place, *, policy=True, raw=True):
+    return verify_tables(
+        place / "out",
+        place / "policy.toml" if policy else None,
+        raw=RawTable(str(place / "raw.csv")) if raw else None,
+    )
+
+
+def forge(place, name, codes, value):
+    """Write another value into a cell, and the digest of the changed file."""
+    file = place / "out" / f"{name}.csv"
+    frame = pl.read_csv(file, infer_schema=False)
+    here = pl.all_horizontal(pl.col(column) == code for column, code in codes.items())
+    quantity = frame.columns[-2]
+    frame.with_columns(
+        pl.when(here).then(pl.lit(str(value))).otherwise(quantity).alias(quantity),
+        pl.when(here).then(pl.lit("")).otherwise("mark").alias("mark"),
+    ).write_csv(file)
+    manifest = json.loads((place / "out/tables.json").read_text())
+    manifest["files"][file.name] = {"sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
+    (place / "out/tables.json").write_text(json.dumps(manifest))
+
+
+def sentences(checked):
+    return [point.text for point in checked.verdict.points]
+
+
+ILL = ic.CountTable("area-ill", rows=["area"], columns=["ill"], threshold=4)
+AGE = ic.CountTable("age-ill", rows=["age:1"], columns=["ill"], threshold=4)
+COST = ic.CountTable("cost", rows=["area:1"], sum="cost", p_percent=10, dominance=(2, 0.8))
+
+
+def test_honest_tables_hold(folder):
+    place = folder(ILL, AGE, COST, ic.CountTable("hide", rows=["area"], sum="cost", zeros="hide"))
+    checked = check(place)
+    assert checked.verdict.state == "holds", sentences(checked)
+    tables = json.loads((place / "out/tables.json").read_text())["tables"]
+    assert checked.compared == sum(each["cells"] - each["suppressed"] for each in tables)
+    assert "\\u0000" not in (place / "out/tables.json").read_text()
+
+
+@pytest.mark.parametrize("protect", ["round", "cell-key"])
+def test_rounded_and_perturbed_tables_hold_and_forged_ones_are_told(folder, people, monkeypatch, protect):
+    monkeypatch.setenv("TABLE_KEY", KEY)
+    key = {"key": "env:TABLE_KEY"} if protect == "cell-key" else {"base": 3}
+    table = ic.CountTable("t", rows=["area"], columns=["ill"], protect=protect, **key)
+    if protect == "cell-key":
+        people = people.with_columns(who=pl.col("who").fill_null("p0"))
+    place = folder(table, rows=people)
+    assert check(place).verdict.state == "holds"
+    forge(place, "t", {"area": "north", "ill": "Total"}, 9999)
+    [sentence] = [text for text in sentences(check(place)) if "count" in text]
+    assert sentence == (
+        "Table t: 1 cell is not as near to the count of the raw table as its rules say: "
+        "area = north and ill = Total."
+    )
+
+
+def test_records_are_counted_where_the_table_says_so(folder):
+    assert check(folder(ic.CountTable("rows", rows=["area"], count="records"))).ok
+
+
+def test_a_changed_count_is_told_by_its_codes(folder):
+    place = folder(ILL, AGE)
+    frame = pl.read_csv(place / "out/area-ill.csv")
+    count = frame.filter(pl.col("area") == "north", pl.col("ill") == "Total")["people"].item()
+    forge(place, "area-ill", {"area": "north", "ill": "Total"}, count + 1)
+    checked = check(place)
+    assert checked.verdict.state == "broken"
+    assert sentences(checked)[0] == (
+        "Table area-ill: 1 cell is not the count of the raw table: area = north and ill = Total."
+    )
+
+
+def test_a_small_cell_that_is_shown_is_told(folder, people):
+    place = folder(ILL, AGE)
+    counts = (
+        people.group_by("area", "ill")
+        .agg(people=pl.col("who").n_unique())
+        .filter(pl.col("people") < 4, pl.col("ill").is_not_null())
+        .sort("area", "ill")
+    )
+    area, ill, few = counts.row(0)
+    forge(place, "area-ill", {"area": area, "ill": ill}, few)
+    told = f"Table area-ill: 1 cell is unsafe by its rules and shown: area = {area} and ill = {ill}."
+    checked = check(place)
+    assert checked.verdict.state == "broken"
+    assert told in sentences(checked)
+
+
+def test_a_sum_that_few_people_make_is_told(folder, people):
+    rich = people.with_columns(
+        cost=pl.when(pl.col("who") == pl.col("who").first()).then(10.0**6).otherwise("cost")
+    )
+    place = folder(COST, rows=rich)
+    assert check(place).ok
+    hidden = pl.read_csv(place / "out/cost.csv").filter(pl.col("mark") == "x")["area"].to_list()
+    area = next(each for each in hidden if each in ("north", "south"))
+    true = rich.filter(pl.col("area").is_in({"north": ["a", "b"], "south": ["c", "d", "e"]}[area]))
+    forge(place, "cost", {"area": area}, true["cost"].sum())
+    told = [text for text in sentences(check(place)) if "unsafe" in text]
+    assert told == [f"Table cost: 1 cell is unsafe by its rules and shown: area = {area}."]
+
+
+def test_a_table_that_was_left_out_or_made_otherwise_is_told(folder):
+    place = folder(ILL, AGE)
+    ic.Policy(
+        schema(),
+        tables=(
+            ic.CountTable("area-ill", rows=["area"], columns=["ill"], threshold=6, zeros="hide"),
+            ic.CountTable("ages", rows=["age:1"], columns=["ill"], threshold=4),
+        ),
+    ).write(place / "policy.toml", force=True)
+    for raw in (True, False):
+        told = sentences(check(place, raw=raw))
+        assert "Table ages of the policy is not in the folder." in told
+        assert "Table age-ill is in the folder, and the policy has none of this name." in told
+        assert "Table area-ill is made by other rules than the policy's: threshold, zeros, width." in told
+
+
+def test_a_raw_table_with_values_that_no_code_has_is_told_without_them(folder, people):
+    place = folder(ic.CountTable("ills", rows=["ill"]))
+    people.with_columns(ill=pl.lit("secret")).write_csv(place / "raw.csv")
+    checked = check(place)
+    assert sentences(checked) == ["Table ills: 1 distinct value(s) of ill have no code in it."]
+    assert "secret" not in json.dumps(checked.to_dict())
+
+
+def test_without_a_policy_each_row_is_a_person(folder, people):
+    alone = people.unique("who").drop("who")
+    place = folder(ic.CountTable("t", rows=["age:1"], columns=["ill"]), rows=alone, person=None)
+    assert check(place, policy=False).ok
+    several = folder(ic.CountTable("t", rows=["age:1"], columns=["ill"]), to="several")
+    [first, *_] = check(several, policy=False).verdict.points
+    assert "not the count of the raw table" in first.text
+    assert "name the policy" in first.way_out
+    assert check(several).ok
+
+
+def test_a_wrong_call_is_refused(folder):
+    place = folder(ILL)
+    pl.DataFrame({"area": ["a"]}).write_csv(place / "raw.csv")
+    with pytest.raises(SchemaError, match=r"'ill'.*not in the file"):
+        check(place)
+    (place / "policy.toml").write_text('version = 4\ncolumns.area = { role = "quasi" }\n')
+    with pytest.raises(PolicyError, match="names no tables"):
+        check(place, raw=False)
+    (place / "policy.toml").write_text(
+        'version = 4\ncolumns.area = { role = "quasi" }\n[[tables]]\nname = "t"\nrow = ["area"]\n'
+    )
+    with pytest.raises(PolicyError, match="does not know 'row'"):
+        check(place, raw=False)
+
+
+def test_both_commands_print_the_same(folder):
+    place = folder(ILL)
+    forge(place, "area-ill", {"area": "Total", "ill": "flu"}, 1)
+    arguments = ("out", "--against", "raw.csv", "--policy", "policy.toml")
+    printed = []
+    for program in (["incrowd", "verify"], ["incrowd_verify"]):
+        call = [sys.executable, "-m", *program, *arguments]
+        done = subprocess.run(call, cwd=place, capture_output=True, text=True, check=False)
+        printed.append((done.returncode, done.stdout, done.stderr))
+    assert printed[0] == printed[1]
+    assert printed[0][0] == 1
+    assert "Table area-ill: 1 cell is not the count of the raw table" in printed[0][1]
+
+
+def test_a_policy_of_tables_checks_rows_too(tmp_path, people):
+    table = people.with_row_index("number").drop("who", "cost", "age", "number")
+    rows = ic.Schema(quasi={"area": ic.Hierarchy.from_nested(AREAS)}, sensitive=["ill"])
+    why = [ic.Accepted("unprotected-sensitive", "ill", "a test")]
+    policy = ic.Policy(rows, [ic.KAnonymity(2)], tables=[ILL], accepted=why)
+    policy.write(tmp_path / "policy.toml")
+    ic.anonymize(table, policy).table.write_csv(tmp_path / "rows.csv")
+    checked = ic.verify(tmp_path / "rows.csv", tmp_path / "policy.toml")
+    assert checked.verdict.state == "holds"

@@ -1,0 +1,159 @@
+"""Count tables as a folder publishes them: ``tables.json``, and the files of cells beside it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from math import inf
+from pathlib import Path
+from typing import Any
+
+from incrowd_verify.errors import TableError
+from incrowd_verify.scratch import PrivateFolder
+from incrowd_verify.source import connect
+
+MANIFEST = "tables.json"
+
+Cell = frozenset[tuple[str, str]]
+"""A cell by its codes other than totals, so that two tables that ask the same have the same cell."""
+
+
+def is_tables(path: str | Path) -> bool:
+    """Say whether a path is a folder of count tables, or its ``tables.json``."""
+    path = Path(path)
+    return path.name == MANIFEST or (path.is_dir() and (path / MANIFEST).is_file())
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Read the manifest, and compare the digests of the files."""
+    place = folder / MANIFEST
+    try:
+        manifest = json.loads(place.read_text(encoding="utf-8"))
+        files = manifest["files"].items() if manifest["format"] == "incrowd tables" else None
+    except OSError as error:
+        raise TableError(f"{place}: cannot be read ({error.strerror})") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        files = None
+    if files is None:
+        raise TableError(f"{place}: is no manifest of count tables")
+    for name, about in files:
+        try:
+            digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        except OSError as error:
+            raise TableError(f"{folder / name}: cannot be read ({error.strerror})") from None
+        if digest != about["sha256"]:
+            raise TableError(f"{folder / name}: was changed after it was made; its digest is another")
+    return dict(manifest)
+
+
+@dataclass(frozen=True)
+class PublishedTable:
+    """A published table.
+
+    - `entry`: what the manifest says of it.
+    - `cells`: the value of each cell by its codes; None where it is suppressed.
+    - `bounds`: the least and the largest true value of each by its publication alone.
+    """
+
+    entry: Mapping[str, Any]
+    cells: Mapping[tuple[str, ...], float | None]
+    bounds: Mapping[Cell, tuple[float, float]]
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return str(self.entry["name"])
+
+    @property
+    def quantity(self) -> str:
+        """The quantity in its cells; those of one quantity are solved together."""
+        return (
+            f"sum of {self.entry['sum']}" if "sum" in self.entry else str(self.entry.get("count", "people"))
+        )
+
+    @property
+    def dimensions(self) -> list[dict[str, Any]]:
+        """Each column with its codes, the total first, and the code above each."""
+        return list(self.entry["dimensions"])
+
+    @classmethod
+    def read(cls, folder: Path, entry: Mapping[str, Any]) -> PublishedTable:
+        """Read the file of a table.
+
+        Raises `TableError`: it is missing, or has other cells than the manifest says.
+        """
+        import duckdb
+
+        try:
+            columns = [each["column"] for each in entry["dimensions"]]
+            text, parquet = folder / f"{entry['name']}.csv", folder / f"{entry['name']}.parquet"
+            names = [*columns, entry["quantity"], "mark"]
+            path = text if text.exists() else parquet
+            with PrivateFolder() as scratch, connect(scratch, [path]) as session:
+                if path is text:
+                    kinds = dict.fromkeys(names, "VARCHAR")
+                    frame = session.read_csv(
+                        str(text), header=True, sep=",", quotechar='"', escapechar='"', columns=kinds
+                    )
+                else:
+                    frame = session.read_parquet(str(parquet))
+                rows = frame.fetchall()
+                place = [frame.columns.index(name) for name in names]
+            codes = [tuple(row[each] for each in place[:-2]) for row in rows]
+            values = [None if row[place[-2]] is None else float(row[place[-2]]) for row in rows]
+            expected = set(product(*(each["codes"] for each in entry["dimensions"])))
+        except (KeyError, TypeError, ValueError, OSError, duckdb.Error):
+            raise TableError(f"{folder}: a table of {MANIFEST} is not there as the manifest says") from None
+        if set(codes) != expected or len(codes) != len(expected):
+            raise TableError(f"{folder / entry['name']}: has other cells than the manifest says")
+        totals = [each["codes"][0] for each in entry["dimensions"]]
+        bounds: dict[Cell, tuple[float, float]] = {}
+        for cell, value in zip(codes, values, strict=True):
+            key = frozenset(
+                (column, code)
+                for column, code, total in zip(columns, cell, totals, strict=True)
+                if code != total
+            )
+            low, high = cls._may_be(entry, value)
+            before = bounds.get(key, (low, high))
+            bounds[key] = (max(low, before[0]), min(high, before[1]))
+        return cls(entry, dict(zip(codes, values, strict=True)), bounds)
+
+    @staticmethod
+    def _may_be(entry: Mapping[str, Any], value: float | None) -> tuple[float, float]:
+        """Return the least and the largest true value of a cell by its publication alone."""
+        if value is None:
+            return (1.0 if entry["zeros"] == "show" and "sum" not in entry else 0.0), inf
+        if entry["protect"] == "suppress":
+            return value, value
+        far = entry["base"] - 1 if entry["protect"] == "round" else entry["deviation"]
+        return max(value - far, 0.0), value + far
+
+    def sums(self) -> Iterator[tuple[Cell, list[Cell], bool]]:
+        """Yield each sum of the table: the total, its parts, and whether it is exactly their sum."""
+        sides = []
+        for each in self.dimensions:
+            codes = each["codes"]
+            below: dict[int, list[int]] = {}
+            for number, above in enumerate(each["under"]):
+                if above >= 0:
+                    below.setdefault(above, []).append(number)
+            sides.append((each["column"], codes, below, each["overlapping"]))
+
+        def key(chosen: tuple[int, ...]) -> Cell:
+            return frozenset(
+                (column, codes[code])
+                for (column, codes, _, _), code in zip(sides, chosen, strict=True)
+                if code
+            )
+
+        for place, (_, _, below, overlapping) in enumerate(sides):
+            others = [range(len(codes)) for _, codes, _, _ in sides]
+            for total, parts in below.items():
+                others[place] = range(total, total + 1)
+                for chosen in product(*others):
+                    under = [key((*chosen[:place], part, *chosen[place + 1 :])) for part in parts]
+                    yield key(chosen), under, not overlapping

@@ -1,0 +1,370 @@
+"""The cells of count tables, counted anew from the raw table by SQL, and compared with the published ones.
+
+A cell that is published as it is must be the count, or the sum, of the raw table. A rounded cell is a
+multiple of its base and less than a base away. A perturbed one is within the deviation. Nothing is said of
+the values of suppressed cells. A cell that the rules of its table find unsafe must not be published as it is.
+
+Tables made here
+----------------
+raw
+    The raw table: c0, c1, ...
+whose
+    place, person: whose each row is (see `persons`).
+listed
+    place, person, v0, v1, ..., x0, ...: the texts of the columns that are counted, and the numbers that are
+    summed.
+codes_0_0, codes_0_1, ...
+    value, code: each code of a dimension that a value belongs to, by its place in the manifest; 0 is the
+    total.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from incrowd_verify.cells import CellReader
+from incrowd_verify.checks import Checks
+from incrowd_verify.errors import PolicyError, SchemaError, TableError, alike_of, named
+from incrowd_verify.gate.points import Point
+from incrowd_verify.persons import number_people
+from incrowd_verify.policy import NO_NULLS, Column
+from incrowd_verify.published_tables import PublishedTable
+from incrowd_verify.recipes import Tree, exact_number
+from incrowd_verify.scratch import PrivateFolder
+from incrowd_verify.source import CsvFormat, Table, connect, reworded
+from incrowd_verify.table_rules import Rules, TablePolicy
+from incrowd_verify.tables import Sources, Wanted, load, refuse_double_header, title_of, write_plainly
+from incrowd_verify.tree_files import read_tree
+from incrowd_verify.values import written
+
+_FEW = 3
+"""Cells that a sentence names."""
+_EXACT = 1e-9
+"""Share of a sum by which two orders of adding it up may differ."""
+_MISSING = "<missing>"
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """The raw table of a check.
+
+    - `path`: a file, a folder, a pattern, or the address of a database.
+    - `table`: the table of the database.
+    - `csv_format`: how CSV files are written.
+    """
+
+    path: str
+    table: str | None = None
+    csv_format: CsvFormat = field(default_factory=CsvFormat)
+
+
+def recount(
+    tables: Sequence[PublishedTable], raw: RawTable, policy: TablePolicy | None
+) -> tuple[int, list[Point]]:
+    """Count every cell anew, and return how many were compared, and the points of those that differ.
+
+    Without a policy each row is a person, and a value belongs to the code that is called so or covers it.
+
+    - Raises `SchemaError`: the raw table lacks a column, or its texts are not spelled as the policy says.
+    - Raises `TableError`: it cannot be read.
+    """
+    sources = Sources(raw.path, raw.table, None, None, None, None, raw.csv_format)
+    with (
+        PrivateFolder() as scratch,
+        reworded(Path(title_of(raw.path))),
+        connect(scratch, *sources.reached(), in_order=True) as connection,
+    ):
+        count = _Recount.of(Checks(connection), tables, raw, policy, scratch)
+        compared, points = 0, list[Point]()
+        for number, table in enumerate(tables):
+            cells, found = count.points_of(number, table)
+            compared += cells
+            points += found
+        return compared, points
+
+
+@dataclass(frozen=True)
+class _Values:
+    """A cell by the raw table: its value, its people, and the largest parts of the people."""
+
+    value: float
+    people: int
+    largest: Sequence[float]
+
+
+@dataclass(frozen=True)
+class _Recount:
+    """The raw table in DuckDB, and how its columns are read."""
+
+    con: Checks
+    columns: dict[str, Column]
+    places: dict[str, int]
+    sums: dict[str, int]
+    with_policy: bool
+    asked: dict[str, Rules]
+
+    @classmethod
+    def of(
+        cls,
+        con: Checks,
+        tables: Sequence[PublishedTable],
+        raw: RawTable,
+        policy: TablePolicy | None,
+        scratch: Path,
+    ) -> _Recount:
+        """Load the raw table, and list whose each row is with its values."""
+        counted = list(dict.fromkeys(each["column"] for table in tables for each in table.dimensions))
+        summed = list(dict.fromkeys(rule for table in tables if (rule := Rules.of(table.entry)["sum"])))
+        known = {} if policy is None else {column.name: column for column in policy.columns}
+        person = [] if policy is None else [
+            each.name for each in policy.columns if each.role == "person" or "person" in each.key_of
+        ]  # fmt: skip
+        nulls = NO_NULLS if policy is None else policy.null_values
+        lacking = [name for name in (*counted, *summed) if policy is not None and name not in known]
+        if lacking:
+            raise PolicyError(f"the policy has no column {named(lacking)}, which the tables count")
+        columns = {name: known.get(name, Column(name, "quasi")) for name in (*counted, *summed)}
+        wanted = Wanted("raw", raw.path, raw.table, [*columns, *person], raw.csv_format, everything=True)
+        table = load(con.con, wanted, scratch)
+        lacking = [name for name in (*columns, *person) if not table.has(name)]
+        if lacking:
+            raise SchemaError(
+                f"{table.title}: the column(s) {named(lacking)} of the tables are not in the file; check the "
+                f"header's spelling and the delimiter{alike_of(lacking, table.names)}"
+            )
+        if table.headed:
+            refuse_double_header(con.con, table, given_names=bool(raw.csv_format.names))
+        types = list(table.types)
+        for name in (*counted, *summed):
+            place = table.place(name)
+            types[place] = write_plainly(con, "raw", f"c{place}", types[place], columns[name], nulls)
+        table = Table("raw", table.title, table.names, tuple(types), table.in_order)
+        if person:
+            number_people(con, table, person, nulls)
+        else:
+            con.execute("CREATE TABLE whose AS SELECT rowid AS place, rowid AS person FROM raw")
+        texts = [f"{written(con, table, name, nulls)} AS v{n}" for n, name in enumerate(counted)]
+        for n, name in enumerate(summed):
+            text = written(con, table, name, nulls)
+            texts.append(f"coalesce(TRY_CAST({text} AS DOUBLE), 0) AS x{n}")
+        con.execute(
+            f"CREATE TABLE listed AS SELECT whose.place, whose.person, {', '.join(texts)} "
+            "FROM raw AS t JOIN whose ON t.rowid = whose.place"
+        )
+        return cls(
+            con,
+            columns,
+            {name: n for n, name in enumerate(counted)},
+            {name: n for n, name in enumerate(summed)},
+            policy is not None,
+            {} if policy is None else {each.name: each for each in policy.tables},
+        )
+
+    def points_of(self, number: int, table: PublishedTable) -> tuple[int, list[Point]]:
+        """Compare a table; return how many cells were compared, and the points of those that differ."""
+        rules = Rules.of(table.entry)
+        names = [each["column"] for each in table.dimensions]
+        if names != [column for column, _ in rules.dimensions]:
+            raise TableError(f"table {table.name}: its dimensions are not those of its rows and columns")
+        for place, (column, level) in enumerate(rules.dimensions):
+            lost = self._place_values(f"codes_{number}_{place}", table.dimensions[place], column, level)
+            if lost:
+                text = f"Table {table.name}: {lost:,} distinct value(s) of {column} have no code in it."
+                return 0, [Point("conformity", (column,), None, text, self._way_out)]
+        true = self._count(number, table, rules)
+        nothing = _Values(0.0, 0, ())
+        false: list[str] = []
+        unsafe: list[str] = []
+        asked = self.asked.get(table.name, rules)
+        compared = 0
+        for codes, value in table.cells.items():
+            if value is None:
+                continue
+            compared += 1
+            real = true.get(codes, nothing)
+            labels = " and ".join(f"{name} = {code}" for name, code in zip(names, codes, strict=True))
+            if not _suits(value, real.value, rules):
+                false.append(labels)
+            elif rules["protect"] == "suppress" and _is_unsafe(real, asked):
+                unsafe.append(labels)
+        what = f"the {'sum' if rules['sum'] else 'count'} of the raw table"
+        what = what if rules["protect"] == "suppress" else f"as near to {what} as its rules say"
+        points = []
+        if false:
+            text = f"Table {table.name}: {_cells(false)} not {what}: {_some(false)}."
+            points.append(Point("conformity", (), None, text, self._way_out))
+        if unsafe:
+            text = f"Table {table.name}: {_cells(unsafe)} unsafe by its rules and shown: {_some(unsafe)}."
+            points.append(Point("limit", (), None, text, "Make the tables anew."))
+        return compared, points
+
+    @property
+    def _way_out(self) -> str:
+        if self.with_policy:
+            return "Make the tables anew from this raw table."
+        return (
+            "Make the tables anew from this raw table; or name the policy (--policy), which says how values "
+            "are read and whose each row is."
+        )
+
+    def _place_values(self, name: str, dimension: dict[str, Any], column: str, level: int) -> int:
+        """Make the table of the codes of each value; return how many distinct values have none."""
+        cell = f"v{self.places[column]}"
+        values = [row[0] for row in self.con.execute(f"SELECT DISTINCT {cell} FROM listed").fetchall()]
+        texts = [value for value in values if value is not None]
+        codes, under = dimension["codes"], dimension["under"]
+        ways = self._by_policy if self.with_policy else self._by_codes
+        rows: list[tuple[str | None, int]] = []
+        lost = 0
+        for value, finest in ways(column, level, texts, codes, under, missing=len(texts) < len(values)):
+            if finest is None:
+                lost += 1
+                continue
+            rows.append((value, 0))
+            code = finest
+            while code:
+                rows.append((value, code))
+                code = under[code]
+        self.con.fill(name, "value VARCHAR, code BIGINT", rows)
+        return lost
+
+    def _by_policy(
+        self, column: str, level: int, texts: list[str], codes: list[str], under: list[int], *, missing: bool
+    ) -> Iterator[tuple[str | None, int | None]]:
+        """Yield each value with its finest code by the hierarchy of the policy, None where there is none."""
+        hierarchy = self.columns[column].hierarchy
+        tree = read_tree({"flat": True} if hierarchy is None else hierarchy, texts, column)
+        depth = _depths(tree)
+        deepest = max(max(depth) - level, 1)
+        published = {way: code for code in range(len(codes)) if (way := _way(codes, under, code))}
+        number = self.columns[column].measure == "number"
+        by_number = {(*way[:-1], exact_number(way[-1])): code for way, code in published.items() if number}
+        # Of a node and one below it that have one name, the upper one is marked.
+        marked = {
+            above
+            for node, above in enumerate(tree.parents)
+            if above >= 0 and depth[node] <= deepest and tree.labels[node] == tree.labels[above]
+        }
+        for text in texts:
+            nodes = [node for node in [*tree.way_up(text)][::-1] if depth[node] <= deepest]
+            shown = [f"{tree.labels[node]}{' (all)' if node in marked else ''}" for node in nodes]
+            code = published.get(tuple(shown))
+            yield text, by_number.get((*shown[:-1], exact_number(shown[-1]))) if code is None else code
+        if missing:
+            yield None, _code_of_missing(codes, under)
+
+    def _by_codes(
+        self, column: str, level: int, texts: list[str], codes: list[str], under: list[int], *, missing: bool
+    ) -> Iterator[tuple[str | None, int | None]]:
+        """Yield each value with the finest code that is called so, or else covers it alone."""
+        inner = set(under)
+        finest = [code for code in range(1, len(codes)) if code not in inner]
+        named_so = {codes[code]: code for code in finest}
+        reader = CellReader(self.columns[column], texts)
+        for text in texts:
+            code = named_so.get(text)
+            if code is None:
+                covering = [each for each in finest if reader.covers(codes[each], text)]
+                code = covering[0] if len(covering) == 1 else None
+            yield text, code
+        if missing:
+            yield None, _code_of_missing(codes, under)
+
+    def _count(self, number: int, table: PublishedTable, rules: Rules) -> dict[tuple[str, ...], _Values]:
+        """Count the cells of a table that have any row."""
+        dimensions = table.dimensions
+        joins = " ".join(
+            f"JOIN codes_{number}_{n} AS d{n} ON d{n}.value IS NOT DISTINCT FROM "
+            f"listed.v{self.places[each['column']]}"
+            for n, each in enumerate(dimensions)
+        )
+        keys = ", ".join(f"d{n}.code AS k{n}" for n in range(len(dimensions)))
+        names = ", ".join(f"k{n}" for n in range(len(dimensions)))
+        part = "0" if rules["sum"] is None else f"sum(x{self.sums[rules['sum']]})"
+        rank = max(2, (self.asked.get(table.name, rules)["dominance"] or rules["dominance"] or [2])[0])
+        value = "people" if rules["count"] == "people" else "records"
+        value = value if rules["sum"] is None else "total"
+        rows = self.con.execute(
+            f"""
+            WITH parts AS (
+                SELECT {keys}, person, count(*) AS records, {part} AS part
+                FROM listed {joins} GROUP BY ALL
+            ),
+            counted AS (
+                SELECT {names}, count(*) AS people, sum(records) AS records, sum(part) AS total,
+                    list_slice(list(part ORDER BY part DESC), 1, {rank}) AS largest
+                FROM parts GROUP BY ALL
+            )
+            SELECT {names}, {value}, people, largest FROM counted
+            """
+        ).fetchall()
+        return {
+            tuple(each["codes"][code] for each, code in zip(dimensions, row, strict=False)): _Values(
+                float(row[-3]), int(row[-2]), row[-1]
+            )
+            for row in rows
+        }
+
+
+def _depths(tree: Tree) -> list[int]:
+    """Return how many steps below the root each node is."""
+    depths: list[int] = []
+    for above in tree.parents:
+        depths.append(depths[above] + 1 if above >= 0 else 0)
+    return depths
+
+
+def _way(codes: Sequence[str], under: Sequence[int], code: int) -> tuple[str, ...]:
+    """Return the codes from the first below the total down to one."""
+    return (*_way(codes, under, under[code]), codes[code]) if code else ()
+
+
+def _code_of_missing(codes: Sequence[str], under: Sequence[int]) -> int | None:
+    """Return the code of missing values: the last of such a name below the total."""
+    return max(
+        (n for n, code in enumerate(codes) if not under[n] and re.fullmatch(f"{_MISSING}_*", code)),
+        key=lambda n: len(codes[n]),
+        default=None,
+    )
+
+
+def _suits(value: float, true: float, rules: Rules) -> bool:
+    """Say whether a published value suits a true one by the rules of its table."""
+    far = abs(value - true)
+    if rules["sum"] is not None:
+        return far <= _EXACT * max(abs(true), 1.0)
+    match rules["protect"]:
+        case "suppress":
+            return value == true
+        case "round":
+            return bool(value % rules["base"] == 0 and far < rules["base"])
+        case _:
+            return bool(far <= rules["deviation"])
+
+
+def _is_unsafe(cell: _Values, rules: Rules) -> bool:
+    """Say whether the rules of a table find a cell unsafe: threshold, dominance, or p %."""
+    small = cell.people < rules["threshold"] and (cell.people > 0 or rules["zeros"] == "hide")
+    if small or rules["sum"] is None:
+        return small
+    largest, slack = [*cell.largest, 0.0, 0.0], 0.0
+    if rules["dominance"] is not None:
+        number, share = rules["dominance"]
+        slack = sum(largest[:number]) - share * cell.value
+    if rules["p_percent"] is not None:
+        rest = cell.value - largest[0] - largest[1]
+        slack = max(slack, rules["p_percent"] / 100 * largest[0] - rest)
+    return slack > _EXACT * cell.value
+
+
+def _cells(cells: Sequence[str]) -> str:
+    return "1 cell is" if len(cells) == 1 else f"{len(cells):,} cells are"
+
+
+def _some(cells: Sequence[str]) -> str:
+    more = f", and {len(cells) - _FEW:,} more" if len(cells) > _FEW else ""
+    return "; ".join(cells[:_FEW]) + more

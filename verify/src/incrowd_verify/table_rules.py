@@ -1,0 +1,157 @@
+"""The rules of count tables: those that a policy asks for, and those by which a folder says it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from incrowd_verify.errors import PolicyError, TableError, did_you_mean, named
+from incrowd_verify.gate.points import Point
+from incrowd_verify.policy import Column, Nulls, read_columns, read_toml
+
+_DEFAULTS: dict[str, Any] = {
+    "name": None, "rows": [], "columns": [], "count": "people", "sum": None, "threshold": 5,
+    "dominance": None, "p_percent": None, "zeros": "show", "protect": "suppress", "cost": "people",
+    "width": None, "base": None, "deviation": 5, "variance": 3.0, "key": None,
+}  # fmt: skip
+"""Every setting of a table; None where there is none, or where it is the threshold."""
+_OF_WAY = {"suppress": ("width",), "round": ("base",), "cell-key": ("deviation", "variance")}
+"""The settings of each way of protection."""
+_COMPARED = ("rows", "columns", "sum", "threshold", "dominance", "p_percent", "zeros", "protect")
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The rules of a table; `settings` has every setting, those left out by their default."""
+
+    settings: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, entry: Mapping[str, Any]) -> Rules:
+        """Read the rules of an entry of a manifest or of a policy.
+
+        Raises `TableError`: a setting has another type or range than any table.
+        """
+        settings = {name: entry.get(name, default) for name, default in _DEFAULTS.items()}
+        for side in ("rows", "columns"):
+            given = settings[side]
+            settings[side] = [given] if isinstance(given, str) else given
+        for name in ("width", "base"):
+            settings[name] = settings["threshold"] if settings[name] is None else settings[name]
+        name = settings["name"]
+        if not isinstance(name, str) or not name:
+            raise TableError("tables: a table has no name")
+        dominance = settings["dominance"]
+        for setting, fits in (
+            ("rows", _are_texts(settings["rows"])),
+            ("columns", _are_texts(settings["columns"])),
+            ("sum", settings["sum"] is None or isinstance(settings["sum"], str)),
+            ("count", settings["count"] in ("people", "records")),
+            ("zeros", settings["zeros"] in ("show", "hide")),
+            ("protect", settings["protect"] in _OF_WAY),
+            ("p_percent", settings["p_percent"] is None or _is_number(settings["p_percent"])),
+            ("variance", _is_number(settings["variance"])),
+            ("dominance", dominance is None or _is_dominance(dominance)),
+            *((each, type(settings[each]) is int and settings[each] > 0)
+              for each in ("threshold", "width", "base", "deviation")),
+        ):  # fmt: skip
+            if not fits:
+                raise TableError(f"table {name}: its {setting} is none that a table can have")
+        return cls(settings)
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a setting."""
+        return self.settings[name]
+
+    @property
+    def name(self) -> str:
+        """The name of the table."""
+        return str(self["name"])
+
+    @property
+    def dimensions(self) -> list[tuple[str, int]]:
+        """The columns of rows and columns, each with how many of its finest levels are left out."""
+        pairs = []
+        for text in (*self["rows"], *self["columns"]):
+            column, sign, level = text.rpartition(":")
+            pairs.append((column, int(level)) if sign and level.isdigit() else (text, 0))
+        return pairs
+
+    def differences(self, other: Rules) -> list[str]:
+        """Return the settings in which another table is made in another way."""
+        compared = [*_COMPARED, *_OF_WAY[self["protect"]]]
+        compared += ["count"] if self["sum"] is None else []
+        return [name for name in compared if self[name] != other[name]]
+
+
+def _are_texts(texts: Any) -> bool:
+    return isinstance(texts, list) and all(isinstance(text, str) for text in texts)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+
+
+def _is_dominance(rule: Any) -> bool:
+    whole = isinstance(rule, list) and len(rule) == 2 and type(rule[0]) is int and rule[0] > 0
+    return whole and _is_number(rule[1]) and rule[1] <= 1
+
+
+@dataclass(frozen=True)
+class TablePolicy:
+    """A policy as far as count tables are concerned: values are counted as they are before any treatment."""
+
+    columns: tuple[Column, ...]
+    null_values: Nulls
+    tables: tuple[Rules, ...]
+
+
+def read_table_policy(path: Path) -> TablePolicy:
+    """Read the columns and the tables of a policy file; it needs no model.
+
+    Raises `PolicyError`: the file cannot be read, contradicts itself, or has no tables.
+    """
+    data = read_toml(path)
+    columns = data.get("columns")
+    if isinstance(columns, dict):
+        untreated = {
+            name: {key: value for key, value in entry.items() if key != "treat"}
+            if isinstance(entry, dict)
+            else entry
+            for name, entry in columns.items()
+        }
+        data = {**data, "columns": untreated}
+    try:
+        return TablePolicy(*read_columns(data, path.parent), tuple(_tables(data.get("tables"))))
+    except (PolicyError, TableError) as error:
+        raise PolicyError(f"{path}: {error}") from None
+
+
+def _tables(entries: Any) -> Iterator[Rules]:
+    if not isinstance(entries, list) or not entries or not all(isinstance(each, dict) for each in entries):
+        raise PolicyError("names no tables: add [[tables]] with a name, rows and columns")
+    for entry in entries:
+        unknown = [name for name in entry if name not in _DEFAULTS]
+        if unknown:
+            raise PolicyError(
+                f"tables: verify does not know {named(unknown, 5)}; it knows {', '.join(_DEFAULTS)}"
+                f"{did_you_mean(unknown[0], _DEFAULTS)}"
+            )
+        yield Rules.of(entry)
+
+
+def compare_rules(published: Sequence[Rules], asked: Sequence[Rules]) -> list[Point]:
+    """Return the points of tables that are missing, unasked for, or made by other rules."""
+    there, wanted = ({each.name: each for each in rules} for rules in (published, asked))
+    sentences = [
+        f"Table {name} of the policy is not in the folder." for name in wanted if name not in there
+    ] + [f"Table {name} is in the folder, and the policy has none of this name." for name in there
+         if name not in wanted]  # fmt: skip
+    for name, rules in wanted.items():
+        if name in there and (others := rules.differences(there[name])):
+            sentences.append(f"Table {name} is made by other rules than the policy's: {', '.join(others)}.")
+    return [
+        Point("conformity", (), None, text, "Make the tables anew with this policy.") for text in sentences
+    ]
