@@ -19,7 +19,7 @@ __all__ = ["PANELS", "Studio", "Visit", "new_browser", "require_browser"]
 
 WAIT = 60.0
 """Seconds until a test gives a page up."""
-PANELS = ("Table", "Column", "Limits", "Explore", "Verdict", "Hand over")
+PANELS = ("Table", "Column", "Limits", "Tables", "Explore", "Verdict", "Hand over")
 """The panels beside the table, in the order of their tabs."""
 
 
@@ -432,6 +432,22 @@ class Visit:
 
         self.until(chosen, f"the option {option}")
         self.clicks += 1
+        self.until(lambda: not self.all(".q-menu"), "the end of the list")
+
+    def choose_several(self, selector: str, *options: str) -> None:
+        """Choose from a list that stays open, by what each option begins with."""
+        from selenium.webdriver.common.keys import Keys
+
+        def chosen(option: str) -> bool:
+            for each in self.all(".q-menu .q-item"):
+                if each.is_displayed() and each.text.strip().startswith(option):
+                    return self.press(each)
+            return False
+
+        self.click(selector)
+        for option in options:
+            self.until(lambda option=option: chosen(option), f"the option {option}")
+        self.key(Keys.ESCAPE)
         self.until(lambda: not self.all(".q-menu"), "the end of the list")
 
     def told(self) -> str:

@@ -163,7 +163,16 @@ def reports(table):
     release = ic.anonymize(table, schema, [ic.KAnonymity(5)], unanswered="write")
     attacks = ic.attack(table, release.table, schema, attacks=20, kinds=["linkability"])
     assessed = ic.assess(table, schema, [ic.KAnonymity(5)])
+    tables = [
+        ic.CountTable("t", rows=["age"], columns=["sex", "admission_type"]),
+        ic.CountTable("by-sex", rows=["sex"]),
+    ]
+    layout = ic.Schema(
+        quasi={"age": ic.Hierarchy.intervals(20, 40), "sex": None}, sensitive=["admission_type"],
+        unlisted="drop",
+    )  # fmt: skip
     return {
+        "tables": ic.tabulate(table, ic.Policy(layout), tables).document(internal=True),
         "release": release.document(attacks=attacks, internal=True),
         "assessment": assessed.document(schema),
         "comparison": ic.compare(table, schema, [ic.Random(), ic.Mondrian()], k=[2, 4]).document(),
@@ -171,7 +180,7 @@ def reports(table):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["release", "assessment", "comparison"])
+@pytest.mark.parametrize("kind", ["release", "assessment", "comparison", "tables"])
 def test_axe_finds_nothing_in_a_report_and_nothing_stands_beside_it(browser, axe, reports, tmp_path, kind):
     page = tmp_path / "page.html"
     page.write_text(to_html(reports[kind]), encoding="utf-8")

@@ -42,11 +42,8 @@ def test_the_first_page_names_recipient_purpose_and_attacks(run, hospital_csv, f
     ("more", "told"),
     [
         (("--recipient", "A"), "--recipient is for the report and the ledger; add --report FILE"),
-        (("--purpose", "a study"), "--purpose and --attack-results are for the report; add --report FILE"),
-        (
-            ("--attack-results", "attacks.json"),
-            "--purpose and --attack-results are for the report; add --report FILE",
-        ),
+        (("--purpose", "a study"), "--purpose is for the report; add --report FILE"),
+        (("--attack-results", "attacks.json"), "--attack-results is for the report; add --report FILE"),
         (("--report", "r.json", "--recipient", "A", "--ledger-keys", "age"), "give --ledger"),
         (("--report", "r.json", "--ledger", "book"), "--recipient, who gets it"),
         (("--report", "r.json", "--attack-results", "none.json"), "none.json: cannot be read (No such file"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import pytest
@@ -48,6 +49,21 @@ def test_json_has_the_verdict_and_each_table(run, hospital_csv, policy, tmp_path
     assert document["format"] == "incrowd tables"
     assert document["verdict"]["state"] == "holds"
     assert [each["name"] for each in document["tables"]] == ["age-type"]
+
+
+def test_a_report_names_the_folder_and_those_who_get_it(run, hospital_csv, policy, tmp_path):
+    call = ("tabulate", str(hospital_csv), "--policy", str(policy), "-o", str(tmp_path / "out"))
+    about = ("--recipient", "The press", "--purpose", "Yearly figures")
+    made = run(*call, "--report", str(tmp_path / "report.html"), *about)
+    assert made.status == 0, made.err
+    page = (tmp_path / "report.html").read_text()
+    digest = hashlib.sha256((tmp_path / "out/tables.json").read_bytes()).hexdigest()
+    for text in ("out/tables.json", digest, "The press", "Yearly figures", "HOLDS"):
+        assert text in page
+    refused = run(*call, "--force", "--report", str(tmp_path / "report.pdf"))
+    assert refused.status == 2
+    assert "a report is written as .html" in refused.err
+    assert "--purpose is for the report" in run(*call, "--force", *about).err
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,11 @@ def use(visit: Visit, panel: str) -> None:
     elif panel == "Limits":
         visit.mark("measure")
         visit.wait("[data-mark=measured] table")
+    elif panel == "Tables":
+        visit.choose_several("[data-mark=table-0] [data-field=rows]", "age, as ")
+        visit.choose_several("[data-mark=table-0] [data-field=columns]", "sex")
+        visit.mark("tabulate")
+        visit.wait("[data-mark=tables-command]")
     elif panel == "Explore":
         visit.fill("[data-field=sizes]", "3, 11")
         visit.mark("compare")

@@ -76,6 +76,35 @@ def test_the_command_names_what_is_not_plain(window, people, monkeypatch, stream
     assert f"ic.anonymize({table}, policy" in export.script(window)
 
 
+@pytest.mark.parametrize("suffix", ["", "archive"])
+def test_count_tables_are_those_of_the_command(window, tmp_path, monkeypatch, suffix):
+    monkeypatch.chdir(tmp_path)
+    hospital(400).select("age", "sex", "zip", "diagnosis").write_csv("people.csv")
+    window.open(Source(tmp_path / "people.csv", "people.csv"))
+    if suffix:
+        window.keep_tree("sex", ic.Hierarchy.from_nested({"*": {"known": ["F", "M"], "other": ["X"]}}))
+    window.choices.document["tables"] = [{"name": "t", "rows": ["age:1"], "columns": ["sex"]}]
+    made = window.tabulate(Watched())
+    assert made.release.verdict.holds
+    archive, name = export.tables_file(window, Watched())
+    assert name == "tables.zip"
+    policy, _ = export.tables_policy_file(window, Watched())
+    if suffix:
+        zipfile.ZipFile(policy).extractall()
+    else:
+        Path("policy.toml").write_bytes(policy.read_bytes())
+    assert export.tables_command(window) == (
+        "incrowd tabulate people.csv --policy policy.toml --output tables"
+    )
+    again = ic.tabulate(pl.read_csv("people.csv", infer_schema=False), ic.Policy.read("policy.toml"))
+    again.save("tables")
+    with zipfile.ZipFile(archive) as packed:
+        assert sorted(packed.namelist()) == ["tables/t.csv", "tables/tables.json"]
+        assert all(packed.read(each) == Path(each).read_bytes() for each in packed.namelist())
+    window.changed()
+    assert window.tables is None
+
+
 def test_command_and_script_make_the_report_that_names_its_readers(window, people, monkeypatch):
     window.open(Source(people, people.name))
     window.anonymize(Watched())

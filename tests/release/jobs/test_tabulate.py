@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -241,6 +243,65 @@ def test_a_wrong_policy_is_refused(tables, message):
 def test_a_table_of_few_people_is_hidden_whole():
     release = ic.tabulate(people(0, rows=3), ic.Policy(SCHEMA), [ic.CountTable("t", rows=["area"])])
     assert release["t"].filter(pl.col("people") > 0).is_empty()
+
+
+# --- the report -------------------------------------------------------------------------------------------
+
+
+def test_a_report_tells_no_more_than_the_tables(tmp_path):
+    """The page is the same whatever the suppressed cells are: which are small, and what they cost."""
+    release = ic.tabulate(people(0), ic.Policy(SCHEMA), [AREA, AGE])
+    others = [replace(each, primary=~each.primary, cost=each.cost[::-1] * 7) for each in release.tables]
+    release.report(tmp_path / "one.html")
+    replace(release, tables=tuple(others)).report(tmp_path / "other.html")
+    page = (tmp_path / "one.html").read_text()
+    assert page == (tmp_path / "other.html").read_text()
+    assert page.count('title="not shown"') == sum(int(each.hidden.sum()) for each in release.tables) > 0
+    assert "primary" not in page
+    assert not re.search(r"(src|href)=|@import|url\(http|<script", page)
+
+
+def test_a_suppressed_value_is_on_no_page(tmp_path):
+    table = people(3).with_columns(cost=pl.when(pl.col("who") == "p7").then(7_654_321).otherwise("cost"))
+    layout = ic.CountTable("cost", rows=["area"], columns=["sex"], sum="cost", p_percent=15, cost="values")
+    release = ic.tabulate(table, ic.Policy(SCHEMA), [layout])
+    frame, [area, sex] = release["cost"], table.filter(pl.col("who") == "p7").select("area", "sex").row(0)
+    [planted] = table.filter(pl.col("area") == area, pl.col("sex") == sex).select(pl.sum("cost")).row(0)
+    assert planted not in frame["sum of cost"].to_list()
+    release.report(tmp_path / "report.html")
+    release.report(tmp_path / "internal.html", internal=True)
+    shown = int(frame["sum of cost"].max())
+    for page in (*(path.read_text() for path in tmp_path.glob("*.html")), release._repr_html_()):
+        assert f"{shown:,}" in page
+        for value in (planted, 7_654_321):
+            assert not {f"{value:,}", str(value)} & set(re.findall(r"[\d,]+", page))
+    assert "within 15%" in (tmp_path / "report.html").read_text()
+
+
+def test_an_internal_report_says_so_and_what_each_cell_costs(tmp_path):
+    layouts = [replace(AREA, cost="cells"), replace(AGE, cost="people")]
+    release = ic.tabulate(people(0), ic.Policy(SCHEMA), layouts)
+    release.report(tmp_path / "report.html", internal=True, recipient="The <press>", purpose="Yearly")
+    page = (tmp_path / "report.html").read_text()
+    assert "INTERNAL: this report says which suppressed cells are unsafe" in page
+    primary = sum(int((each.primary & each.hidden).sum()) for each in release.tables)
+    assert page.count("<small>primary</small>") == primary > 0
+    assert re.search(r"<small>secondary\n1 cell</small>", page)
+    assert re.search(r"<small>secondary\n\d+\.\d% of people</small>", page)
+    assert "The &lt;press&gt;" in page
+    with pytest.raises(ParameterError, match=r"written as \.html"):
+        release.report(tmp_path / "report.pdf")
+
+
+def test_codes_are_texts_on_a_page_and_darker_cells_are_larger():
+    table = people(0).with_columns(sex=pl.lit("<script>"))
+    layout = ic.CountTable("t", rows=["sex", "area:1"])
+    page = ic.tabulate(table, ic.Policy(SCHEMA), [layout])._repr_html_()
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
+    shades = {int(value): int(shade) for shade, value in re.findall(r'class="s(\d)">(\d+)<', page)}
+    assert len(shades) == 2
+    assert shades[max(shades)] == 8 > shades[min(shades)]
 
 
 @pytest.mark.gated

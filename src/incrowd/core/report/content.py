@@ -1,7 +1,7 @@
 """The contents of a report, once for every format: blocks of a first page and of an appendix.
 
-A block is plain data with a ``kind``: ``verdict``, ``cards``, ``facts``, ``list``, ``table``, ``pictures`` or
-``sign``. A page and a PDF draw the same blocks.
+A block is plain data with a ``kind``: ``verdict``, ``cards``, ``facts``, ``list``, ``table``, ``pictures``,
+``sign`` or ``heat``. A page and a PDF draw the same blocks, but for the last, which a page has alone.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ _POINTS = 6
 _SIGNS = {">=": "\N{GREATER-THAN OR EQUAL TO}", "<=": "\N{LESS-THAN OR EQUAL TO}"}
 _TO = "\N{WORD JOINER}\N{EN DASH}\N{WORD JOINER}"
 """Between the ends of an interval, which stay on one line."""
+_NOTICE = "INTERNAL: this report names values of the table before recoding. Do not publish it."
+_NOTICES = {"tables": "INTERNAL: this report says which suppressed cells are unsafe. Do not publish it."}
 _SIGN = ("Name and office", "Date", "Signature")
 
 
 def contents_of(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return title, notice, origin, and the blocks of the first page (``front``) and of the ``appendix``."""
-    of_kind = _comparison if document["kind"] == "comparison" else _table
+    of_kind = {"comparison": _comparison, "tables": _count_tables}.get(document["kind"], _table)
     front, appendix = of_kind(document)
     versions = ", ".join(f"{name} {value}" for name, value in document["reproduce"].items())
     return {
         "title": document["title"],
-        "notice": "INTERNAL: this report names values of the table before recoding. Do not publish it."
-        if document["internal"]
-        else "",
+        "notice": _NOTICES.get(document["kind"], _NOTICE) if document["internal"] else "",
         "front": [block for block in front if block is not None],
         "appendix": [block for block in appendix if block is not None],
         "made": f"Made with {versions}.",
@@ -86,6 +86,21 @@ def _comparison(document: Mapping[str, Any]) -> tuple[list[Block | None], list[B
         _pictures("In pictures", pictures_of_runs(document), wide=True),
     ]
     return front, [_block(table) for table in tables_of(document)]
+
+
+def _count_tables(document: Mapping[str, Any]) -> tuple[list[Block | None], list[Block | None]]:
+    """Return the blocks of count tables, whose ``heat`` has their tables as `HeatTable`."""
+    board, heat = document["board"], document["heat"]
+    front = [
+        _verdict(document),
+        _cards(board["cards"]),
+        _list("Points of the verdict", _points(document), document["verdict"]["state"]),
+        _facts("What is released", board["table"]),
+        _facts("For whom, and why", board["audience"]),
+        _list("How the tables are protected", document["sentences"]),
+        *({"kind": "heat", "title": each.title, "heat": each} for each in heat),
+    ]
+    return front, []
 
 
 # --- blocks -------------------------------------------------------------------------------------------

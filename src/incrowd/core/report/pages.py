@@ -12,6 +12,7 @@ from typing import Any
 from incrowd.core.errors import MissingExtraError, ParameterError, visible
 from incrowd.core.io.addresses import file_path
 from incrowd.core.io.scratch import PrivateFolder
+from incrowd.core.presentation import heat
 from incrowd.core.presentation.documents import to_json
 from incrowd.core.report import charts
 from incrowd.core.report.content import Block, contents_of
@@ -58,6 +59,8 @@ def to_html(document: Mapping[str, Any]) -> str:
     contents = contents_of(document)
     title, notice = html.escape(contents["title"]), html.escape(contents["notice"])
     style = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
+    if any(block["kind"] == "heat" for block in contents["front"]):
+        style += heat.STYLE
     front = "\n".join(_html_block(block, "h2") for block in contents["front"])
     appendix = "\n".join(_html_block(block, "h3") for block in contents["appendix"])
     return visible(
@@ -66,8 +69,8 @@ def to_html(document: Mapping[str, Any]) -> str:
         f"<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n"
         + (f'<p class="internal">{notice}</p>\n' if notice else "")
         + f'<h1>{title}</h1>\n<div class="front">\n{front}\n</div>\n'
-        f'<h2 class="appendix">Appendix</h2>\n{appendix}\n'
-        f"<footer>{html.escape(contents['made'])}</footer>\n</main>\n</body>\n</html>\n"
+        + (f'<h2 class="appendix">Appendix</h2>\n{appendix}\n' if appendix else "")
+        + f"<footer>{html.escape(contents['made'])}</footer>\n</main>\n</body>\n</html>\n"
     )
 
 
@@ -140,6 +143,7 @@ def _html_table(block: Block) -> str:
 _HTML: dict[str, Callable[[Block], str]] = {
     "cards": _html_cards,
     "facts": _html_facts,
+    "heat": lambda block: heat.to_html(block["heat"]),
     "list": _html_list,
     "pictures": _html_pictures,
     "sign": _html_sign,

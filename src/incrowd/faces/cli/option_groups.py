@@ -40,6 +40,7 @@ from incrowd.faces.cli.options import (
     PolicyFile,
     Quasi,
     Recipes,
+    Report,
     Sensitive,
     SetLimit,
     Sheet,
@@ -495,3 +496,34 @@ class LedgerOptions:
             settings = {"recipient": self.recipient, "keys": names_of(self.ledger_keys), "epsilon": epsilon}
             add = partial(Ledger.open(self.ledger).add, new_people=self.ledger_new_people, **settings)
             outputs.through = partial(add, release, table, files=files)
+
+
+@dataclass(frozen=True)
+class ReportOptions(LedgerOptions):
+    """The ledger, and the report with those who get the release."""
+
+    recipient: Annotated[
+        str | None, typer.Option(help="Who gets the release, for --ledger and the report.")
+    ] = None
+    report: Report = None
+    purpose: Annotated[str | None, typer.Option(help="Why the release is made, for the report.")] = None
+    internal: Annotated[
+        bool,
+        typer.Option(
+            "--internal",
+            help="Let the report name raw values, and which cells of count tables are small; not to publish.",
+        ),
+    ] = False
+
+    def check(self) -> None:
+        """Require a ledger or a report for options about them."""
+        if self.report is None:
+            if self.purpose is not None:
+                raise ParameterError("--purpose is for the report; add --report FILE")
+            if self.recipient is not None and self.ledger is None:
+                raise ParameterError(
+                    "--recipient is for the report and the ledger; add --report FILE, or give --ledger, "
+                    "where a release is recorded"
+                )
+        ledger = self if self.ledger is not None or self.report is None else replace(self, recipient=None)
+        super(ReportOptions, ledger).check()

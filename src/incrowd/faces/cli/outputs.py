@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,8 +80,10 @@ def add_output(
     return None if path is None else outputs.add(path, folder=folder, private=private, parents=private)
 
 
-def add_report(outputs: Outputs, report: Path | None) -> Target | None:
+def add_report(outputs: Outputs, report: Path | None, suffixes: Sequence[str] = ()) -> Target | None:
     """Register a report, raising early for an unknown format or a missing package.
+
+    `suffixes` are the formats of a report without charts, which needs no package.
 
     Raises
     ------
@@ -92,9 +94,11 @@ def add_report(outputs: Outputs, report: Path | None) -> Target | None:
     from incrowd.core.report.pages import SUFFIXES
 
     suffix = report.suffix.lower()
-    if suffix not in SUFFIXES:
-        raise ParameterError(f"--report {report}: a report is written as {', '.join(SUFFIXES)}")
+    if suffix not in (suffixes or SUFFIXES):
+        raise ParameterError(f"--report {report}: a report is written as {', '.join(suffixes or SUFFIXES)}")
     target = add_output(outputs, report)
+    if suffixes:
+        return target
     packages = {".html": ("vl_convert",), ".pdf": ("vl_convert", "typst")}.get(suffix, ())
     require_extra(packages, "report", f"a report as {suffix}")
     return target

@@ -20,24 +20,36 @@ if TYPE_CHECKING:
     from incrowd.core.progress import Progress
     from incrowd.faces.studio.work import Work
     from incrowd.release.jobs.release import Release
+    from incrowd.release.policy.policy import Policy
 
 _POLICY = "policy.toml"
 _RELEASE = "release"
+_TABLES = "tables"
 
 
 def command(work: Work) -> str:
     """Return the command line that makes the release again, beside the policy file."""
+    beside = {"population": work.population, **_about_report(work)}
+    return _command(work, "anonymize", release_name(work), beside)
+
+
+def tables_command(work: Work) -> str:
+    """Return the command line that makes the count tables again, beside the policy file."""
+    return _command(work, "tabulate", _TABLES, {})
+
+
+def _command(work: Work, command: str, output: str, beside: dict[str, str | None]) -> str:
+    """Return a command line on the table as the window reads it."""
     assert work.source is not None
     named = {
         "policy": _POLICY,
-        "output": release_name(work),
+        "output": output,
         **(given := _format(work.csv_format)),
         "names": ",".join(given.get("names", ())) or None,
-        "population": work.population,
         "table": work.source.table,
-        **_about_report(work),
+        **beside,
     }
-    words = ["incrowd", "anonymize", work.source.name, *_options(named)]
+    words = ["incrowd", command, work.source.name, *_options(named)]
     return shlex.join([*words, *(f"--{flag}" for flag in ("stream",) if _opened(work))])
 
 
@@ -171,13 +183,35 @@ def report_file(work: Work, suffix: str, progress: Progress) -> tuple[Path, str]
     return path, f"report{suffix}"
 
 
+def tables_file(work: Work, progress: Progress) -> tuple[Path, str]:
+    """Write an archive of the count tables as `save` writes their folder. Return it with its name."""
+    assert work.tables is not None
+    work.tables.release.verdict.refuse()
+    folder = work.place("")
+    folder.mkdir(0o700)
+    progress.stage("pack")
+    with called(folder / _TABLES, _TABLES):
+        files = work.tables.release.save(folder / _TABLES)
+    return _packed(folder / "tables.zip", files)
+
+
+def tables_policy_file(work: Work, _: Progress) -> tuple[Path, str]:
+    """Write the policy of the count tables, as `policy_file` does."""
+    assert work.tables is not None
+    return _policy_file(work, work.tables.policy)
+
+
 def policy_file(work: Work) -> tuple[Path, str]:
     """Write the policy; with hierarchies that stand in files, an archive of all. Return it with its name."""
     assert work.release is not None
+    return _policy_file(work, work.release.policy)
+
+
+def _policy_file(work: Work, policy: Policy) -> tuple[Path, str]:
     folder = work.place("")
     folder.mkdir(0o700)
     path = folder / _POLICY
-    work.release.policy.write(path)
+    policy.write(path)
     beside = list((folder / "hierarchies").glob("*"))
     return _packed(folder / "policy.zip", [path, *beside]) if beside else (path, _POLICY)
 

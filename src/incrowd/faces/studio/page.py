@@ -14,6 +14,7 @@ from urllib.parse import quote, unquote
 from nicegui import background_tasks, run, ui
 
 from incrowd.core.errors import IncrowdError
+from incrowd.core.presentation import heat
 from incrowd.core.progress import running
 from incrowd.faces.studio import left, status
 from incrowd.faces.studio.cancelling import Cancelled, Watched
@@ -22,6 +23,7 @@ from incrowd.faces.studio.figures import Figures
 from incrowd.faces.studio.limits_bar import LimitsBar
 from incrowd.faces.studio.page_words import in_the_page
 from incrowd.faces.studio.panels.column import Columns
+from incrowd.faces.studio.panels.count_tables import Tables
 from incrowd.faces.studio.panels.explore import Explore
 from incrowd.faces.studio.panels.hand_over import HandOver
 from incrowd.faces.studio.panels.limits import Limits
@@ -66,7 +68,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 _MARKS = {"holds": ("positive", ", holds"), "open": ("warning", ", open"), "broken": ("negative", ", broken")}
 """The colour of the dot on a tab, and what a screen reader says behind its name."""
-_PANELS = (Columns, Limits, Explore, VerdictPanel, HandOver)
+_PANELS = (Columns, Limits, Tables, Explore, VerdictPanel, HandOver)
 
 
 def show(
@@ -87,7 +89,7 @@ def show(
     ui.colors(
         primary="#1a5a9e", secondary="#44546a", accent="#7a4a00", negative="#b3261e", positive="#1b7a3d"
     )
-    ui.add_css(STYLE)
+    ui.add_css(STYLE + heat.STYLE)
     ui.add_body_html(_ENDED + _BACK)
     ui.add_head_html(f"<script>{{{SCRIPT}}}{{{_FOCUS}}}</script>")
     Page(Work(policy), folder).show(None if place else data, place)

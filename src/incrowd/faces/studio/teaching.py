@@ -34,6 +34,9 @@ TERMS = (
     ("Limits", "t-closeness", "",
      "Before recoding, {attribute} is {value} in {whole} of the table, and in {part} of that class."),
     ("Limits", "Suppression", "The quasi-identifiers of a record become *.", "Row 1 would lose {quasi}."),
+    ("Tables", "Primary suppression",
+     "Cells of a count table that are left out because they are small, or because few people make most of a "
+     "sum.", ""),
     ("Explore", "Recoding", "What becomes of each raw value.", "{column} may become coarser: {path}."),
     ("Explore", "Loss", "How much of its column a released cell covers.",
      "{column}: {path}. The loss grows from 0 to 1."),

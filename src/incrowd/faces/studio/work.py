@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from incrowd.release.jobs.fidelity import Fidelity
     from incrowd.release.jobs.release import Release
     from incrowd.release.jobs.suggest import Suggestion
+    from incrowd.release.jobs.tabulate import TableRelease
     from incrowd.search.lattice.space import SolutionSpace
     from incrowd_verify.gate.points import Accepted
 
@@ -80,7 +81,7 @@ FOLLOWED = 100_000
 """Rows of a table that is recoded at each change; of a larger one, rows of a sample."""
 RISK = "prosecutor"
 """The attacker whose risk stays in sight: who knows the quasi-identifiers, and nothing else."""
-_LIMITS = ("models", "attackers", "algorithm", "max_suppression", "accepted", "profile", "seed")
+_LIMITS = ("models", "attackers", "algorithm", "max_suppression", "accepted", "profile", "seed", "tables")
 """Keys of a policy that change nothing about how a table is counted."""
 _UNDONE = 50
 """Changes that can be undone."""
@@ -147,6 +148,13 @@ class Counted(NamedTuple):
     risk: float
 
 
+class Tabulated(NamedTuple):
+    """Count tables that were made, with the policy that they were made under."""
+
+    policy: Policy
+    release: TableRelease
+
+
 class Work:
     """Everything that one window knows. Nothing of it is shared with another window.
 
@@ -174,6 +182,7 @@ class Work:
         self.choices: Choices | None = None
         self.assessment: Assessment | None = None
         self.release: Release | None = None
+        self.tables: Tabulated | None = None
         self._places: NDArray[np.int64] | None = None
         self.account: dict[str, Any] = {}
         self.infeasible = False
@@ -255,7 +264,7 @@ class Work:
         self.source, self.table, self.csv_format = source, table, csv_format
         self.streams, self._rows, self.height = streams, lazy, height
         self.columns, self.choices = columns, choices
-        self.assessment = self.release = self.recoded = self._counted = self.batch = None
+        self.assessment = self.release = self.recoded = self._counted = self.batch = self.tables = None
         self._session.close()
         self.tries, self.refined, self._measured = [], {}, (None, None)
         self.past.clear()
@@ -413,7 +422,7 @@ class Work:
     def changed(self) -> None:
         """Forget the results of the choices before."""
         with self._lock:
-            self.release = self.assessment = self.recoded = None
+            self.release = self.assessment = self.recoded = self.tables = None
         self.attacks = []
         self.infeasible = False
         self._session.close()
@@ -460,6 +469,21 @@ class Work:
         account = release.document()
         self.recoded = None
         return self._keep(release, account)
+
+    def tabulate(self, progress: Progress) -> Tabulated:
+        """Make the count tables of the policy, audited together."""
+        from incrowd.release.jobs.tabulate import tabulate
+
+        document = deepcopy(self.chosen.document)
+        policy = self.policy(document)
+        with self._asked() as table:
+            release = tabulate(
+                table, policy, csv_format=self.csv_format, unanswered="write", progress=progress
+            )
+        if document != self.chosen.document:
+            raise Cancelled  # The choices changed meanwhile, and these are no tables under them.
+        self.tables = Tabulated(policy, release)
+        return self.tables
 
     def _keep(self, release: Release, account: dict[str, Any]) -> Release:
         """Make a release that of the window, with its account, and one of the settings that were tried."""

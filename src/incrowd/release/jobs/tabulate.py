@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,19 +11,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd.core.errors import ParameterError, those_are
+from incrowd.core.io.addresses import file_path
 from incrowd.core.io.seals import digest_of
 from incrowd.core.lazy import NDArray, np, pl
+from incrowd.core.presentation import heat
 from incrowd.core.presentation.documents import envelope, to_json
 from incrowd.core.progress import Progress, Silent, in_job, with_bar
 from incrowd.engines import engine_for
 from incrowd.engines.open import loaded
+from incrowd.release.accounts.board import file_facts
+from incrowd.release.accounts.statements import versions
 from incrowd.release.policy.policy import Policy
 from incrowd.release.tables.counting import Cells, count_cells
+from incrowd.release.tables.heat import heat_of
 from incrowd.release.tables.layout import CountTable
+from incrowd.release.tables.primary import OPEN_SHARE
 from incrowd.release.tables.protect import MARK, PublishedTable, protect
 from incrowd_verify.gate.columns import points_of_texts
 from incrowd_verify.gate.points import UNANSWERED, Point, answered, in_order
 from incrowd_verify.gate.verdict import Verdict
+from incrowd_verify.gate.wording import percent
 
 if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat
@@ -30,8 +38,6 @@ if TYPE_CHECKING:
 
 MANIFEST = "tables.json"
 """The file that says how the tables beside it are made, for a reader and for `verify`."""
-_SHOWN = 20
-"""Cells of each table that a notebook shows."""
 KINDS = ("csv", "parquet", "xlsx")
 """Kinds of files that tables are written to."""
 
@@ -202,13 +208,10 @@ class TableRelease:
         return f"TableRelease({tables}, {hidden:,} of {cells:,} cells suppressed; {self.verdict.brief})"
 
     def _repr_html_(self) -> str:
-        from incrowd.core.presentation.markup import table
-
-        shown = []
+        shown = [f"<style>{heat.STYLE}</style>"]
         for each in self.tables:
-            frame = each.frame.head(_SHOWN)
-            rows = [["" if cell is None else str(cell) for cell in row] for row in frame.rows()]
-            shown.append(table(f"{each.layout.name}: {sentence_of(each)}", frame.columns, rows))
+            title = html.escape(f"{each.layout.name}: {sentence_of(each)}")
+            shown.append(f"<p>{title}</p>{heat.to_html(heat_of(each, short=True))}")
         return "".join(shown) + self.verdict._repr_html_()
 
     @property
@@ -234,6 +237,78 @@ class TableRelease:
             "verdict": self.verdict.to_dict(),
             "mark": MARK,
             "tables": [each.to_dict() for each in self.tables],
+        }
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        internal: bool = False,
+        force: bool = False,
+        folder: str | os.PathLike[str] | None = None,
+        recipient: str = "",
+        purpose: str = "",
+    ) -> None:
+        """Write a page that shows every table with its cells shaded, the verdict and the rules.
+
+        The page may be published: it tells no more than the tables themselves. With `internal` it also tells
+        which suppressed cells are primary, and what each secondary one costs, and says that it is internal.
+
+        Parameters
+        ----------
+        path, force
+            As in `incrowd.report.pages.write_report`, with its errors; an ``.html``.
+        internal
+            Whether it may narrow down what is suppressed; by default it does not.
+        folder
+            The folder that `save` wrote: name, date and SHA-256 of its ``tables.json`` are on the page.
+        recipient, purpose
+            For whom and why the tables are made, in words. Without them there is room to write.
+        """
+        from incrowd.core.report.pages import write_report
+
+        if file_path(path).suffix.lower() != ".html":
+            raise ParameterError(f"{Path(path)}: a report of count tables is written as .html")
+        about: dict[str, Any] = {"folder": folder, "recipient": recipient, "purpose": purpose}
+        write_report(self.document(internal=internal, **about), path, force=force)
+
+    def document(
+        self,
+        *,
+        internal: bool = False,
+        folder: str | os.PathLike[str] | None = None,
+        recipient: str = "",
+        purpose: str = "",
+    ) -> dict[str, Any]:
+        """Return the contents of the report, with the parameters of `report`."""
+        cells = sum(len(each.values) for each in self.tables)
+        hidden = sum(int(each.hidden.sum()) for each in self.tables)
+        facts = file_facts(None)
+        if folder is not None:
+            name, written = f"{Path(folder).name}/{MANIFEST}", Path(getattr(folder, "temporary", folder))
+            facts = [("Tables", name), *file_facts(written / MANIFEST)[1:]]
+        sentences = [
+            f"{each.layout.name}: {said(each)}"
+            for each in self.tables
+            for said in (rules_of, *((sentence_of,) if internal else ()))
+        ]
+        return {
+            "kind": "tables",
+            "internal": internal,
+            "title": "Release of count tables",
+            "verdict": self.verdict.to_dict(),
+            "board": {
+                "cards": [
+                    ("Tables", f"{len(self.tables):,}", "audited together"),
+                    ("Cells", f"{cells:,}", "with totals"),
+                    ("Not shown", f"{hidden:,}", f"{percent(hidden / cells)} of the cells"),
+                ],
+                "table": facts,
+                "audience": [("For whom", recipient), ("Why", purpose)],
+            },
+            "sentences": sentences,
+            "heat": [heat_of(each, internal=internal) for each in self.tables],
+            "reproduce": versions(None),
         }
 
     def documents(self) -> list[dict[str, Any]]:
@@ -293,6 +368,18 @@ class TableRelease:
         return [Path(folder) / name for name in (*files, MANIFEST)]
 
 
+def rules_of(table: PublishedTable) -> str:
+    """Return a sentence on the protection of a table that tells no more than the table itself."""
+    layout, hidden = table.layout, int(table.hidden.sum())
+    if layout.protect != "suppress":
+        return sentence_of(table)
+    width = f"{OPEN_SHARE:.0%} of its value" if layout.sum is not None else f"{layout.open_width:,}"
+    return (
+        f"{hidden:,} of {len(table.values):,} cells are suppressed: those of fewer than {layout.threshold} "
+        f"people, and others that would tell them. What is shown leaves each of them open by {width} or more."
+    )
+
+
 def sentence_of(table: PublishedTable) -> str:
     """Return a sentence on the cells that the protection of a table hides or changes.
 
@@ -306,7 +393,6 @@ def sentence_of(table: PublishedTable) -> str:
     hidden = int(table.hidden.sum())
     if not hidden:
         return f"no cell of {cells} is small, so all are shown."
-    text = (
-        f"{hidden:,} of {cells} are suppressed: {table.primary:,} small, {hidden - table.primary:,} for them"
-    )
+    small = int(table.primary.sum())
+    text = f"{hidden:,} of {cells} are suppressed: {small:,} small, {hidden - small:,} for them"
     return f"{text}." if not table.gap else f"{text}; a better choice may cost {table.gap:.1%} less."

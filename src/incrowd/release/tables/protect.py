@@ -39,9 +39,10 @@ class PublishedTable:
     unsafe
         How many suppressed, rounded or perturbed cells can be computed too closely.
     primary
-        How many cells are unsafe by the rules of the table.
-    lost
-        What of the table the protection costs: the cost of secondary cells, or the total change of values.
+        bool[cells]: which are unsafe by the rules of the table. It tells more than the published table.
+    cost
+        float64[cells]: what it costs to suppress each, as `cost_of` counts it. It tells more than the
+        published table.
     bound
         No protection of this kind costs all tables of the quantity less than this; None where none was
         sought.
@@ -57,8 +58,8 @@ class PublishedTable:
     axes: tuple[Axis, ...]
     values: NDArray[np.float64]
     unsafe: int
-    primary: int
-    lost: float
+    primary: NDArray[np.bool_]
+    cost: NDArray[np.float64]
     bound: float | None
     gap: float | None
     overlapping: tuple[str, ...]
@@ -152,18 +153,11 @@ class _Joined:
             combine.at(cells, place, part)
         return cells
 
-    def changes(self, values: Sequence[NDArray[np.float64]]) -> list[float]:
-        """Return how far the published values of each table lie from the true ones, in all."""
-        return [
-            float(np.abs(new - table.values).sum()) for new, table in zip(values, self.tables, strict=True)
-        ]
-
     def published(
         self,
         values: Sequence[NDArray[np.float64]],
         unsafe: NDArray[np.bool_],
         primary: NDArray[np.bool_],
-        lost: Sequence[float],
         bound: float | None = None,
         gap: float | None = None,
     ) -> list[PublishedTable]:
@@ -174,14 +168,14 @@ class _Joined:
                 table.axes,
                 own,
                 int(unsafe[place].sum()),
-                int(primary[place].sum()),
-                float(cost),
+                primary[place],
+                cost_of(table),
                 bound,
                 gap,
                 table.overlapping,
                 int(table.people[0]),
             )
-            for table, own, cost, place in zip(self.tables, values, lost, self.linked.cells, strict=True)
+            for table, own, place in zip(self.tables, values, self.linked.cells, strict=True)
         ]
 
 
@@ -255,13 +249,11 @@ def _suppressed(
     ends = intervals(joined.linked, *need.bounds(hidden), cells, whole=need.whole, enough=enough)
     unsafe = np.zeros(joined.linked.size, np.bool_)
     unsafe[cells] = need.shortfall(cells, ends) > NEAR
-    secondary = np.where(hidden & ~primary, cost, 0.0)
     values = [
         np.where(hidden[place], np.nan, table.values)
         for table, place in zip(joined.tables, joined.linked.cells, strict=True)
     ]
-    lost = [secondary[place].sum() for place in joined.linked.cells]
-    return joined.published(values, unsafe, primary, lost, chosen.bound, chosen.gap)
+    return joined.published(values, unsafe, primary, chosen.bound, chosen.gap)
 
 
 def _rounded(joined: _Joined, need: Need, primary: NDArray[np.bool_], seconds: float) -> list[PublishedTable]:
@@ -275,7 +267,7 @@ def _rounded(joined: _Joined, need: Need, primary: NDArray[np.bool_], seconds: f
     low, high = rounded.low.astype(np.float64), rounded.high.astype(np.float64)
     unsafe = _told(joined.linked, low, high, primary)
     values = [rounded.cells[place].astype(np.float64) for place in joined.linked.cells]
-    return joined.published(values, unsafe, primary, joined.changes(values), rounded.bound, rounded.gap)
+    return joined.published(values, unsafe, primary, rounded.bound, rounded.gap)
 
 
 def _perturbed(joined: _Joined, primary: NDArray[np.bool_]) -> list[PublishedTable]:
@@ -292,7 +284,7 @@ def _perturbed(joined: _Joined, primary: NDArray[np.bool_]) -> list[PublishedTab
         np.minimum.at(high, place, most)
         released.append(counts.astype(np.float64))
     unsafe = _told(joined.linked, low, high, primary)
-    return joined.published(released, unsafe, primary, joined.changes(released))
+    return joined.published(released, unsafe, primary)
 
 
 def _told(

@@ -67,10 +67,13 @@ def notes_of(table: PublishedTable) -> list[str]:
     layout = table.layout
     notes = [f"{table.quantity} by {', '.join(axis.column for axis in table.axes)}"]
     if layout.protect == "suppress":
-        notes.append(
-            f"x: not shown, because the cell has fewer than {layout.threshold} people, or would tell one of "
-            "those that have"
-        )
+        rules = [f"the cell has fewer than {layout.threshold} people"]
+        if layout.dominance is not None:
+            number, share = layout.dominance
+            rules.append(f"its {number} largest people have more than {share:.0%} of it")
+        if layout.p_percent is not None:
+            rules.append(f"its second largest person could tell the largest to within {layout.p_percent:g}%")
+        notes.append(f"x: not shown, because {', or '.join(rules)}, or would tell one of those that have")
         if layout.zeros == "show":
             notes.append("Empty cells are shown as 0.")
     elif layout.protect == "round":

@@ -31,7 +31,7 @@ _QUICK = 0.5
 
 
 @dataclass(frozen=True)
-class OutputOptions(option_groups.LedgerOptions):
+class OutputOptions(option_groups.ReportOptions):
     """Options for the outputs of a release, the ledger and the report among them."""
 
     output: Annotated[
@@ -63,35 +63,20 @@ class OutputOptions(option_groups.LedgerOptions):
             help="Also write the policy as TOML, for apply; with hierarchies it knows raw values.",
         ),
     ] = None
-    recipient: Annotated[
-        str | None, typer.Option(help="Who gets the release, for --ledger and the report.")
-    ] = None
-    report: options.Report = None
-    purpose: Annotated[str | None, typer.Option(help="Why the release is made, for the report.")] = None
     attack_results: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE", help="What `incrowd attack --json` printed of this release, for the report."
         ),
     ] = None
-    internal: Annotated[
-        bool, typer.Option("--internal", help="Let the report name values of the raw table; not to publish.")
-    ] = False
     escape_formulas: options.Escape = False
     force: options.Force = False
 
     def check(self) -> None:
         """Require a ledger or a report for options about them, and readable results of attacks."""
-        if self.report is None:
-            if self.purpose is not None or self.attack_results is not None:
-                raise ParameterError("--purpose and --attack-results are for the report; add --report FILE")
-            if self.recipient is not None and self.ledger is None:
-                raise ParameterError(
-                    "--recipient is for the report and the ledger; add --report FILE, or give --ledger, "
-                    "where a release is recorded"
-                )
-        ledger = self if self.ledger is not None or self.report is None else replace(self, recipient=None)
-        super(OutputOptions, ledger).check()
+        if self.report is None and self.attack_results is not None:
+            raise ParameterError("--attack-results is for the report; add --report FILE")
+        super().check()
         self.attacks()
 
     def attacks(self) -> Sequence[Attack]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,6 +22,15 @@ _MOST = 12
 """Most rows, and most columns, of a table that is shown on the screen."""
 
 
+@dataclass(frozen=True)
+class Book(option_groups.ReportOptions):
+    """The ledger, and the page that shows the tables."""
+
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE", help="Also write a page of the tables: .html.")
+    ] = None
+
+
 def tabulate(
     data: options.FileOrAddress,
     source: option_groups.TableOptions,
@@ -31,7 +41,7 @@ def tabulate(
         Path, typer.Option("-o", "--output", metavar="DIR", help="Folder for the tables and tables.json.")
     ],
     gate: option_groups.GateOptions,
-    book: Annotated[option_groups.LedgerOptions, Without("ledger_keys", "ledger_new_people")],
+    book: Annotated[Book, Without("ledger_keys", "ledger_new_people")],
     kinds: Annotated[
         str, typer.Option("--kinds", metavar="A,B,...", help="Kinds of files: csv, parquet, xlsx.")
     ] = "csv",
@@ -54,6 +64,7 @@ def tabulate(
 
     files = outputs.outputs_of(data, book.ledger, policy=policy, force=force)
     target = outputs.add_output(files, output, folder=True)
+    report = outputs.add_report(files, book.report, (".html",))
     with progress() as job, files:
         job.stage("read")
         rows, _, _ = source.open(data, job)
@@ -65,6 +76,9 @@ def tabulate(
         job.stage("write")
         assert target is not None
         release.save(target, kinds=names_of(kinds))
+        if report is not None:
+            about: dict[str, Any] = {"recipient": book.recipient or "", "purpose": book.purpose or ""}
+            release.report(report, internal=book.internal, folder=target, **about)
     if json:
         outputs.print_json(release.to_dict())
         return

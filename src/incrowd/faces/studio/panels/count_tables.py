@@ -1,0 +1,171 @@
+"""The panel of count tables: their form, the tables with suppressed cells, and their downloads."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from nicegui import ui
+
+from incrowd.core.errors import InputError
+from incrowd.core.presentation import heat
+from incrowd.faces.studio import export
+from incrowd.faces.studio.fields import button, choice_field, text_field
+from incrowd.faces.studio.forms import advanced, entry_form
+from incrowd.faces.studio.gate import show_verdict
+from incrowd.faces.studio.job import Job
+from incrowd.faces.studio.panels.panel import Panel
+from incrowd.faces.studio.parts import box, cut, emptied, heading, marked, note, words
+from incrowd.faces.studio.work import Work
+from incrowd.release.jobs.tabulate import sentence_of
+from incrowd.release.tables.heat import heat_of
+from incrowd.release.tables.layout import CountTable
+
+_KNOWN: dict[str, Any] = {
+    each.name: (each.metadata["parameter"], each.default) for each in fields(CountTable) if each.metadata
+}
+_FIRST = ("count", "threshold", "protect")
+"""The settings that everybody sees; the others are advanced."""
+_SIDES = {"rows": "Rows", "columns": "Columns"}
+
+
+class Tables(Panel):
+    """Choose count tables, make them, and take them."""
+
+    name = "Tables"
+    follows = True
+
+    def __init__(self, page: Any) -> None:
+        super().__init__(page)
+        self._shown: Any = None
+        self._job = Job(page, "Make the tables", "tabulate", Work.tabulate, lambda _: self._show())
+        self._written: list[dict[str, Any]] = []
+        self._drafts: list[dict[str, Any]] = []
+
+    def draw(self) -> None:
+        """Show a form for each table, and the tables as they were made last."""
+        document = self.work.chosen.document
+        tables = document.get("tables", [])
+        if self._written != tables or not self._drafts:
+            # A table that is typed in part is not in the policy yet, and stays as it is.
+            self._written, self._drafts = tables, [dict(table) for table in tables] or [{"name": "table"}]
+        heading("Give out tables in place of rows")
+        note("Small cells are suppressed, and others that would tell them. All tables are audited together.")
+        names = self.work.chosen.having("quasi", "sensitive")
+        if not names:
+            note(
+                "Give some columns a role first: quasi-identifiers and sensitive ones make rows and columns."
+            )
+            return
+        for draft in self._drafts:
+            self._draw_form(draft, names)
+        with ui.row():
+            button("Another table", "add-table", self._add, icon="add")
+            if len(self._drafts) > 1:
+                button("Remove the last", "remove-table", self._remove, icon="remove")
+        self._problems = marked(ui.column().classes("w-full"), "table-problems")
+        self._job.draw()
+        self._shown = marked(ui.column().classes("w-full"), "tables")
+        self._show()
+
+    def follow(self) -> bool:
+        """Keep the forms, and take away tables that were made under other choices."""
+        if self._shown is None or self._shown.is_deleted:
+            return False
+        self._show()
+        return True
+
+    def _draw_form(self, draft: dict[str, Any], names: list[str]) -> None:
+        number = self._drafts.index(draft)
+        with box(draft["name"]) as place:
+            marked(place, f"table-{number}").classes("w-full")
+            with ui.element("div").classes("fields"):
+                title = text_field("Name", "name", draft["name"])
+                title.on("change", lambda: self._take(draft, "name", title.value or ""))
+                chosen: dict[str, Any] = {}
+                for side, label in _SIDES.items():
+                    now = draft.get(side, [])
+                    options = dict.fromkeys([*names, *now])
+                    field = choice_field({each: each for each in options}, label, side, now, multiple=True)
+                    field.props("use-chips").on_value_change(
+                        lambda event, side=side: self._take(draft, side, list(event.value))
+                    )
+                    chosen[side] = field
+            with ui.element("div").classes("fields"):
+                first = {name: _KNOWN[name] for name in _FIRST}
+                form = entry_form(CountTable, draft, self._changed, known=first)
+                secret = text_field(
+                    "key", "key", draft.get("key", ""), "of a cell key: env:NAME or file:PATH"
+                )
+                secret.bind_visibility_from(form["protect"], "value", value="cell-key")
+                secret.on("change", lambda: self._take(draft, "key", secret.value or None))
+            others = {name: each for name, each in _KNOWN.items() if name not in _FIRST}
+            with advanced(f"advanced-table-{number}", draft, others), ui.element("div").classes("fields"):
+                entry_form(CountTable, draft, self._changed, known=others)
+
+        async def levels() -> None:
+            """Offer coarser codes of columns with a hierarchy, each with an example."""
+            paths = await self.page.doing(self._wrong, None, self.work.examples, names) or {}
+            offered = {name: name for name in names}
+            for name, path in paths.items():
+                for level in range(1, len(path) - 1):
+                    offered[f"{name}:{level}"] = f"{name}, as {cut(path[level])}"
+            for side, field in chosen.items():
+                if not field.is_deleted:
+                    kept = {each: each for each in draft.get(side, []) if each not in offered}
+                    field.set_options(dict(sorted({**offered, **kept}.items())))
+
+        ui.timer(0, levels, once=True)
+
+    def _take(self, draft: dict[str, Any], name: str, value: Any) -> None:
+        draft[name] = value
+        if value in (None, []):
+            del draft[name]
+        self._changed()
+
+    def _add(self) -> None:
+        self._drafts.append({"name": f"table {len(self._drafts) + 1}"})
+        self.page.redraw(self)
+
+    def _remove(self) -> None:
+        self._drafts.pop()
+        self._changed()
+        self.page.redraw(self)
+
+    def _changed(self) -> None:
+        """Put the tables into the policy once all are right, else show the error of one that is not."""
+        self._wrong("")
+        for draft in self._drafts:
+            try:
+                CountTable.from_settings(draft)
+            except InputError as error:
+                self._wrong(str(error))
+                return
+        self._written = self.work.chosen.document["tables"] = [dict(draft) for draft in self._drafts]
+        self.page.changed()
+
+    def _show(self) -> None:
+        """Show the tables as they were made, their verdict, and the downloads once it holds."""
+        with emptied(self._shown):
+            if (made := self.work.tables) is None:
+                return
+            show_verdict(made.release.verdict)
+            for table in made.release.tables:
+                heading(table.layout.name, 3)
+                note(sentence_of(table))
+                # Every text in it is escaped.
+                shown = heat.to_html(heat_of(table, internal=True, short=True))
+                ui.html(shown, sanitize=False).classes("w-full")
+            if not made.release.verdict.holds:
+                note("Nothing can be taken until the verdict holds: use coarser codes, or other columns.")
+                return
+            with ui.row():
+                for title, mark, make in (
+                    ("Tables", "get-tables", export.tables_file),
+                    ("Policy", "get-tables-policy", export.tables_policy_file),
+                ):
+                    Job(
+                        self.page, title, mark, make, lambda file: ui.download.file(*file), icon="download"
+                    ).draw()
+            note("The same by a command, beside the policy. What it writes has the same bytes:")
+            marked(words("pre", export.tables_command(self.work)), "tables-command")
