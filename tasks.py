@@ -104,9 +104,11 @@ def test() -> None:
 
 @task("test")
 def slow() -> None:
-    """Run the slow tests (crosses, killed processes, real tables)."""
+    """Run the slow tests (crosses, killed processes, real tables), or PART=2/3 of them."""
+    part = os.environ.get("PART")
     # One process more than there are cores: tests of Spark, a browser or killed processes mostly wait.
-    pytest("-n", str((os.cpu_count() or 1) + 1), "-m", "slow", INCROWD_EXAMPLES="1")
+    more = {"INCROWD_PART": part} if part else {}
+    pytest("-n", str((os.cpu_count() or 1) + 1), "-m", "slow", INCROWD_EXAMPLES="1", **more)
 
 
 @task("test")

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from crossed import left_to_the_slow
+from crossed import left_to_other_parts, left_to_the_slow
 from evidence import Evidence
 from examples import share
 from incrowd.core.io.shuffle import RandomOrder
@@ -47,14 +47,22 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log):
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow what takes seconds, in a browser or on Spark, and the cases beyond a ``few``."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark as slow what takes seconds, in a browser or on Spark, and the cases beyond a ``few``.
+
+    A run with ``INCROWD_PART=2/3`` leaves the slow cases of the other parts out.
+    """
     for item in items:
         _, _, parameters = item.name.lower().partition("[")
         if "spark" in parameters or {"browser", "spark"} & {*getattr(item, "fixturenames", ())}:
             item.add_marker("slow")
     for item in left_to_the_slow(items):
         item.add_marker("slow")
+    if part := os.environ.get("INCROWD_PART"):
+        left_out = left_to_other_parts(items, part)
+        config.hook.pytest_deselected(items=left_out)
+        names = {item.nodeid for item in left_out}
+        items[:] = [item for item in items if item.nodeid not in names]
 
 
 def pytest_collection_finish() -> None:

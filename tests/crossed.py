@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-__all__ = ["crossed", "left_to_the_slow", "quick"]
+__all__ = ["crossed", "left_to_other_parts", "left_to_the_slow", "quick"]
 
 
 def crossed(first: Iterable[Any], second: Iterable[Any]) -> list[Any]:
@@ -59,3 +59,21 @@ def left_to_the_slow(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
         first = zlib.crc32(name.encode())
         tried = {(first + place * len(each) // most) % len(each) for place in range(most)}
         yield from (item for place, item in enumerate(each) if place not in tried)
+
+
+def left_to_other_parts(items: Iterable[pytest.Item], part: str) -> list[pytest.Item]:
+    """Return the slow cases of lists that a run of one part, as ``2/3``, leaves to the others.
+
+    Tests without cases, and tests in a browser, are in every part. A case stays in its part whatever else is
+    in its list.
+    """
+    number, parts = map(int, part.split("/"))
+    assert 1 <= number <= parts, part
+    return [
+        item
+        for item in items
+        if item.get_closest_marker("slow") is not None
+        and "[" in item.name
+        and "browser" not in getattr(item, "fixturenames", ())
+        and zlib.crc32(item.nodeid.encode()) % parts != number - 1
+    ]

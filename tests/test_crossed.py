@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from crossed import crossed, left_to_the_slow, quick
+from crossed import crossed, left_to_other_parts, left_to_the_slow, quick
 
 
 @pytest.mark.parametrize(("one", "other"), [("a", "x"), ("ab", "xyz"), ("abcd", "xy"), ("abc", "xyz")])
@@ -30,7 +30,7 @@ class Case:
     """A collected test, as far as marks go."""
 
     def __init__(self, nodeid: str, **marks) -> None:
-        self.nodeid, self.marks = nodeid, marks
+        self.nodeid, self.marks, self.name = nodeid, marks, nodeid.partition("::")[2]
 
     def get_closest_marker(self, name):
         return self.marks.get(name)
@@ -44,3 +44,15 @@ def test_a_few_cases_are_tried_in_every_run_and_no_other_test_is_left_out(most):
     left = [*left_to_the_slow([*cases, *slow])]
     assert len(left) == max(7 - most, 0)
     assert {*left} <= {*cases}
+
+
+def test_every_slow_case_is_in_one_part_and_all_other_tests_are_in_each():
+    slow = pytest.mark.slow.mark
+    cases = [Case(f"a.py::test[{number}]", slow=slow) for number in range(60)]
+    in_browser = Case("a.py::page[1]", slow=slow)
+    in_browser.fixturenames = ["browser"]
+    always = [in_browser, Case("a.py::alone", slow=slow), Case("a.py::quick[1]")]
+    left = [{*left_to_other_parts([*cases, *always], f"{part}/3")} for part in (1, 2, 3)]
+    assert all(10 < 60 - len(each) < 30 for each in left)
+    assert {len([each for each in left if case in each]) for case in cases} == {2}
+    assert not any(case in each for case in always for each in left)
