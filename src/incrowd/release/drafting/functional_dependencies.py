@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,10 @@ _CHANCE = 50.0
 """Pairs of rows that would be alike by chance, from which it tells something that none are."""
 _PARTS = ("%Y", "%m", "%d", "%Y-%m", "%m-%d", "%u", "%A", "%B", "%V", "%j")
 """Parts of a date that a column of its own may have."""
+_DAY = re.compile(r"\s*[+-]?\d+-\d")
+"""Texts that may be dates."""
+_GLANCE = 30
+"""Rows that most pairs of columns are told apart by, when one is sought in the other."""
 _TIMES = 2
 """How often the values of a telling column occur on average, at least: what is unique tells all others."""
 
@@ -158,6 +163,9 @@ def part_of(part: pl.Series, whole: pl.Series) -> bool:
     >>> part_of(pl.Series([5, 12, 5]), born), part_of(pl.Series([1, 2, 1]), born)
     (True, False)
     """
+    # Of hundreds of columns nearly all pairs are seen to differ here, in a hundredth of the time.
+    if _differ_at_once(part.head(_GLANCE), whole.head(_GLANCE)):
+        return False
     rows = pl.DataFrame({"part": _texts(part), "whole": _texts(whole)}).drop_nulls()
     if rows["part"].n_unique() < 2 or rows["whole"].n_unique() <= rows["part"].n_unique():
         return False
@@ -168,6 +176,16 @@ def part_of(part: pl.Series, whole: pl.Series) -> bool:
         plain = part_text.str.strip_chars_start("0")
         tests += [plain == pl.lit(days).dt.strftime(form).str.strip_chars_start("0") for form in _PARTS]
     return any(rows.select(test.all()).item() for test in tests)
+
+
+def _differ_at_once(part: pl.Series, whole: pl.Series) -> bool:
+    """Say whether a few rows show that neither all begin nor all end with the part; dates stay undecided."""
+    pairs = zip(_texts(part).to_list(), _texts(whole).to_list(), strict=True)
+    texts = [(one, other) for one, other in pairs if one is not None and other is not None]
+    if any(_DAY.match(other) for _, other in texts):
+        return False
+    begin = all(other.startswith(one) for one, other in texts)
+    return not (begin or all(other.endswith(one) for one, other in texts))
 
 
 def _texts(series: pl.Series) -> pl.Series:

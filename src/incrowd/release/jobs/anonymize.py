@@ -301,6 +301,7 @@ def release_of(recoded: Recoded, clock: Clock, driver_keys: int | None = None) -
         if order is not None:
             released = result.released.reordered(order)
         table = with_types(engine, released, start.schema, *recoding.leaving(frequency), recoding)
+    kept = {*engine_for(table).columns}
     return Release(
         table=table,
         policy=policy,
@@ -316,7 +317,7 @@ def release_of(recoded: Recoded, clock: Clock, driver_keys: int | None = None) -
         driver_keys=driver_keys,
         order=order if engine.in_order else None,
         telling=tuple(telling),
-        dropped=tuple(name for name in engine.columns if name not in engine_for(table).columns),
+        dropped=tuple(name for name in engine.columns if name not in kept),
         points=points,
         values=result.values,
         suppression=result.suppression,
