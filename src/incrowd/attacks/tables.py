@@ -228,10 +228,7 @@ class _Joint:
         for table, _ in tables:
             own = [Axis(each["column"], Hierarchy(each["codes"], each["under"])) for each in table.dimensions]
             axes.append([*own, Axis(_GROUP, Hierarchy(names, parents))] if count > 1 else own)
-        overlapping = {
-            each["column"] for table, _ in tables for each in table.dimensions if each["overlapping"]
-        }
-        linked = Linked.of(axes, overlapping)
+        linked = Linked.of(axes, _overlapping([table for table, _ in tables]))
         low, high = np.zeros(linked.size), np.full(linked.size, inf)
         asked, hidden = np.zeros(linked.size, np.bool_), np.zeros(linked.size, np.bool_)
         joint = cls(tables, axes, linked, low, high, asked, hidden, count)
@@ -278,9 +275,8 @@ class _Joint:
         """bool[cells]: which hidden cells a single table tells exactly."""
         told = np.zeros(self.linked.size, np.bool_)
         for place, (table, _) in enumerate(self.tables):
-            own = [Axis(each["column"], Hierarchy(each["codes"], each["under"])) for each in table.dimensions]
-            overlapping = [each["column"] for each in table.dimensions if each["overlapping"]]
-            alone = Linked.of([own], overlapping)
+            # Without the dimension of groups, which stands last.
+            alone = Linked.of([self.axes[place][: len(table.dimensions)]], _overlapping([table]))
             cells, least, most = self._published(place)
             low, high = np.zeros(alone.size), np.full(alone.size, inf)
             np.maximum.at(low, alone.cells[0], least)
@@ -311,6 +307,11 @@ class _Joint:
                 for pair in zip(upper[both].tolist(), lower[both].tolist(), strict=True):
                     pairs[pair] = between and self.groups > 1
         return len(pairs), sum(pairs.values())
+
+
+def _overlapping(tables: Sequence[PublishedTable]) -> set[str]:
+    """Return the columns in which a person may have several codes."""
+    return {each["column"] for table in tables for each in table.dimensions if each["overlapping"]}
 
 
 def _nested(

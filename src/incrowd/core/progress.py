@@ -101,10 +101,11 @@ class Cancellable:
 
         Who ends the process without that leaves a query behind, which a server computes to its end.
         """
+        end = time.monotonic() + seconds
         with self._lock:
             waiting = list(self._waiting)
         for each in waiting:
-            each.interrupted.wait(seconds)
+            each.interrupted.wait(max(end - time.monotonic(), 0.0))
 
     def check(self) -> None:
         """Go on, or end the job.

@@ -94,8 +94,9 @@ def add_report(outputs: Outputs, report: Path | None, suffixes: Sequence[str] = 
     from incrowd.core.report.pages import SUFFIXES
 
     suffix = report.suffix.lower()
-    if suffix not in (suffixes or SUFFIXES):
-        raise ParameterError(f"--report {report}: a report is written as {', '.join(suffixes or SUFFIXES)}")
+    allowed = suffixes or SUFFIXES
+    if suffix not in allowed:
+        raise ParameterError(f"--report {report}: a report is written as {', '.join(allowed)}")
     target = add_output(outputs, report)
     if suffixes:
         return target
