@@ -104,7 +104,7 @@ def test() -> None:
 
 @task("test")
 def slow() -> None:
-    """Run the slow tests (crosses, killed processes, real tables), or PART=2/3 of them."""
+    """Run the slow tests (crosses, killed processes, real tables), or PART=2/5 of them."""
     part = os.environ.get("PART")
     # One process more than there are cores: tests of Spark, a browser or killed processes mostly wait.
     more = {"INCROWD_PART": part} if part else {}

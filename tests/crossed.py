@@ -62,18 +62,17 @@ def left_to_the_slow(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
 
 
 def left_to_other_parts(items: Iterable[pytest.Item], part: str) -> list[pytest.Item]:
-    """Return the slow cases of lists that a run of one part, as ``2/3``, leaves to the others.
+    """Return the slow tests that a run of one part, as ``2/5``, leaves to the others.
 
-    Tests without cases, and tests in a browser, are in every part. A case stays in its part whatever else is
-    in its list.
+    A case of a list is in one part. A test without cases, and one in a browser, is in two parts that follow each
+    other. A test stays in its parts whatever else is there.
     """
     number, parts = map(int, part.split("/"))
     assert 1 <= number <= parts, part
-    return [
-        item
-        for item in items
-        if item.get_closest_marker("slow") is not None
-        and "[" in item.name
-        and "browser" not in getattr(item, "fixturenames", ())
-        and zlib.crc32(item.nodeid.encode()) % parts != number - 1
-    ]
+    left = []
+    for item in items:
+        case = "[" in item.name and "browser" not in getattr(item, "fixturenames", ())
+        own = zlib.crc32(item.nodeid.encode()) % parts
+        if item.get_closest_marker("slow") is not None and (number - 1 - own) % parts >= (1 if case else 2):
+            left.append(item)
+    return left

@@ -167,9 +167,12 @@ def _lasting(visit: Visit, selector: str, first):
 
 _SHOWN = """
 const sized = each => each.getBoundingClientRect().width > 0 && each.getBoundingClientRect().height > 0;
+const cut = each => each && getComputedStyle(each).position !== 'fixed' && each.parentElement
+    && (getComputedStyle(each.parentElement).overflow !== 'visible' && !sized(each.parentElement)
+        || cut(each.parentElement));
 return [...document.querySelectorAll(arguments[0])].find(each =>
     each.checkVisibility({visibilityProperty: true, opacityProperty: true})
-    && [each, ...each.querySelectorAll('*')].some(sized)) ?? null;
+    && [each, ...each.querySelectorAll('*')].some(sized) && !cut(each)) ?? null;
 """
 """The script that finds what can be seen. To ask the driver for each element takes a hundred times longer."""
 

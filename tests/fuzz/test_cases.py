@@ -38,7 +38,7 @@ def services(tmp_path, request):
     return found
 
 
-@pytest.mark.parametrize("path", CASES[::12], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", CASES[::36], ids=lambda path: path.stem)
 def test_what_failed_once_does_not_fail_again(path, services, monkeypatch):
     """Some cases, by the checks that they failed: few were scripts, and some need no second release."""
     failed = json.loads(path.read_text())

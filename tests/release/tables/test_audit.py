@@ -37,6 +37,7 @@ def fitting(axes, shape, counts, known):
             yield cells
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("seed", range(30))
 def test_intervals_are_those_of_all_tables_that_fit(seed):
     draw = np.random.default_rng(seed)
@@ -54,6 +55,7 @@ def test_intervals_are_those_of_all_tables_that_fit(seed):
     assert ends.upper.tolist() == all_fitting.max(axis=0).tolist()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(12))
 def test_linked_tables_tell_more_than_each(seed):
     """Two tables of the same people share their margins, so both tell together what neither tells alone."""

@@ -264,6 +264,7 @@ def test_a_copy_without_answers_runs_to_its_end_in_three_ways(name, way, monkeyp
     assert len(said) == len(found.exercises)
 
 
+@pytest.mark.slow
 def test_a_fallback_is_the_answer_itself_where_it_is_right(capsys):
     right, _, _ = solved("two-releases")
     mine = [set(each) for each in right]
@@ -332,6 +333,7 @@ def test_ranges_and_means_are_of_the_same_classes():
     assert ranges.groupby([*scope["quasi"]]).ngroups == means.groupby([*scope["quasi"]]).ngroups
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", EXERCISES)
 def test_an_exercise_fails_until_it_is_solved(name, capsys):
     answer, scope, _ = solved(name)
@@ -344,6 +346,7 @@ def test_an_exercise_fails_until_it_is_solved(name, capsys):
 
 
 @pytest.mark.few(5)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", [name for name in EXERCISES if name not in WRONG])
 def test_three_usual_mistakes_get_their_word(name):
     _, scope, text = solved(name)

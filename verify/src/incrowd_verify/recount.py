@@ -207,7 +207,7 @@ class _Recount:
         if self.with_policy:
             return "Make the tables anew from this raw table."
         return (
-            "Make the tables anew from this raw table; or name the policy (--policy), which says how values "
+            "Make the tables anew from this raw table; or name the policy, too, which says how values "
             "are read and whose each row is."
         )
 

@@ -210,7 +210,9 @@ class Page:
     def filter(self) -> None:
         """Show the columns whose names have the text that is sought."""
         sought = (self._find.value or "").casefold()
-        self.rows.seek([name for name in self.rows.names if sought in name.casefold()])
+        names = [name for name in self.rows.names if sought in name.casefold()]
+        self.rows.seek(names)
+        self._tell_columns(len(names))
 
     def _draw_side(self) -> None:
         self._tabs = ui.tabs(on_change=lambda e: self._open(e.value)).classes("w-full")
@@ -311,7 +313,8 @@ class Page:
         self._limits.draw(self._limits_place)
         self._figures.draw(self._figures_place)
         self.enable()
-        self.tell_columns()
+        self._find.set_value("")
+        self._tell_columns(len(self.rows.names))
         background_tasks.create(self._measure_shapes())
         self._tabs.set_value((self._find_place(place) or self._panels[1]).name)
         self.changed(anew=False)
@@ -323,9 +326,11 @@ class Page:
             if shapes is not None and self.work is work:
                 self.rows.take_shapes(shapes)
 
-    def tell_columns(self) -> None:
-        """Say how many rows and columns there are."""
-        self._count.set_text(f"{self.work.height:,} rows, {len(self.rows.names):,} columns")
+    def _tell_columns(self, shown: int) -> None:
+        """Say how many rows and columns there are, and how many of the columns are shown."""
+        every = len(self.rows.names)
+        part = f"{shown:,} of " if shown < every else ""
+        self._count.set_text(f"{self.work.height:,} rows, {part}{every:,} columns")
 
     def enable(self) -> None:
         """Let those panels be chosen for which there is something; mark the verdict's."""

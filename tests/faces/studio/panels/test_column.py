@@ -103,8 +103,10 @@ def test_columns_are_found_by_name(visit, survey):
     visit.give(5, "insensitive")
     visit.fill("[data-field=find-column]", "nothing")
     visit.until(lambda: visit.shown(".head") is None, "no column")
+    visit.reads("400 rows, 0 of 8 columns")
     visit.fill("[data-field=find-column]", "")
     visit.until(lambda: len(visit.all(".head")) > 4, "the others")
+    visit.reads("400 rows, 8 columns")
 
 
 @pytest.mark.slow
