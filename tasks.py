@@ -18,7 +18,7 @@ BIN = VENV / ("Scripts" if sys.platform == "win32" else "bin")
 PYTHON = str(BIN / "python")
 BENCHMARKS = (
     "overview", "first_run", "counting", "small", "mondrian", "local", "models", "lattice", "searches",
-    "people", "treatments", "interfaces", "engines", "databases", "spark", "ledger",
+    "people", "treatments", "interfaces", "engines", "databases", "spark", "ledger", "tables",
 )  # fmt: skip
 MADE_OF_CODE = {
     "src/incrowd/__init__.pyi": "names",

@@ -65,10 +65,11 @@ def by_tau_argus(table: pl.DataFrame, tree: dict[str, list[str]], cells: Cells) 
         )  # fmt: skip
         status = result.tables[0].dataframe()
         columns = {name: list(status[name]) for name in ("row", "column", "status")}
+    # U is unsafe by the rule, M is secondary; S is safe, and E has nobody and is shown as 0.
     hidden = {
         (row, column)
         for row, column, each in zip(columns["row"], columns["column"], columns["status"], strict=True)
-        if str(each) not in ("S", "Z", "V", "safe")
+        if str(each) in ("U", "M")
     }
     names = [
         (row or "Total", column or "Total") for row in cells.axes[0].codes for column in cells.axes[1].codes
@@ -95,14 +96,17 @@ def main() -> None:
     print(
         f"{table.height:,} rows counted in {counted:.2f} s; {len(primary):,} cells, {primary.sum():,} small"
     )
-    shown = Table("by", "seconds", "suppressed", "people in secondary cells", "told too closely")
+    shown = Table(
+        "by", "seconds", "suppressed", "people in secondary cells", "told too closely", "told exactly"
+    )
 
     def line(name: str, seconds: float, hidden: np.ndarray) -> None:
         asked = np.flatnonzero(hidden)
         ends = intervals(linked, *need.bounds(hidden), asked, enough=need.width[asked])
-        told = int((need.shortfall(asked, ends) > 1e-6).sum())
+        close = int((need.shortfall(asked, ends) > 1e-6).sum())
+        exact = int((ends.upper - ends.lower < 0.5).sum())
         people = cells.people[hidden & ~primary].sum()
-        shown.add_row(name, f"{seconds:.1f}", f"{hidden.sum():,}", f"{people:,}", f"{told:,}")
+        shown.add_row(name, f"{seconds:.1f}", f"{hidden.sum():,}", f"{people:,}", f"{close:,}", f"{exact:,}")
 
     begin = perf_counter()
     chosen = suppress(linked, need, primary, cost, cells.values > 0, seconds=given.seconds)

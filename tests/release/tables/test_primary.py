@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 
 import incrowd as ic
 from incrowd.core.errors import ParameterError
 from incrowd.core.hierarchy.tree import Hierarchy
+from incrowd.engines import engine_for
 from incrowd.release.tables.cells import Axis
-from incrowd.release.tables.counting import Cells
+from incrowd.release.tables.counting import Cells, count_cells
 from incrowd.release.tables.primary import need_of, primary_cells
 
 AXIS = Axis("branch", Hierarchy.from_nested({"*": ["a", "b"]}))
@@ -45,6 +47,83 @@ def cells(parts, **settings):
 def test_rules(parts, settings, unsafe):
     chosen = primary_cells(cells(parts, **settings))
     assert chosen.tolist() == [False, unsafe, False]
+
+
+def turnovers(size: int = 600) -> pl.DataFrame:
+    """Firms of areas and trades, drawn by a generator of two lines, so that other tools can draw the same."""
+    state, rows = 1, []
+    for _ in range(size):
+        draw = []
+        for _ in range(3):
+            state = (state * 1103515245 + 12345) % 2**31
+            draw.append(state >> 16)
+        trade = "uvwxyz"[min(draw[1] % 11, 5)] if draw[1] % 3 else "u"
+        rows.append(("abcd"[draw[0] % 4], trade, round((32768 / (1 + draw[2])) ** 2)))
+    return pl.DataFrame(rows, ["area", "trade", "turnover"], orient="row")
+
+
+ACRO = {
+    "MinimumThresholdCheck": "av aw ax ay cy dv dw dx dy",
+    "NKCheck": "aw ay az bu cw cx dv dy",
+    "PPercentCheck": "aw ay bu cw cx dv dy",
+}
+"""The cells of turnover by area and trade that each check of ACRO 1.0.2 finds, with the limits that it comes with."""
+
+
+RULES = {
+    "MinimumThresholdCheck": {"threshold": 10},
+    "NKCheck": {"threshold": 2, "dominance": [2, 0.9]},
+    "PPercentCheck": {"threshold": 2, "p_percent": 10},
+}
+
+
+def unsafe_turnovers(**settings) -> set[str]:
+    """The unsafe cells, and totals, of the turnover by area and trade."""
+    table = turnovers()
+    schema = ic.Schema(
+        quasi={name: Hierarchy.from_nested({"*": sorted({*table[name]})}) for name in ("area", "trade")},
+        insensitive=["turnover"],
+    )
+    layout = ic.CountTable("t", rows=["area"], columns=["trade"], sum="turnover", **settings)
+    counted = count_cells(engine_for(table), schema, layout)
+    names = [a + b for a in counted.axes[0].codes for b in counted.axes[1].codes]
+    return {name for name, each in zip(names, primary_cells(counted), strict=True) if each}
+
+
+@pytest.mark.parametrize("check", ACRO)
+def test_unsafe_cells_are_those_of_a_tool_of_research_centres(check):
+    # ACRO was not asked for totals.
+    inner = {name for name in unsafe_turnovers(**RULES[check]) if "Total" not in name}
+    assert inner == {*ACRO[check].split()}
+
+
+@pytest.mark.parametrize(
+    ("check", "rule"),
+    [("MinimumThresholdCheck", "FREQ(10,20)"), ("NKCheck", "NK(2,90)"), ("PPercentCheck", "P(10,1)")],
+)
+def test_unsafe_cells_and_totals_are_those_of_tau_argus(check, rule, tmp_path, capfd):
+    tau_argus = pytest.importorskip("pytauargus")
+    result = tau_argus.protect(
+        turnovers().to_dict(as_series=False), ["area", "trade"], "turnover", rule, "OPT(1)",
+        totcode="Total", workdir=str(tmp_path),
+    )  # fmt: skip
+    frame = result.tables[0].dataframe()
+    rows = zip(frame["area"], frame["trade"], frame["status"], strict=True)
+    assert unsafe_turnovers(**RULES[check]) == {area + trade for area, trade, status in rows if status == "U"}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_acro_says_so_itself(tmp_path, monkeypatch):
+    """The list above, from the tool, where it is installed: it needs an older pandas than the tests do."""
+    acro = pytest.importorskip("acro")
+    monkeypatch.chdir(tmp_path)
+    table = turnovers().to_pandas()
+    tool = acro.ACRO(suppress=False)
+    tool.crosstab(table.area, table.trade, values=table.turnover, aggfunc="sum")
+    outcome = tool.results.get_index(0).outcome
+    for check, cells_of in ACRO.items():
+        found = [a + b for a in outcome.index for b in outcome.columns if check in outcome.loc[a, b]]
+        assert sorted(found) == cells_of.split()
 
 
 def test_how_far_an_interval_must_reach():

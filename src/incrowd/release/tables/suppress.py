@@ -113,10 +113,12 @@ class _Search:
         if not self.primary.any():
             return Suppression(self.primary.copy(), 0.0, 0.0)
         self._cut_by_single_sums()
-        bound, hidden = 0.0, self.primary.copy()
-        while (left := deadline - time.monotonic()) > 0:
+        bound, hidden, took = 0.0, self.primary.copy(), 0.0
+        # A search that is cut short has a worse choice than the one before.
+        while (left := deadline - (begin := time.monotonic())) > took:
             check()
             chosen, least = self._cheapest(left)
+            took = time.monotonic() - begin
             bound = max(bound, least)
             if chosen is None:
                 break
@@ -262,15 +264,61 @@ class _Search:
         hidden, further = hidden.copy(), 0.0
         while failing := [cell for _, cells in self._failing(hidden) for cell in cells.tolist()]:
             before = hidden.sum()
-            for cell in failing:
+            for apart in self._apart(failing):
                 check()
-                hidden |= self._cover(hidden, cell, further)
+                moved = self._cover(hidden, apart, further)
+                if moved is None:
+                    for cell in apart:
+                        hidden |= self._cover_one(hidden, cell, further)
+                else:
+                    hidden |= moved
             # A change by parts of a person may hide nothing among whole people: then a larger one is sought.
             further = further + 1 if hidden.sum() == before else 0.0
         return hidden
 
-    def _cover(self, hidden: NDArray[np.bool_], cell: int, further: float) -> NDArray[np.bool_]:
+    def _apart(self, cells: list[int]) -> list[list[int]]:
+        """Share cells out so that no two of one group are in the same sum.
+
+        The cheapest change of the table that moves all cells of a group is then mostly those that move each::
+
+            a ? + b 3 = 7       two changes beside each other, one programme
+            c ? + d 5 = 9
+        """
+        matrix = self.linked.rows[0].tocsc()
+        groups: list[list[int]] = []
+        sums: list[set[int]] = []
+        for cell in cells:
+            own = {*matrix.indices[matrix.indptr[cell] : matrix.indptr[cell + 1]].tolist()}
+            place = next((place for place, taken in enumerate(sums) if not taken & own), len(sums))
+            if place == len(sums):
+                groups.append([])
+                sums.append(set())
+            groups[place].append(cell)
+            sums[place] |= own
+        return groups
+
+    def _cover_one(self, hidden: NDArray[np.bool_], cell: int, further: float) -> NDArray[np.bool_]:
         """Return the cells of the cheapest change of the table that moves a cell as far as it must."""
+        for far, falls in ((False, False), (True, False), (True, True)):
+            moved = self._cover(hidden, [cell], further, far=far, falls=falls)
+            if moved is not None:
+                return moved
+        raise _hopeless()
+
+    def _cover(
+        self,
+        hidden: NDArray[np.bool_],
+        cells: list[int],
+        further: float,
+        *,
+        far: bool = False,
+        falls: bool = False,
+    ) -> NDArray[np.bool_] | None:
+        """Return the cells of the cheapest change of the table that moves some cells as far as they must.
+
+        A cell rises, or `falls`. It moves by what its fall leaves of its width, or by all of it (`far`). None
+        where no change moves all.
+        """
         from scipy.optimize import linprog
         from scipy.sparse import hstack
 
@@ -281,28 +329,28 @@ class _Search:
         spare = (matrix @ need.values)[~exact]
         price = np.tile(np.where(hidden[free], 1e-6, self.cost[free]), 2)
         down = np.maximum(need.values[free] - need.floor, 0)
-        place = int(np.searchsorted(free, cell))
-        far = max(need.width[cell], need.slack[cell]) + further
-        # What the cell can fall by counts for its width, so that it need not rise as far.
-        for rise in (max(need.width[cell] - down[place], need.slack[cell], 1.0) + further, far, -far):
-            bounds = [(0, None)] * len(free) + [(0, float(most_down)) for most_down in down]
-            bounds[place], bounds[len(free) + place] = (max(rise, 0), None), (max(-rise, 0), max(-rise, 0))
-            if rise < 0 and down[place] < far:
-                continue
-            solved = linprog(
-                price,
-                A_eq=over[exact],
-                b_eq=np.zeros(exact.sum()),
-                A_ub=None if exact.all() else -over[~exact],
-                b_ub=None if exact.all() else spare,
-                bounds=bounds,
-            )
-            if solved.status == 0:
-                moves = solved.x.reshape(2, -1).max(axis=0) > NEAR
-                moved = np.zeros(self.linked.size, np.bool_)
-                moved[free[moves]] = True
-                return moved
-        raise _hopeless()
+        places = np.searchsorted(free, cells)
+        lower, upper = np.zeros((2, len(free))), np.stack([np.full(len(free), np.inf), down])
+        width = need.width[cells] if far else np.maximum(need.width[cells] - down[places], 1)
+        move = np.maximum(width, need.slack[cells]) + further
+        if falls and (down[places] < move).any():
+            return None
+        lower[int(falls), places] = move
+        upper[int(not falls), places] = 0
+        upper[int(falls), places] = move if falls else np.inf
+        solved = linprog(
+            price,
+            A_eq=over[exact],
+            b_eq=np.zeros(exact.sum()),
+            A_ub=None if exact.all() else -over[~exact],
+            b_ub=None if exact.all() else spare,
+            bounds=np.stack([lower.ravel(), upper.ravel()], axis=1),
+        )
+        if solved.status != 0:
+            return None
+        moved = np.zeros(self.linked.size, np.bool_)
+        moved[free[solved.x.reshape(2, -1).max(axis=0) > NEAR]] = True
+        return moved
 
 
 def _hopeless() -> InfeasibleError:
