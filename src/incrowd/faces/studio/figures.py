@@ -23,8 +23,13 @@ _WIDTH = 20
 
 
 class Loops:
-    """The loops that this process compiles, which later ones find compiled; `begun` counts them."""
+    """The loops that this process compiles, which later ones find compiled; `begun` counts them.
 
+    A first release by Mondrian compiles `USUAL` of them, with the figures that are shown beside it. Another
+    method or another kind of column may need a few more or fewer.
+    """
+
+    USUAL = 21
     begun = 0
 
     @classmethod
@@ -57,10 +62,12 @@ class Figures:
             self._waiting.set_visibility(True)
 
     def look(self) -> None:
-        """Show the loops that are compiled while the page waits; nobody knows how many a search will need."""
+        """Show the loops that are compiled while the page waits."""
         if self._waiting is not None and not self._waiting.is_deleted and self._waiting.visible:
             self._preparing.set_visibility(Loops.begun > self._begun)
-            self._compiling.set_text(f"Preparing (once): compiling loop {Loops.begun}")
+            total = max(Loops.USUAL, Loops.begun)
+            self._compiling.set_text(f"Preparing (once): loop {Loops.begun} of about {total}")
+            self._share.set_value(Loops.begun / (total + 1))
 
     def refuse(self, text: str) -> None:
         """Keep an error, to be shown instead of a verdict."""
@@ -84,8 +91,8 @@ class Figures:
                 ui.spinner(size="sm").props('aria-label="Measuring"')
                 with marked(ui.element("div").classes("preparing"), "preparing") as self._preparing:
                     self._compiling = words("span", "").props("role=status")
-                    bar = ui.linear_progress(show_value=False, size="8px").props("indeterminate")
-                    bar.props["aria-label"] = "Loops are compiled"
+                    self._share = ui.linear_progress(0.0, show_value=False, size="8px")
+                    self._share.props["aria-label"] = "Loops are compiled"
             self._preparing.set_visibility(False)
             self._waiting.set_visibility(False)
 
