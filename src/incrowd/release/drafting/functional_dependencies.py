@@ -170,22 +170,31 @@ def part_of(part: pl.Series, whole: pl.Series) -> bool:
     if rows["part"].n_unique() < 2 or rows["whole"].n_unique() <= rows["part"].n_unique():
         return False
     text, part_text = pl.col("whole"), pl.col("part")
-    tests = [text.str.starts_with(part_text), text.str.ends_with(part_text)]
-    days = rows["whole"].str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
-    if not days.null_count():
-        plain = part_text.str.strip_chars_start("0")
-        tests += [plain == pl.lit(days).dt.strftime(form).str.strip_chars_start("0") for form in _PARTS]
-    return any(rows.select(test.all()).item() for test in tests)
+    ends = (text.str.starts_with(part_text), text.str.ends_with(part_text))
+    if any(rows.select(test.all()).item() for test in ends):
+        return True
+    return _are_parts_of_days(rows["part"], rows["whole"])
 
 
 def _differ_at_once(part: pl.Series, whole: pl.Series) -> bool:
-    """Say whether a few rows show that neither all begin nor all end with the part; dates stay undecided."""
+    """Say whether a few rows show that the part is none: of their texts, and of their dates."""
     pairs = zip(_texts(part).to_list(), _texts(whole).to_list(), strict=True)
     texts = [(one, other) for one, other in pairs if one is not None and other is not None]
-    if any(_DAY.match(other) for _, other in texts):
+    if all(other.startswith(one) for one, other in texts) or all(other.endswith(one) for one, other in texts):
         return False
-    begin = all(other.startswith(one) for one, other in texts)
-    return not (begin or all(other.endswith(one) for one, other in texts))
+    if not any(_DAY.match(other) for _, other in texts):
+        return True
+    parts, wholes = (pl.Series(each, dtype=pl.String) for each in zip(*texts, strict=True))
+    return not _are_parts_of_days(parts, wholes)
+
+
+def _are_parts_of_days(parts: pl.Series, texts: pl.Series) -> bool:
+    """Say whether all texts are dates, and each part the same part of its date, such as its month."""
+    days = texts.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
+    if days.null_count():
+        return False
+    plain = parts.str.strip_chars_start("0")
+    return any(bool((plain == days.dt.strftime(form).str.strip_chars_start("0")).all()) for form in _PARTS)
 
 
 def _texts(series: pl.Series) -> pl.Series:
