@@ -105,12 +105,20 @@ def test_honest_tables_hold(folder):
     assert "\\u0000" not in (place / "out/tables.json").read_text()
 
 
-@pytest.mark.parametrize("protect", ["round", "cell-key"])
-def test_rounded_and_perturbed_tables_hold_and_forged_ones_are_told(folder, people, monkeypatch, protect):
+@pytest.mark.parametrize(
+    ("protect", "more"),
+    [
+        ("round", {"base": 3}),
+        ("round", {"base": 3, "rounding": "random", "key": "env:TABLE_KEY"}),
+        ("cell-key", {"key": "env:TABLE_KEY"}),
+    ],
+)
+def test_rounded_and_perturbed_tables_hold_and_forged_ones_are_told(
+    folder, people, monkeypatch, protect, more
+):
     monkeypatch.setenv("TABLE_KEY", KEY)
-    key = {"key": "env:TABLE_KEY"} if protect == "cell-key" else {"base": 3}
-    table = ic.CountTable("t", rows=["area"], columns=["ill"], protect=protect, **key)
-    if protect == "cell-key":
+    table = ic.CountTable("t", rows=["area"], columns=["ill"], protect=protect, **more)
+    if "key" in more:
         people = people.with_columns(who=pl.col("who").fill_null("p0"))
     place = folder(table, rows=people)
     assert check(place).verdict.state == "holds"

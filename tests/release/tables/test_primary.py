@@ -146,6 +146,8 @@ def test_how_far_an_interval_must_reach():
         ({"sum": "x", "dominance": 2}, "a number of people and a share"),
         ({"sum": "x", "protect": "round"}, "protect = 'suppress'"),
         ({"protect": "cell-key"}, "needs a secret"),
+        ({"protect": "round", "rounding": "random"}, "needs a secret"),
+        ({"rounding": "random"}, "is for protect = 'round'"),
         ({"protect": "supress"}, "did you mean"),
         ({"count": "persons"}, "one of people, records"),
     ],

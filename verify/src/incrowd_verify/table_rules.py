@@ -14,10 +14,10 @@ from incrowd_verify.policy import Column, Nulls, read_columns, read_toml
 _DEFAULTS: dict[str, Any] = {
     "name": None, "rows": [], "columns": [], "count": "people", "sum": None, "threshold": 5,
     "dominance": None, "p_percent": None, "zeros": "show", "protect": "suppress", "cost": "people",
-    "width": None, "base": None, "deviation": 5, "variance": 3.0, "key": None,
+    "width": None, "base": None, "rounding": "controlled", "deviation": 5, "variance": 3.0, "key": None,
 }  # fmt: skip
 """Every setting of a table; None where there is none, or where it is the threshold."""
-_OF_WAY = {"suppress": ("width",), "round": ("base",), "cell-key": ("deviation", "variance")}
+_OF_WAY = {"suppress": ("width",), "round": ("base", "rounding"), "cell-key": ("deviation", "variance")}
 """The settings of each way of protection."""
 _COMPARED = ("rows", "columns", "sum", "threshold", "dominance", "p_percent", "zeros", "protect")
 
@@ -51,6 +51,7 @@ class Rules:
             ("count", settings["count"] in ("people", "records")),
             ("zeros", settings["zeros"] in ("show", "hide")),
             ("protect", settings["protect"] in _OF_WAY),
+            ("rounding", settings["rounding"] in ("controlled", "random")),
             ("p_percent", settings["p_percent"] is None or _is_number(settings["p_percent"])),
             ("variance", _is_number(settings["variance"])),
             ("dominance", dominance is None or _is_dominance(dominance)),

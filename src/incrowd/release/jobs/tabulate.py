@@ -387,7 +387,8 @@ def sentence_of(table: PublishedTable) -> str:
     """
     cells, layout = f"{len(table.values):,} cells", table.layout
     if layout.protect == "round":
-        return f"all of {cells} are rounded to multiples of {layout.multiple}, and sums hold."
+        sums = "and sums hold" if layout.rounding == "controlled" else "each by itself"
+        return f"all of {cells} are rounded to multiples of {layout.multiple}, {sums}."
     if layout.protect == "cell-key":
         return f"all of {cells} are changed by at most {layout.deviation}, and sums need not hold."
     hidden = int(table.hidden.sum())

@@ -38,7 +38,7 @@ class Cells:
     overlapping
         The columns of which a person has several codes.
     keys
-        uint64[cells]: the cell keys, where noise is added by them.
+        uint64[cells]: the cell keys, where they decide what becomes of a cell.
     """
 
     layout: CountTable
@@ -74,7 +74,7 @@ def count_cells(engine: Any, schema: Schema, layout: CountTable) -> Cells:
     TableError
         When people or sums are asked for of rows that are not in memory, or a sum has negative numbers.
     ParameterError
-        When noise by cell keys is asked for, and no column names people, or a row names none.
+        When cell keys are asked for, and no column names people, or a row names none.
     """
     attributes = [_counted(schema, layout, column) for column, _ in layout.dimensions]
     # A quasi-identifier that names a person beside its role is not counted twice.
@@ -90,13 +90,13 @@ def count_cells(engine: Any, schema: Schema, layout: CountTable) -> Cells:
         rows = leaf[table.key_of_row("counting people, or a sum,")]
         unit = _units(table.people.of_row, len(rows))
         numbers = None if layout.sum is None else _numbers(engine, schema, layout)
-        of_row = _record_keys(engine, schema, layout) if layout.protect == "cell-key" else None
+        of_row = _record_keys(engine, schema, layout) if layout.keyed else None
         of_unit = None
         if of_row is not None:
             of_unit = np.zeros(unit.max(initial=-1) + 1, np.uint64)
             of_unit[unit] = of_row
         return _of_units(layout, tuple(axes), shape, rows, unit, numbers, of_unit)
-    if layout.protect == "cell-key":
+    if layout.keyed:
         raise ParameterError(
             f"table {layout.name}: a cell key is made of the keys of people, and no column names them: give "
             "one key_of = ['person']"

@@ -13,6 +13,7 @@ from incrowd.core.parameters import Parameter, check_fields
 Count = Literal["people", "records"]
 Zeros = Literal["show", "hide"]
 Protection = Literal["suppress", "round", "cell-key"]
+Way = Literal["controlled", "random"]
 Cost = Literal["cells", "people", "values"]
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.-]{0,59}")
 
@@ -42,6 +43,9 @@ _SETTINGS: dict[str, Any] = {
     "base": Parameter(
         int, "what values are rounded to; the threshold by default", low=2, optional=True
     ).field(None),
+    "rounding": Parameter(
+        str, "how multiples are chosen: so that sums hold, or at random", choices=("controlled", "random")
+    ).field("controlled"),
     "deviation": Parameter(int, "the most that a cell key changes a count", low=1).field(5),
     "variance": Parameter(float, "the variance of the change by a cell key", above=0).field(3.0),
 }
@@ -79,10 +83,13 @@ class CountTable:
         How wide the interval of a suppressed count must be; None for the threshold.
     base
         What values are rounded to; None for the threshold.
+    rounding
+        How multiples are chosen: ``controlled`` keeps all sums, and ``random`` rounds each cell by its key.
+        It stays the same on average, and cells of the same people go the same way in every table.
     deviation, variance
         The most that a cell key changes a count, and the variance of the change.
     key
-        Where the secret of the cell keys is: ``env:NAME`` or ``file:PATH``.
+        Where the secret of the keys is, of noise and of random rounding: ``env:NAME`` or ``file:PATH``.
 
     Raises
     ------
@@ -108,6 +115,7 @@ class CountTable:
     cost: Cost = _SETTINGS["cost"]
     width: int | None = _SETTINGS["width"]
     base: int | None = _SETTINGS["base"]
+    rounding: Way = _SETTINGS["rounding"]
     deviation: int = _SETTINGS["deviation"]
     variance: float = _SETTINGS["variance"]
     key: str | None = None
@@ -134,7 +142,9 @@ class CountTable:
             raise ParameterError(
                 f"table {self.name}: dominance and p_percent are for sums: name the number, as sum = 'cost'"
             )
-        if self.protect == "cell-key" and self.key is None:
+        if self.rounding == "random" and self.protect != "round":
+            raise ParameterError(f"table {self.name}: rounding = 'random' is for protect = 'round'")
+        if self.keyed and self.key is None:
             raise ParameterError(
                 f"table {self.name}: a cell key needs a secret; make one with openssl rand -hex 32, and say "
                 "where it is: key = 'env:NAME' or 'file:PATH'"
@@ -171,6 +181,11 @@ class CountTable:
     def open_width(self) -> int:
         """The width that the interval of a suppressed count must have."""
         return self.threshold if self.width is None else self.width
+
+    @property
+    def keyed(self) -> bool:
+        """Whether the keys of a cell's people decide what becomes of it."""
+        return self.protect == "cell-key" or self.rounding == "random"
 
     @property
     def multiple(self) -> int:

@@ -17,7 +17,7 @@ from incrowd.release.tables.counting import Cells
 from incrowd.release.tables.layout import CountTable
 from incrowd.release.tables.need import Need
 from incrowd.release.tables.primary import cost_of, need_of, primary_cells
-from incrowd.release.tables.rounding import round_controlled
+from incrowd.release.tables.rounding import round_controlled, round_randomly
 from incrowd.release.tables.suppress import suppress
 
 MARK = "x"
@@ -215,9 +215,13 @@ def protect(
     way = tables[0].layout.protect
     if way == "suppress":
         return _suppressed(joined, need, primary, seconds, [hidden for _, hidden in earlier])[:new]
-    if way == "round":
+    if len({table.layout.rounding for table in tables}) > 1:
+        raise ParameterError(
+            "tables that are rounded have cells in common, such as the total: give all of them one rounding"
+        )
+    if way == "round" and tables[0].layout.rounding == "controlled":
         return _rounded(joined, need, primary, seconds)
-    return _perturbed(joined, primary)
+    return _changed_by_keys(joined, primary)
 
 
 def _suppressed(
@@ -270,16 +274,21 @@ def _rounded(joined: _Joined, need: Need, primary: NDArray[np.bool_], seconds: f
     return joined.published(values, unsafe, primary, rounded.bound, rounded.gap)
 
 
-def _perturbed(joined: _Joined, primary: NDArray[np.bool_]) -> list[PublishedTable]:
+def _changed_by_keys(joined: _Joined, primary: NDArray[np.bool_]) -> list[PublishedTable]:
     odds: dict[tuple[int, float], PerturbationTable] = {}
     released, low, high = [], np.zeros(joined.linked.size), np.full(joined.linked.size, np.inf)
     for table, place in zip(joined.tables, joined.linked.cells, strict=True):
-        setting = (table.layout.deviation, table.layout.variance)
-        if setting not in odds:
-            odds[setting] = perturbation_table(*setting)
         assert table.keys is not None
-        counts = odds[setting].release(table.values.astype(np.int64), table.keys)
-        least, most = odds[setting].bounds(counts)
+        true = table.values.astype(np.int64)
+        if table.layout.rounding == "random":
+            rounded = round_randomly(true, table.keys, table.layout.multiple)
+            counts, least, most = rounded.cells, rounded.low, rounded.high
+        else:
+            setting = (table.layout.deviation, table.layout.variance)
+            if setting not in odds:
+                odds[setting] = perturbation_table(*setting)
+            counts = odds[setting].release(true, table.keys)
+            least, most = odds[setting].bounds(counts)
         np.maximum.at(low, place, least)
         np.minimum.at(high, place, most)
         released.append(counts.astype(np.float64))
