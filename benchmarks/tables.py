@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+from contextlib import chdir
 from pathlib import Path
 from time import perf_counter
 
@@ -54,7 +55,8 @@ def by_tau_argus(table: pl.DataFrame, tree: dict[str, list[str]], cells: Cells) 
         from pytauargus import protect
     except ImportError:
         return None
-    with tempfile.TemporaryDirectory() as folder:
+    # It writes its logs where it is started.
+    with tempfile.TemporaryDirectory() as folder, chdir(folder):
         file = Path(folder, "codes.hrc")
         file.write_text(
             "".join(f"{group}\n" + "".join(f"@{code}\n" for code in codes) for group, codes in tree.items())

@@ -19,6 +19,7 @@ from incrowd.core.lazy import NDArray, np
 from incrowd.core.progress import check
 from incrowd.release.tables.audit import intervals
 from incrowd.release.tables.cells import Axis, Linked
+from incrowd.release.tables.ring import with_ring
 from incrowd_verify.published_tables import Cell, PublishedTable, is_tables, read_manifest
 
 _GROUP = "\0group"
@@ -132,7 +133,11 @@ class _Tally:
     def add(self, joint: _Joint) -> None:
         """Attack some tables, and count."""
         hidden = np.flatnonzero(joint.hidden)
-        ends = intervals(joint.linked, joint.low, joint.high, hidden, whole=joint.whole)
+        ring = with_ring(
+            joint.axes, _overlapping([table for table, _ in joint.tables]), joint.low, joint.high
+        )
+        linked, low, high = (joint.linked, joint.low, joint.high) if ring is None else ring
+        ends = intervals(linked, low, high, hidden, whole=joint.whole)
         alone = joint.disclosed_by_one_table()
         small, between = joint.differences()
         self.cells += int(joint.asked.sum())

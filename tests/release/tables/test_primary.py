@@ -101,8 +101,10 @@ def test_unsafe_cells_are_those_of_a_tool_of_research_centres(check):
     ("check", "rule"),
     [("MinimumThresholdCheck", "FREQ(10,20)"), ("NKCheck", "NK(2,90)"), ("PPercentCheck", "P(10,1)")],
 )
-def test_unsafe_cells_and_totals_are_those_of_tau_argus(check, rule, tmp_path, capfd):
+def test_unsafe_cells_and_totals_are_those_of_tau_argus(check, rule, tmp_path, monkeypatch, capfd):
     tau_argus = pytest.importorskip("pytauargus")
+    # It writes its logs where it is started.
+    monkeypatch.chdir(tmp_path)
     result = tau_argus.protect(
         turnovers().to_dict(as_series=False), ["area", "trade"], "turnover", rule, "OPT(1)",
         totcode="Total", workdir=str(tmp_path),

@@ -8,15 +8,17 @@ With the raw table the cells are counted anew, too (`recount`), and with the pol
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
+from itertools import product
+from math import inf, prod
 from pathlib import Path
 from typing import Any
 
 from incrowd_verify.errors import MissingExtraError, TableError
-from incrowd_verify.gate.points import Point, in_order
+from incrowd_verify.gate.points import Accepted, Point, answered, in_order
 from incrowd_verify.gate.verdict import Verdict
+from incrowd_verify.gate.wording import linked_tables
 from incrowd_verify.published_tables import Cell, PublishedTable, read_manifest
 from incrowd_verify.recount import RawTable, recount
 from incrowd_verify.table_rules import Rules, compare_rules, read_table_policy
@@ -24,6 +26,8 @@ from incrowd_verify.table_rules import Rules, compare_rules, read_table_policy
 _NEAR = 1e-6
 _SHARE = 0.1
 """How wide the interval of a suppressed sum is at least, as a share of its largest value."""
+_COMBINATIONS = 5_000
+"""Combinations of the codes of a ring of tables, totals included, up to which it is solved as a whole."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,8 @@ def verify_tables(
         When SciPy is absent, which solves the linear programmes.
     """
     folder = Path(path) if Path(path).is_dir() else Path(path).parent
-    tables = [PublishedTable.read(folder, entry) for entry in read_manifest(folder)["tables"]]
+    manifest = read_manifest(folder)
+    tables = [PublishedTable.read(folder, entry) for entry in manifest["tables"]]
     asked = None if policy is None else read_table_policy(Path(policy))
     points: list[Point] = []
     if asked is not None:
@@ -107,7 +112,9 @@ def verify_tables(
     cells = hidden = 0
     for quantity in dict.fromkeys(table.quantity for table in tables):
         system = _System([table for table in tables if table.quantity == quantity])
-        cells, hidden = cells + len(system.number), hidden + len(system.unknown)
+        cells, hidden = cells + len(system.bounds), hidden + len(system.unknown)
+        if system.ring and not system.whole_table:
+            points += answered([linked_tables(sorted(system.ring))], _accepted(manifest))
         try:
             narrow |= system.narrow()
         except TableError:
@@ -128,8 +135,40 @@ def verify_tables(
     return TableVerification(Verdict(tuple(in_order(points))), cells, hidden, narrow, compared)
 
 
+def _accepted(manifest: Mapping[str, Any]) -> list[Accepted]:
+    """Return the reasons for which the people who made the tables let points be."""
+    points = manifest.get("verdict", {}).get("points", [])
+    try:
+        return [
+            Accepted(each["point"], next(iter(each["columns"]), None), each["accepted"])
+            for each in points
+            if each["accepted"]
+        ]
+    except (KeyError, TypeError, ValueError):
+        raise TableError("the verdict in the manifest is none that incrowd writes") from None
+
+
+def ring_of(tables: Sequence[PublishedTable]) -> set[str]:
+    """Return the columns that tie tables to one another in a ring: age by sex, sex by ill, age by ill.
+
+    A column of one table alone is taken away, and a table whose columns another has, until nothing changes.
+    """
+    edges = {frozenset(each["column"] for each in table.dimensions) for table in tables}
+    while True:
+        shared = {frozenset(c for c in edge if sum(c in each for each in edges) > 1) for edge in edges}
+        left = {edge for edge in shared if edge and not any(edge < other for other in shared)}
+        if left == edges:
+            return {column for edge in edges for column in edge}
+        edges = left
+
+
 class _System:
-    """The cells of all tables of one quantity, with the bounds that anybody knows."""
+    """The cells of all tables of one quantity, with the bounds that anybody knows.
+
+    - `ring`: the columns that tie the tables in a ring.
+    - `whole_table`: the table of all these columns, which nobody publishes. Values may fit every sum, and yet
+      no table of people has them. It is absent where its combinations are too many.
+    """
 
     def __init__(self, tables: list[PublishedTable]) -> None:
         self.tables = tables
@@ -140,8 +179,26 @@ class _System:
                 self.bounds[cell] = (max(low, known[0]), min(high, known[1]))
         if any(low > high for low, high in self.bounds.values()):
             raise TableError("two tables say different things of one cell")
-        self.number = {cell: number for number, cell in enumerate(self.bounds)}
         self.unknown = [cell for cell, (low, high) in self.bounds.items() if low < high]
+        self.ring = ring_of(tables)
+        finest = [
+            max(
+                (each for table in tables for each in table.dimensions if each["column"] == column),
+                key=lambda each: len(each["codes"]),
+            )
+            for column in sorted(self.ring)
+        ]
+        fits = finest and prod(len(each["codes"]) for each in finest) <= _COMBINATIONS
+        self.whole_table = [PublishedTable({"dimensions": finest}, {}, {})] if fits else []
+        self.ends = dict(self.bounds)
+        for chosen in product(*(each["codes"] for each in finest)) if fits else ():
+            cell = frozenset(
+                (each["column"], code)
+                for each, code in zip(finest, chosen, strict=True)
+                if code != each["codes"][0]
+            )
+            self.ends.setdefault(cell, (0.0, inf))
+        self.number = {cell: number for number, cell in enumerate(self.ends)}
         self.overlapping = {
             each["column"] for table in tables for each in table.dimensions if each["overlapping"]
         }
@@ -171,7 +228,7 @@ class _System:
         """Return the least and the largest value of each unknown cell, in their order."""
         numpy, sparse = _library("numpy"), _library("scipy.sparse")
         matrix, most = self._rows()
-        low, high = numpy.array(list(self.bounds.values())).T.reshape(2, -1)
+        low, high = numpy.array(list(self.ends.values())).T.reshape(2, -1)
         unknown = numpy.flatnonzero(low < high)
         rest = -(matrix @ numpy.where(low < high, 0.0, low))
         matrix = matrix[:, unknown]
@@ -190,15 +247,17 @@ class _System:
                 whole=not self.tables[0].quantity.startswith("sum"),
             )
             for place, cell in enumerate(cells):
-                ends[cell] = part.end(place, 1.0), -part.end(place, -1.0)
-        return ends
+                # Published tables come first; what the whole table has beyond them nobody asks for.
+                if unknown[cell] < len(self.bounds):
+                    ends[cell] = part.end(place, 1.0), -part.end(place, -1.0)
+        return ends[: len(self.unknown)]
 
     def _rows(self) -> tuple[Any, Any]:
         """Return the sums as a matrix over all cells, each row with its least and its largest value."""
         numpy, sparse = _library("numpy"), _library("scipy.sparse")
         entries: list[tuple[int, int, float]] = []
         most: list[float] = []
-        for table in self.tables:
+        for table in [*self.tables, *self.whole_table]:
             for total, parts, apart in table.sums():
                 columns = {column for column, _ in total} | {column for part in parts for column, _ in part}
                 exact = apart and not (self.overlapping & (columns - {column for column, _ in total}))

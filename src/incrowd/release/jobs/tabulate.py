@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,8 @@ from incrowd.release.tables.heat import heat_of
 from incrowd.release.tables.layout import CountTable
 from incrowd.release.tables.primary import OPEN_SHARE
 from incrowd.release.tables.protect import MARK, PublishedTable, protect
+from incrowd.release.tables.ring import is_too_large, ring_of
+from incrowd_verify.gate import wording
 from incrowd_verify.gate.columns import points_of_texts
 from incrowd_verify.gate.points import UNANSWERED, Point, answered, in_order
 from incrowd_verify.gate.verdict import Verdict
@@ -116,12 +118,26 @@ def tabulate(
         chosen = [each for each in counts if each.layout.unit == unit]
         before = [each for each in again if each[0].layout.unit == unit]
         _require_one_way(chosen, before)
-        made = protect(chosen, seconds=seconds, earlier=before)
+        ring = _count_ring(engine, policy, [*chosen, *(each for each, _ in before)])
+        made = protect(chosen, seconds=seconds, earlier=before, ring=ring)
         published |= {each.layout.name: each for each in made}
-    points = answered(_points_of_codes(counts), policy.accepted)
+    rings = _points_of_rings([*counts, *(each for each, _ in again)])
+    points = answered([*_points_of_codes(counts), *rings], policy.accepted)
     release = TableRelease(tuple(published[layout.name] for layout in layouts), points)
     release.verdict.refuse(only_broken=unanswered == "write")
     return release
+
+
+def _count_ring(engine: Any, policy: Policy, tables: Sequence[Cells]) -> Cells | None:
+    """Count the whole table of the columns that tie tables in a ring, if it is not too large."""
+    ring = ring_of([each.axes for each in tables])
+    if not ring or is_too_large(ring):
+        return None
+    levels: dict[str, int] = {}
+    for column, level in (pair for each in tables for pair in each.layout.dimensions):
+        levels[column] = min(level, levels.get(column, level))
+    rows = tuple(f"{axis.column}:{levels[axis.column]}" for axis in ring)
+    return count_cells(engine, policy.schema, replace(tables[0].layout, rows=rows, columns=()))
 
 
 def _count_again(engine: Any, policy: Policy, document: Mapping[str, Any]) -> tuple[Cells, NDArray[np.bool_]]:
@@ -170,6 +186,14 @@ def _points_of_codes(tables: Sequence[Cells]) -> Iterator[Point]:
             texts = pl.Series([axis.codes[leaf] for leaf in leaves], dtype=pl.String)
             rows = max(int(table.people[0]), 1)
             yield from points_of_texts(axis.column, texts, along[leaves], rows, quasi=True, compared=False)
+
+
+def _points_of_rings(tables: Sequence[Cells]) -> Iterator[Point]:
+    """Yield a point for each quantity whose tables tie to one another in a ring that is too large."""
+    for unit in dict.fromkeys(each.layout.unit for each in tables):
+        ring = ring_of([each.axes for each in tables if each.layout.unit == unit])
+        if is_too_large(ring):
+            yield wording.linked_tables([axis.column for axis in ring])
 
 
 @dataclass(frozen=True)

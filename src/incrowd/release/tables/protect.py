@@ -10,13 +10,14 @@ from typing import Any
 
 from incrowd.core.errors import ParameterError
 from incrowd.core.lazy import NDArray, np, pl
-from incrowd.release.tables.audit import NEAR, intervals
+from incrowd.release.tables.audit import NEAR, Intervals, intervals
 from incrowd.release.tables.cell_key import PerturbationTable, perturbation_table
 from incrowd.release.tables.cells import Axis, Linked
 from incrowd.release.tables.counting import Cells
 from incrowd.release.tables.layout import CountTable
 from incrowd.release.tables.need import Need
 from incrowd.release.tables.primary import cost_of, need_of, primary_cells
+from incrowd.release.tables.ring import with_ring
 from incrowd.release.tables.rounding import round_controlled, round_randomly
 from incrowd.release.tables.suppress import suppress
 
@@ -142,8 +143,21 @@ class _Joined:
 
     @classmethod
     def of(cls, tables: Sequence[Cells]) -> _Joined:
-        overlapping = {column for table in tables for column in table.overlapping}
-        return cls(tables, Linked.of([table.axes for table in tables], overlapping))
+        return cls(tables, Linked.of([table.axes for table in tables], _overlapping(tables)))
+
+    def intervals(
+        self,
+        low: NDArray[np.float64],
+        high: NDArray[np.float64],
+        cells: NDArray[np.int64],
+        *,
+        whole: bool = True,
+        enough: NDArray[np.float64] | None = None,
+    ) -> Intervals:
+        """Compute the intervals of some cells as `audit.intervals` does, with the whole table of a ring."""
+        ring = with_ring([table.axes for table in self.tables], _overlapping(self.tables), low, high)
+        linked, low, high = (self.linked, low, high) if ring is None else ring
+        return intervals(linked, low, high, cells, whole=whole, enough=enough)
 
     def all(self, parts: Sequence[NDArray[Any]], start: Any, combine: np.ufunc) -> NDArray[Any]:
         """Combine the values of each table's cells into one array of all cells."""
@@ -180,7 +194,11 @@ class _Joined:
 
 
 def protect(
-    tables: Sequence[Cells], *, seconds: float, earlier: Sequence[tuple[Cells, NDArray[np.bool_]]] = ()
+    tables: Sequence[Cells],
+    *,
+    seconds: float,
+    earlier: Sequence[tuple[Cells, NDArray[np.bool_]]] = (),
+    ring: Cells | None = None,
 ) -> list[PublishedTable]:
     """Protect tables of one quantity, and audit the result from the published cells alone.
 
@@ -193,6 +211,8 @@ def protect(
         show is known, and what they hide stays hidden.
     seconds
         Time for the search of the best protection.
+    ring
+        The whole table of the columns that tie all tables in a ring, if they do.
 
     Raises
     ------
@@ -209,12 +229,12 @@ def protect(
         joined.all([each.width for each in needs], 0.0, np.maximum),
         joined.all([each.slack for each in needs], 0.0, np.maximum),
         max(each.share for each in needs),
-        min(each.floor for each in needs),
+        min(float(np.min(each.floor)) for each in needs),
         all(each.whole for each in needs),
     )
     way = tables[0].layout.protect
     if way == "suppress":
-        return _suppressed(joined, need, primary, seconds, [hidden for _, hidden in earlier])[:new]
+        return _suppressed(joined, need, primary, seconds, [hidden for _, hidden in earlier], ring)[:new]
     if len({table.layout.rounding for table in tables}) > 1:
         raise ParameterError(
             "tables that are rounded have cells in common, such as the total: give all of them one rounding"
@@ -230,6 +250,7 @@ def _suppressed(
     primary: NDArray[np.bool_],
     seconds: float,
     earlier: Sequence[NDArray[np.bool_]],
+    ring: Cells | None,
 ) -> list[PublishedTable]:
     cost = joined.all([cost_of(table) for table in joined.tables], 0.0, np.maximum)
     shown = [table.layout.zeros == "show" for table in joined.tables]
@@ -245,12 +266,31 @@ def _suppressed(
         # What is known already cannot be hidden any more, and what is hidden is known to nobody.
         allowed[place[~hidden]] = primary[place[~hidden]] = False
         primary[place[hidden]] = True
-    chosen = suppress(joined.linked, need, primary, cost, allowed, seconds=seconds)
-    hidden = chosen.hidden
+    linked, sought, further = joined.linked, need, 0
+    if ring is not None:
+        # The search knows the whole table, so that it hides what the tables tell together.
+        linked = Linked.of([*(table.axes for table in joined.tables), ring.axes], _overlapping(joined.tables))
+        further = linked.size - joined.linked.size
+        true = np.append(need.values, np.zeros(further))
+        true[linked.cells[-1]] = ring.values
+        width, slack, floor = (
+            np.append(each, np.zeros(further)) for each in (need.width, need.slack, need.floors)
+        )
+        sought = Need(true, width, slack, need.share, floor, need.whole)
+    chosen = suppress(
+        linked,
+        sought,
+        np.append(primary, np.zeros(further, np.bool_)),
+        np.append(cost, np.ones(further)),
+        np.append(allowed, np.zeros(further, np.bool_)),
+        seconds=seconds,
+        whole_table=np.arange(linked.size) >= joined.linked.size,
+    )
+    hidden = chosen.hidden[: joined.linked.size]
     cells = np.flatnonzero(hidden)
     # The audit knows nothing but what is published, so it finds what the search may have missed.
     enough = None if need.enough is None else need.enough[cells]
-    ends = intervals(joined.linked, *need.bounds(hidden), cells, whole=need.whole, enough=enough)
+    ends = joined.intervals(*need.bounds(hidden), cells, whole=need.whole, enough=enough)
     unsafe = np.zeros(joined.linked.size, np.bool_)
     unsafe[cells] = need.shortfall(cells, ends) > NEAR
     values = [
@@ -269,7 +309,7 @@ def _rounded(joined: _Joined, need: Need, primary: NDArray[np.bool_], seconds: f
     [base] = bases
     rounded = round_controlled(need.values.astype(np.int64), joined.linked, base, seconds)
     low, high = rounded.low.astype(np.float64), rounded.high.astype(np.float64)
-    unsafe = _told(joined.linked, low, high, primary)
+    unsafe = _told(joined, low, high, primary)
     values = [rounded.cells[place].astype(np.float64) for place in joined.linked.cells]
     return joined.published(values, unsafe, primary, rounded.bound, rounded.gap)
 
@@ -292,15 +332,20 @@ def _changed_by_keys(joined: _Joined, primary: NDArray[np.bool_]) -> list[Publis
         np.maximum.at(low, place, least)
         np.minimum.at(high, place, most)
         released.append(counts.astype(np.float64))
-    unsafe = _told(joined.linked, low, high, primary)
+    unsafe = _told(joined, low, high, primary)
     return joined.published(released, unsafe, primary)
 
 
 def _told(
-    linked: Linked, low: NDArray[np.float64], high: NDArray[np.float64], primary: NDArray[np.bool_]
+    joined: _Joined, low: NDArray[np.float64], high: NDArray[np.float64], primary: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
     """Return bool[cells]: small cells whose true count is the only one that fits all tables."""
-    told, cells = np.zeros(linked.size, np.bool_), np.flatnonzero(primary)
+    told, cells = np.zeros(joined.linked.size, np.bool_), np.flatnonzero(primary)
     if len(cells):
-        told[cells] = intervals(linked, low, high, cells, enough=np.ones(len(cells))).widths < 1 - NEAR
+        told[cells] = joined.intervals(low, high, cells, enough=np.ones(len(cells))).widths < 1 - NEAR
     return told
+
+
+def _overlapping(tables: Sequence[Cells]) -> list[str]:
+    """Return the columns of which a person has several codes in some table."""
+    return sorted({column for table in tables for column in table.overlapping})

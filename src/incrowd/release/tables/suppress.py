@@ -51,6 +51,7 @@ def suppress(
     allowed: NDArray[np.bool_],
     *,
     seconds: float = 30.0,
+    whole_table: NDArray[np.bool_] | None = None,
 ) -> Suppression:
     """Choose the cells that are suppressed to protect those that must be.
 
@@ -75,6 +76,8 @@ def suppress(
         bool[cells]: the cells that may be suppressed for the sake of others.
     seconds
         Time for the search of the cheapest choice, above 0.
+    whole_table
+        bool[cells]: cells of a whole table that ties the others together, and is not published. None without.
 
     Raises
     ------
@@ -93,7 +96,8 @@ def suppress(
     >>> np.flatnonzero(chosen.hidden), chosen.cost, chosen.optimal
     (array([4, 5, 7, 8]), 19.0, True)
     """
-    search = _Search(linked, need, primary, cost, allowed | primary)
+    unpublished = np.zeros(linked.size, np.bool_) if whole_table is None else whole_table
+    search = _Search(linked, need, primary | unpublished, cost, allowed | primary | unpublished, unpublished)
     return search.run(time.monotonic() + seconds)
 
 
@@ -104,13 +108,15 @@ class _Search:
     primary: NDArray[np.bool_]
     cost: NDArray[np.float64]
     allowed: NDArray[np.bool_]
+    unpublished: NDArray[np.bool_]
+    """Cells that are hidden whatever is chosen, and need no protection."""
     cuts: list[tuple[NDArray[np.int64], NDArray[np.float64], float]] = field(default_factory=list)
     """Conditions on the choice: ``sum of weights of chosen cells >= least``."""
     _safe: set[bytes] = field(default_factory=set)
     """Parts, by their cells, in which nothing can be computed too closely."""
 
     def run(self, deadline: float) -> Suppression:
-        if not self.primary.any():
+        if not (self.primary & ~self.unpublished).any():
             return Suppression(self.primary.copy(), 0.0, 0.0)
         self._cut_by_single_sums()
         bound, hidden, took = 0.0, self.primary.copy(), 0.0
@@ -170,11 +176,13 @@ class _Search:
             12 = ? + ? + 9        the two are 3 together: each is from 0 to 3, so the width is 3
         """
         need, exact = self.need, np.flatnonzero(self.linked.exact)
-        above = np.maximum(need.values - need.floor, 0)
+        above = np.maximum(need.values - need.floors, 0)
         by_width = need.width - above
         lacking = np.maximum(np.where(by_width > need.slack, by_width, need.slack), 0)
         for number in exact.tolist():
             total, parts = int(self.linked.totals[number]), self.linked.parts[number]
+            if self.unpublished[parts].any():
+                continue
             parts = parts[self.allowed[parts]]
             if total in parts:
                 continue
@@ -213,9 +221,11 @@ class _Search:
             # Most parts are as they were before the last conditions.
             if (known := part.cells.tobytes()) in self._safe:
                 continue
-            enough = None if need.enough is None else need.enough[part.cells]
-            ends = part.extremes(np.arange(len(part.cells)), enough, need.values[part.cells])
-            cells = part.cells[need.shortfall(part.cells, Intervals(*ends)) > NEAR]
+            places = np.flatnonzero(~self.unpublished[part.cells])
+            cells = part.cells[places]
+            enough = None if need.enough is None else need.enough[cells]
+            ends = part.extremes(places, enough, need.values[part.cells])
+            cells = cells[need.shortfall(cells, Intervals(*ends)) > NEAR]
             if len(cells):
                 yield part, cells
             else:
@@ -230,7 +240,7 @@ class _Search:
         """
         from scipy.optimize import linprog
 
-        over, exact = part.matrix, part.least == part.most
+        over, exact, floor = part.matrix, part.least == part.most, self.need.floors[part.cells]
         weights, ends = np.zeros(self.linked.size), []
         for sign in (1, -1):
             aim = np.where(part.cells == cell, float(sign), 0.0)
@@ -240,7 +250,7 @@ class _Search:
                 b_eq=part.least[exact],
                 A_ub=None if exact.all() else -over[~exact],
                 b_ub=None if exact.all() else -part.least[~exact],
-                bounds=(self.need.floor, None),
+                bounds=np.stack([floor, np.full(len(floor), np.inf)], axis=1),
             )
             if solved.status != 0:
                 # Nothing bounds this end, so the other one is what is too near.
@@ -251,7 +261,7 @@ class _Search:
             if not exact.all():
                 duals[~exact] = -solved.ineqlin.marginals
             reduced = aim - over.T @ duals
-            proven = duals @ part.least + self.need.floor * reduced.sum()
+            proven = duals @ part.least + floor @ reduced
             if reduced.min() < -NEAR or abs(proven - solved.fun) > NEAR * (1 + abs(proven)):
                 return None
             ends.append(sign * proven)
@@ -328,7 +338,7 @@ class _Search:
         over = hstack([matrix[:, free], -matrix[:, free]]).tocsr()
         spare = (matrix @ need.values)[~exact]
         price = np.tile(np.where(hidden[free], 1e-6, self.cost[free]), 2)
-        down = np.maximum(need.values[free] - need.floor, 0)
+        down = np.maximum(need.values[free] - need.floors[free], 0)
         places = np.searchsorted(free, cells)
         lower, upper = np.zeros((2, len(free))), np.stack([np.full(len(free), np.inf), down])
         width = need.width[cells] if far else np.maximum(need.width[cells] - down[places], 1)

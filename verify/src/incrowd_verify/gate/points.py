@@ -41,6 +41,7 @@ KINDS = {
     "unanswered-clause": Kind("a clause of the rule profile lacks an answer or an input", accepted=False),
     "ledger": Kind("people are exposed together with earlier releases", accepted=False, broken=True),
     "cell": Kind("a cell of a count table can be computed too closely", accepted=False, broken=True),
+    "linked-tables": Kind("count tables tie to one another, and what they tell together was not computed"),
     "nothing-left": Kind("no cell of a quasi-identifier tells anything", accepted=False, broken=True),
     "not-checked": Kind("a limit could not be checked with what was given", accepted=False),
     "unique-column": Kind("many records have a value of their own in a column"),

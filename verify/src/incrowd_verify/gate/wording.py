@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import ROUND_CEILING, Decimal
 
-from incrowd_verify.errors import listed, null_values_setting, setting
+from incrowd_verify.errors import listed, named, null_values_setting, setting
 from incrowd_verify.gate.points import Point
 
 NAMED_COLUMNS = 6
@@ -91,6 +91,16 @@ def not_checked(
         f"{_model(model, attribute, attacker)} could not be checked: asked is {quantity} = {asked:.4g}, and "
         "what is there does not tell.",
         "Verify it with the tables that tell.",
+    )  # fmt: skip
+
+
+def linked_tables(columns: Sequence[str]) -> Point:
+    """Return the point of count tables that tie some columns to one another in a ring."""
+    return Point(
+        "linked-tables", tuple(columns), None,
+        f"Tables tie {named(columns)} to one another in a ring with too many combinations: the sums of the "
+        "tables were computed together, but not whether a whole table of people fits them.",
+        "Use coarser codes, leave one of the tables out, or accept it with a reason.",
     )  # fmt: skip
 
 
