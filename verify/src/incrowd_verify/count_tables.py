@@ -106,9 +106,9 @@ def verify_tables(
     narrow: dict[str, int] = {}
     cells = hidden = 0
     for quantity in dict.fromkeys(table.quantity for table in tables):
-        system = _System([table for table in tables if table.quantity == quantity])
-        cells, hidden = cells + len(system.number), hidden + len(system.unknown)
         try:
+            system = _System([table for table in tables if table.quantity == quantity])
+            cells, hidden = cells + len(system.number), hidden + len(system.unknown)
             narrow |= system.narrow()
         except TableError:
             # What is said already tells why the sums do not hold.

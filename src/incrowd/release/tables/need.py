@@ -24,7 +24,8 @@ class Need:
     share
         The interval is also at least this share of its largest value wide, 0..1.
     floor
-        The least value that a suppressed cell can have: 1 for counts where zeros are always shown, else 0.
+        The least value that each suppressed cell can have: 1 for counts where zeros are shown, else 0;
+        float64[cells], or one for all.
     whole
         Whether values are whole numbers.
     """
@@ -33,8 +34,13 @@ class Need:
     width: NDArray[np.float64]
     slack: NDArray[np.float64]
     share: float = 0.0
-    floor: float = 0.0
+    floor: float | NDArray[np.float64] = 0.0
     whole: bool = True
+
+    @property
+    def floors(self) -> NDArray[np.float64]:
+        """float64[cells]: the floor of each."""
+        return np.broadcast_to(self.floor, self.values.shape)
 
     @property
     def enough(self) -> NDArray[np.float64] | None:

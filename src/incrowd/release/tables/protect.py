@@ -209,7 +209,7 @@ def protect(
         joined.all([each.width for each in needs], 0.0, np.maximum),
         joined.all([each.slack for each in needs], 0.0, np.maximum),
         max(each.share for each in needs),
-        min(each.floor for each in needs),
+        joined.all([each.floors for each in needs], 0.0, np.maximum),
         all(each.whole for each in needs),
     )
     way = tables[0].layout.protect

@@ -170,7 +170,7 @@ class _Search:
             12 = ? + ? + 9        the two are 3 together: each is from 0 to 3, so the width is 3
         """
         need, exact = self.need, np.flatnonzero(self.linked.exact)
-        above = np.maximum(need.values - need.floor, 0)
+        above = np.maximum(need.values - need.floors, 0)
         by_width = need.width - above
         lacking = np.maximum(np.where(by_width > need.slack, by_width, need.slack), 0)
         for number in exact.tolist():
@@ -231,7 +231,7 @@ class _Search:
         from scipy.optimize import linprog
 
         over, exact = part.matrix, part.least == part.most
-        weights, ends = np.zeros(self.linked.size), []
+        weights, ends, floors = np.zeros(self.linked.size), [], self.need.floors[part.cells]
         for sign in (1, -1):
             aim = np.where(part.cells == cell, float(sign), 0.0)
             solved = linprog(
@@ -240,7 +240,7 @@ class _Search:
                 b_eq=part.least[exact],
                 A_ub=None if exact.all() else -over[~exact],
                 b_ub=None if exact.all() else -part.least[~exact],
-                bounds=(self.need.floor, None),
+                bounds=np.stack([floors, np.full(len(floors), np.inf)], axis=1),
             )
             if solved.status != 0:
                 # Nothing bounds this end, so the other one is what is too near.
@@ -251,7 +251,7 @@ class _Search:
             if not exact.all():
                 duals[~exact] = -solved.ineqlin.marginals
             reduced = aim - over.T @ duals
-            proven = duals @ part.least + self.need.floor * reduced.sum()
+            proven = duals @ part.least + floors @ reduced
             if reduced.min() < -NEAR or abs(proven - solved.fun) > NEAR * (1 + abs(proven)):
                 return None
             ends.append(sign * proven)
@@ -328,7 +328,7 @@ class _Search:
         over = hstack([matrix[:, free], -matrix[:, free]]).tocsr()
         spare = (matrix @ need.values)[~exact]
         price = np.tile(np.where(hidden[free], 1e-6, self.cost[free]), 2)
-        down = np.maximum(need.values[free] - need.floor, 0)
+        down = np.maximum(need.values[free] - need.floors[free], 0)
         places = np.searchsorted(free, cells)
         lower, upper = np.zeros((2, len(free))), np.stack([np.full(len(free), np.inf), down])
         width = need.width[cells] if far else np.maximum(need.width[cells] - down[places], 1)
