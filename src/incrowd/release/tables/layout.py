@@ -184,7 +184,7 @@ class CountTable:
 
     @property
     def keyed(self) -> bool:
-        """Whether the keys of a cell's people decide what becomes of it."""
+        """Whether the keys of its people decide the value of a cell."""
         return self.protect == "cell-key" or self.rounding == "random"
 
     @property
