@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import datetime as dt
+from itertools import pairwise
 
 import polars as pl
 import pytest
@@ -16,6 +17,7 @@ from engine_tables import MAKERS, in_order_of_codes, same
 from incrowd.core.io.columns import address, column_named, columns_named
 from incrowd.core.io.files import CsvFormat
 from incrowd.engines import MemoryEngine, engine_for
+from incrowd.release.tables.counting import count_cells
 from incrowd.verification import verify
 from package_sources import parsed, place, sources
 
@@ -145,6 +147,24 @@ def test_odd_names_in_databases(kind, request):
             other.into("made", force=True)
             made = ic.assess(held.database.table("made"), asked, [ic.KAnonymity(2)])
             assert made.classes == one.privacy.classes
+
+
+@pytest.mark.parametrize("kind", quick(PLACES, "relation"))
+def test_odd_names_in_count_tables(kind, request):
+    """People are counted, and numbers summed, in columns of any name: a text never becomes SQL."""
+    url = request.getfixturevalue("postgres") if kind == "postgresql" else None
+    names = [name for name in held_by_databases(ALL) if name == name.strip() and name not in ("Ä", "İ")]
+    # A server is asked about every third name.
+    names = names if kind == "relation" else names[::3]
+    frame = table(names).with_columns(pl.int_range(pl.len()).alias(names[0]))
+    with holding(kind, frame, url) as held:
+        for one, other in pairwise(names[1:]):
+            asked = ic.Schema(quasi=[one], insensitive=[names[0]], person=other, unlisted="drop")
+            layout = ic.CountTable("t", rows=[f"{one}:0"], sum=names[0])
+            here, there = (count_cells(engine_for(rows), asked, layout) for rows in (frame, held))
+            assert here.people.tolist() == there.people.tolist()
+            assert here.largest.tolist() == there.largest.tolist()
+            assert here.values.tolist() == there.values.tolist()
 
 
 @pytest.mark.slow

@@ -432,7 +432,7 @@ def _print(tally: Tally, seconds: float) -> None:
               "wildcards": "what * matches", "ends": "ends of ranges", "batch": "batches of later rows", "series": "series of releases", "perturbed": "perturbed sensitive columns",
               "point": "points of verdicts", "ledger": "overlapping releases in a ledger",
               "stopped": "runs that were stopped", "forged": "ledgers that were forged",
-              "script": "scripts of checks for DuckDB"}  # fmt: skip
+              "table": "count tables", "script": "scripts of checks for DuckDB"}  # fmt: skip
     for what, title in titles.items():
         counts = {name: n for (kind, name), n in tally.met.items() if kind == what}
         print(

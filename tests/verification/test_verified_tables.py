@@ -130,6 +130,12 @@ def test_rounded_and_perturbed_tables_hold_and_forged_ones_are_told(
     )
 
 
+def test_a_forged_cell_of_two_tables_is_named(folder):
+    place = folder(ILL, AGE)
+    forge(place, "area-ill", {"area": "Total", "ill": "Total"}, 9999)
+    assert any("area = Total and ill = Total" in text for text in sentences(check(place)))
+
+
 def test_records_are_counted_where_the_table_says_so(folder):
     assert check(folder(ic.CountTable("rows", rows=["area"], count="records"))).ok
 

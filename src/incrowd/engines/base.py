@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from incrowd.core.table.frequency import FrequencyTable
     from incrowd.core.table.schema import Schema
     from incrowd.core.table.treated_columns import TreatedColumn
+    from incrowd.engines.cells import CellPeople, CellQuestion
 
 
 DRIVER_KEYS = 5_000_000
@@ -186,6 +187,13 @@ class Engine(ABC):
             "file"
         )
 
+    def people_of_cells(self, count: Counted, question: CellQuestion) -> CellPeople:
+        """Count the people of cells of counted rows (see `Counted.people_of_cells`)."""
+        raise TableError(
+            f"people, and sums of a number, are not counted of rows of {self.whose}: give a frame, one file "
+            "or a table of a database"
+        )
+
     def type_of(self, column: str) -> pl.DataType | None:
         """Return the Polars type that the released column may be cast to, or None where texts stay texts."""
         return None
@@ -300,6 +308,13 @@ class Counted(ABC):
             The columns that leave; quasi-identifiers as they were counted.
         """
 
+    @property
+    def values_by_key(self) -> pl.DataFrame | None:
+        """The values of the quasi-identifiers as fetched, and then the key of each combination; None in
+        memory.
+        """
+        return None
+
     def over(self, rows: Engine, *, apart: bool = False) -> Self:
         """Return the same count over the rows of another engine.
 
@@ -317,6 +332,16 @@ class Counted(ABC):
         positions.
         """
         return None
+
+    def people_of_cells(self, question: CellQuestion) -> CellPeople:
+        """Count the people of the cells of a table, and their parts of a sum, where the rows are.
+
+        Raises
+        ------
+        TableError
+            When rows stream.
+        """
+        return self.rows.people_of_cells(self, question)
 
     def columns_in_order(self, schema: Schema) -> list[str]:
         """Return the columns that the row order reveals, among those not released unchanged.
@@ -362,6 +387,10 @@ class Unwritten(Counted):
     def apply(self, schema: Schema, recoding: Recoding) -> Released:
         """Refuse (see `Counted.apply`)."""
         raise TableError("a release that is not written yet cannot be recoded again; write it first")
+
+    def people_of_cells(self, question: CellQuestion) -> CellPeople:
+        """Refuse (see `Counted.people_of_cells`)."""
+        raise TableError("people of a release that is not written yet are not counted; write it first")
 
 
 Grouped = tuple["pl.DataFrame", NDArray[np.integer], NDArray[np.int64]]

@@ -260,6 +260,13 @@ class FetchedCount(Counted):
         numbers = joined_by(self.leaving.drawn.select(columns_named(keyed)), table, keyed).to_series()
         return np.flatnonzero(np.append(keys, False)[numbers.cast(int).fill_null(-1).to_numpy()])
 
+    @cached_property
+    def values_by_key(self) -> pl.DataFrame:
+        """The fetched combinations of the quasi-identifiers, and the key of each (`KEY`)."""
+        names = self.keys.names
+        keyed = self.keys.added(self.fetched.lazy()).select(columns_named([*names, KEY])).collect()
+        return keyed.drop_nulls(KEY)
+
     def recoded_keys(self, schema: Schema, recoding: Recoding) -> pl.DataFrame:
         """Return the table that rows are joined with: every fetched combination of `keyed_by`, each once.
 

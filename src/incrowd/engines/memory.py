@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from incrowd.core.table.domain import Domain
     from incrowd.core.table.schema import Attribute, Schema
     from incrowd.core.table.treated_columns import TreatedColumn
+    from incrowd.engines.cells import CellPeople, CellQuestion
 
 
 _MANY = 3_000_000
@@ -133,6 +134,16 @@ class MemoryEngine(Engine):
         alone = np.flatnonzero(numbers < 0)
         numbers[alone] = numbers.max(initial=-1) + 1 + np.arange(len(alone))
         return numbers, len(alone)
+
+    def people_of_cells(self, count: Counted, question: CellQuestion) -> CellPeople:
+        """Count row by row (see `Engine.people_of_cells`)."""
+        from incrowd.engines.cells import people_of_rows
+
+        codes = [codes[count.frequency.key_of_row("counting people")] for codes in count.frequency.codes]
+        person = None
+        if names := question.person:
+            person = number_persons(list(map(self._series, names)), names, question.null_values)
+        return people_of_rows(question, codes, person)
 
     def values_of(self, columns: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
         """Count the values of columns (see `Engine.values_of`)."""

@@ -15,6 +15,7 @@ from incrowd.engines.fold import PERSON, ROWS
 ReducedPeople = tuple["pl.DataFrame", list["pl.DataFrame"], tuple[int, int, int]]
 """The people of a table as a query lists and counts the rows (see `PeoplePlan.reduced`)."""
 
+_HALVES = ("high", "low")
 _ALL, _UNNAMED, _HASH = "\0all rows", "\0unnamed", "\0hash"
 
 
@@ -231,6 +232,111 @@ class PeoplePlan:
     @property
     def _names(self) -> list[str]:
         return [f"p{j}" for j in range(len(self.person))]
+
+
+@dataclass(frozen=True)
+class CellsPlan:
+    """Queries that count the people of the cells of a table, and find the largest parts of sums.
+
+    Attributes
+    ----------
+    source
+        SQL: what stands behind FROM.
+    codes
+        SQL per dimension of the code at each depth, from that of the total on: NULL below the last.
+    strides
+        The factor of the code of each dimension in the number of a cell.
+    person
+        SQL of what names a person, NULL where it is missing; none where each row is a person.
+    amount
+        SQL: the whole number that is summed.
+    marks
+        SQL of the upper and the lower half of a number of each person; none where none is summed.
+    largest
+        How many of the largest parts of a sum are found.
+    integer
+        SQL: the type of whole numbers.
+    """
+
+    source: str
+    codes: Sequence[Sequence[str]]
+    strides: Sequence[int]
+    person: Sequence[str]
+    amount: str = "0"
+    marks: Sequence[str] = ()
+    largest: int = 0
+    integer: str = "BIGINT"
+
+    def units(self) -> str:
+        """Write SQL that groups the rows of each person by the finest cell.
+
+        Rows without a name are grouped by what each has of the sum. Example, with costs: Ann and two rows
+        of nobody, who are n = 2 people with 5 each::
+
+            p0   cost             p0   lone  part  n  records
+            Ann    10             Ann  NULL    40  1      2
+            Ann    30      ->     NULL    5     5  2      2
+            NULL    5
+            NULL    5
+        """
+        codes = {f"d{j}_{i}": sql for j, each in enumerate(self.codes) for i, sql in enumerate(each)}
+        inputs = codes | {f"p{j}": sql for j, sql in enumerate(self.person)}
+        inputs |= {"part": self.amount, **dict(zip(_HALVES, self.marks, strict=False))}
+        rows = f"SELECT {', '.join(f'{sql} AS {name}' for name, sql in inputs.items())} FROM {self.source}"
+        # A name of our own may be that of a column, which another name there would mean.
+        lone = f"CASE WHEN {self._nobody} THEN part END"
+        lined = f"SELECT r.*, {lone} AS lone, 1 AS n, 1 AS records FROM ({rows}) AS r"
+        return self._grouped(f"({lined}) AS l", list(codes))
+
+    def cells(self, units: str, depths: Sequence[int]) -> str:
+        """Count the people of the cells at some depth of each dimension.
+
+        Parameters
+        ----------
+        units
+            What holds the result of `units`, as it stands behind FROM.
+
+        Returns
+        -------
+        SQL of lines with the cell, its people, rows, sums of the halves of marks, and sum; then one of the
+        largest parts, and how many people have it.
+        """
+        chosen = [f"d{j}_{depth}" for j, depth in enumerate(depths)]
+        number = " + ".join(f"{name} * {stride}" for name, stride in zip(chosen, self.strides, strict=True))
+        there = " AND ".join(f"{name} IS NOT NULL" for name in chosen)
+        lines = f"SELECT u.*, {number} AS cell FROM {units} AS u WHERE {there}"
+        pairs = self._grouped(f"({lines}) AS c", ["cell"])
+        halves = [f"n * {name}" for name in _HALVES] if self.marks else ["0", "0"]
+        sums = ["n", "records", *halves, "n * part"]
+        if not self.largest:
+            totals = [f"SUM({each})" for each in sums]
+            return f"SELECT {self._whole(['cell', *totals, '0', '0'])} FROM ({pairs}) AS x GROUP BY cell"
+        each_sum = ", ".join(f"SUM({each}) OVER (PARTITION BY cell) AS t{j}" for j, each in enumerate(sums))
+        place = "ROW_NUMBER() OVER (PARTITION BY cell ORDER BY part DESC) AS place"
+        columns = ["cell", *(f"t{j}" for j in range(len(sums))), "part", "n"]
+        placed = f"SELECT cell, {each_sum}, part, n, {place} FROM ({pairs}) AS x"
+        return f"SELECT {self._whole(columns)} FROM ({placed}) AS y WHERE place <= {self.largest}"
+
+    def _grouped(self, source: str, columns: Sequence[str]) -> str:
+        """Add up lines of a person, or of nobody, with the same values of some columns."""
+        by = ", ".join([*columns, *self._names, "lone"])
+        people = f"CASE WHEN {self._nobody} THEN SUM(n) ELSE 1 END"
+        marks = "".join(f", MAX({name}) AS {name}" for name in _HALVES[: len(self.marks)])
+        part = "COALESCE(lone, SUM(part)) AS part"
+        return (
+            f"SELECT {by}, {part}, {people} AS n, SUM(records) AS records{marks} FROM {source} GROUP BY {by}"
+        )
+
+    def _whole(self, names: Sequence[str]) -> str:
+        return ", ".join(f"CAST({name} AS {self.integer}) AS a{j}" for j, name in enumerate(names))
+
+    @property
+    def _names(self) -> list[str]:
+        return [f"p{j}" for j in range(len(self.person))]
+
+    @property
+    def _nobody(self) -> str:
+        return nobody(self._names) if self.person else "1 = 1"
 
 
 def nobody(names: Sequence[str]) -> str:

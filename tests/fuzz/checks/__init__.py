@@ -30,6 +30,7 @@ from fuzz.checks.released import columns, levels, models, narrow, suppression, t
 from fuzz.checks.series import series
 from fuzz.checks.stops import stops
 from fuzz.checks.suppressed import judged
+from fuzz.checks.tables import tables
 from fuzz.draw import Case
 from fuzz.sources import Placed, Services, frame_of, placed
 
@@ -87,7 +88,7 @@ def _run(case: Case, place: Placed, services: Services, thorough: bool, people: 
     if people:
         checks.remove(nobody)
     if people and thorough:
-        checks += [*([] if made.perturbed else [engines, judged]), into]
+        checks += [*([] if made.perturbed else [engines, judged, tables]), into]
     elif thorough and made.perturbed:
         # Values are drawn anew for every release, so no second one is like the first.
         checks += [recoding_back, written, profiles, into, stops]
@@ -102,6 +103,7 @@ def _run(case: Case, place: Placed, services: Services, thorough: bool, people: 
             series,
             overlaps,
             judged,
+            tables,
             profiles,
             into,
             stops,

@@ -411,3 +411,25 @@ def test_tables_of_other_codes_or_ways_are_refused(tmp_path):
     )
     with pytest.raises(ParameterError, match="with other codes"):
         ic.tabulate(table, ic.Policy(other), [AGE], earlier=ledger.tables_of(table))
+
+
+def test_hidden_zeros_of_one_table_widen_no_cell_of_another(tmp_path):
+    """Where zeros are shown, a hidden cell is 1 or more, whatever a table beside it does."""
+    ages = [20] * 1 + [21] * 5 + [22] * 50 + [23] * 60
+    rows = pl.DataFrame({"age": ages, "sex": ["f", "m"] * 58})
+    layouts = [ic.CountTable("ages", rows=["age"]), ic.CountTable("sexes", rows=["sex"], zeros="hide")]
+    policy = ic.Policy(ic.Schema(quasi={"age": ic.Hierarchy.flat(), "sex": None}), tables=layouts)
+    release = ic.tabulate(rows, policy)
+    release.save(tmp_path / "out")
+    assert verify_tables(tmp_path / "out").narrow == {"ages": 0, "sexes": 0}
+    # 1 and 5 would be known to be 1 to 5 each.
+    assert release["ages"].filter(pl.col("mark") == "x")["age"].to_list() != ["20", "21"]
+
+
+def test_a_sum_of_nothing_of_one_person_is_hidden():
+    rows = pl.DataFrame({"age": [20] + [21] * 6 + [22] * 6 + [23] * 6, "cost": [0] + [5, 4, 3, 5, 4, 3] * 3})
+    schema = ic.Schema(quasi={"age": ic.Hierarchy.flat()}, insensitive=["cost"])
+    release = ic.tabulate(
+        rows, ic.Policy(schema), [ic.CountTable("t", rows=["age"], sum="cost", threshold=3)]
+    )
+    assert "20" in release["t"].filter(pl.col("mark") == "x")["age"].to_list()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import incrowd as ic
 from incrowd.core.errors import ParameterError, SchemaError, TableError
 from incrowd.engines import engine_for
+from incrowd.engines.cells import scaled, whole_units
 from incrowd.release.tables.counting import count_cells
 
 AREAS = ic.Hierarchy.from_nested({"*": {"north": ["a", "b"], "south": {"mid": ["c", "d"], "e": None}}})
@@ -89,20 +91,69 @@ def test_records_are_counted_where_no_column_names_people():
     assert cells.overlapping == ()
 
 
-def test_a_database_counts_records(tmp_path):
-    import duckdb
-
-    table = visits(3).drop("who")
-    schema = ic.Schema(quasi={"area": AREAS}, sensitive=["ill"], unlisted="drop")
+def test_what_streams_counts_records_alone():
+    table = visits(3)
     layout = ic.CountTable("t", rows=["area"], columns=["ill"])
-    relation = duckdb.from_arrow(table.to_arrow())
-    there = count_cells(engine_for(relation), schema, layout)
-    here = count_cells(engine_for(table), schema, layout)
+    without = ic.Schema(quasi={"area": AREAS}, sensitive=["ill"], unlisted="drop")
+    there, here = (count_cells(engine_for(rows), without, layout) for rows in (table.lazy(), table))
     assert there.values.tolist() == here.values.tolist()
-    assert [axis.codes for axis in there.axes] == [axis.codes for axis in here.axes]
-    sums = ic.Schema(quasi={"area": AREAS}, insensitive=["cost"], unlisted="drop")
-    with pytest.raises(TableError, match="rows are not in memory"):
-        count_cells(engine_for(relation), sums, ic.CountTable("t", rows=["area"], sum="cost"))
+    with pytest.raises(TableError, match="not counted of rows of a lazy frame"):
+        count_cells(engine_for(table.lazy()), SCHEMA, layout)
+
+
+def test_null_values_are_missing():
+    table = pl.DataFrame(
+        {"area": ["a", "b", "NA", None], "cost": ["1", "NA", "2", "4"], "who": [*"xyz", "NA"]}
+    )
+    schema = ic.Schema(quasi=["area"], insensitive=["cost"], person="who", null_values=["NA"])
+    cells = count_cells(engine_for(table), schema, ic.CountTable("t", rows=["area"], sum="cost"))
+    [area] = cells.axes
+    assert dict(zip(area.codes, cells.values.tolist(), strict=True)) == {
+        "Total": 7.0,
+        "a": 1.0,
+        "b": 0.0,
+        "<missing>": 6.0,
+    }
+    assert cells.people.tolist() == [4, 1, 1, 2]
+
+
+@pytest.mark.parametrize("layout", [{}, {"count": "records"}, {"sum": "cost"}])
+def test_rows_of_stars_are_not_lost(layout):
+    """A star is a text that somebody wrote, and no row that was suppressed."""
+    stars = ic.Hierarchy.from_nested({"all": ["a", "*"]})
+    table = pl.DataFrame({"area": [*"aaa**"], "cost": [1, 2, 4, 8, 16], "who": [*"vwxyz"]})
+    schema = ic.Schema(quasi={"area": stars}, insensitive=["cost"], person="who")
+    made = ic.tabulate(table, ic.Policy(schema), [ic.CountTable("t", rows=["area"], threshold=2, **layout)])
+    expected = [31, 7, 24] if layout.get("sum") else [5, 3, 2]
+    assert made["t"].to_series(-2).to_list() == expected
+
+
+def test_a_star_is_no_number():
+    table = pl.DataFrame({"area": [*"aabb"], "cost": ["1", "2", "*", "4"]})
+    schema = ic.Schema(quasi={"area": None}, insensitive=["cost"])
+    layout = ic.CountTable("t", rows=["area"], sum="cost", threshold=2)
+    with pytest.raises(SchemaError, match="'cost'"):
+        ic.tabulate(table, ic.Policy(schema), [layout])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_sums_of_decimals_are_exact_in_any_order(seed):
+    draw = np.random.default_rng(seed)
+    numbers = [*(draw.integers(0, 10**6, 500) / 100), 0.1, 0.2, 1e7]
+    exact = sum((Fraction(str(number)) for number in numbers), Fraction())
+    for order in (range(len(numbers)), draw.permutation(len(numbers))):
+        table = pl.DataFrame({"area": "a", "cost": [numbers[place] for place in order]})
+        schema = ic.Schema(quasi={"area": None}, insensitive=["cost"])
+        cells = count_cells(engine_for(table), schema, ic.CountTable("t", rows=["area"], sum="cost"))
+        assert cells.values.tolist() == [float(exact)] * 2
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-9, 1.0, 1e15, 1e200])
+def test_whole_units_lose_less_than_a_sum_of_doubles(scale):
+    numbers = np.random.default_rng(2).random(1000) * scale
+    units, power = whole_units(numbers, np.full(1000, 7))
+    assert scaled(units.astype(float), -power) == pytest.approx(numbers, rel=1e-12, abs=scale * 1e-13)
+    assert int(units.sum()) * 7 < 2**63
 
 
 @pytest.mark.parametrize(

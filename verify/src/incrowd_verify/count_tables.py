@@ -111,11 +111,11 @@ def verify_tables(
     narrow: dict[str, int] = {}
     cells = hidden = 0
     for quantity in dict.fromkeys(table.quantity for table in tables):
-        system = _System([table for table in tables if table.quantity == quantity])
-        cells, hidden = cells + len(system.bounds), hidden + len(system.unknown)
-        if system.ring and not system.whole_table:
-            points += answered([linked_tables(sorted(system.ring))], _accepted(manifest))
         try:
+            system = _System([table for table in tables if table.quantity == quantity])
+            cells, hidden = cells + len(system.bounds), hidden + len(system.unknown)
+            if system.ring and not system.whole_table:
+                points += answered([linked_tables(sorted(system.ring))], _accepted(manifest))
             narrow |= system.narrow()
         except TableError:
             # What is said already tells why the sums do not hold.

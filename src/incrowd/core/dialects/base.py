@@ -16,6 +16,9 @@ from incrowd.core.lazy import pl
 Name = tuple[str, ...]
 """The parts of a table's name, as schema and table, without quotes."""
 
+UNITS = "incrowd units"
+"""Name of a temporary table of rows that were grouped."""
+
 BATCH = 100_000
 """Rows that are fetched at a time where rows stream."""
 
@@ -293,6 +296,18 @@ class Dialect(ABC):
         """Create a temporary table from a frame, with an SQL type per column and statistics for the
         planner.
         """
+
+    def keep(self, uploads: Mapping[str, Upload], query: str) -> str:
+        """Create the temporary table `UNITS` from a query of uploaded tables, and return the SQL of it."""
+        for uploaded, upload in uploads.items():
+            self.upload(uploaded, upload.frame, upload.types)
+        self.joining()
+        self.drop_uploaded(UNITS)
+        name = f"{self.uploaded}{self.quote(UNITS)}"
+        self.execute(f"CREATE TEMPORARY TABLE {name} AS {query}")
+        for uploaded in uploads:
+            self.drop_uploaded(uploaded)
+        return name
 
     def joining(self) -> None:  # noqa: B027 - few have something to prepare
         """Prepare the transaction for a join with an uploaded table."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
-from incrowd.core.dialects.base import BATCH, Column, Dialect, Name, while_fetching
+from incrowd.core.dialects.base import BATCH, UNITS, Column, Dialect, Name, Upload, while_fetching
 from incrowd.core.errors import IncrowdError, TableError
 from incrowd.core.lazy import duckdb, pl
 
@@ -276,6 +277,29 @@ class RelationTable:
         rows = streamed(_translating(lambda: self.relation.query("incrowd rows", sql)))
         while (batch := _translating(lambda: next(rows, None))) is not None:
             yield batch
+
+    @contextlib.contextmanager
+    def kept(self, uploads: Mapping[str, Upload], query: str) -> Iterator[str]:
+        """Keep the result of a query of uploaded tables for a block, and yield the SQL of its name."""
+        # A connection finds one frame: the tables stand side by side in it.
+        longest = max(len(frame) for frame, _ in uploads.values())
+        parts, tables = [], []
+        for number, (title, (frame, types)) in enumerate(uploads.items()):
+            known, places = f"f{number}", [f"f{number}_{place}" for place in range(frame.width)]
+            marked = frame.rename(dict(zip(frame.columns, places, strict=True))).with_columns(
+                pl.lit(value=True).alias(known)
+            )
+            parts.append(marked.select(pl.all().extend_constant(None, longest - len(frame))))
+            names = zip(places, types.items(), strict=True)
+            listed = ", ".join(f"CAST({place} AS {kind}) AS {name}" for place, (name, kind) in names)
+            tables.append(f"{DuckDB.quote(title)} AS (SELECT {listed} FROM {KEYS} WHERE {known})")
+        keys, name = pl.concat(parts, how="horizontal"), DuckDB.quote(UNITS)
+        try:
+            self.joined(keys, f"CREATE OR REPLACE TEMP TABLE {name} AS WITH {', '.join(tables)} {query}")
+            yield f"temp.{name}"
+        finally:
+            drop = f"DROP TABLE IF EXISTS temp.{name}"
+            _translating(lambda: self.relation.query("incrowd rows", drop))
 
     def joined(self, keys: pl.DataFrame, sql: str) -> Any:
         """Return the relation of a query in which `KEYS` is a frame."""

@@ -25,6 +25,7 @@ from incrowd.engines.plan import PeoplePlan
 from incrowd.engines.spark.errors import guarded
 from incrowd.engines.spark.fetching import (
     HASHED,
+    as_arrow,
     ask,
     cache_rows,
     fetch_compact,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from incrowd.core.recoding import Recoding
     from incrowd.core.table.schema import Schema
     from incrowd.core.table.treated_columns import TreatedColumn
+    from incrowd.engines.cells import CellPeople, CellQuestion
     from incrowd.engines.plan import ReducedPeople
 
 __all__ = [
@@ -116,6 +118,14 @@ class SparkEngine(Engine):
             finally:
                 base.unpersist()
 
+    def people_of_cells(self, count: Counted, question: CellQuestion) -> CellPeople:
+        """Count on the executors (see `Engine.people_of_cells`)."""
+        from incrowd.engines.spark.cells import people_of_cells
+
+        assert isinstance(count, FetchedCount)
+        with guarded(self._frame.sparkSession):
+            return people_of_cells(self, positional(self._frame)[0], count, question)
+
     def values_of(self, columns: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
         """Count the values of columns on Spark (see `Engine.values_of`)."""
         return self.combinations.values_of(columns)
@@ -142,7 +152,7 @@ class SparkEngine(Engine):
         keys, texts = count.numbered_keys(schema, recoding)
         with guarded(self._frame.sparkSession):
             names, keyed = [attribute.name for attribute in schema.quasi], count.keyed_by
-            cell_words = CellWords.of(keyed, self._join, keys, texts)
+            cell_words = CellWords.of(keyed, self.join, keys, texts)
             frame, _ = positional(self._frame)
             by_value = isinstance(recoding, FullDomain) and keyed == names
             frame, words = cell_words.by_value(frame) if by_value else cell_words.by_key(frame)
@@ -230,7 +240,7 @@ class SparkEngine(Engine):
         for position, column in enumerate(leaving.by_value):
             table = leaving.lookup(column)
             kind = self._type_of(column, table.schema[column.name])
-            frame = self._join(frame, column.columns, table, f"t{position}", [kind])
+            frame = self.join(frame, column.columns, table, f"t{position}", [kind])
             cells[column.name] = sf.col(CELL.format(f"t{position}_0"))
         if not (by_row := leaving.by_row):
             return frame, cells
@@ -242,7 +252,7 @@ class SparkEngine(Engine):
         number = sf.row_number().over(Window.partitionBy(*alike).orderBy(*order)).cast("long")
         kinds = [self._type_of(column, table.schema[column.name]) for column in by_row]
         numbered = [(sf.col(_NUMBERED), st.LongType())]
-        frame = self._join(frame.withColumn(_NUMBERED, number), names, table, "d", kinds, numbered)
+        frame = self.join(frame.withColumn(_NUMBERED, number), names, table, "d", kinds, numbered)
         cells |= {column.name: sf.col(CELL.format(f"d_{j}")) for j, column in enumerate(by_row)}
         return frame, cells
 
@@ -264,7 +274,7 @@ class SparkEngine(Engine):
             return st.LongType() if kind.is_integer() else st.StringType()
         return self.kind(column.name)
 
-    def _join(
+    def join(
         self,
         frame: Any,
         names: Sequence[str],
@@ -439,14 +449,3 @@ def _bare(kind: Any) -> Any:
     if isinstance(kind, st.MapType):
         return st.MapType(_bare(kind.keyType), _bare(kind.valueType), kind.valueContainsNull)
     return kind
-
-
-def as_arrow(frame: Any) -> pl.DataFrame | None:
-    """Return the columns of a DataFrame without rows as fetched types, or None where a type cannot be
-    fetched.
-    """
-    try:
-        # Nothing runs for this.
-        return to_polars(frame.limit(0))
-    except Exception:
-        return None

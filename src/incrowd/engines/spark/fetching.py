@@ -47,6 +47,17 @@ def to_polars(frame: Any) -> pl.DataFrame:
     return _in_utc(pl.DataFrame(pl.from_arrow(frame.toArrow())))
 
 
+def as_arrow(frame: Any) -> pl.DataFrame | None:
+    """Return the columns of a DataFrame without rows as fetched types, or None where a type cannot be
+    fetched.
+    """
+    try:
+        # Nothing runs for this.
+        return to_polars(frame.limit(0))
+    except Exception:
+        return None
+
+
 def fetch_compact(frame: Any) -> pl.DataFrame:
     """Fetch a DataFrame, texts being categories: a text takes 4 bytes, and not 16 and more.
 

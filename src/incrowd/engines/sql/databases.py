@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from incrowd.core.dialects.addresses import Address, is_address
-from incrowd.core.dialects.base import cast_all, while_fetching
+from incrowd.core.dialects.base import UNITS, cast_all, while_fetching
 from incrowd.core.errors import IncrowdError, TableError, exists_already
 from incrowd.core.lazy import pl
 
 if TYPE_CHECKING:
-    from incrowd.core.dialects.base import Column, Dialect, Name
+    from incrowd.core.dialects.base import Column, Dialect, Name, Upload
 
 __all__ = ["Address", "Database", "DatabaseTable", "is_address"]
 
@@ -245,6 +245,13 @@ class DatabaseTable:
     def batches(self, sql: str) -> Generator[pl.DataFrame]:
         """Run a query and fetch some rows at a time."""
         return self.database.batches(sql)
+
+    @contextlib.contextmanager
+    def kept(self, uploads: Mapping[str, Upload], query: str) -> Iterator[str]:
+        """Keep the result of a query of uploaded tables for a block, and yield the SQL of its name."""
+        yield self.database.ask(lambda dialect: dialect.keep(uploads, query))
+        # Where something failed, the snapshot ended, and the table with it.
+        self.database.ask(lambda dialect: dialect.drop_uploaded(UNITS))
 
     def rows(self) -> Iterator[pl.DataFrame]:
         """Fetch all rows in batches, with unchanged values."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from incrowd.core.recoding import Recoding
     from incrowd.core.table.schema import Schema
     from incrowd.core.table.treated_columns import TreatedColumn
+    from incrowd.engines.cells import CellPeople, CellQuestion
 
 
 class SqlEngine(Engine):
@@ -78,6 +79,14 @@ class SqlEngine(Engine):
             rows, schema, self.columns, joint=joint, target=target, starred=self.settings.starred
         )
         return Unwritten(self, schema, frequency)
+
+    def people_of_cells(self, count: Counted, question: CellQuestion) -> CellPeople:
+        """Count in the database (see `Engine.people_of_cells`)."""
+        from incrowd.engines.sql.cells import people_of_cells
+
+        assert isinstance(count, FetchedCount)
+        assert isinstance(self.rows, TableRows)
+        return people_of_cells(self.rows, count, question)
 
     def values_of(self, columns: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
         """Count the values of columns in the database (see `Engine.values_of`)."""

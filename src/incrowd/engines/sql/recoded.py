@@ -78,26 +78,32 @@ class TableRows:
         """Reduce the people in the database (see `Combinations.reduced`)."""
         self.check_snapshot()
         columns = self._countable([*names, *sensitive, *schema.person])
-        self.check_finite(schema.person)
         dialect, source = self.table.dialect, self.table.source
-        kinds: list[pl.DataType] = [pl.Null()] * len(schema.person)
-        if schema.null_values:
-            listed = as_columns([str(columns[name].key) for name in schema.person])
-            kinds = self._fetched_as(f"SELECT {listed} FROM {source} LIMIT 0", schema.person, []).dtypes
-        person = [
-            named_person(dialect, str(columns[name].key), columns[name].wire, kind, schema.null_values)
-            for name, kind in zip(schema.person, kinds, strict=True)
-        ]
-        if None in person:
+        person = self.persons(schema.person, schema.null_values)
+        if person is None:
             return None
         keys, values = ([str(columns[name].key) for name in listed] for listed in (names, sensitive))
-        plan = PeoplePlan(source, keys, values, list(map(str, person)), integer=dialect.whole)
+        plan = PeoplePlan(source, keys, values, person, integer=dialect.whole)
         return plan.reduced(
             sensitive,
             lists,
             f"({plan.kinds()}) AS y",
             lambda query, asked, counts: self._fetched_as(query, [*names, *asked], counts),
         )
+
+    def persons(self, names: Sequence[str], null_values: tuple[str, ...]) -> list[str] | None:
+        """Return SQL of the columns that name a person, NULL where missing; None where SQL cannot tell."""
+        columns = self._countable(names)
+        self.check_finite(names)
+        kinds: list[pl.DataType] = [pl.Null()] * len(names)
+        if names and null_values:
+            listed = as_columns([str(columns[name].key) for name in names])
+            kinds = self._fetched_as(f"SELECT {listed} FROM {self.table.source} LIMIT 0", names, []).dtypes
+        person = [
+            named_person(self.table.dialect, str(columns[name].key), columns[name].wire, kind, null_values)
+            for name, kind in zip(names, kinds, strict=True)
+        ]
+        return None if None in person else list(map(str, person))
 
     def _fetched_as(self, query: str, names: Sequence[str], counts: Sequence[str]) -> pl.DataFrame:
         """Fetch values of some columns, and then whole numbers."""
@@ -384,23 +390,10 @@ class RecodedTable:
         clauses: list[str] = []
 
         def add(title: str, alias: str, frame: pl.DataFrame, names: Sequence[str], cells: _Types) -> None:
-            # The frame has values of some columns as they were fetched, and then the cells; a cell that is
-            # called ``number`` is that of the row.
-            columns = self.table.read(names)
-            types = {f"k{i}": columns[name].wire for i, name in enumerate(names)}
-            same = [
-                dialect.same(columns[name], str(columns[name].key), f"{alias}.{key}")
-                for key, name in zip(types, names, strict=True)
-            ]
-            if "number" in cells:
-                same.append(f"{alias}.number = {self._number}")
-            types |= cells
-            frame = frame.rename(dict(zip(frame.columns, types, strict=True)))
-            # Numbers that Arrow does not carry go as the texts that they were fetched as.
-            as_text = [key for key in types if types[key].upper().startswith(("TEXT", "VARCHAR"))]
-            frame = frame.with_columns(column_named(key).cast(pl.String) for key in as_text)
-            uploads[title] = Upload(frame, types)
-            clauses.append(f"LEFT JOIN {dialect.quote(title)} AS {alias} ON {' AND '.join(same)}")
+            # A cell that is called ``number`` is that of the row.
+            number = self._number if "number" in cells else None
+            uploads[title], clause = lookup(self.table, dialect, title, alias, frame, names, cells, number)
+            clauses.append(clause)
 
         texts = self._join_keys(add, name, by_column=by_column)
         for number, column in enumerate(self.leaving.by_value):
@@ -458,6 +451,41 @@ class RecodedTable:
 
 _Types = dict[str, str]
 """The SQL type of each column."""
+
+
+def lookup(
+    table: DatabaseTable | RelationTable,
+    dialect: Dialect | type[Dialect],
+    title: str,
+    alias: str,
+    frame: pl.DataFrame,
+    names: Sequence[str],
+    cells: _Types,
+    number: str | None = None,
+) -> tuple[Upload, str]:
+    """Return a table to join rows with, and the clause that does so.
+
+    Parameters
+    ----------
+    frame
+        Values of some columns as they were fetched, and then the cells.
+    number
+        SQL of the number of a row, which is to be that of the cell ``number``.
+    """
+    columns = table.read(names)
+    types = {f"k{i}": columns[name].wire for i, name in enumerate(names)}
+    same = [
+        dialect.same(columns[name], str(columns[name].key), f"{alias}.{key}")
+        for key, name in zip(types, names, strict=True)
+    ]
+    if number is not None:
+        same.append(f"{alias}.number = {number}")
+    types |= cells
+    frame = frame.rename(dict(zip(frame.columns, types, strict=True)))
+    # Numbers that Arrow does not carry go as the texts that they were fetched as.
+    as_text = [key for key in types if types[key].upper().startswith(("TEXT", "VARCHAR"))]
+    upload = Upload(frame.with_columns(column_named(key).cast(pl.String) for key in as_text), types)
+    return upload, f"LEFT JOIN {dialect.quote(title)} AS {alias} ON {' AND '.join(same)}"
 
 
 def split_by_column(

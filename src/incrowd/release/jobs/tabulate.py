@@ -16,7 +16,7 @@ from incrowd.core.io.seals import digest_of
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.presentation import heat
 from incrowd.core.presentation.documents import envelope, to_json
-from incrowd.core.progress import Progress, Silent, in_job, with_bar
+from incrowd.core.progress import Progress, Silent, in_job, interrupting, with_bar
 from incrowd.engines import engine_for
 from incrowd.engines.open import loaded
 from incrowd.release.accounts.board import file_facts
@@ -64,7 +64,7 @@ def tabulate(
     Parameters
     ----------
     table
-        Whatever `anonymize` takes. People and sums are counted of rows in memory.
+        Whatever `anonymize` takes. Where rows stream, records alone are counted.
     policy
         The columns with their hierarchies, and the tables.
     tables
@@ -109,9 +109,10 @@ def tabulate(
     UNANSWERED.check(unanswered, "tabulate", "unanswered")
     job = progress or Silent()
     job.stage("count")
-    engine = engine_for(loaded(table, csv_format), progress=progress)
-    counts = [count_cells(engine, policy.schema, layout) for layout in layouts]
-    again = [_count_again(engine, policy, document) for document in earlier]
+    engine = engine_for(loaded(table, csv_format), progress=progress, starred=True)
+    with interrupting(job, engine.interrupt):
+        counts = [count_cells(engine, policy.schema, layout) for layout in layouts]
+        again = [_count_again(engine, policy, document) for document in earlier]
     job.stage("protect")
     published: dict[str, PublishedTable] = {}
     for unit in dict.fromkeys(layout.unit for layout in layouts):

@@ -229,7 +229,7 @@ def protect(
         joined.all([each.width for each in needs], 0.0, np.maximum),
         joined.all([each.slack for each in needs], 0.0, np.maximum),
         max(each.share for each in needs),
-        min(float(np.min(each.floor)) for each in needs),
+        joined.all([each.floors for each in needs], 0.0, np.maximum),
         all(each.whole for each in needs),
     )
     way = tables[0].layout.protect
@@ -254,14 +254,15 @@ def _suppressed(
 ) -> list[PublishedTable]:
     cost = joined.all([cost_of(table) for table in joined.tables], 0.0, np.maximum)
     shown = [table.layout.zeros == "show" for table in joined.tables]
-    zero = need.values == 0
+    # A sum of 0 of somebody is no empty cell: it tells that person's number.
+    zero = joined.all([table.people for table in joined.tables], 0, np.maximum) == 0
     allowed = ~zero if all(shown) else np.ones(joined.linked.size, np.bool_)
     if any(shown):
         # Where one table shows its zeros, no table can hide them.
         for table, place, show in zip(joined.tables, joined.linked.cells, shown, strict=True):
             if show:
-                allowed[place[table.values == 0]] = False
-                primary[place[table.values == 0]] = False
+                allowed[place[table.people == 0]] = False
+                primary[place[table.people == 0]] = False
     for hidden, place in zip(earlier, joined.linked.cells[len(joined.tables) - len(earlier) :], strict=True):
         # What is known already cannot be hidden any more, and what is hidden is known to nobody.
         allowed[place[~hidden]] = primary[place[~hidden]] = False

@@ -17,8 +17,8 @@ from incrowd.core.table.frequency import FrequencyTable, smallest_codes
 from incrowd.core.table.schema import Schema
 from incrowd.engines import SparkEngine
 from incrowd.engines.fold import CHANGED
-from incrowd.engines.spark import all_suppressed, as_arrow, positional, to_polars, without_comments
-from incrowd.engines.spark.fetching import fetched_within
+from incrowd.engines.spark import all_suppressed, positional, to_polars, without_comments
+from incrowd.engines.spark.fetching import as_arrow, fetched_within
 from incrowd.release.jobs.distributed.cuts import BLOCK, Cut, cut_tree, join_failing
 from incrowd.release.jobs.distributed.people import (
     WholePeople,

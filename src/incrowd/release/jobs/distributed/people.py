@@ -14,8 +14,8 @@ from incrowd.core.table.people import ListedPeople, PersonRows
 from incrowd.core.table.sensitive import SensitiveCounts
 from incrowd.engines.fold import PERSON, ROWS
 from incrowd.engines.plan import PeoplePlan
-from incrowd.engines.spark import as_arrow, to_polars
-from incrowd.engines.spark.fetching import HASHED, ask, cache_rows, fetched_within, person_of
+from incrowd.engines.spark import to_polars
+from incrowd.engines.spark.fetching import HASHED, as_arrow, ask, cache_rows, fetched_within, person_of
 from incrowd.release.jobs.distributed.cuts import BLOCK
 
 _AMOUNT = "a0"

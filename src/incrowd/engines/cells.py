@@ -1,0 +1,246 @@
+"""Counting the people of cells, and their parts of a sum: the question, the answer, and rows in memory.
+
+Example: a table of sex by town. Each row is in four cells, those of its sex or of all, and of its town or of
+all. A person counts once in a cell, however many of the person's rows are in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING, NamedTuple
+
+from incrowd.core.lazy import NDArray, np, pl
+
+if TYPE_CHECKING:
+    from incrowd.core.table.frequency import FrequencyTable
+
+LEAST, MOST = -300, 300
+"""Powers of ten that a unit of a sum may be."""
+_ROOM = 62
+"""Bits of a sum of whole units."""
+
+
+class Amounts(NamedTuple):
+    """A whole number for each row, by the key of columns that were counted alone.
+
+    Attributes
+    ----------
+    frequency
+        The columns, counted as quasi-identifiers.
+    of_key
+        int64[keys]
+    values
+        As `Counted.values_by_key`.
+    """
+
+    frequency: FrequencyTable
+    of_key: NDArray[np.int64]
+    values: pl.DataFrame | None
+
+    @property
+    def of_row(self) -> NDArray[np.int64]:
+        """int64[rows]: the number of each row in memory."""
+        return self.of_key[self.frequency.key_of_row("a sum")]
+
+
+@dataclass(frozen=True)
+class CellQuestion:
+    """A question about the cells of a table.
+
+    Attributes
+    ----------
+    nodes
+        Per quasi-identifier int64[depths, values]: the code above each value at each depth, -1 where there
+        is none.
+    sizes
+        How many codes each quasi-identifier has.
+    person
+        The columns that name a person; none where each row is a person.
+    null_values
+        The texts that mean missing there.
+    amounts
+        What is summed; None to count alone.
+    largest
+        How many of the largest parts of a sum are asked for.
+    marks
+        A number of 64 bits for each person, of which the sum is asked for; None for no such sum.
+    """
+
+    nodes: Sequence[NDArray[np.int64]]
+    sizes: Sequence[int]
+    person: tuple[str, ...]
+    null_values: tuple[str, ...]
+    amounts: Amounts | None = None
+    largest: int = 0
+    marks: Amounts | None = None
+
+    @property
+    def depths(self) -> Iterator[tuple[int, ...]]:
+        """Every combination of depths."""
+        return product(*(range(len(each)) for each in self.nodes))
+
+    @cached_property
+    def strides(self) -> list[int]:
+        """The factor of the code of each quasi-identifier in the number of a cell."""
+        return [prod(self.sizes[place + 1 :]) for place in range(len(self.sizes))]
+
+
+class CellPeople(NamedTuple):
+    """The people of cells.
+
+    Attributes
+    ----------
+    people
+        int64[cells]: how many there are.
+    sums
+        int64[cells]: the sum of the amounts.
+    largest
+        int64[cells, n]: the largest parts of it, in descending order, one a person.
+    marks
+        uint64[cells]: the sum of the marks modulo 2**64.
+    """
+
+    people: NDArray[np.int64]
+    sums: NDArray[np.int64]
+    largest: NDArray[np.int64]
+    marks: NDArray[np.uint64]
+
+    @classmethod
+    def none(cls, question: CellQuestion) -> CellPeople:
+        """Return cells without people, to be filled."""
+        size = prod(question.sizes)
+        people, sums, largest = (np.zeros(each, np.int64) for each in (size, size, (size, question.largest)))
+        return cls(people, sums, largest, np.zeros(size, np.uint64))
+
+    def add_largest(
+        self, cell: NDArray[np.int64], parts: NDArray[np.int64], people: NDArray[np.int64] | None = None
+    ) -> None:
+        """Fill in the largest parts of some cells.
+
+        Parameters
+        ----------
+        cell, parts
+            int64[parts]: the cell of each part, and the part; all that may be among the largest.
+        people
+            int64[parts]: how many people have each; None for one.
+        """
+        rank = self.largest.shape[1]
+        if people is not None:
+            each = np.minimum(people, rank)
+            cell, parts = np.repeat(cell, each), np.repeat(parts, each)
+        order = np.lexsort((-parts, cell))
+        ordered = cell[order]
+        place = np.arange(len(order)) - np.searchsorted(ordered, ordered)
+        top = place < rank
+        self.largest[ordered[top], place[top]] = parts[order][top]
+
+
+def people_of_rows(
+    question: CellQuestion, codes: Sequence[NDArray[np.integer]], person: NDArray[np.integer] | None
+) -> CellPeople:
+    """Count rows that are in memory.
+
+    Parameters
+    ----------
+    codes
+        Per quasi-identifier int[rows]: the values of the rows.
+    person
+        int[rows]: whose they are, -1 where no one is named: such a row is a person of its own.
+    """
+    rows = len(codes[0])
+    unit = np.arange(rows, dtype=np.int64) if person is None else person.astype(np.int64)
+    unnamed = np.flatnonzero(unit < 0)
+    unit[unnamed] = unit.max(initial=-1) + 1 + np.arange(len(unnamed))
+    alone = bool(np.bincount(unit).max(initial=1) == 1)
+    amounts = None if question.amounts is None else question.amounts.of_row
+    marks = None
+    if question.marks is not None:
+        marks = np.zeros(unit.max(initial=-1) + 1, np.uint64)
+        marks[unit] = question.marks.of_row.view(np.uint64)
+    cells = CellPeople.none(question)
+    for depths in question.depths:
+        cell, inside = np.zeros(rows, np.int64), np.ones(rows, np.bool_)
+        for nodes, depth, code, stride in zip(question.nodes, depths, codes, question.strides, strict=True):
+            node = nodes[depth][code]
+            inside &= node >= 0
+            cell += node * stride
+        own = None if amounts is None else amounts[inside]
+        cell, who, parts = _each_once(cell[inside], unit[inside], own, alone=alone)
+        cells.people[:] += np.bincount(cell, minlength=len(cells.people))
+        if marks is not None:
+            np.add.at(cells.marks, cell, marks[who])
+        if parts is not None:
+            np.add.at(cells.sums, cell, parts)
+            cells.add_largest(cell, parts)
+    return cells
+
+
+def _each_once(
+    cell: NDArray[np.int64], unit: NDArray[np.int64], amounts: NDArray[np.int64] | None, *, alone: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64] | None]:
+    """Return each person once in each cell, with the sum of the person's amounts there."""
+    if alone:
+        return cell, unit, amounts
+    size = int(unit.max(initial=0)) + 1
+    if amounts is None:
+        pair = np.sort(cell * size + unit)
+        pair = pair[np.append(True, pair[1:] != pair[:-1])[: len(pair)]]
+        return pair // size, pair % size, None
+    pair, place = np.unique(cell * size + unit, return_inverse=True)
+    parts = np.zeros(len(pair), np.int64)
+    np.add.at(parts, place, amounts)
+    return pair // size, pair % size, parts
+
+
+def whole_units(numbers: NDArray[np.float64], rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+    """Return numbers as whole units, so that sums are exact and do not depend on the order of rows.
+
+    Numbers with some decimals are whole numbers of their last one. Where not all have an end, or where the
+    sum of all would not fit, the unit is the finest in which it fits.
+
+    Parameters
+    ----------
+    numbers
+        float64[values], each 0 or more.
+    rows
+        int64[values]: how often each occurs.
+
+    Returns
+    -------
+    units
+        int64[values]
+    power
+        The number is its units divided by ten to this power.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> whole_units(np.array([0.1, 0.25, 3.0]), np.array([3, 1, 1]))
+    (array([ 10,  25, 300]), 2)
+    """
+    highest = float(numbers.max(initial=0.0))
+    if not highest:
+        return np.zeros(len(numbers), np.int64), 0
+    room = _ROOM * np.log10(2) - np.log10(highest) - np.log10(max(int(rows.sum()), 1))
+    finest = int(np.clip(np.floor(room), LEAST, MOST))
+    for power in [*range(min(finest, 18)), finest]:
+        units = np.rint(scaled(numbers, power))
+        if (scaled(units, -power) == numbers).all():
+            break
+    return units.astype(np.int64), power
+
+
+def scaled(numbers: NDArray[np.float64], power: int) -> NDArray[np.float64]:
+    """Multiply numbers by a power of ten.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scaled(np.array([3.0]), -1)
+    array([0.3])
+    """
+    return numbers * 10.0**power if power >= 0 else numbers / 10.0**-power
