@@ -46,6 +46,7 @@ from incrowd.release.accounts.bins import attribute_entry
 from incrowd.release.policy.limits import UnlistableError
 from incrowd.release.policy.policy import Policy
 from incrowd.release.policy.settings import SETTINGS
+from incrowd_verify.gate.points import answered
 from incrowd_verify.profiles import Attestation
 
 if TYPE_CHECKING:
@@ -154,6 +155,12 @@ class Tabulated(NamedTuple):
     policy: Policy
     release: TableRelease
 
+    def accepting(self, answers: Sequence[Accepted]) -> Tabulated:
+        """Return the tables under a policy that accepts further points."""
+        policy = replace(self.policy, accepted=(*self.policy.accepted, *answers))
+        points = answered(self.release.points, policy.accepted)
+        return Tabulated(policy, replace(self.release, points=points))
+
 
 class Work:
     """Everything that one window knows. Nothing of it is shared with another window.
@@ -198,6 +205,7 @@ class Work:
         self.attacks: list[Attack] = []
         self.written: Path | None = None
         self.about = {"recipient": "", "purpose": ""}
+        self.reasons: dict[str, str] = {}
         self.past: deque[tuple[dict[str, dict[str, Any]], Any]] = deque(maxlen=_UNDONE)
 
     def close(self) -> None:
@@ -268,6 +276,7 @@ class Work:
         self._session.close()
         self.tries, self.refined, self._measured = [], {}, (None, None)
         self.past.clear()
+        self.reasons.clear()
 
     def begin_batch(
         self, project: Project, source: Source, csv_format: CsvFormat | None, progress: Progress
@@ -563,21 +572,26 @@ class Work:
                 raise Cancelled  # The choices changed meanwhile, and this is no release under them.
             return self._keep(release, account)
 
-    def accept(self, answers: Sequence[Accepted], attested: Sequence[dict[str, str]] = ()) -> Release:
-        """Accept points of the verdict: in policy and account, and whenever the release is made again.
+    def accept(self, answers: Sequence[Accepted], attested: Sequence[dict[str, str]] = ()) -> bool:
+        """Accept points: in the policy, in the release and the tables that are there, and in later ones.
 
         Parameters
         ----------
         attested
             Answers to clauses of the profile, each as a policy file has it.
         """
-        assert self.release is not None
-        release = self.release.accepting(answers, map(Attestation.of, attested))
-        account, document = release.document(), self.chosen.document
+        document, release = self.chosen.document, self.release
+        if release is not None:
+            release = release.accepting(answers, map(Attestation.of, attested))
+            account = release.document()
         document.setdefault("accepted", []).extend(answer.to_dict() for answer in answers)
         if attested:
             document["profile"].setdefault("attested", []).extend(attested)
-        return self._keep(release, account)
+        if self.tables is not None:
+            self.tables = self.tables.accepting(answers)
+        if release is not None:
+            self._keep(release, account)
+        return True
 
     def advise(self, progress: Progress) -> list[Suggestion]:
         """Find single changes of the policy with which there is a release, by trying them."""
