@@ -197,7 +197,8 @@ def chart(tries: Sequence[Try]) -> dict[str, Any]:
         "grid": {"left": 56, "right": 24, "top": 28, "bottom": 46},
         "tooltip": {"confine": True, "extraCssText": "white-space: pre-line", ":formatter": _TOLD},
         "xAxis": _axis("largest risk, %", 28), "yAxis": _axis("loss, %", 40),
-        "series": [{"type": "scatter", "data": data, "symbolSize": 13}],
+        "series": [{"type": "scatter", "data": data, "symbolSize": 13,
+                    "labelLayout": {"moveOverlap": "shiftY"}}],
     }  # fmt: skip
 
 

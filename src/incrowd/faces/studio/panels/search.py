@@ -11,6 +11,7 @@ from incrowd.faces.studio import declared
 from incrowd.faces.studio.fields import choice_field
 from incrowd.faces.studio.forms import advanced, entry_form, slider
 from incrowd.faces.studio.meaning import Slider
+from incrowd.faces.studio.panels.panel import Panel
 from incrowd.faces.studio.parts import emptied, heading, marked, note, words
 from incrowd.faces.studio.work import policy_settings
 from incrowd.release.policy.policy import Policy
@@ -20,16 +21,8 @@ from incrowd.search import ALGORITHMS
 _SHARE = "max_suppression"
 
 
-class SearchForm:
-    """Choose an algorithm, and the settings of the search."""
-
-    def __init__(self, page: Any) -> None:
-        self.page = page
-
-    @property
-    def work(self) -> Any:
-        """The work of the window."""
-        return self.page.work
+class SearchForm(Panel):
+    """Choose an algorithm, and the settings of the search; a part of the panel of the limits."""
 
     def draw(self) -> None:
         """Show the settings of the search."""
