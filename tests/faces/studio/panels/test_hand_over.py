@@ -18,7 +18,7 @@ import pytest
 from incrowd.core.errors import IncrowdError
 from incrowd.core.io.files import CsvFormat
 from incrowd.core.progress import Silent
-from incrowd.faces.studio import export, work
+from incrowd.faces.studio import export, window_table
 from incrowd.faces.studio.cancelling import Cancelled, Watched
 from incrowd.faces.studio.tables import Source, in_database
 from incrowd.faces.studio.work import Work
@@ -93,7 +93,7 @@ def answered(window: Work) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["csv", "streamed", "folder", "feather", "database"])
 def test_the_archive_is_checked_by_the_command_that_is_shown(window, tmp_path, monkeypatch, kind):
-    monkeypatch.setattr(work, "_STREAMED", 0 if kind == "streamed" else 2**40)
+    monkeypatch.setattr(window_table, "_STREAMED", 0 if kind == "streamed" else 2**40)
     opened(window, kind, tmp_path)
     answered(window)
     archive, name = export.published_file(window, Watched())
