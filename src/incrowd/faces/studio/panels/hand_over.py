@@ -113,11 +113,7 @@ class HandOver(Panel):
             def done(project: Project) -> None:
                 address = f"/project/{quote(project.folder.name)}"
                 marked(words("p", f"Kept in {project.folder}"), "kept").props("role=status")
-                button(
-                    "Go to the project",
-                    "go-project",
-                    lambda: ui.navigate.to(address),
-                )
+                button("Go to the project", "go-project", lambda: ui.navigate.to(address))
 
             Job(self.page, "Keep as a project", "keep", make, done, icon="create_new_folder").draw()
 
