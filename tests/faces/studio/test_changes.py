@@ -163,7 +163,7 @@ def test_a_clause_is_attested_and_the_release_is_judged_anew(tmp_path):
         ["unanswered-clause"],
     )
     with pytest.raises(VerdictError, match="unanswered-clause"):
-        export.report_file(work, ".json", Silent())
+        export.report_file(work, Silent(), ".json")
     (clause,) = (each for each in release.clauses if each.unanswered)
     said = {"clause": clause.id, "by": "A. Officer", "on": "2026-01-31", "says": "We know of nothing."}
     work.accept([], [said])

@@ -88,7 +88,7 @@ def test_count_tables_are_those_of_the_command(window, tmp_path, monkeypatch, su
     assert made.release.verdict.holds
     archive, name = export.tables_file(window, Watched())
     assert name == "tables.zip"
-    policy, _ = export.tables_policy_file(window, Watched())
+    policy, _ = export.policy_file(window, window.tables.policy)
     if suffix:
         zipfile.ZipFile(policy).extractall()
     else:
@@ -167,7 +167,7 @@ def test_a_policy_with_trees_leaves_with_them(tmp_path):
     window.open(Source(tmp_path / "people.csv", "people.csv"))
     assert window.choices.origin == f"from {tmp_path / 'p.toml'}"
     window.anonymize(Watched())
-    archive, name = export.policy_file(window)
+    archive, name = export.policy_file(window, window.release.policy)
     assert name == "policy.zip"
     with zipfile.ZipFile(archive) as packed:
         assert packed.namelist() == ["policy.toml", "hierarchies/09-diagnosis.json"]
@@ -296,7 +296,7 @@ def test_an_edited_tree_is_the_hierarchy_of_its_column_and_leaves_with_the_polic
     assert window.editor("zip").tree == editor.tree
     window.anonymize(Watched())
     assert window.release.policy.schema["zip"].hierarchy == editor.tree
-    archive, name = export.policy_file(window)
+    archive, name = export.policy_file(window, window.release.policy)
     assert name == "policy.zip"
     with zipfile.ZipFile(archive) as packed:
         packed.extractall(tmp_path / "out")

@@ -147,7 +147,7 @@ def test_nothing_is_packed_before_every_point_has_an_answer(window, tmp_path):
     with pytest.raises(IncrowdError, match="unique-column"):
         export.published_file(window, Silent())
     with pytest.raises(IncrowdError, match="unique-column"):
-        export.report_file(window, ".pdf", Watched())
+        export.report_file(window, Watched(), ".pdf")
 
 
 def released(visit: Visit) -> None:
@@ -200,7 +200,7 @@ def test_the_report_names_the_file_that_is_saved_and_for_whom_and_why(tmp_path, 
     window.about.update(recipient="the institute", purpose="a study of stays")
     window.attack(Watched())
     saved, name = export.release_file(window, Watched())
-    path, _ = export.report_file(window, ".json", Watched())
+    path, _ = export.report_file(window, Watched(), ".json")
     told = path.read_text()
     for part in (
         name,
@@ -215,7 +215,7 @@ def test_the_report_names_the_file_that_is_saved_and_for_whom_and_why(tmp_path, 
     assert len(written) == 1
     window.recode(Watched())
     window.judge(Watched())
-    export.report_file(window, ".json", Watched())
+    export.report_file(window, Watched(), ".json")
     assert len(written) == 2
     window.changed()
     assert window.attacks == []

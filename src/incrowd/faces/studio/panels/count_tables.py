@@ -14,7 +14,7 @@ from incrowd.faces.studio import export
 from incrowd.faces.studio.fields import button, choice_field, text_field
 from incrowd.faces.studio.forms import advanced, entry_form
 from incrowd.faces.studio.gate import Gate, show_verdict
-from incrowd.faces.studio.job import Job
+from incrowd.faces.studio.job import Job, download
 from incrowd.faces.studio.panels.panel import Panel
 from incrowd.faces.studio.parts import box, cut, emptied, heading, marked, note, words
 from incrowd.faces.studio.table_changes import changes_of_tables
@@ -168,13 +168,11 @@ class Tables(Panel):
             if not verdict.holds:
                 return
             with ui.row():
-                for title, mark, make in (
-                    ("Tables", "get-tables", export.tables_file),
-                    ("Policy", "get-tables-policy", export.tables_policy_file),
-                ):
-                    Job(
-                        self.page, title, mark, make, lambda file: ui.download.file(*file), icon="download"
-                    ).draw()
+                download(self.page, "Tables", "get-tables", export.tables_file)
+                policy = made.policy
+                download(
+                    self.page, "Policy", "get-tables-policy", lambda work, _: export.policy_file(work, policy)
+                )
             note("The same by a command, beside the policy. What it writes has the same bytes:")
             marked(words("pre", export.tables_command(self.work)), "tables-command")
 
