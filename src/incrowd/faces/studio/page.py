@@ -199,7 +199,7 @@ class Page:
 
     def _draw_side(self) -> None:
         self._tabs = ui.tabs(on_change=lambda e: self._open(e.value)).classes("w-full")
-        self._tabs.props("no-caps dense align=left outside-arrows mobile-arrows")
+        self._tabs.props("no-caps dense align=left breakpoint=0 outside-arrows mobile-arrows")
         with self._tabs:
             self._tab = {
                 panel.name: ui.tab(panel.name, panel.name).props(f"data-step={number}")
