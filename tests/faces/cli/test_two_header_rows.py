@@ -136,11 +136,11 @@ def test_a_header_below_names_that_were_given(tmp_path, run):
 
 
 def test_the_page_refuses_the_table(tmp_path, monkeypatch):
-    from incrowd.faces.studio import work
+    from incrowd.faces.studio import window_table, work
     from incrowd.faces.studio.tables import Source
 
     raw = written(tmp_path / "people.csv", units=True)
     for streams in (False, True):
-        monkeypatch.setattr(work, "_STREAMED", 0 if streams else 2**30)
+        monkeypatch.setattr(window_table, "_STREAMED", 0 if streams else 2**30)
         with pytest.raises(ic.TableError, match=r"^people: the second line looks"):
             work.Work().open(Source(raw, "people"))

@@ -9,7 +9,7 @@ import pytest
 import incrowd as ic
 from incrowd.core.errors import InputError
 from incrowd.faces.studio.cancelling import Cancelled, Watched
-from incrowd.faces.studio.page import Outcome, outcome_of
+from incrowd.faces.studio.outcomes import Outcome, outcome_of
 from incrowd.works.samples import hospital
 
 SCHEMA = ic.Schema(quasi=["age", "sex"], unlisted="drop")

@@ -9,9 +9,11 @@ import polars as pl
 import pytest
 
 from incrowd.core.errors import VerdictError
+from incrowd.core.hierarchy import Hierarchy
 from incrowd.core.progress import Silent
 from incrowd.faces.studio import export
 from incrowd.faces.studio.gate import CHANGES, changes_of, head_of
+from incrowd.faces.studio.table_changes import changes_of_tables
 from incrowd.faces.studio.tables import Source
 from incrowd.faces.studio.work import Work
 from incrowd_verify.gate.points import KINDS
@@ -116,6 +118,41 @@ def test_texts_are_not_rounded(tmp_path):
     work.close()
 
 
+DESKS = {"*": {"north": ["a@north.example", "b@north.example"], "south": ["c@south.example"]}}
+
+
+@pytest.mark.parametrize(
+    ("change", "rows", "columns"),
+    [("coarser", ["mail:1"], ["age"]), ("leave-out", [], ["age"])],
+)
+def test_a_change_of_tables_removes_their_points(tmp_path, change, rows, columns):
+    work = opened(tmp_path, {"age": "quasi", "mail": "quasi"})
+    work.table = work.table.with_columns(
+        mail=pl.Series([*DESKS["*"]["north"], *DESKS["*"]["south"]] * (ROWS // 3))
+    )
+    work.keep_tree("mail", Hierarchy.from_nested(DESKS))
+    other = {"name": "other", "rows": ["age"]}
+    work.chosen.document["tables"] = [{"name": "desks", "rows": ["mail"], "columns": ["age"]}, other]
+    points = work.tabulate(Silent()).release.verdict.open
+    assert {each.columns for each in points} == {("mail",)}
+    made = {each.name: each for each in changes_of_tables(points[0], work)}
+    assert set(made) == {"coarser", "leave-out"}
+    made[change].make()
+    work.changed()
+    first, second = work.chosen.document["tables"]
+    assert (first["rows"], first["columns"], second) == (rows, columns, other)
+    assert work.tabulate(Silent()).release.verdict.holds
+    work.close()
+
+
+def test_a_table_keeps_a_column_and_codes_that_no_level_mends(tmp_path):
+    work = opened(tmp_path, {"age": "quasi", "mail": "quasi"})
+    work.chosen.document["tables"] = [{"name": "desks", "rows": ["mail"]}]
+    (point, *_) = work.tabulate(Silent()).release.verdict.open
+    assert not [*changes_of_tables(point, work)]
+    work.close()
+
+
 @pytest.mark.slow
 def test_a_clause_is_attested_and_the_release_is_judged_anew(tmp_path):
     work = opened(tmp_path, {"age": "quasi", "ward": "insensitive"})
@@ -126,7 +163,7 @@ def test_a_clause_is_attested_and_the_release_is_judged_anew(tmp_path):
         ["unanswered-clause"],
     )
     with pytest.raises(VerdictError, match="unanswered-clause"):
-        export.report_file(work, ".json", Silent())
+        export.report_file(work, Silent(), ".json")
     (clause,) = (each for each in release.clauses if each.unanswered)
     said = {"clause": clause.id, "by": "A. Officer", "on": "2026-01-31", "says": "We know of nothing."}
     work.accept([], [said])

@@ -78,7 +78,7 @@ def test_a_table_of_a_database_is_looked_at_searched_in_place_and_made_again(win
     released, _ = export.release_file(window, Silent())
     words = shlex.split(export.command(window))
     assert words[:3] == ["incrowd", "anonymize", address]
-    policy, _ = export.policy_file(window)
+    policy, _ = export.policy_file(window, window.release.policy)
     (tmp_path / "policy.toml").write_bytes(policy.read_bytes())
     (tmp_path / "release.py").write_text(export.script(window))
     for program in (["-m", *words], ["release.py"]):

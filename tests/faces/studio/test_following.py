@@ -9,8 +9,9 @@ import pytest
 import incrowd as ic
 from crossed import quick
 from incrowd.core.errors import InfeasibleError
-from incrowd.faces.studio import status, work
+from incrowd.faces.studio import status, window_table, work
 from incrowd.faces.studio.cancelling import Cancelled, Watched
+from incrowd.faces.studio.choices import Choices
 from incrowd.faces.studio.status import Figures
 from incrowd.faces.studio.tables import Source
 from incrowd.faces.studio.work import Work
@@ -386,7 +387,7 @@ def test_of_a_larger_table_a_sample_is_recoded_and_the_release_is_made_by_a_clic
 
 
 def test_of_rows_that_stream_a_sample_is_recoded(window, tmp_path, monkeypatch):
-    monkeypatch.setattr(work, "_STREAMED", 0)
+    monkeypatch.setattr(window_table, "_STREAMED", 0)
     monkeypatch.setattr(work, "FOLLOWED", 100)
     document = window.chosen.document
     window.open(window.source)
@@ -421,7 +422,7 @@ def test_figures_say_what_is_known_so_far(window):
 def test_the_limit_on_the_bar_is_the_strictest_k():
     def limit(*models):
         window = Work()
-        window.choices = work.Choices({"columns": {}, "models": [*models]}, None, "", {}, {}, {})
+        window.choices = Choices({"columns": {}, "models": [*models]}, None, "", {}, {}, {})
         found = status.figures(window)
         assert found.knows == "who knows some columns"
         return found.limit

@@ -298,7 +298,7 @@ def test_what_has_the_focus_can_be_seen(visit):
     ("name", "panel", "page"),
     [
         ("roles", "Column", "studio.md"), ("limits", "Limits", "studio.md"), ("explore", "Explore", "studio.md"),
-        ("look", "Verdict", "studio.md"), ("light", "Explore", "../README.md"), ("dark", "Explore", "../README.md"),
+        ("tables", "Tables", "studio.md"), ("look", "Verdict", "studio.md"), ("light", "Explore", "../README.md"), ("dark", "Explore", "../README.md"),
     ],
 )  # fmt: skip
 def test_the_pictures_of_the_docs(any_screen, tmp_path, name, panel, page):
@@ -314,11 +314,19 @@ def test_the_pictures_of_the_docs(any_screen, tmp_path, name, panel, page):
         visit.wait("[data-mark=card-5]")
     else:
         visit.go(panel)
+    if panel == "Tables":
+        visit.mark("wide")
+        visit.choose_several("[data-mark=table-0] [data-field=columns]", "age, as [0-39]")
+        visit.choose_several("[data-mark=table-0] [data-field=rows]", "diagnosis")
+        visit.judged()
+        visit.mark("tabulate")
+        visit.wait("[data-mark=tables] .heat")
     # The path of the table is that of this run.
     visit.browser.execute_script(
         "for (const e of document.querySelectorAll('header span')) if (e.textContent.includes('people.csv'))"
         " e.textContent = 'people.csv'; document.activeElement.blur(); scrollTo(0, 0);"
         " document.querySelectorAll('.side .q-tab-panel').forEach(e => e.scrollTo(0, 0));"
+        " document.querySelector('[data-mark=tables]')?.scrollIntoView();"
     )
     visit.settle()
     taken = visit.browser.get_screenshot_as_png()

@@ -15,7 +15,7 @@ import xlsxwriter
 import incrowd as ic
 from incrowd.core.io.files import CsvFormat
 from incrowd.core.progress import Silent
-from incrowd.faces.studio import export, work
+from incrowd.faces.studio import export, window_table, work
 from incrowd.faces.studio.cancelling import Cancelled, Watched
 from incrowd.faces.studio.exploring import compare_settings
 from incrowd.faces.studio.sampling import recoded_rows, sampled
@@ -44,7 +44,7 @@ def people(tmp_path):
 @pytest.mark.parametrize("streamed", [False, True])
 @pytest.mark.parametrize("keep_order", [False, True])
 def test_the_rows_side_by_side_are_the_same_rows(window, people, monkeypatch, streamed, keep_order):
-    monkeypatch.setattr(work, "_STREAMED", 0 if streamed else 2**40)
+    monkeypatch.setattr(window_table, "_STREAMED", 0 if streamed else 2**40)
     window.open(Source(people, people.name))
     assert window.streams is streamed
     window.choices.document["keep_order"] = keep_order
@@ -65,7 +65,7 @@ def test_the_rows_side_by_side_are_the_same_rows(window, people, monkeypatch, st
 @pytest.mark.few(1)
 @pytest.mark.parametrize("streamed", [False, True])
 def test_the_command_names_what_is_not_plain(window, people, monkeypatch, streamed):
-    monkeypatch.setattr(work, "_STREAMED", 0 if streamed else 2**40)
+    monkeypatch.setattr(window_table, "_STREAMED", 0 if streamed else 2**40)
     window.open(Source(people, people.name))
     window.anonymize(Watched())
     end = " --stream" if streamed else ""
@@ -88,7 +88,7 @@ def test_count_tables_are_those_of_the_command(window, tmp_path, monkeypatch, su
     assert made.release.verdict.holds
     archive, name = export.tables_file(window, Watched())
     assert name == "tables.zip"
-    policy, _ = export.tables_policy_file(window, Watched())
+    policy, _ = export.policy_file(window, window.tables.policy)
     if suffix:
         zipfile.ZipFile(policy).extractall()
     else:
@@ -167,7 +167,7 @@ def test_a_policy_with_trees_leaves_with_them(tmp_path):
     window.open(Source(tmp_path / "people.csv", "people.csv"))
     assert window.choices.origin == f"from {tmp_path / 'p.toml'}"
     window.anonymize(Watched())
-    archive, name = export.policy_file(window)
+    archive, name = export.policy_file(window, window.release.policy)
     assert name == "policy.zip"
     with zipfile.ZipFile(archive) as packed:
         assert packed.namelist() == ["policy.toml", "hierarchies/09-diagnosis.json"]
@@ -243,7 +243,7 @@ def test_a_release_is_attacked_and_compared_with_its_table(window, people, keep_
 
 @pytest.mark.slow
 def test_of_rows_that_stream_some_are_attacked(window, people, monkeypatch):
-    monkeypatch.setattr(work, "_STREAMED", 0)
+    monkeypatch.setattr(window_table, "_STREAMED", 0)
     window.open(Source(people, people.name))
     window.anonymize(Watched())
     monkeypatch.setattr(work, "ATTACKED", 90)
@@ -275,7 +275,7 @@ def test_drawn_rows_are_rows_of_the_table_and_those_released_are_theirs(window, 
 
 @pytest.mark.parametrize("streamed", [False, True])
 def test_the_values_of_a_column_are_counted_as_texts(window, tmp_path, monkeypatch, streamed):
-    monkeypatch.setattr(work, "_STREAMED", 0 if streamed else 2**40)
+    monkeypatch.setattr(window_table, "_STREAMED", 0 if streamed else 2**40)
     table = {"^n$": [3, 1, 3, None], "name": ["b", "?", "b", "a"]}
     pl.DataFrame(table).write_parquet(tmp_path / "t.parquet")
     window.open(Source(tmp_path / "t.parquet", "t"))
@@ -296,7 +296,7 @@ def test_an_edited_tree_is_the_hierarchy_of_its_column_and_leaves_with_the_polic
     assert window.editor("zip").tree == editor.tree
     window.anonymize(Watched())
     assert window.release.policy.schema["zip"].hierarchy == editor.tree
-    archive, name = export.policy_file(window)
+    archive, name = export.policy_file(window, window.release.policy)
     assert name == "policy.zip"
     with zipfile.ZipFile(archive) as packed:
         packed.extractall(tmp_path / "out")

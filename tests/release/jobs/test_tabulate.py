@@ -325,6 +325,17 @@ def test_codes_that_reach_people_wait_for_an_answer(tmp_path):
     assert len(release.verdict.accepted) == 2
 
 
+@pytest.mark.gated
+def test_the_finest_codes_of_a_column_are_searched_whichever_table_comes_first():
+    desks = {"*": {"north": ["ann@clinic.de"], "south": ["bob@clinic.de"]}}
+    schema = ic.Schema(quasi={"desk": ic.Hierarchy.from_nested(desks)})
+    table = pl.DataFrame({"desk": ["ann@clinic.de", "bob@clinic.de"] * 20})
+    groups, all_codes = ic.CountTable("groups", rows=["desk:1"]), ic.CountTable("all", rows=["desk"])
+    assert ic.tabulate(table, ic.Policy(schema), [groups]).verdict.holds
+    with pytest.raises(VerdictError, match="personal-text"):
+        ic.tabulate(table, ic.Policy(schema), [groups, all_codes])
+
+
 def test_names_and_secrets_are_in_no_file(tmp_path, monkeypatch):
     monkeypatch.setenv("TABLE_KEY", KEY)
     layout = ic.CountTable("t", rows=["area"], protect="cell-key", key="env:TABLE_KEY")

@@ -62,6 +62,11 @@ def test_an_answer_is_about_one_kind_and_the_first_column():
     assert answered([whole], [ic.Accepted("much-suppressed", None, "why")])[0].state == "holds"
 
 
+def test_the_way_out_of_an_accepted_point_is_not_published():
+    assert OPEN.to_dict()["way_out"] == "The way out."
+    assert with_reason("made up").to_dict()["way_out"] == ""
+
+
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ANSWERABLE])
 def test_nobody_accepts_what_breaks_a_release(kind):
     with pytest.raises(ic.PolicyError, match="nobody can accept a point"):

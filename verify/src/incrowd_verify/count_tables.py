@@ -109,18 +109,20 @@ def verify_tables(
         compared, differences = recount(tables, raw, asked)
         points += differences
     narrow: dict[str, int] = {}
+    rings: list[Point] = []
     cells = hidden = 0
     for quantity in dict.fromkeys(table.quantity for table in tables):
         try:
             system = _System([table for table in tables if table.quantity == quantity])
             cells, hidden = cells + len(system.bounds), hidden + len(system.unknown)
-            if system.ring and not system.whole_table:
-                points += answered([linked_tables(sorted(system.ring))], _accepted(manifest))
             narrow |= system.narrow()
+            if system.ring and not system.whole_table:
+                rings.append(linked_tables(sorted(system.ring)))
         except TableError:
             # What is said already tells why the sums do not hold.
             if not points:
                 raise
+    points += answered(dict.fromkeys(rings), _accepted(manifest))
     points += (
         Point(
             "cell",

@@ -74,7 +74,8 @@ def losses_of(document: Mapping[str, Any]) -> dict[str, float]:
     return dict(sorted(of_metric.get("loss", {}).items(), key=lambda each: -each[1]))
 
 
-def _classes(document: Mapping[str, Any]) -> Table:
+def classes(document: Mapping[str, Any]) -> Table:
+    """Return the number and the sizes of the classes, before and after where both are given."""
     figures = {
         "equivalence classes": "count",
         "smallest class": "smallest",
@@ -108,7 +109,8 @@ def _before_and_after(title: str, figures: Mapping[str, str], moments: Mapping[s
     return Table(title, ["figure", *moments], rows)
 
 
-def _risks(document: Mapping[str, Any]) -> Table:
+def risks(document: Mapping[str, Any]) -> Table:
+    """Return every figure of every risk model, before and after where both are given."""
     moments = document["risk"]
     last = moments[list(document["classes"])[-1]]
     models = dict.fromkeys(name for moment in document["classes"] for name in moments[moment])
@@ -184,7 +186,8 @@ def _policy(document: Mapping[str, Any]) -> Table | None:
     return Table("Policy", ["setting", "value"], rows)
 
 
-def _clauses(document: Mapping[str, Any]) -> Table | None:
+def clauses(document: Mapping[str, Any]) -> Table | None:
+    """Return the judgement of each clause of the profile, if there is one."""
     if not document.get("clauses"):
         return None
     rows = [
@@ -194,5 +197,5 @@ def _clauses(document: Mapping[str, Any]) -> Table | None:
     return Table("Clauses of the profile", ["clause", "result", "demand", "found", "source"], rows)
 
 
-_PARTS = (_clauses, _columns, _classes, _people, _risks, _loss, _models, _front, _policy)
+_PARTS = (clauses, _columns, classes, _people, risks, _loss, _models, _front, _policy)
 """The tables of an assessment or a release, in the order of the page."""

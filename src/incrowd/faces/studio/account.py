@@ -3,70 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-from incrowd.core.report.charts import risk_rows, size_rows
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from incrowd.attacks import Attack, Rate
     from incrowd.release.jobs.fidelity import Fidelity
 
 
-class Pair(NamedTuple):
-    """A figure before and after; None where it was not measured."""
-
-    label: str
-    before: float | None
-    after: float | None
+Pair = tuple[str, float | None, float | None]
+"""A label, and its figure before and after; None where it was not measured."""
 
 
-class Change(NamedTuple):
-    """The recoding of a quasi-identifier.
-
-    `how` says it in words, and `lost` is what a cell lost on average, 0..1.
-    """
-
-    name: str
-    how: str
-    lost: float
-    records: list[Pair]
-
-
-def changes(document: Mapping[str, Any]) -> list[Change]:
-    """Return the recoding of each quasi-identifier of `Release.document`."""
-    lost = next(each for each in document["loss"] if each["metric"] == "loss")["per_attribute"]
-    rows = []
-    for each in document["attributes"]:
-        records = [Pair(one["label"], one["before"], one["after"]) for one in each["bins"]]
-        rows.append(Change(each["name"], each["how"], lost[each["name"]], records))
-    return rows
-
-
-def class_sizes(document: Mapping[str, Any]) -> list[Pair]:
-    """Return the records by the size of their class, the smallest sizes first."""
-    return _pairs(size_rows(document["classes"]))
-
-
-def risks(document: Mapping[str, Any]) -> list[Pair]:
-    """Return the risks that are probabilities or shares."""
-    return _pairs(risk_rows(document["risk"]))
-
-
-def risk_figures(document: Mapping[str, Any]) -> list[tuple[str, str, Any, Any]]:
-    """Return every figure of every risk model: whose, which, before and after."""
-    raw = document["risk"]["before"]
-    return [
-        (model, name.replace("_", " "), raw.get(model, {}).get(name), value)
-        for model, figures in document["risk"]["after"].items()
-        for name, value in figures.items()
-    ]
-
-
-def _pairs(rows: Iterable[Mapping[str, Any]]) -> list[Pair]:
+def pairs(rows: Iterable[Mapping[str, Any]]) -> list[Pair]:
+    """Return rows of a chart of the report by their labels, in order."""
     found: dict[str, dict[str, float]] = {}
     for row in rows:
         found.setdefault(row["label"], {})[row["when"]] = row["value"]
-    return [Pair(label, each.get("before"), each.get("after")) for label, each in found.items()]
+    return [(label, each.get("before"), each.get("after")) for label, each in found.items()]
 
 
 def weakest(document: Mapping[str, Any]) -> tuple[list[str], list[tuple[str, ...]]]:
@@ -80,11 +33,6 @@ def weakest(document: Mapping[str, Any]) -> tuple[list[str], list[tuple[str, ...
         cells_of_class = ("(missing)" if (cell := cells.get(name, "any")) is None else cell for name in names)
         rows.append((of, *cells_of_class, f"{each['weakest']['records']:,}", f"{each['reached']:.4g}"))
     return ["model", *names, "records", "reached"], rows
-
-
-def distances(found: Fidelity) -> list[tuple[str, float, float]]:
-    """Return how far each column's distribution moved, 0..1: total variation and Hellinger distance."""
-    return [(each.column, each.total_variation, each.hellinger) for each in found.marginals]
 
 
 def associations(found: Fidelity) -> list[tuple[str, float, float]]:

@@ -16,7 +16,7 @@ from incrowd.measures.privacy import MODELS, PrivacyModel
 from incrowd.measures.privacy.attacker import Attacker
 
 if TYPE_CHECKING:
-    from incrowd.faces.studio.work import Choices
+    from incrowd.faces.studio.choices import Choices
 
 Parameters = dict[str, tuple[Parameter, Any]]
 """Parameters with their defaults, which are `MISSING` where a value has to be given."""

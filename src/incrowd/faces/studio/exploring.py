@@ -24,7 +24,7 @@ _MOST = 20
 """Recodings of one level for each column that are offered; more would hide each other."""
 _MOST_CHECKS = 40
 """Recodings that are tried by a run, the least loss first."""
-_SAME = 0.005
+_SAME = 0.05
 """Points so close, as a share of the axes, have one label."""
 _COLOURS = {"holds": "#2b9a55", "open": "#c9811a", "broken": "#dc4a4a"}
 """Each stands out by 3 to 1 from a white and from a black page."""

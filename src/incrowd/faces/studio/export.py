@@ -165,7 +165,7 @@ def published_file(work: Work, progress: Progress) -> tuple[Path, str]:
     return _packed(folder / "release.zip", inside)
 
 
-def report_file(work: Work, suffix: str, progress: Progress) -> tuple[Path, str]:
+def report_file(work: Work, progress: Progress, suffix: str) -> tuple[Path, str]:
     """Write the report that may be published; a PDF needs an extra. Return it with its name.
 
     Its first page has the name and the SHA-256 of the release as it is saved here, the attacks that were
@@ -195,19 +195,8 @@ def tables_file(work: Work, progress: Progress) -> tuple[Path, str]:
     return _packed(folder / "tables.zip", files)
 
 
-def tables_policy_file(work: Work, _: Progress) -> tuple[Path, str]:
-    """Write the policy of the count tables, as `policy_file` does."""
-    assert work.tables is not None
-    return _policy_file(work, work.tables.policy)
-
-
-def policy_file(work: Work) -> tuple[Path, str]:
-    """Write the policy; with hierarchies that stand in files, an archive of all. Return it with its name."""
-    assert work.release is not None
-    return _policy_file(work, work.release.policy)
-
-
-def _policy_file(work: Work, policy: Policy) -> tuple[Path, str]:
+def policy_file(work: Work, policy: Policy) -> tuple[Path, str]:
+    """Write a policy; with hierarchies that stand in files, an archive of all. Return it with its name."""
     folder = work.place("")
     folder.mkdir(0o700)
     path = folder / _POLICY

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import cache, partial
 from itertools import chain, repeat
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nicegui import ui
@@ -44,21 +45,37 @@ def _number(points: int, what: str) -> str:
 class Gate:
     """The gate before a release that does not hold: each point needs an answer, or another release.
 
-    It calls `opened` when every field has an answer. `typed` keeps the reasons by their points, also when the
-    gate is drawn anew. `work` is the batch that it is about, if any.
+    Parameters
+    ----------
+    work
+        The `Work` of the window, or the `Batch`, that takes the answers. It keeps what is typed so far.
+    opened
+        Called when every field has an answer.
+    changes
+        Returns the changes that remove a point; of a batch the choices were made long ago.
+    taken
+        Called when a change was made; by default the release follows.
+    read
+        Returns what is judged; by default the release.
     """
 
     def __init__(
-        self, page: Any, typed: dict[str, str], opened: Callable[[], None], work: Any = None
+        self,
+        page: Any,
+        work: Any,
+        opened: Callable[[], None],
+        changes: Callable[[Point], Iterable[Change]] = lambda _: (),
+        taken: Callable[[], None] | None = None,
+        read: Callable[[Any], Any] = attrgetter("release"),
     ) -> None:
-        self._page, self._work, self._typed, self._opened = page, work or page.work, typed, opened
-        self._head = head_of(self._work)
+        self._page, self._work, self._opened, self._read = page, work, opened, read
+        self._changes, self._taken = changes, taken or page.changed
         self._reasons: list[tuple[Point, Any]] = []
         self._attested: list[Callable[[], dict[str, str] | None]] = []
 
     def draw(self) -> None:
         """Show each broken and open point, with the changes that remove it and the fields that answer it."""
-        release = self._work.release
+        release = self._read(self._work)
         verdict = release.verdict
         heading("Before you publish")
         if verdict.broken:
@@ -66,8 +83,8 @@ class Gate:
         else:
             note(
                 f"{_number(len(verdict.open), 'may')} give something away or cost much. Take a change, which "
-                "makes the release anew, or say of each why you accept it. The account repeats your answers, "
-                "so name no patient."
+                "makes the release anew, or say of each why you accept it. What is published repeats your "
+                "answers, so name no patient."
             )
         # A release whose clauses nobody judged has a point without a clause.
         clauses = chain((each for each in getattr(release, "clauses", ()) if each.unanswered), repeat(None))
@@ -81,9 +98,13 @@ class Gate:
                 self._show_changes(point)
                 if KINDS[point.name].accepted:
                     name = " ".join((point.name, *point.columns))
-                    reason = text_field("Why do you accept it?", f"why-{number}", self._typed.get(name, ""))
+                    reason = text_field(
+                        "Why do you accept it?", f"why-{number}", self._work.reasons.get(name, "")
+                    )
                     reason.classes("w-full").props["data-point"] = name
-                    reason.on_value_change(lambda e, name=name: self._typed.update({name: e.value or ""}))
+                    reason.on_value_change(
+                        lambda e, name=name: self._work.reasons.update({name: e.value or ""})
+                    )
                     self._reasons.append((point, reason))
                 elif point.name == "unanswered-clause":
                     self._ask(next(clauses))
@@ -92,14 +113,13 @@ class Gate:
         self._messages = ui.column().classes("w-full")
 
     def _show_changes(self, point: Point) -> None:
-        # Of a batch the choices were made long ago.
-        changes = list(changes_of(point, self._work, self._head)) if self._work is self._page.work else []
+        changes = list(self._changes(point))
         with ui.row() if changes or KINDS[point.name].broken else nullcontext():
             for change in changes:
 
                 def take(_: Any, make: Callable[[], None] = change.make) -> None:
                     make()
-                    self._page.changed()
+                    self._taken()
 
                 button(change.text, f"take-{change.name}", take)
             if KINDS[point.name].broken:
@@ -120,7 +140,7 @@ class Gate:
     async def _accept(self) -> None:
         reasons = [(point, (field.value or "").strip()) for point, field in self._reasons]
         attested = [answer() for answer in self._attested]
-        if self._work.release is None:
+        if self._read(self._work) is None:
             tell(self._messages, "The release is being made anew. Accept its points in a moment.")
             return
         missing = [why for _, why in reasons].count("") + attested.count(None)

@@ -5,12 +5,16 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import HTTPConnection
+from starlette.responses import HTMLResponse, PlainTextResponse
+from starlette.websockets import WebSocketClose
 
 _App = Callable[[Any, Any, Any], Awaitable[None]]
 _REFUSED = b"403: open the address that incrowd studio printed; it holds a token.\n"
@@ -26,6 +30,8 @@ _POLICY = (
     "img-src 'self' data:; font-src 'self' data:; connect-src 'self' {sockets}; object-src 'none'; "
     "base-uri 'self'; form-action 'self'; frame-ancestors 'none'"
 )
+_HEADERS = {"referrer-policy": "same-origin", "x-content-type-options": "nosniff", "x-frame-options": "DENY"}
+_NOT_KEPT = {"cache-control": "no-store"}
 
 
 @dataclass
@@ -74,16 +80,22 @@ class Guard:
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
-        headers = {key.decode("latin-1").lower(): value.decode("latin-1") for key, value in scope["headers"]}
-        host = headers.get("host", "")
-        if not self._is_own(host) or not self._is_same(headers, host, scope["type"]):
-            await _refuse(scope, send)
-        elif self._has_cookie(headers):
+        request = HTTPConnection(scope)
+        host = request.headers.get("host", "")
+        if not self._is_own(host) or not _is_same(request, host):
+            await _refuse(scope, receive, send)
+        elif _same(request.cookies.get(self.cookie_name, ""), self._cookie):
             await self.app(scope, receive, _with_headers(send, host))
-        elif scope["type"] == "http" and scope["path"] == "/" and self._has_token(scope["query_string"]):
-            await self._enter(send)
+        elif (
+            scope["type"] == "http"
+            and scope["path"] == "/"
+            and self._takes(request.query_params.get("token", ""))
+        ):
+            response = HTMLResponse(_ENTER, headers={**_NOT_KEPT, "referrer-policy": "no-referrer"})
+            response.set_cookie(self.cookie_name, self._cookie, httponly=True, samesite="strict")
+            await response(scope, receive, send)
         else:
-            await _refuse(scope, send)
+            await _refuse(scope, receive, send)
 
     def _is_own(self, host: str) -> bool:
         """Say whether a Host is an address of this machine, and no name that somebody made point to it."""
@@ -98,23 +110,8 @@ class Guard:
             return True
         return self.host in ("0.0.0.0", "::") and _is_number(name)
 
-    @staticmethod
-    def _is_same(headers: Mapping[str, str], host: str, kind: str) -> bool:
-        """Say whether a request comes from a page of ours; browsers say so wherever it matters."""
-        origin = headers.get("origin")
-        if origin is None:
-            return kind == "http"
-        return origin == f"http://{host}"
-
-    def _has_cookie(self, headers: Mapping[str, str]) -> bool:
-        try:
-            cookie = SimpleCookie(headers.get("cookie", "")).get(self.cookie_name)
-        except CookieError:
-            return False
-        return cookie is not None and _same(cookie.value, self._cookie)
-
-    def _has_token(self, query: bytes) -> bool:
-        token = parse_qs(query.decode("latin-1")).get("token", [""])[0]
+    def _takes(self, token: str) -> bool:
+        """Say whether a token is right; that of the browser is right once."""
         if _same(token, self.token):
             return True
         if self.once is not None and _same(token, self.once):
@@ -122,16 +119,11 @@ class Guard:
             return True
         return False
 
-    async def _enter(self, send: Any) -> None:
-        cookie = f"{self.cookie_name}={self._cookie}; HttpOnly; SameSite=Strict; Path=/"
-        headers = [
-            (b"content-type", b"text/html; charset=utf-8"),
-            (b"set-cookie", cookie.encode()),
-            (b"cache-control", b"no-store"),
-            (b"referrer-policy", b"no-referrer"),
-        ]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": _ENTER})
+
+def _is_same(request: HTTPConnection, host: str) -> bool:
+    """Say whether a request comes from a page of ours; browsers say so wherever it matters."""
+    origin = request.headers.get("origin")
+    return request.scope["type"] == "http" if origin is None else origin == f"http://{host}"
 
 
 def _same(given: str, wanted: str) -> bool:
@@ -145,32 +137,25 @@ def _is_number(name: str) -> bool:
     return False
 
 
-async def _refuse(scope: Any, send: Any) -> None:
-    if scope["type"] == "websocket":
-        # Closing before accepting is answered with 403.
-        await send({"type": "websocket.close", "code": 1008})
-        return
-    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", b"no-store")]
-    await send({"type": "http.response.start", "status": 403, "headers": headers})
-    await send({"type": "http.response.body", "body": _REFUSED})
+async def _refuse(scope: Any, receive: Any, send: Any) -> None:
+    # Closing a socket before accepting it is answered with 403.
+    response = (
+        WebSocketClose(1008)
+        if scope["type"] == "websocket"
+        else PlainTextResponse(_REFUSED, 403, headers=_NOT_KEPT)
+    )
+    await response(scope, receive, send)
 
 
 def _with_headers(send: Any, host: str) -> Any:
     """Add headers that keep a browser from loading anything from elsewhere, and from keeping pages."""
-    added = {
-        b"content-security-policy": _POLICY.format(sockets=f"ws://{host}").encode("latin-1"),
-        b"referrer-policy": b"same-origin",
-        b"x-content-type-options": b"nosniff",
-        b"x-frame-options": b"DENY",
-    }
 
     async def sending(message: Any) -> None:
         if message["type"] == "http.response.start":
-            headers = [pair for pair in message["headers"] if pair[0].lower() not in added]
-            names = {name.lower() for name, _ in headers}
-            if b"cache-control" not in names:
-                headers.append((b"cache-control", b"no-store"))
-            message = {**message, "headers": [*headers, *added.items()]}
+            headers = MutableHeaders(scope=message)
+            headers.update(_HEADERS)
+            headers["content-security-policy"] = _POLICY.format(sockets=f"ws://{host}")
+            headers.setdefault("cache-control", "no-store")
         await send(message)
 
     return sending

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from nicegui import ui
@@ -120,3 +121,8 @@ class Job:
         """Cancel the work that is done now, if any."""
         if self._watched is not None:
             self._watched.cancel()
+
+
+def download(page: Any, title: str, mark: str, make: Callable[[Any, Watched], tuple[Path, str]]) -> None:
+    """Show a button that writes a file and gives it to the browser; a large one takes its time."""
+    Job(page, title, mark, make, lambda made: ui.download.file(*made), icon="download").draw()

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 from urllib.parse import quote, unquote
 
 from nicegui import background_tasks, run, ui
 
-from incrowd.core.errors import IncrowdError
 from incrowd.core.presentation import heat
-from incrowd.core.progress import running
-from incrowd.faces.studio import left, status
-from incrowd.faces.studio.cancelling import Cancelled, Watched
+from incrowd.faces.studio import status
+from incrowd.faces.studio.cancelling import Watched
 from incrowd.faces.studio.fields import button
 from incrowd.faces.studio.figures import Figures
+from incrowd.faces.studio.following import Following
 from incrowd.faces.studio.limits_bar import LimitsBar
-from incrowd.faces.studio.page_words import in_the_page
+from incrowd.faces.studio.outcomes import Outcome, in_words, outcome_of
 from incrowd.faces.studio.panels.column import Columns
 from incrowd.faces.studio.panels.count_tables import Tables
 from incrowd.faces.studio.panels.explore import Explore
@@ -34,6 +31,7 @@ from incrowd.faces.studio.refining import Refining
 from incrowd.faces.studio.rows import SCRIPT, VIEWS, Rows
 from incrowd.faces.studio.tables import Source, in_database
 from incrowd.faces.studio.teaching import explain
+from incrowd.faces.studio.windows import Windows
 from incrowd.faces.studio.work import Work
 
 _ENDED = """<script>
@@ -45,12 +43,6 @@ addEventListener("load", () => {
 });
 </script>"""
 """A window whose studio has ended says so."""
-_GONE = (
-    "The work of this address is not here: another window has it, or it is gone. Work is gone half an hour "
-    "after its window was closed, and when the studio ends. What ran has stopped, and nothing is left of it."
-)
-_LOST = 3.0
-"""Seconds after which a work that an address names is lost: its window may still be on its way out."""
 _BACK = "<script>addEventListener('popstate', () => emitEvent('place', location.pathname));</script>"
 """The browser's Back and Forward open the panel of their address."""
 _AT_TOP = """setTimeout(() => {
@@ -61,7 +53,7 @@ _AT_TOP = """setTimeout(() => {
 """A panel opens at its top, with the focus on its heading; the browser needs a moment to draw it."""
 _FOCUS = Path(__file__).with_name("focus.js").read_text(encoding="utf-8")
 _LOOKS = 0.5
-"""Seconds between two looks at the work that other windows left."""
+"""Seconds between two looks at the loops that are compiled."""
 _PROJECT = "project"
 """Where the address of a project begins, in place of the name of a work."""
 P = ParamSpec("P")
@@ -120,19 +112,13 @@ class Page:
         self._figures = Figures(self)
         self._refining = Refining(self)
         self._running: set[Watched] = set()
-        self._wish = self._granted = 0
-        self._following: Watched | None = None
-        self._sought: tuple[str, ...] = ()
-        self._left: left.Left | None = None
-        self._offered: list[left.Left] = []
+        self._following = Following(self, self._figures, self._refining)
+        self._windows = Windows(self)
 
     def show(self, data: Path | tuple[str, str] | None, place: tuple[str, ...] = ()) -> None:
         """Draw everything, and open the table that the command named, or the place of the address."""
-        self._client = client = ui.context.client
-        client.on_connect(self._came_back)
-        client.on_disconnect(self._leave)
-        client.on_delete(self._close)
-        client.on_exception(self._failed)
+        self._client = ui.context.client
+        self._client.on_exception(self.failed)
         ui.on("place", lambda event: self._go_back(str(event.args)))
         with ui.header(wrap=False).classes("items-center q-px-md q-py-xs").style("background: #143f6e"):
             title = words("h1", "incrowd studio", "text-white")
@@ -144,10 +130,9 @@ class Page:
             dark = ui.dark_mode(None)
             light = ui.button(icon="contrast", on_click=lambda: dark.set_value(not dark.value))
             light.props('flat round dense color=white aria-label="Light or dark"')
-        self._main = ui.element("main").classes("studio")
-        with self._main:
-            self._lost = ui.column().classes("w-full")
-            self._offers = ui.column().classes("w-full")
+        self.main = ui.element("main").classes("studio")
+        with self.main:
+            self._windows.draw()
             with ui.element("div").classes("bars-above") as self._bars:
                 self._limits_place = ui.element("section").classes("limits-bar")
                 self._limits_place.props('aria-label="Limits"')
@@ -167,11 +152,9 @@ class Page:
         if place[:1] == (_PROJECT,):
             self._table.project = place[1]
         else:
-            self._sought = place
+            self._windows.sought = place
         self._tabs.set_value(Table.name)
-        ui.timer(_LOOKS, self._offer)
         ui.timer(_LOOKS, self._figures.look)
-        ui.timer(_LOST, self._tell_lost, once=True)
         if data is not None:
             ui.timer(0, lambda: self._table.open(self._source_of(data)), once=True)
 
@@ -216,7 +199,7 @@ class Page:
 
     def _draw_side(self) -> None:
         self._tabs = ui.tabs(on_change=lambda e: self._open(e.value)).classes("w-full")
-        self._tabs.props("no-caps dense align=left outside-arrows mobile-arrows")
+        self._tabs.props("no-caps dense align=left breakpoint=0 outside-arrows mobile-arrows")
         with self._tabs:
             self._tab = {
                 panel.name: ui.tab(panel.name, panel.name).props(f"data-step={number}")
@@ -233,70 +216,17 @@ class Page:
             return Source(data.absolute(), str(data))
         return in_database(*data, self.work.place(""))
 
-    # --- windows that come and go -----------------------------------------------------------------
-
-    def _stop(self) -> None:
+    def stop(self) -> None:
         """Stop the running work."""
         self._refining.stop()
         for watched in self._running:
             watched.cancel()
 
-    def _leave(self) -> None:
-        """Keep the work, so that another window can continue it."""
-        if self.work.source is not None:
-            self._left = left.leave(self.work, self._stop)
-
-    def _came_back(self) -> None:
-        """Go on where the connection was lost for a moment, unless another window took the work meanwhile."""
-        gone, self._left = self._left, None
-        if gone is not None and not left.take(gone):
-            self._begin(Work())
-
-    def _close(self) -> None:
-        """Stop the running work; without a table there is nothing to keep."""
-        self._stop()
-        if self._left is None:
-            self.work.close()
-
-    def _offer(self) -> None:
-        """Offer the work that other windows left, as long as there is no table.
-
-        The work that the address names is continued at once: the window was loaded again.
-        """
-        if self._sought and (own := left.named(self._sought[0])) is not None:
-            place, self._sought = self._sought, ()
-            own.stop()
-            self.work.close()
-            self._begin(own.work, place)
-            return
-        offered = [] if self.work.source is not None else left.listed()
-        if offered == self._offered:
-            return
-        self._offered = offered
-        with emptied(self._offers):
-            for each in offered:
-                with marked(ui.row().classes("box items-center"), "left"):
-                    words("span", f"Continue where you were: {each.title}")
-                    button("Continue", "continue", lambda _, each=each: self._continue(each), "")
-                    button("Forget it", "forget", lambda _, each=each: left.forget(each))
-
-    def _tell_lost(self) -> None:
-        """Tell the fate of a work that the address names and nobody has."""
-        if self._sought:
-            with self._lost:
-                marked(words("div", _GONE, "warn").props("role=status"), "gone")
-
-    def _continue(self, each: left.Left) -> None:
-        if left.take(each):
-            each.stop()
-            self.work.close()
-            self._begin(each.work)
-
-    def _begin(self, work: Work, place: tuple[str, ...] = ()) -> None:
+    def begin(self, work: Work, place: tuple[str, ...] = ()) -> None:
         """Go on with other work, at the place that an address names."""
         self.work = work
         self.column, self._table.project = None, ""
-        self._offer()
+        self._windows.offer()
         if work.table is None:
             self.go(Table.name)
             self.redraw(self._table)
@@ -307,8 +237,7 @@ class Page:
 
     def opened(self, place: Sequence[str] = ()) -> None:
         """Show the table of the work that was opened, at the place that an address names."""
-        self._sought = ()
-        self._lost.clear()
+        self._windows.forget_place()
         self.rows.show()
         self._limits.draw(self._limits_place)
         self._figures.draw(self._figures_place)
@@ -321,7 +250,7 @@ class Page:
 
     async def _measure_shapes(self) -> None:
         work = self.work
-        with self._main:
+        with self.main:
             shapes = await self.doing(lambda _: None, None, self.rows.measure, work)
             if shapes is not None and self.work is work:
                 self.rows.take_shapes(shapes)
@@ -337,7 +266,7 @@ class Page:
         has_table = self.work.table is not None
         for place in (self._bars, self._middle):
             place.set_visibility(has_table)
-        self._main.classes(add="with-table" if has_table else "", remove="" if has_table else "with-table")
+        self.main.classes(add="with-table" if has_table else "", remove="" if has_table else "with-table")
         state, _ = status.mark(self.work) or ("", "")
         for panel in self._panels:
             tab = self._tab[panel.name]
@@ -410,7 +339,7 @@ class Page:
 
     def note_place(self, how: str = "push") -> None:
         """Give the state an address, pushed or in place of another, so that Back and a reload lead to it."""
-        if self._sought:
+        if self._windows.sought:
             return  # The work that the address names may come yet.
         if self._table.project:
             place = ["", _PROJECT, self._table.project]
@@ -452,7 +381,7 @@ class Page:
 
     def go_to_project(self, name: str) -> None:
         """Go to the new batch of a project, by its name."""
-        self._sought, self._table.project = (), name
+        self._windows.sought, self._table.project = (), name
         self.redraw(self._table)
         self.note_place()
 
@@ -468,54 +397,12 @@ class Page:
             self.work.changed()
             if self._shown.of_release:
                 self.redraw(self._shown)
-        self._wish += 1
-        if self._following is not None:
-            self._following.cancel()
         self._figures.wait()
         self._refining.stop()
         self.enable()
-        if self._wish - self._granted == 1:
-            background_tasks.create(self._follow())
+        self._following.begin()
         if self.teaching.value:
             self._explain_again()
-
-    async def _follow(self) -> None:
-        """Recode the table until it was recoded under the choices that stand."""
-        with self._main:
-            while self._granted != self._wish:
-                wish = self._wish
-                try:
-                    if status.has_roles(self.work):
-                        await self._recode(wish)
-                    else:
-                        self.follow_up()
-                except Exception as error:
-                    self._failed(error)
-                self._granted = wish if wish == self._wish else self._wish - 1
-
-    async def _recode(self, wish: int) -> None:
-        """Recode the table once, and judge the release where there is one."""
-        work = self.work
-        watched = self._following = Watched()
-        try:
-            recoded = await self._follow_with(watched, work.recode)
-            if self._wish != wish or self.work is not work:
-                return
-            self.follow_up()
-            if recoded is not None and work.follows:
-                await self._follow_with(watched, work.judge)
-                if self._wish == wish:
-                    self.follow_up()
-                    if work.release is not None:
-                        background_tasks.create(self._refining.look())
-        finally:
-            self._following = None
-
-    async def _follow_with(self, watched: Watched, step: Callable[[Watched], T]) -> T | None:
-        """Do a step of following, and keep its error in place of a verdict; a change that ends it is none."""
-        outcome = await self._outcome(watched, lambda: step(watched))
-        self._figures.refuse("" if outcome.cancelled else outcome.problem)
-        return outcome.result
 
     def follow_up(self) -> None:
         """Show the recoded table, or its release, in heads, rows, figures and panel."""
@@ -535,9 +422,9 @@ class Page:
         """Show an error beside the table."""
         tell(self._messages, text)
 
-    def _failed(self, error: Exception) -> None:
+    def failed(self, error: Exception) -> None:
         """Say that a part of the page could not be drawn, or that a click had no effect."""
-        tell(self._messages, _in_words(error))
+        tell(self._messages, in_words(error))
 
     # --- work -------------------------------------------------------------------------------------
 
@@ -563,12 +450,13 @@ class Page:
         What the work returned; None where it failed or was cancelled.
         """
         tell("")
-        outcome = await self._outcome(watched, lambda: work(*args, **kwargs))
+        outcome = await self.outcome(watched, lambda: work(*args, **kwargs))
         if outcome.problem:
             tell(outcome.problem)
         return outcome.result
 
-    async def _outcome(self, watched: Watched | None, work: Callable[[], T]) -> Outcome[T]:
+    async def outcome(self, watched: Watched | None, work: Callable[[], T]) -> Outcome[T]:
+        """Have something done in a thread, and return its result or its failure."""
         if watched is not None:
             self._running.add(watched)
         try:
@@ -577,35 +465,3 @@ class Page:
         finally:
             if watched is not None:
                 self._running.discard(watched)
-
-
-@dataclass(frozen=True)
-class Outcome(Generic[T]):
-    """The outcome of some work: its result, or the failure in words; `cancelled` where it was stopped."""
-
-    result: T | None = None
-    problem: str = ""
-    cancelled: bool = False
-
-
-def outcome_of(watched: Watched | None, work: Callable[[], T]) -> Outcome[T]:
-    """Do some work in this thread, for a job that may be cancelled."""
-    in_the_page()  # a thread has its own
-    try:
-        with running(watched):
-            return Outcome(work())
-    except Cancelled:
-        return Outcome(problem="Cancelled. Nothing was made.", cancelled=True)
-    except Exception as error:
-        if os.environ.get("INCROWD_DEBUG") and not isinstance(error, IncrowdError):
-            raise
-        return Outcome(problem=_in_words(error))
-
-
-def _in_words(error: Exception) -> str:
-    """Describe an error. A library's message may quote cells of the table, so it is not repeated."""
-    if isinstance(error, IncrowdError):
-        return str(error)
-    if isinstance(error, MemoryError):
-        return "Out of memory: use fewer rows or columns."
-    return f"Internal error ({type(error).__name__}); please report it."

@@ -6,7 +6,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -187,6 +187,7 @@ class Batch:
     """The next batch of a project: a new file, and its release once the ledger lets it pass.
 
     `new_people` says that hardly anybody in it was in an earlier release. `written` is the released file.
+    `reasons` has what is typed so far, by point.
     """
 
     project: Project
@@ -197,6 +198,7 @@ class Batch:
     differences: Differences | None = None
     new_people: bool = False
     written: Path | None = None
+    reasons: dict[str, str] = field(default_factory=dict)
 
     def make(self, progress: Progress, *, anew: bool = False) -> Differences:
         """Release it by the last recoding, or by one that is searched anew, and ask the ledger.

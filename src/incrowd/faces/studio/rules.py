@@ -10,7 +10,7 @@ from nicegui import ui
 
 from incrowd.core.errors import PolicyError
 from incrowd.faces.studio.fields import choice_field, text_field
-from incrowd.faces.studio.parts import grid, heading, marked, note, words
+from incrowd.faces.studio.parts import note, words
 from incrowd.faces.studio.tables import path_of
 from incrowd_verify.profiles import PROFILES, Attestation, read_profile
 
@@ -115,15 +115,3 @@ def attestation_fields(
         return answer
 
     return answer
-
-
-def show_clauses(document: Mapping[str, Any]) -> None:
-    """Show the judgement of each clause of a release's profile."""
-    clauses = document.get("clauses", ())
-    if not clauses:
-        return
-    heading("Clauses of the profile", 3)
-    note("This is no legal opinion.")
-    rows = [(each["id"], each["state"], each["text"], each["detail"], each["source"]) for each in clauses]
-    clauses_grid = grid("Clauses of the profile", ("clause", "", "demand", "found", "source"), rows)
-    marked(clauses_grid, "clauses").classes("wrapped")

@@ -11,13 +11,15 @@ import tempfile
 import webbrowser
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from incrowd.core.errors import ParameterError, require_extra, setting
 from incrowd.core.io.scratch import PrivateFolder
 from incrowd.core.progress import on_compiling
-from incrowd.faces.studio.guard import Guard
 from incrowd.faces.studio.page_words import in_the_page
+
+if TYPE_CHECKING:
+    from incrowd.faces.studio.guard import Guard
 
 OWN_MACHINE = ("127.0.0.1", "localhost", "::1")
 """The addresses that no other machine reaches."""
@@ -61,6 +63,7 @@ def serve(
     """
     require_extra(["nicegui"], "studio", "the page in a browser")
     from incrowd.faces.studio.figures import Loops
+    from incrowd.faces.studio.guard import Guard
 
     temporary = tempfile.tempdir
     with _listening(host, port) as listening:

@@ -2,50 +2,34 @@
 
 from __future__ import annotations
 
-import secrets
 import threading
-import tomllib
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from incrowd.core.errors import InfeasibleError, InputError, SchemaError, TableError, named
-from incrowd.core.hierarchy import Hierarchy, builder_from_spec
-from incrowd.core.hierarchy.formats import kept_as
+from incrowd.core.errors import InfeasibleError, InputError, SchemaError, TableError
 from incrowd.core.io.columns import columns_named
-from incrowd.core.io.files import CsvFormat, note_names_of_line, was_read, write_table
-from incrowd.core.io.kinds import KINDS
-from incrowd.core.io.kinds.files import kind_of
-from incrowd.core.io.scratch import PrivateFolder
-from incrowd.core.io.streams import Files, is_scan
+from incrowd.core.io.files import CsvFormat
+from incrowd.core.io.streams import Files
 from incrowd.core.lazy import NDArray, np, pl
-from incrowd.core.progress import Cancelled, Silent, Within
+from incrowd.core.progress import Cancelled, Within
 from incrowd.core.table.schema import OPEN_ROLE
-from incrowd.engines import first_rows, open_table
+from incrowd.engines import open_table
+from incrowd.faces.studio.choices import DRAFTED
 from incrowd.faces.studio.exploring import Try, keep, try_of
 from incrowd.faces.studio.places import Batch, Project
 from incrowd.faces.studio.sampling import leaving, places_of, recoded_rows, sampled, sliced
-from incrowd.faces.studio.tables import (
-    Column,
-    Source,
-    called,
-    copied,
-    counted,
-    path_of,
-    plain_name,
-    read_policy,
-)
-from incrowd.faces.studio.trees import TreeEditor
-from incrowd.faces.studio.values import counts_of, most_frequent, refuse_prompts
+from incrowd.faces.studio.tables import Source, called, path_of, read_policy
+from incrowd.faces.studio.values import most_frequent
+from incrowd.faces.studio.window_table import WindowTable
 from incrowd.measures.utility import measure_all
 from incrowd.release.accounts.bins import attribute_entry
 from incrowd.release.policy.limits import UnlistableError
 from incrowd.release.policy.policy import Policy
-from incrowd.release.policy.settings import SETTINGS
+from incrowd_verify.gate.points import answered
 from incrowd_verify.profiles import Attestation
 
 if TYPE_CHECKING:
@@ -57,7 +41,6 @@ if TYPE_CHECKING:
     from incrowd.measures.utility import MetricResult
     from incrowd.release.jobs.anonymize import Recoded, SearchStart
     from incrowd.release.jobs.assess import Assessment
-    from incrowd.release.jobs.draft import Draft
     from incrowd.release.jobs.fidelity import Fidelity
     from incrowd.release.jobs.release import Release
     from incrowd.release.jobs.suggest import Suggestion
@@ -65,79 +48,18 @@ if TYPE_CHECKING:
     from incrowd.search.lattice.space import SolutionSpace
     from incrowd_verify.gate.points import Accepted
 
-__all__ = ["ATTACKED", "Choices", "Column", "Source", "Work", "policy_settings"]
+__all__ = ["ATTACKED", "Source", "Work"]
 
-_MADE = "the choices of this page"
-_SAMPLE_ROWS = 2_000
-_STREAMED = 128 * 2**20
-"""Bytes of a file from which its rows stream."""
 _LOOKED_AT = 30
 """Columns of which all pairs are measured."""
 ATTACKED = 20_000
 """Rows that are attacked of a table that is not in memory."""
-DRAFTED = 100_000
-"""Rows that a draft looks at."""
 FOLLOWED = 100_000
 """Rows of a table that is recoded at each change; of a larger one, rows of a sample."""
 RISK = "prosecutor"
 """The attacker whose risk stays in sight: who knows the quasi-identifiers, and nothing else."""
 _LIMITS = ("models", "attackers", "algorithm", "max_suppression", "accepted", "profile", "seed", "tables")
 """Keys of a policy that change nothing about how a table is counted."""
-_UNDONE = 50
-"""Changes that can be undone."""
-_PLAIN = (".csv.gz", ".csv", ".tsv", ".txt", ".toml", ".zip", ".parquet")
-_SUFFIXES = (*_PLAIN, *(suffix for kind in KINDS for suffix in kind.suffixes))
-
-
-@dataclass(frozen=True)
-class Choices:
-    """A policy file in the making, as plain data, and where it came from.
-
-    Attributes
-    ----------
-    document
-        What a policy file holds; the page changes it.
-    folder
-        Where the hierarchy files are that it names.
-    origin
-        Where it came from, in words.
-    reasons
-        Why each column has its role, and its recipe; of a draft.
-    ways
-        How the numbers or dates of a column may be written, where its texts do not tell; of a draft.
-    together
-        Questions about several columns that look alike, each with its columns.
-    """
-
-    document: dict[str, Any]
-    folder: Path
-    origin: str
-    reasons: Mapping[str, str]
-    ways: Mapping[str, list[dict[str, str]]]
-    together: Mapping[str, Sequence[str]]
-
-    def policy(self) -> Policy:
-        """Read it as a policy."""
-        return Policy.from_dict(self.document, self.folder, _MADE)
-
-    @property
-    def columns(self) -> dict[str, dict[str, Any]]:
-        """The columns and their settings."""
-        return cast("dict[str, dict[str, Any]]", self.document["columns"])
-
-    @property
-    def models(self) -> list[dict[str, Any]]:
-        """The models and their settings."""
-        return cast("list[dict[str, Any]]", self.document.setdefault("models", []))
-
-    @property
-    def algorithm(self) -> dict[str, Any]:
-        """The algorithm and its parameters."""
-        return cast("dict[str, Any]", self.document.setdefault("algorithm", {}))
-
-    def having(self, *roles: str) -> list[str]:
-        """Name the columns of some roles."""
-        return [name for name, settings in self.columns.items() if settings["role"] in roles]
 
 
 class Counted(NamedTuple):
@@ -154,8 +76,14 @@ class Tabulated(NamedTuple):
     policy: Policy
     release: TableRelease
 
+    def accepting(self, answers: Sequence[Accepted]) -> Tabulated:
+        """Return the tables under a policy that accepts further points."""
+        policy = replace(self.policy, accepted=(*self.policy.accepted, *answers))
+        points = answered(self.release.points, policy.accepted)
+        return Tabulated(policy, replace(self.release, points=points))
 
-class Work:
+
+class Work(WindowTable):
     """Everything that one window knows. Nothing of it is shared with another window.
 
     Whatever reads a table, a policy or a file raises `InputError`; a search raises any `IncrowdError`.
@@ -167,26 +95,13 @@ class Work:
     """
 
     def __init__(self, given: tuple[dict[str, Any], Path] | None = None) -> None:
-        self._given = given
-        self.name = secrets.token_hex(4)
-        self.policy_name = None if given is None else str(given[1])
-        self._private = PrivateFolder()
-        self._number = 0
-        self.source: Source | None = None
-        self.table: Any = None
-        self.streams = False
-        self.height = 0
-        self._rows: pl.LazyFrame | None = None
-        self.csv_format: CsvFormat | None = None
-        self.columns: list[Column] = []
-        self.choices: Choices | None = None
+        super().__init__(given)
         self.assessment: Assessment | None = None
         self.release: Release | None = None
         self.tables: Tabulated | None = None
         self._places: NDArray[np.int64] | None = None
         self.account: dict[str, Any] = {}
         self.infeasible = False
-        self.population: str | None = None
         self.recoded: Recoded | None = None
         self._counted: Counted | None = None
         self._session = ExitStack()
@@ -198,7 +113,7 @@ class Work:
         self.attacks: list[Attack] = []
         self.written: Path | None = None
         self.about = {"recipient": "", "purpose": ""}
-        self.past: deque[tuple[dict[str, dict[str, Any]], Any]] = deque(maxlen=_UNDONE)
+        self.reasons: dict[str, str] = {}
 
     def close(self) -> None:
         """Forget everything, and remove the window's files."""
@@ -207,67 +122,26 @@ class Work:
         self._session.close()
         self._private.remove()
 
-    @property
-    def chosen(self) -> Choices:
-        """The choices, which are there once a table is open."""
-        assert self.choices is not None
-        return self.choices
-
     # --- the table --------------------------------------------------------------------------------
-
-    def place(self, suffix: str) -> Path:
-        """Return a new path among the window's files."""
-        self._number += 1
-        return self._private.path / f"{self._number:04d}{suffix}"
-
-    def upload(self, name: str) -> Source:
-        """Return where an uploaded file is to go. Its name is shown, and is no part of the path."""
-        suffix = next((each for each in _SUFFIXES if name.lower().endswith(each)), ".csv")
-        return Source(self.place(suffix), plain_name(name, suffix))
-
-    def sample(self) -> Source:
-        """Make the built-in sample."""
-        from incrowd.works.samples import hospital
-
-        path = self.place(".csv")
-        write_table(hospital(_SAMPLE_ROWS), path, path, CsvFormat())
-        return Source(path, "people.csv", sample=True)
 
     def begin_from(self, path: Path, name: str) -> bool:
         """Take roles and limits from a policy file, or its archive, that its owner calls by a name."""
         with called(self._private.path, name), called(path, name):
             self._given, self.policy_name = read_policy(path, self.place("")), name
         if self.source is not None and self._rows is not None:
-            self.choices = self._choices(self.table, self.height, self.source, self.csv_format)
+            self.choices = self._choices_for(self.table, self.height, self.source, self.csv_format)
             self.changed()
         return True
 
     def open(
         self, source: Source, csv_format: CsvFormat | None = None, progress: Progress | None = None
     ) -> None:
-        """Read a table and draft its policy; the table before is forgotten if that works.
-
-        Rows of folders, patterns and large files stream: they are read when they are needed.
-        """
-        if source.database is not None:
-            copied(source, progress or Silent())
-        many = is_scan(source.path)
-        large = source.path.is_file() and source.path.stat().st_size > _STREAMED
-        streams = many or (large and kind_of(source.path) is None)
-        with called(source.path, source.name):
-            table, csv_format = open_table(source.path, csv_format, stream=streams, progress=progress)
-        lazy = table.frame if isinstance(table, Files) else table.lazy()
-        height, columns = counted(lazy, estimate=streams)
-        if not height:
-            raise TableError(f"{source.name}: the table has no rows")
-        choices = self._choices(table, height, source, csv_format)
-        self.source, self.table, self.csv_format = source, table, csv_format
-        self.streams, self._rows, self.height = streams, lazy, height
-        self.columns, self.choices = columns, choices
+        """Read a table and draft its policy; the results of the table before are forgotten if that works."""
+        super().open(source, csv_format, progress)
         self.assessment = self.release = self.recoded = self._counted = self.batch = self.tables = None
         self._session.close()
         self.tries, self.refined, self._measured = [], {}, (None, None)
-        self.past.clear()
+        self.reasons.clear()
 
     def begin_batch(
         self, project: Project, source: Source, csv_format: CsvFormat | None, progress: Progress
@@ -279,137 +153,7 @@ class Work:
             raise TableError(f"{source.name}: a batch has to be one file, which a ledger compares in memory")
         self.batch, self.source = Batch(project, source, table, csv_format), source
 
-    def _choices(
-        self, whole: pl.DataFrame | Files, height: int, source: Source, csv_format: CsvFormat | None
-    ) -> Choices:
-        """Take the policy that was given where it fits, else draft one."""
-        from incrowd.release.jobs.draft import draft_policy
-
-        rows = first_rows(whole, DRAFTED)
-        table = rows.head(DRAFTED)
-        if was_read(rows):
-            note_names_of_line(table)
-        of = "" if height <= DRAFTED else f" in the first {DRAFTED:,} rows"
-        origin = f"drafted from the names and values of the columns{of}, as incrowd init does"
-        if self._given is not None:
-            document, path = self._given
-            unknown = [name for name in document["columns"] if name not in table.columns]
-            if not unknown:
-                document = deepcopy(document)
-                groups = _groups(document)
-                return Choices(document, path.parent, f"from {self.policy_name}", {}, {}, groups)
-            origin = f"drafted, since this table lacks {named(unknown, 5)} of {self.policy_name}"
-        labels = None if csv_format is None else csv_format.labels
-        codes = None if csv_format is None else csv_format.missing_codes
-        draft = draft_policy(table, source.name, labels=labels, missing_codes=codes)
-        document = tomllib.loads(draft.text)
-        _groups(document)
-        if not draft.having("sensitive"):
-            # The page offers this model as soon as a column is called sensitive.
-            document["models"] = [each for each in document["models"] if each["model"] != "l-diversity"]
-        together = {each.text: each.names for each in draft.questions if each.mark != OPEN_ROLE}
-        return Choices(document, self._private.path, origin, _reasons(draft), _ways(draft), together)
-
-    def rows(self, start: int, count: int) -> pl.DataFrame:
-        """Return some rows of the table as they came in."""
-        assert self._rows is not None
-        return self._rows.slice(start, count).collect(engine="streaming")
-
-    def counts(self, name: str) -> dict[str, int]:
-        """Count the values of a column as its hierarchy meets them; see `counts_of`."""
-        return counts_of(self.table, self.chosen.document, self.chosen.folder, name)
-
-    def remember(self, *names: str) -> None:
-        """Keep the settings of some columns, or of all, before they change; see `undo`."""
-        columns = self.chosen.columns
-        before = deepcopy({name: columns[name] for name in names or columns})
-        self.past.append((before, self.chosen.document.get("linked")))
-
-    def undo(self) -> list[str]:
-        """Restore the columns that were remembered last, and name them."""
-        columns, linked = self.past.pop()
-        self.chosen.columns.update(columns)
-        if linked is not None:
-            self.chosen.document.setdefault("linked", linked)
-        return list(columns)
-
-    # --- hierarchies ------------------------------------------------------------------------------
-
-    def editor(self, name: str) -> TreeEditor:
-        """Return the hierarchy of a column over its values, to be edited.
-
-        A column that has none begins with the value or ``*``. It is an error when the recipe does not fit
-        the values, or when these cannot be read.
-        """
-        counts = self.counts(name)
-        spec = self.chosen.columns[name].get("hierarchy")
-        if isinstance(spec, str):
-            return TreeEditor(Hierarchy.read(self.chosen.folder / path_of(spec)), counts)
-        builder = Hierarchy.flat() if spec is None else builder_from_spec(spec)
-        return TreeEditor(builder.build(list(counts), name), counts)
-
-    def examples(self, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """Return the cells of the most frequent value of each column, level by level.
-
-        Columns whose tree is only known later are left out.
-        """
-        paths = {}
-        for name in names:
-            with suppress(InputError):
-                if (path := self.editor(name).most_frequent()) is not None:
-                    paths[name] = path
-        return paths
-
-    def keep_tree(self, name: str, tree: Hierarchy) -> None:
-        """Make a tree the hierarchy of a column; it is kept among the window's files."""
-        path = self.place(kept_as(tree))
-        with called(path, "the tree"):
-            tree.write(path)
-        self.keep_recipe(name, str(path))
-
-    def keep_recipe(self, name: str, spec: Any) -> None:
-        """Make a recipe, or the path of a file, the hierarchy of a column; None takes it away."""
-        settings = self.chosen.columns[name]
-        if spec is None:
-            settings.pop("hierarchy", None)
-        else:
-            settings["hierarchy"] = spec
-
-    def is_edited(self, spec: Any) -> bool:
-        """Say whether a hierarchy is one that was edited on this page."""
-        return isinstance(spec, str) and Path(spec).is_relative_to(self._private.path)
-
     # --- what is done with it ---------------------------------------------------------------------
-
-    @contextmanager
-    def _asked(self) -> Iterator[Any]:
-        """Open the table that is searched: the loaded one, or that of the database, of which `table` is a
-        copy.
-        """
-        assert self.source is not None
-        if self.source.database is None:
-            yield self.table
-            return
-        from incrowd.engines.sql.databases import Database
-
-        assert self.source.table is not None
-        with Database(self.source.database) as database:
-            yield database.table(self.source.table)
-
-    @property
-    def _beside(self) -> dict[str, Any]:
-        """The common arguments of every search beside table and policy."""
-        return {"population": self.population, "csv_format": self.csv_format}
-
-    def policy(self, document: dict[str, Any] | None = None) -> Policy:
-        """Return the policy as it stands, or as a document says it.
-
-        A treatment that would ask for its key is refused.
-        """
-        chosen = self.chosen
-        policy = (chosen if document is None else replace(chosen, document=document)).policy()
-        refuse_prompts(policy.schema)
-        return policy
 
     def set_population(self, path: str) -> None:
         """Take the file of a population, which has to be there; an empty text takes none."""
@@ -563,21 +307,26 @@ class Work:
                 raise Cancelled  # The choices changed meanwhile, and this is no release under them.
             return self._keep(release, account)
 
-    def accept(self, answers: Sequence[Accepted], attested: Sequence[dict[str, str]] = ()) -> Release:
-        """Accept points of the verdict: in policy and account, and whenever the release is made again.
+    def accept(self, answers: Sequence[Accepted], attested: Sequence[dict[str, str]] = ()) -> bool:
+        """Accept points: in the policy, in the release and the tables that are there, and in later ones.
 
         Parameters
         ----------
         attested
             Answers to clauses of the profile, each as a policy file has it.
         """
-        assert self.release is not None
-        release = self.release.accepting(answers, map(Attestation.of, attested))
-        account, document = release.document(), self.chosen.document
+        document, release = self.chosen.document, self.release
+        if release is not None:
+            release = release.accepting(answers, map(Attestation.of, attested))
+            account = release.document()
         document.setdefault("accepted", []).extend(answer.to_dict() for answer in answers)
         if attested:
             document["profile"].setdefault("attested", []).extend(attested)
-        return self._keep(release, account)
+        if self.tables is not None:
+            self.tables = self.tables.accepting(answers)
+        if release is not None:
+            self._keep(release, account)
+        return True
 
     def advise(self, progress: Progress) -> list[Suggestion]:
         """Find single changes of the policy with which there is a release, by trying them."""
@@ -788,29 +537,3 @@ def _largest_risk(frequency: FrequencyTable, wildcards: str) -> float:
 
     counted = matched(EquivalenceClasses.of_keys(frequency), wildcards).counted
     return float(RISKS.get(RISK)().measure(counted)["max"])
-
-
-def _groups(document: dict[str, Any]) -> dict[str, list[str]]:
-    """Return the columns that a policy file asks about together, and make each a question of its own."""
-    groups: dict[str, list[str]] = {}
-    for name, settings in document["columns"].items():
-        mark = str(settings.get("role"))
-        if mark.startswith(OPEN_ROLE) and mark != OPEN_ROLE:
-            settings["role"] = OPEN_ROLE
-            groups.setdefault(f"Columns of question {mark}", []).append(name)
-    return groups
-
-
-def _reasons(draft: Draft) -> dict[str, str]:
-    return {
-        guess.name: guess.reason + (f"; {guess.recipe}" if guess.recipe else "") for guess in draft.guesses
-    }
-
-
-def _ways(draft: Draft) -> dict[str, list[dict[str, str]]]:
-    return {guess.name: [way.settings() for way in guess.ways] for guess in draft.guesses if guess.ways[1:]}
-
-
-def policy_settings(names: Iterable[str]) -> dict[str, tuple[Any, Any]]:
-    """Return the declared parameters of a policy by name, each with its default."""
-    return {name: (SETTINGS[name].metadata["parameter"], SETTINGS[name].default) for name in names}

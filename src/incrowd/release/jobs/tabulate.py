@@ -36,6 +36,7 @@ from incrowd_verify.gate.wording import percent
 
 if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat
+    from incrowd.release.tables.cells import Axis
     from incrowd_verify.gate.points import Unanswered
 
 MANIFEST = "tables.json"
@@ -123,7 +124,7 @@ def tabulate(
         made = protect(chosen, seconds=seconds, earlier=before, ring=ring)
         published |= {each.layout.name: each for each in made}
     rings = _points_of_rings([*counts, *(each for each, _ in again)])
-    points = answered([*_points_of_codes(counts), *rings], policy.accepted)
+    points = answered([*_points_of_tables(counts), *dict.fromkeys(rings)], policy.accepted)
     release = TableRelease(tuple(published[layout.name] for layout in layouts), points)
     release.verdict.refuse(only_broken=unanswered == "write")
     return release
@@ -173,20 +174,27 @@ def _require_one_way(tables: Sequence[Cells], earlier: Sequence[tuple[Cells, NDA
             )
 
 
-def _points_of_codes(tables: Sequence[Cells]) -> Iterator[Point]:
-    """Yield the points of the codes that leave: texts that name or reach people, and sentences."""
-    seen: set[str] = set()
+def _points_of_tables(tables: Sequence[Cells]) -> Iterator[Point]:
+    """Yield the points of the codes of each column, where a table has its finest ones."""
+    finest: dict[str, tuple[Cells, int]] = {}
     for table in tables:
-        people = table.people.reshape(table.shape)
         for place, axis in enumerate(table.axes):
-            if axis.column in seen:
-                continue
-            seen.add(axis.column)
-            along = np.moveaxis(people, place, 0).reshape(len(axis.codes), -1)[:, 0]
-            leaves = axis.tree.leaves
-            texts = pl.Series([axis.codes[leaf] for leaf in leaves], dtype=pl.String)
-            rows = max(int(table.people[0]), 1)
-            yield from points_of_texts(axis.column, texts, along[leaves], rows, quasi=True, compared=False)
+            other = finest.get(axis.column)
+            if other is None or axis.tree.height > other[0].axes[other[1]].tree.height:
+                finest[axis.column] = table, place
+    for table, place in finest.values():
+        axis = table.axes[place]
+        along = np.moveaxis(table.people.reshape(table.shape), place, 0).reshape(len(axis.codes), -1)[:, 0]
+        yield from points_of_codes(axis, along[axis.tree.leaves], max(int(table.people[0]), 1))
+
+
+def points_of_codes(axis: Axis, people: NDArray[np.int64], all_people: int) -> Iterator[Point]:
+    """Yield the points of the codes that leave: texts that name or reach people, and sentences.
+
+    - `people`: int64[leaves]: how many people have each of the finest codes.
+    """
+    texts = pl.Series([axis.codes[leaf] for leaf in axis.tree.leaves], dtype=pl.String)
+    yield from points_of_texts(axis.column, texts, people, all_people, quasi=True, compared=False)
 
 
 def _points_of_rings(tables: Sequence[Cells]) -> Iterator[Point]:

@@ -18,7 +18,7 @@ import pytest
 from incrowd.core.errors import IncrowdError
 from incrowd.core.io.files import CsvFormat
 from incrowd.core.progress import Silent
-from incrowd.faces.studio import export, work
+from incrowd.faces.studio import export, window_table
 from incrowd.faces.studio.cancelling import Cancelled, Watched
 from incrowd.faces.studio.tables import Source, in_database
 from incrowd.faces.studio.work import Work
@@ -93,7 +93,7 @@ def answered(window: Work) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["csv", "streamed", "folder", "feather", "database"])
 def test_the_archive_is_checked_by_the_command_that_is_shown(window, tmp_path, monkeypatch, kind):
-    monkeypatch.setattr(work, "_STREAMED", 0 if kind == "streamed" else 2**40)
+    monkeypatch.setattr(window_table, "_STREAMED", 0 if kind == "streamed" else 2**40)
     opened(window, kind, tmp_path)
     answered(window)
     archive, name = export.published_file(window, Watched())
@@ -147,7 +147,7 @@ def test_nothing_is_packed_before_every_point_has_an_answer(window, tmp_path):
     with pytest.raises(IncrowdError, match="unique-column"):
         export.published_file(window, Silent())
     with pytest.raises(IncrowdError, match="unique-column"):
-        export.report_file(window, ".pdf", Watched())
+        export.report_file(window, Watched(), ".pdf")
 
 
 def released(visit: Visit) -> None:
@@ -200,7 +200,7 @@ def test_the_report_names_the_file_that_is_saved_and_for_whom_and_why(tmp_path, 
     window.about.update(recipient="the institute", purpose="a study of stays")
     window.attack(Watched())
     saved, name = export.release_file(window, Watched())
-    path, _ = export.report_file(window, ".json", Watched())
+    path, _ = export.report_file(window, Watched(), ".json")
     told = path.read_text()
     for part in (
         name,
@@ -215,7 +215,7 @@ def test_the_report_names_the_file_that_is_saved_and_for_whom_and_why(tmp_path, 
     assert len(written) == 1
     window.recode(Watched())
     window.judge(Watched())
-    export.report_file(window, ".json", Watched())
+    export.report_file(window, Watched(), ".json")
     assert len(written) == 2
     window.changed()
     assert window.attacks == []

@@ -194,14 +194,18 @@ class Point:
         return f"{self.name}: {self.text} {end}".rstrip()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON, without any value of the table."""
+        """Return plain data for JSON, without any value of the table.
+
+        An accepted point has no way out: each interface words one in its own terms, and what all of them
+        publish is the same.
+        """
         return {
             "point": self.name,
             "columns": list(self.columns),
             "share": self.share,
             "state": self.state,
             "text": self.text,
-            "way_out": self.way_out,
+            "way_out": self.way_out if self.why is None else "",
             "accepted": self.why,
         }
 

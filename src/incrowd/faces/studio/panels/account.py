@@ -7,17 +7,17 @@ from typing import Any
 from nicegui import ui
 
 from incrowd.core.presentation.documents import loss_in_words
+from incrowd.core.report.charts import risk_rows, size_rows
+from incrowd.core.report.details import classes, clauses, losses_of, risks
 from incrowd.faces.studio import account
 from incrowd.faces.studio.bars import bars
 from incrowd.faces.studio.job import Job
 from incrowd.faces.studio.panels.panel import Panel
 from incrowd.faces.studio.parts import box, bullets, emptied, fold, grid, heading, marked, note
-from incrowd.faces.studio.rules import show_clauses
 from incrowd.faces.studio.work import Work
 from incrowd_verify.gate.wording import who_knows
 
 _COLUMNS = 40
-_SIZES = (("count", "classes"), ("smallest", "smallest"), ("mean", "mean size"), ("unique", "records alone"))
 _records = "{:,.0f}".format
 
 
@@ -29,7 +29,10 @@ class Account(Panel):
         document = self.work.account
         heading("What the release is like", 3)
         marked(bullets(document["sentences"]), "sentences")
-        show_clauses(document)
+        if (judged := clauses(document)) is not None:
+            heading(judged.title, 3)
+            note("This is no legal opinion.")
+            marked(grid(*judged), "clauses").classes("wrapped")
         self._columns(document)
         self._sizes(document)
         self._risk(document)
@@ -42,30 +45,30 @@ class Account(Panel):
             "Records by value, before and after. The loss metric is what a cell lost on average: 0% is the "
             "raw table, 100% nothing left."
         )
-        changes = account.changes(document)
+        lost, attributes = losses_of(document), document["attributes"]
         with marked(ui.element("div").classes("charts"), "distributions"):
-            for change in changes[:_COLUMNS]:
-                with box(change.name):
-                    note(f"{loss_in_words(change.lost)} lost; {change.how}")
-                    bars(f"Records by {change.name}", change.records, _records)
-        if len(changes) > _COLUMNS:
-            note(f"The first {_COLUMNS} of {len(changes):,} columns.")
+            for each in attributes[:_COLUMNS]:
+                name = each["name"]
+                with box(name):
+                    note(f"{loss_in_words(lost[name])} lost; {each['how']}")
+                    records = [(one["label"], one["before"], one["after"]) for one in each["bins"]]
+                    bars(f"Records by {name}", records, _records)
+        if len(attributes) > _COLUMNS:
+            note(f"The first {_COLUMNS} of {len(attributes):,} columns.")
 
     def _sizes(self, document: dict[str, Any]) -> None:
         with ui.element("div").classes("charts"):
             with box("Class sizes"):
                 note("A class is all records that look alike. Records by the size of their class:")
-                marked(bars("Class sizes", account.class_sizes(document), _records), "sizes")
+                marked(bars("Class sizes", account.pairs(size_rows(document["classes"])), _records), "sizes")
             with box("Classes"):
-                before, after = document["classes"]["before"], document["classes"]["after"]
-                rows = [(label, _figure(before[key]), _figure(after[key])) for key, label in _SIZES]
-                grid("Classes", ("", "before", "after"), rows, numbers=(1, 2))
+                grid(*classes(document), numbers=(1, 2))
         names, weak = account.weakest(document)
         if weak:
             heading("The weakest class of each model", 3)
             note("The class that is nearest to failing it, as it is released. Nobody is protected less.")
-            classes = grid("The weakest classes", names, weak, numbers=(len(names) - 2, len(names) - 1))
-            marked(classes, "weakest")
+            shown = grid("The weakest classes", names, weak, numbers=(len(names) - 2, len(names) - 1))
+            marked(shown, "weakest")
 
     def _risk(self, document: dict[str, Any]) -> None:
         heading("Risk", 3)
@@ -75,11 +78,12 @@ class Account(Panel):
             "of who is in the table."
         )
         with ui.element("div").classes("charts"), ui.column().classes("box"):
-            marked(bars("Risk", account.risks(document), lambda value: f"{value:.1%}"), "risks")
+            marked(
+                bars("Risk", account.pairs(risk_rows(document["risk"])), lambda value: f"{value:.1%}"),
+                "risks",
+            )
         with fold("All figures of the risk models"):
-            figures = account.risk_figures(document)
-            rows = [(model, name, _figure(before), _figure(after)) for model, name, before, after in figures]
-            grid("All figures", ("attacker", "figure", "before", "after"), rows, numbers=(2, 3))
+            grid(*risks(document), numbers=(1, 2))
 
     # --- what is measured when somebody asks ------------------------------------------------------
 
@@ -92,7 +96,8 @@ class Account(Panel):
     def _show_fidelity(self, found: Any) -> None:
         with emptied(self._differences):
             with ui.column():
-                rows = [(name, f"{a:.3f}", f"{b:.3f}") for name, a, b in account.distances(found)]
+                moved = ((each.column, each.total_variation, each.hellinger) for each in found.marginals)
+                rows = [(name, f"{a:.3f}", f"{b:.3f}") for name, a, b in moved]
                 names = ("column", "total variation", "Hellinger distance")
                 grid("Distances of distributions", names, rows, numbers=(1, 2))
             with ui.column():
@@ -122,9 +127,3 @@ class Account(Panel):
             remarks = [f"{each.name}: {remark}" for each in found for remark in each.remarks]
             if remarks:
                 marked(bullets(remarks), "attack-remarks")
-
-
-def _figure(value: Any) -> str:
-    if value is None:
-        return "-"
-    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"

@@ -26,10 +26,6 @@ ROLES = {
     "household": "household", "weight": "weight",
 }  # fmt: skip
 """Roles, and their words."""
-ICONS = {
-    OPEN_ROLE: "help", "quasi": "manage_search", "sensitive": "lock", "insensitive": "check_circle",
-    "identifying": "visibility_off", "person": "person", "household": "home", "weight": "scale",
-}  # fmt: skip
 _NONE, _KEPT, _FILE, _EDITED = "none", "as it is", "file", "edited"
 """Of hierarchies: there is none; it has no form here; it is a file, or the tree of the next step."""
 _SPECS: dict[str, dict[str, Any]] = {

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from functools import partial
 from typing import Any
 
-from nicegui import ui
+from nicegui import background_tasks, ui
 
 from incrowd.core.errors import InputError
 from incrowd.core.presentation import heat
 from incrowd.faces.studio import export
 from incrowd.faces.studio.fields import button, choice_field, text_field
 from incrowd.faces.studio.forms import advanced, entry_form
-from incrowd.faces.studio.gate import show_verdict
-from incrowd.faces.studio.job import Job
+from incrowd.faces.studio.gate import Gate, show_verdict
+from incrowd.faces.studio.job import Job, download
 from incrowd.faces.studio.panels.panel import Panel
 from incrowd.faces.studio.parts import box, cut, emptied, heading, marked, note, words
+from incrowd.faces.studio.table_changes import changes_of_tables
 from incrowd.faces.studio.work import Work
-from incrowd.release.jobs.tabulate import sentence_of
+from incrowd.release.jobs.tabulate import TableRelease, sentence_of
 from incrowd.release.tables.heat import heat_of
 from incrowd.release.tables.layout import CountTable
 
@@ -38,6 +40,7 @@ class Tables(Panel):
     def __init__(self, page: Any) -> None:
         super().__init__(page)
         self._shown: Any = None
+        self._made: Any = None
         self._job = Job(page, "Make the tables", "tabulate", Work.tabulate, lambda _: self._show())
         self._written: list[dict[str, Any]] = []
         self._drafts: list[dict[str, Any]] = []
@@ -72,7 +75,8 @@ class Tables(Panel):
         """Keep the forms, and take away tables that were made under other choices."""
         if self._shown is None or self._shown.is_deleted:
             return False
-        self._show()
+        if self._made is not self.work.tables:
+            self._show()
         return True
 
     def _draw_form(self, draft: dict[str, Any], names: list[str]) -> None:
@@ -145,27 +149,45 @@ class Tables(Panel):
         self.page.changed()
 
     def _show(self) -> None:
-        """Show the tables as they were made, their verdict, and the downloads once it holds."""
+        """Show the tables as they were made, below the points of their verdict, or above the downloads."""
+        made = self._made = self.work.tables
         with emptied(self._shown):
-            if (made := self.work.tables) is None:
+            if made is None:
                 return
-            show_verdict(made.release.verdict)
+            verdict = made.release.verdict
+            show_verdict(verdict, None if verdict.holds else [each.sentence() for each in verdict.accepted])
+            if not verdict.holds:
+                changes = partial(changes_of_tables, work=self.work)
+                Gate(self.page, self.work, self._follow_answers, changes, self._make_anew, _release_of).draw()
             for table in made.release.tables:
                 heading(table.layout.name, 3)
                 note(sentence_of(table))
                 # Every text in it is escaped.
                 shown = heat.to_html(heat_of(table, internal=True, short=True))
                 ui.html(shown, sanitize=False).classes("w-full")
-            if not made.release.verdict.holds:
-                note("Nothing can be taken until the verdict holds: use coarser codes, or other columns.")
+            if not verdict.holds:
                 return
             with ui.row():
-                for title, mark, make in (
-                    ("Tables", "get-tables", export.tables_file),
-                    ("Policy", "get-tables-policy", export.tables_policy_file),
-                ):
-                    Job(
-                        self.page, title, mark, make, lambda file: ui.download.file(*file), icon="download"
-                    ).draw()
+                download(self.page, "Tables", "get-tables", export.tables_file)
+                policy = made.policy
+                download(
+                    self.page, "Policy", "get-tables-policy", lambda work, _: export.policy_file(work, policy)
+                )
             note("The same by a command, beside the policy. What it writes has the same bytes:")
             marked(words("pre", export.tables_command(self.work)), "tables-command")
+
+    def _follow_answers(self) -> None:
+        """Show the answers to points; a release of rows that is being made begins anew, with them."""
+        if self.work.release is None:
+            self.page.changed(anew=False)
+        self.page.follow_up()
+
+    def _make_anew(self) -> None:
+        """Make the tables again after a change of them."""
+        self.page.changed()
+        self.page.redraw(self)
+        background_tasks.create(self._job.run())
+
+
+def _release_of(work: Work) -> TableRelease | None:
+    return None if work.tables is None else work.tables.release

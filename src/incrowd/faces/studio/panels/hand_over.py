@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,14 +13,10 @@ from incrowd.faces.studio import export
 from incrowd.faces.studio.cancelling import Watched
 from incrowd.faces.studio.fields import button, text_field
 from incrowd.faces.studio.gate import show_verdict
-from incrowd.faces.studio.job import Job
+from incrowd.faces.studio.job import Job, download
 from incrowd.faces.studio.panels.panel import Panel
 from incrowd.faces.studio.parts import box, heading, marked, note, words
 from incrowd.faces.studio.places import Project, keep
-
-
-def _report(suffix: str, work: Any, watched: Watched) -> tuple[Path, str]:
-    return export.report_file(work, suffix, watched)
 
 
 class HandOver(Panel):
@@ -51,24 +46,29 @@ class HandOver(Panel):
         with ui.element("div").classes("halves"):
             with box("To publish"):
                 note("What is written is read back and measured once more. The archive is for checking it.")
-                self._button("Release", "get-release", export.release_file)
+                download(self.page, "Release", "get-release", export.release_file)
                 note("The report has one page to sign. It names those who get the release, and why.")
                 for field, label in (("recipient", "For whom"), ("purpose", "Why")):
                     about = text_field(label, field).classes("w-full").bind_value(work.about, field)
                     about.on_value_change(self._tell_ways)
                 for title, mark, suffix in (("HTML", "get-report", ".html"), ("PDF", "get-pdf", ".pdf")):
-                    make = partial(_report, suffix)
-                    self._button(f"Report ({title})", mark, make)
-                self._button("Archive to check", "get-archive", export.published_file)
+                    make = partial(export.report_file, suffix=suffix)
+                    download(self.page, f"Report ({title})", mark, make)
+                download(self.page, "Archive to check", "get-archive", export.published_file)
             with box("For you"):
                 note(
                     "What makes it again without this page. Hierarchies may hold raw values: keep the policy."
                 )
-                self._button("Policy", "get-policy", lambda work, _: export.policy_file(work))
-                self._button("Python script", "get-script", lambda work, _: export.script_file(work))
+                download(
+                    self.page,
+                    "Policy",
+                    "get-policy",
+                    lambda work, _: export.policy_file(work, work.release.policy),
+                )
+                download(self.page, "Python script", "get-script", lambda work, _: export.script_file(work))
                 if work.source.sample:
                     sample = work.source.path, "people.csv"
-                    self._button("The sample itself (CSV)", "get-sample", lambda *_: sample)
+                    download(self.page, "The sample itself (CSV)", "get-sample", lambda *_: sample)
         if work.follows:
             self._keep()
         heading("The same by a command", 3)
@@ -113,14 +113,6 @@ class HandOver(Panel):
             def done(project: Project) -> None:
                 address = f"/project/{quote(project.folder.name)}"
                 marked(words("p", f"Kept in {project.folder}"), "kept").props("role=status")
-                button(
-                    "Go to the project",
-                    "go-project",
-                    lambda: ui.navigate.to(address),
-                )
+                button("Go to the project", "go-project", lambda: ui.navigate.to(address))
 
             Job(self.page, "Keep as a project", "keep", make, done, icon="create_new_folder").draw()
-
-    def _button(self, title: str, mark: str, make: Callable[[Any, Watched], tuple[Path, str]]) -> None:
-        """Show a button that writes a file and gives it to the browser; a large one takes its time."""
-        Job(self.page, title, mark, make, lambda made: ui.download.file(*made), icon="download").draw()

@@ -24,7 +24,6 @@ class NewBatch:
     def __init__(self, panel: Any, batch: Batch) -> None:
         self.batch, self._panel, self._page = batch, panel, panel.page
         self._tried = False
-        self._typed: dict[str, str] = {}
         job = partial(Job, self._page, done=self._draw_again)
         self._apply = job("Release it as last time", "apply", lambda _, watched: batch.make(watched))
         self._anew = job(
@@ -64,7 +63,7 @@ class NewBatch:
             field.bind_value(self._page.work.about, "recipient")
             self._record.draw()
         elif batch.release is not None:
-            Gate(self._page, self._typed, self._draw_again, batch).draw()
+            Gate(self._page, batch, self._draw_again).draw()
         with nullcontext() if batch.release is None else fold("Release it in another way"):
             self._draw_ways()
         if batch.release is None and not self._tried:

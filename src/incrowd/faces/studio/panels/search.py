@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from nicegui import ui
@@ -11,8 +12,8 @@ from incrowd.faces.studio import declared
 from incrowd.faces.studio.fields import choice_field
 from incrowd.faces.studio.forms import advanced, entry_form, slider
 from incrowd.faces.studio.meaning import Slider
+from incrowd.faces.studio.panels.panel import Panel
 from incrowd.faces.studio.parts import emptied, heading, marked, note, words
-from incrowd.faces.studio.work import policy_settings
 from incrowd.release.policy.policy import Policy
 from incrowd.release.policy.settings import SETTINGS
 from incrowd.search import ALGORITHMS
@@ -20,16 +21,8 @@ from incrowd.search import ALGORITHMS
 _SHARE = "max_suppression"
 
 
-class SearchForm:
-    """Choose an algorithm, and the settings of the search."""
-
-    def __init__(self, page: Any) -> None:
-        self.page = page
-
-    @property
-    def work(self) -> Any:
-        """The work of the window."""
-        return self.page.work
+class SearchForm(Panel):
+    """Choose an algorithm, and the settings of the search; a part of the panel of the limits."""
 
     def draw(self) -> None:
         """Show the settings of the search."""
@@ -47,7 +40,7 @@ class SearchForm:
         chosen = choice_field(names, "Algorithm", "algorithm", settings["name"]).classes("w-full whole")
         needed = ui.element("div").classes("fields")
         self._suppression()
-        general = policy_settings(name for name in SETTINGS if name != _SHARE)
+        general = _settings(name for name in SETTINGS if name != _SHARE)
         _, known = declared.parameters_of(ALGORITHMS.get(settings["name"]))
         set_now = {**choices.document, **settings}
         with advanced("advanced-run", set_now, general | known):
@@ -82,7 +75,7 @@ class SearchForm:
 
         sentence = marked(words("p", text()), "suppressed").props("aria-live=polite")
         with ui.element("div").classes("fields"):
-            limits = policy_settings((_SHARE,))
+            limits = _settings((_SHARE,))
             field = entry_form(Policy, document, self._changed, known=limits)[_SHARE]
             slider(field, document, _SHARE, Slider(0, 1, 0.01), "Records that may be suppressed")
         field.on_value_change(lambda _: sentence.set_text(text()))
@@ -90,3 +83,8 @@ class SearchForm:
     def _changed(self) -> None:
         self.page.limits_changed()
         self.page.changed()
+
+
+def _settings(names: Iterable[str]) -> dict[str, tuple[Any, Any]]:
+    """Return the declared parameters of a policy by name, each with its default."""
+    return {name: (SETTINGS[name].metadata["parameter"], SETTINGS[name].default) for name in names}

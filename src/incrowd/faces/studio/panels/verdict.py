@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from nicegui import ui
 
 from incrowd.faces.studio.fields import button
-from incrowd.faces.studio.gate import Gate, show_verdict
+from incrowd.faces.studio.gate import Gate, changes_of, head_of, show_verdict
 from incrowd.faces.studio.job import Job
 from incrowd.faces.studio.panels.account import Account
 from incrowd.faces.studio.panels.panel import Panel
@@ -25,16 +26,12 @@ class VerdictPanel(Panel):
         super().__init__(page)
         self._advice = Job(page, "What would help?", "advise", Work.advise, self._show_advice, icon="search")
         self._account = Account(page)
-        self._typed: dict[str, str] = {}
-        self._table: Any = None
         self._points: list[Any] | None = None
 
     def draw(self) -> None:
         """Show the verdict and its points, or the changes that would make a release possible."""
         work = self.work
         self._points = None
-        if self._table is not work.table:
-            self._table, self._typed = work.table, {}
         if work.infeasible:
             self._offer()
         elif work.release is None:
@@ -44,12 +41,14 @@ class VerdictPanel(Panel):
             self._show()
 
     def _show(self) -> None:
-        verdict = self.work.release.verdict
+        work = self.work
+        verdict = work.release.verdict
         heading("Is the release safe?")
         show_verdict(verdict, None if verdict.holds else [each.sentence() for each in verdict.accepted])
         if not verdict.holds:
             self._points = list(verdict.lines())
-            Gate(self.page, self._typed, self.page.follow_up).draw()
+            changes = partial(changes_of, work=work, head=head_of(work))
+            Gate(self.page, work, self.page.follow_up, changes).draw()
         else:
             button("Hand over", "to-hand-over", lambda: self.page.go("Hand over"), "", icon="download")
         with ui.column().classes("w-full items-start") as self._below:

@@ -1,0 +1,69 @@
+"""Changes of count tables that remove a point of their verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from incrowd.core.lazy import np
+from incrowd.faces.studio.gate import Change
+from incrowd.release.jobs.tabulate import points_of_codes
+from incrowd.release.tables.layout import CountTable
+
+if TYPE_CHECKING:
+    from incrowd.faces.studio.work import Work
+    from incrowd.release.tables.cells import Axis
+    from incrowd_verify.gate.points import Point
+
+
+def changes_of_tables(point: Point, work: Work) -> Iterator[Change]:
+    """Return the changes that remove a point of the tables that were made.
+
+    A column whose codes name people is counted by coarser codes, the finest that name nobody. Or it is left
+    out, where every table keeps another one. Tables with a cell that can be computed are not made at all.
+    """
+    assert work.tables is not None
+    tables = work.tables.release.tables
+    (column,) = point.columns
+    with_column = {
+        each.layout.name: (axis, each.people)
+        for each in tables
+        for axis in each.axes
+        if axis.column == column
+    }
+    fewer = {name: _levels(*given) for name, given in with_column.items()}
+    if None not in fewer.values():
+        yield Change("coarser", f"Count by coarser codes of {column}", partial(_lift, work, column, fewer))
+    if all(len(each.axes) > 1 for each in tables if each.layout.name in fewer):
+        without = dict.fromkeys(fewer)
+        yield Change("leave-out", f"Leave {column} out of the tables", partial(_lift, work, column, without))
+
+
+def _levels(axis: Axis, people: int) -> int | None:
+    """Return how many of the finest levels have to go until no code has a point; None if all codes do."""
+    for level in range(axis.tree.height):
+        shorter, _ = axis.cut(level)
+        each_once = np.ones(len(shorter.tree.leaves), np.int64)
+        if not any(points_of_codes(shorter, each_once, max(people, 1))):
+            return level
+    return None
+
+
+def _lift(work: Work, column: str, fewer: Mapping[str, int | None]) -> None:
+    """Leave the finest levels of a column out of each table, as many as are named; None for the column."""
+    work.chosen.document["tables"] = [
+        {**table, **_sides(table, column, fewer[table["name"]])} if table["name"] in fewer else table
+        for table in work.chosen.document["tables"]
+    ]
+
+
+def _sides(settings: Mapping[str, Any], column: str, fewer: int | None) -> dict[str, list[str]]:
+    layout = CountTable.from_settings(settings)
+    levels = dict(layout.dimensions)
+    lifted = [] if fewer is None else [f"{column}:{levels[column] + fewer}"]
+    own = column, f"{column}:{levels[column]}"
+    return {
+        side: [new for text in getattr(layout, side) for new in (lifted if text in own else [text])]
+        for side in ("rows", "columns")
+    }
