@@ -177,6 +177,10 @@ return [...document.querySelectorAll(arguments[0])].find(each =>
 """The script that finds what can be seen. To ask the driver for each element takes a hundred times longer."""
 
 
+_PATIENCE = 5.0
+"""Seconds after which a list that is not open is opened again."""
+
+
 _AIM = """
 const wanted = arguments[0];
 wanted.scrollIntoView({block: 'center'});
@@ -424,10 +428,18 @@ class Visit:
         self.until(dropped, "the drop zone")
 
     def choose(self, selector: str, option: str) -> None:
-        """Choose from a list by what the option begins with."""
+        """Choose from a list by what the option begins with.
+
+        A list that the page closes, since it was drawn anew meanwhile, is opened again, as its reader would.
+        """
         self.click(selector)
+        opened = time.monotonic()
 
         def chosen() -> bool:
+            nonlocal opened
+            if time.monotonic() - opened > _PATIENCE and self.shown(".q-menu") is None:
+                self.click(selector)
+                opened = time.monotonic()
             for each in self.all(".q-menu .q-item"):
                 if each.is_displayed() and each.text.strip().startswith(option):
                     return self.press(each)

@@ -175,6 +175,16 @@ def test_negative_numbers_are_not_summed():
         count_cells(engine_for(table), SCHEMA, ic.CountTable("t", rows=["area"], sum="cost"))
 
 
+@pytest.mark.parametrize("value", ["\0missing", "north\0"])
+def test_a_value_that_no_file_can_show_is_refused(value):
+    """The first one is the name that missing values have inside."""
+    table = visits(0).with_columns(
+        ill=pl.when(pl.int_range(pl.len()) == 3).then(pl.lit(value)).otherwise("ill")
+    )
+    with pytest.raises(TableError, match="NUL"):
+        count_cells(engine_for(table), SCHEMA, ic.CountTable("t", rows=["ill"]))
+
+
 def test_a_cell_key_needs_people(monkeypatch):
     monkeypatch.setenv("TABLE_KEY", "5f0c8e7a1b9d3c62e4a87f15d02b6c93ab41e8d7f6209c5b3e1a7d84c09f62b5")
     layout = ic.CountTable("t", rows=["area"], protect="cell-key", key="env:TABLE_KEY")

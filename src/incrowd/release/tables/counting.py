@@ -71,7 +71,8 @@ def count_cells(engine: Any, schema: Schema, layout: CountTable) -> Cells:
     SchemaError
         When a column of the table is none of the schema's, or names people.
     TableError
-        When people or sums are asked for of rows that stream, or a sum has negative numbers.
+        When people or sums are asked for of rows that stream, a sum has negative numbers, or a value has the
+        character NUL.
     ParameterError
         When cell keys are asked for, and no column names people, or a row names none.
     """
@@ -79,6 +80,11 @@ def count_cells(engine: Any, schema: Schema, layout: CountTable) -> Cells:
     count = _count(engine, schema, attributes)
     table, axes, nodes, leaf = count.frequency, [], [], 0
     for (column, level), domain, codes in zip(layout.dimensions, table.domains, table.codes, strict=True):
+        if any("\0" in value for value in domain.values if isinstance(value, str)):
+            raise TableError(
+                f"table {layout.name}: a value of {column!r} has the character NUL, which no code can have; "
+                "write the values without it, or leave the column out"
+            )
         axis, place = Axis(column, domain.tree).cut(level)
         axes.append(axis)
         nodes.append(_ancestors(axis)[:, place])
