@@ -33,15 +33,15 @@ def people_of_cells(engine: Any, frame: Any, count: FetchedCount, question: Cell
         kinds = [st.LongType()] * each.numbers
         frame = engine.join(frame, each.names, each.table, f"m{number}", kinds)
         columns.append([CELL.format(f"m{number}_{place}") for place in range(each.numbers)])
-    names = [f"w{place}" for place in range(len(question.person))]
-    whose = [engine.column(column).alias(name) for column, name in zip(question.person, names, strict=True)]
+    own = [f"w{place}" for place in range(len(question.person))]
+    whose = [engine.column(column).alias(name) for column, name in zip(question.person, own, strict=True)]
     rows = frame.select(*(number for each in columns for number in each), *whose)
-    empty = as_arrow(rows.select(*names))
+    empty = as_arrow(rows.select(*own))
     if empty is None:
         raise refused_person(question.person)
     person = [
         person_of(rows, name, kind, question.null_values)
-        for name, kind in zip(names, empty.dtypes, strict=True)
+        for name, kind in zip(own, empty.dtypes, strict=True)
     ]
     if None in person:
         raise refused_person(question.person)
