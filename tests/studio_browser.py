@@ -427,6 +427,13 @@ class Visit:
         # The page draws the zone once more when it offers what another window left.
         self.until(dropped, "the drop zone")
 
+    def _pick(self, option: str) -> bool:
+        """Press the option of the open list that begins so, if it is shown."""
+        for each in self.all(".q-menu .q-item"):
+            if each.is_displayed() and each.text.strip().startswith(option):
+                return self.press(each)
+        return False
+
     def choose(self, selector: str, option: str) -> None:
         """Choose from a list by what the option begins with.
 
@@ -440,10 +447,7 @@ class Visit:
             if time.monotonic() - opened > _PATIENCE and self.shown(".q-menu") is None:
                 self.click(selector)
                 opened = time.monotonic()
-            for each in self.all(".q-menu .q-item"):
-                if each.is_displayed() and each.text.strip().startswith(option):
-                    return self.press(each)
-            return False
+            return self._pick(option)
 
         self.until(chosen, f"the option {option}")
         self.clicks += 1
@@ -453,15 +457,9 @@ class Visit:
         """Choose from a list that stays open, by what each option begins with."""
         from selenium.webdriver.common.keys import Keys
 
-        def chosen(option: str) -> bool:
-            for each in self.all(".q-menu .q-item"):
-                if each.is_displayed() and each.text.strip().startswith(option):
-                    return self.press(each)
-            return False
-
         self.click(selector)
         for option in options:
-            self.until(lambda option=option: chosen(option), f"the option {option}")
+            self.until(lambda option=option: self._pick(option), f"the option {option}")
         self.key(Keys.ESCAPE)
         self.until(lambda: not self.all(".q-menu"), "the end of the list")
 

@@ -133,11 +133,9 @@ class _Tally:
     def add(self, joint: _Joint) -> None:
         """Attack some tables, and count."""
         hidden = np.flatnonzero(joint.hidden)
-        ring = with_ring(
-            joint.axes, _overlapping([table for table, _ in joint.tables]), joint.low, joint.high
-        )
-        linked, low, high = (joint.linked, joint.low, joint.high) if ring is None else ring
-        ends = intervals(linked, low, high, hidden, whole=joint.whole)
+        overlapping = _overlapping([table for table, _ in joint.tables])
+        known = with_ring(joint.axes, joint.linked, overlapping, joint.low, joint.high)
+        ends = intervals(*known, hidden, whole=joint.whole)
         alone = joint.disclosed_by_one_table()
         small, between = joint.differences()
         self.cells += int(joint.asked.sum())

@@ -87,7 +87,7 @@ def test_intervals_are_those_of_all_whole_tables_that_fit(seed):
         if (values[~hidden] == counts[~hidden]).all()
     ]
     low, high = np.where(hidden, 0.0, counts), np.where(hidden, np.inf, counts)
-    ends = intervals(*with_ring(axes, (), low, high), cells)
+    ends = intervals(*with_ring(axes, linked, (), low, high), cells)
     assert ends.lower.tolist() == np.min(fitting, axis=0)[cells].tolist()
     assert ends.upper.tolist() == np.max(fitting, axis=0)[cells].tolist()
 
@@ -106,7 +106,10 @@ def test_a_ring_is_protected_as_a_whole(seed, tmp_path, monkeypatch):
     monkeypatch.setattr("incrowd.release.jobs.tabulate.ring_of", lambda tables: [])
     with pytest.raises(VerdictError):
         ic.tabulate(records(seed), ic.Policy(SCHEMA), LAYOUTS)
-    monkeypatch.setattr("incrowd.release.tables.protect.with_ring", lambda *given: None)
+    monkeypatch.setattr(
+        "incrowd.release.tables.protect.with_ring",
+        lambda tables, linked, overlapping, low, high: (linked, low, high),
+    )
     ic.tabulate(records(seed), ic.Policy(SCHEMA), LAYOUTS).save(tmp_path / "told")
     assert verify_tables(tmp_path / "told").verdict.state == "broken"
 

@@ -139,14 +139,14 @@ def verify_tables(
 
 def _accepted(manifest: Mapping[str, Any]) -> list[Accepted]:
     """Return the reasons for which the people who made the tables let points be."""
-    points = manifest.get("verdict", {}).get("points", [])
     try:
+        points = manifest.get("verdict", {}).get("points", [])
         return [
             Accepted(each["point"], next(iter(each["columns"]), None), each["accepted"])
             for each in points
             if each["accepted"]
         ]
-    except (KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, TypeError, ValueError):
         raise TableError("the verdict in the manifest is none that incrowd writes") from None
 
 

@@ -114,26 +114,35 @@ def tabulate(
     with interrupting(job, engine.interrupt):
         counts = [count_cells(engine, policy.schema, layout) for layout in layouts]
         again = [_count_again(engine, policy, document) for document in earlier]
+        every = [*counts, *(each for each, _ in again)]
+        rings = {
+            unit: _count_ring(engine, policy, unit, every)
+            for unit in dict.fromkeys(each.unit for each in layouts)
+        }
     job.stage("protect")
     published: dict[str, PublishedTable] = {}
     for unit in dict.fromkeys(layout.unit for layout in layouts):
         chosen = [each for each in counts if each.layout.unit == unit]
         before = [each for each in again if each[0].layout.unit == unit]
         _require_one_way(chosen, before)
-        ring = _count_ring(engine, policy, [*chosen, *(each for each, _ in before)])
-        made = protect(chosen, seconds=seconds, earlier=before, ring=ring)
+        made = protect(chosen, seconds=seconds, earlier=before, ring=rings[unit])
         published |= {each.layout.name: each for each in made}
-    rings = _points_of_rings([*counts, *(each for each, _ in again)])
-    points = answered([*_points_of_tables(counts), *dict.fromkeys(rings)], policy.accepted)
+    points = answered([*_points_of_tables(counts), *dict.fromkeys(_points_of_rings(every))], policy.accepted)
     release = TableRelease(tuple(published[layout.name] for layout in layouts), points)
     release.verdict.refuse(only_broken=unanswered == "write")
     return release
 
 
-def _count_ring(engine: Any, policy: Policy, tables: Sequence[Cells]) -> Cells | None:
-    """Count the whole table of the columns that tie tables in a ring, if it is not too large."""
+def _count_ring(
+    engine: Any, policy: Policy, unit: tuple[str, str | None], tables: Sequence[Cells]
+) -> Cells | None:
+    """Count the whole table of the columns that tie the tables of a quantity in a ring, for suppression.
+
+    None where there is no ring, one that is too large, or another protection, which searches nothing.
+    """
+    tables = [each for each in tables if each.layout.unit == unit]
     ring = ring_of([each.axes for each in tables])
-    if not ring or is_too_large(ring):
+    if not ring or is_too_large(ring) or tables[0].layout.protect != "suppress":
         return None
     levels: dict[str, int] = {}
     for column, level in (pair for each in tables for pair in each.layout.dimensions):

@@ -155,9 +155,9 @@ class _Joined:
         enough: NDArray[np.float64] | None = None,
     ) -> Intervals:
         """Compute the intervals of some cells as `audit.intervals` does, with the whole table of a ring."""
-        ring = with_ring([table.axes for table in self.tables], _overlapping(self.tables), low, high)
-        linked, low, high = (self.linked, low, high) if ring is None else ring
-        return intervals(linked, low, high, cells, whole=whole, enough=enough)
+        axes = [table.axes for table in self.tables]
+        known = with_ring(axes, self.linked, _overlapping(self.tables), low, high)
+        return intervals(*known, cells, whole=whole, enough=enough)
 
     def all(self, parts: Sequence[NDArray[Any]], start: Any, combine: np.ufunc) -> NDArray[Any]:
         """Combine the values of each table's cells into one array of all cells."""

@@ -58,18 +58,21 @@ def is_too_large(ring: Sequence[Axis]) -> bool:
 
 def with_ring(
     tables: Sequence[Sequence[Axis]],
+    linked: Linked,
     overlapping: Iterable[str],
     low: NDArray[np.float64],
     high: NDArray[np.float64],
-) -> tuple[Linked, NDArray[np.float64], NDArray[np.float64]] | None:
+) -> tuple[Linked, NDArray[np.float64], NDArray[np.float64]]:
     """Return tables beside the whole table of their ring, which nobody publishes, and all bounds.
 
-    None where there is no ring, or one that is too large.
+    They are returned as they are where there is no ring, or one that is too large.
 
     Parameters
     ----------
     tables
         The dimensions of each table.
+    linked
+        Their cells and sums.
     overlapping
         Columns of which a person may have several codes.
     low, high
@@ -77,7 +80,7 @@ def with_ring(
     """
     ring = ring_of(tables)
     if not ring or is_too_large(ring):
-        return None
-    linked = Linked.of([*tables, ring], overlapping)
-    further = linked.size - len(low)
-    return linked, np.append(low, np.zeros(further)), np.append(high, np.full(further, np.inf))
+        return linked, low, high
+    whole = Linked.of([*tables, ring], overlapping)
+    further = whole.size - linked.size
+    return whole, np.append(low, np.zeros(further)), np.append(high, np.full(further, np.inf))
