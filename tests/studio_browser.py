@@ -434,13 +434,11 @@ class Visit:
                 return self.press(each)
         return False
 
-    def choose(self, selector: str, option: str) -> None:
-        """Choose from a list by what the option begins with.
+    def _choose(self, selector: str, option: str, opened: float) -> float:
+        """Choose an option of a list that was opened, and return when it was opened last.
 
         A list that the page closes, since it was drawn anew meanwhile, is opened again, as its reader would.
         """
-        self.click(selector)
-        opened = time.monotonic()
 
         def chosen() -> bool:
             nonlocal opened
@@ -450,6 +448,12 @@ class Visit:
             return self._pick(option)
 
         self.until(chosen, f"the option {option}")
+        return opened
+
+    def choose(self, selector: str, option: str) -> None:
+        """Choose from a list by what the option begins with."""
+        self.click(selector)
+        self._choose(selector, option, time.monotonic())
         self.clicks += 1
         self.until(lambda: not self.all(".q-menu"), "the end of the list")
 
@@ -458,8 +462,9 @@ class Visit:
         from selenium.webdriver.common.keys import Keys
 
         self.click(selector)
+        opened = time.monotonic()
         for option in options:
-            self.until(lambda option=option: self._pick(option), f"the option {option}")
+            opened = self._choose(selector, option, opened)
         self.key(Keys.ESCAPE)
         self.until(lambda: not self.all(".q-menu"), "the end of the list")
 

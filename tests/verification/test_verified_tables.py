@@ -53,9 +53,9 @@ def schema(person="who"):
 def folder(tmp_path, people):
     """Save tables with their policy and their raw table, and return how they are checked."""
 
-    def saved(*tables, rows=people, person="who", to="tables"):
+    def saved(*tables, rows=people, person="who", to="tables", columns=None):
         place = tmp_path / to
-        policy = ic.Policy(schema(person), tables=tables)
+        policy = ic.Policy(columns or schema(person), tables=tables)
         ic.tabulate(rows, policy).save(place / "out")
         policy.write(place / "policy.toml")
         rows.write_csv(place / "raw.csv")
@@ -138,6 +138,15 @@ def test_a_forged_cell_of_two_tables_is_named(folder):
 
 def test_records_are_counted_where_the_table_says_so(folder):
     assert check(folder(ic.CountTable("rows", rows=["area"], count="records"))).ok
+
+
+def test_a_column_that_is_counted_and_summed_is_read_once(folder, people):
+    """Its numbers have commas, which are written as points before it is counted, and not again."""
+    commas = people.with_columns(cost=pl.col("cost").floordiv(100).cast(pl.Int64).cast(pl.String) + ",50")
+    cost = ic.Attribute("cost", "quasi", decimal=",")
+    counted = ic.Schema.of([cost, ic.Attribute("area", "quasi", kind="category")], unlisted="drop")
+    table = ic.CountTable("cost", rows=["cost"], columns=["area"], sum="cost")
+    assert check(folder(table, rows=commas, columns=counted)).ok
 
 
 def test_a_changed_count_is_told_by_its_codes(folder):

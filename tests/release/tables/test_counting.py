@@ -175,6 +175,21 @@ def test_negative_numbers_are_not_summed():
         count_cells(engine_for(table), SCHEMA, ic.CountTable("t", rows=["area"], sum="cost"))
 
 
+@pytest.mark.parametrize(
+    ("day", "attribute"),
+    [
+        ("2020-03-05", ic.Attribute("day", "quasi", kind="date")),
+        (20200305, ic.Attribute("day", "insensitive", format="%Y%m%d")),
+    ],
+)
+def test_dates_are_not_summed(day, attribute):
+    """Days as whole numbers would have a sum, and nobody could say of what."""
+    schema = ic.Schema.of([ic.Attribute("area", "quasi"), attribute], unlisted="drop")
+    table = visits(0).with_columns(day=pl.lit(day))
+    with pytest.raises(SchemaError, match="'day' has dates"):
+        count_cells(engine_for(table), schema, ic.CountTable("t", rows=["area"], sum="day"))
+
+
 @pytest.mark.parametrize("value", ["\0missing", "north\0"])
 def test_a_value_that_no_file_can_show_is_refused(value):
     """The first one is the name that missing values have inside."""

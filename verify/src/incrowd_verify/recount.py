@@ -139,9 +139,9 @@ class _Recount:
         if table.headed:
             refuse_double_header(con.con, table, given_names=bool(raw.csv_format.names))
         types = list(table.types)
-        for name in (*counted, *summed):
+        for name, column in columns.items():
             place = table.place(name)
-            types[place] = write_plainly(con, "raw", f"c{place}", types[place], columns[name], nulls)
+            types[place] = write_plainly(con, "raw", f"c{place}", types[place], column, nulls)
         table = Table("raw", table.title, table.names, tuple(types), table.in_order)
         if person:
             number_people(con, table, person, nulls)

@@ -165,6 +165,10 @@ def _amounts(engine: Any, schema: Schema, layout: CountTable) -> tuple[Amounts, 
             f"table {layout.name}: there is no column {layout.sum!r}; {those_are(names, layout.sum)}"
         )
     given = schema[layout.sum]
+    if given.format is not None or given.kind == "date":
+        raise SchemaError(
+            f"table {layout.name}: {layout.sum!r} has dates, which have no sum; sum a column of numbers"
+        )
     summed = Attribute(
         layout.sum,
         "quasi",
