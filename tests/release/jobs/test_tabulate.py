@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from dataclasses import replace
@@ -444,3 +445,39 @@ def test_a_sum_of_nothing_of_one_person_is_hidden():
         rows, ic.Policy(schema), [ic.CountTable("t", rows=["age"], sum="cost", threshold=3)]
     )
     assert "20" in release["t"].filter(pl.col("mark") == "x")["age"].to_list()
+
+
+def test_two_sums_of_nothing_do_not_tell_each_other(tmp_path):
+    """Hidden together, two sums of 0 below a total that the others make up are 0 each."""
+    rows = pl.DataFrame(
+        {"age": [20, 21] + [22] * 6 + [23] * 6, "cost": [0, 0, *[5, 4, 3, 5, 4, 3] * 2]},
+    )
+    schema = ic.Schema(quasi={"age": ic.Hierarchy.flat()}, insensitive=["cost"])
+    layout = ic.CountTable("t", rows=["age"], sum="cost", threshold=3)
+    release = ic.tabulate(rows, ic.Policy(schema), [layout])
+    assert release["t"].filter(pl.col("mark") == "x").height == 3
+    release.save(tmp_path / "out")
+    assert verify_tables(tmp_path / "out").ok
+    # Whoever shows the third one tells the two.
+    frame = release["t"].with_columns(
+        pl.when(pl.col("age").is_in(["22", "23"]))
+        .then(pl.lit(24.0))
+        .otherwise("sum of cost")
+        .alias("sum of cost"),
+        pl.when(pl.col("age").is_in(["22", "23"])).then(None).otherwise("mark").alias("mark"),
+    )
+    frame.write_csv(tmp_path / "out" / "t.csv")
+    manifest = json.loads((tmp_path / "out" / "tables.json").read_text())
+    digest = hashlib.sha256((tmp_path / "out" / "t.csv").read_bytes()).hexdigest()
+    manifest["files"]["t.csv"]["sha256"] = digest
+    (tmp_path / "out" / "tables.json").write_text(json.dumps(manifest))
+    assert verify_tables(tmp_path / "out").narrow == {"t": 2}
+
+
+def test_a_total_of_nothing_is_hidden_with_a_small_part():
+    """Whoever sees a total of 0 knows each part."""
+    rows = pl.DataFrame({"age": [20, 21, 21, 21], "cost": [0] * 4})
+    schema = ic.Schema(quasi={"age": ic.Hierarchy.flat()}, insensitive=["cost"])
+    layout = ic.CountTable("t", rows=["age"], sum="cost", threshold=3)
+    release = ic.tabulate(rows, ic.Policy(schema), [layout])
+    assert release["t"].filter(pl.col("mark") == "x")["age"].to_list() == ["Total", "20"]

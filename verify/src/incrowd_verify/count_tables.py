@@ -26,6 +26,8 @@ from incrowd_verify.table_rules import Rules, compare_rules, read_table_policy
 _NEAR = 1e-6
 _SHARE = 0.1
 """How wide the interval of a suppressed sum is at least, as a share of its largest value."""
+_EXACT = 1e-5
+"""Share of the largest sum shown in a table below which an interval counts as one number, such as 0."""
 _COMBINATIONS = 5_000
 """Combinations of the codes of a ring of tables, totals included, up to which it is solved as a whole."""
 
@@ -220,7 +222,9 @@ class _System:
             return False
         low, high = ends.get(cell, (low, low))
         if "sum" in entry:
-            return high - low < _SHARE * high - _NEAR
+            shown = (most for least, most in table.bounds.values() if least == most)
+            least = _EXACT * max([1.0, *shown])
+            return high - low < max(_SHARE * high, least) - _NEAR
         if entry["protect"] == "suppress":
             return bool(high - low < entry["width"])
         # A rounded or perturbed count is told if one value alone fits, and a small one then.

@@ -8,6 +8,8 @@ from incrowd.release.tables.need import Need
 
 OPEN_SHARE = 0.1
 """How far the interval of a suppressed sum reaches at least, as a share of the sum, if no rule says more."""
+_EXACT = 1e-5
+"""Share of the largest sum of a table below which an interval counts as one number."""
 
 
 def primary_cells(cells: Cells) -> NDArray[np.bool_]:
@@ -47,8 +49,9 @@ def _slack(cells: Cells) -> NDArray[np.float64]:
 def need_of(cells: Cells, primary: NDArray[np.bool_]) -> Need:
     """Return how wide the intervals of suppressed cells must be.
 
-    A count must be open by the table's `width`. A sum must be open by a tenth of its largest value. An unsafe
-    sum must be open above and below by what its rule asks for, at least a tenth, too.
+    A count must be open by the table's `width`. A sum must be open by a tenth of its largest value, and by a
+    tenth of what a person has on average: a sum of 0 is somebody's number, too. An unsafe sum must be open
+    above and below by what its rule asks for, at least a tenth of itself, too.
     """
     layout, values = cells.layout, cells.values
     shown = float(layout.zeros == "show")
@@ -56,7 +59,9 @@ def need_of(cells: Cells, primary: NDArray[np.bool_]) -> Need:
         width = np.full(len(values), float(layout.open_width))
         return Need(values, width, np.zeros(len(values)), floor=shown)
     slack = np.where(primary, np.maximum(_slack(cells), OPEN_SHARE * values), 0.0)
-    return Need(values, OPEN_SHARE * values, slack, OPEN_SHARE, whole=False)
+    average = values[0] / max(int(cells.people[0]), 1)
+    least = max(OPEN_SHARE * average, _EXACT * values.max(initial=1.0))
+    return Need(values, np.maximum(OPEN_SHARE * values, least), slack, OPEN_SHARE, whole=False)
 
 
 def cost_of(cells: Cells) -> NDArray[np.float64]:
