@@ -189,10 +189,7 @@ class Engine(ABC):
 
     def people_of_cells(self, count: Counted, question: CellQuestion) -> CellPeople:
         """Count the people of cells of counted rows (see `Counted.people_of_cells`)."""
-        raise TableError(
-            f"people, and sums of a number, are not counted of rows of {self.whose}: give a frame, one file "
-            "or a table of a database"
-        )
+        raise NotImplementedError
 
     def type_of(self, column: str) -> pl.DataType | None:
         """Return the Polars type that the released column may be cast to, or None where texts stay texts."""
@@ -334,13 +331,7 @@ class Counted(ABC):
         return None
 
     def people_of_cells(self, question: CellQuestion) -> CellPeople:
-        """Count the people of the cells of a table, and their parts of a sum, where the rows are.
-
-        Raises
-        ------
-        TableError
-            When rows stream.
-        """
+        """Count the people of the cells of a table, and their parts of a sum, where the rows are."""
         return self.rows.people_of_cells(self, question)
 
     def columns_in_order(self, schema: Schema) -> list[str]:

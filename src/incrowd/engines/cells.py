@@ -11,12 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
-from incrowd.core.lazy import NDArray, np, pl
-
-if TYPE_CHECKING:
-    from incrowd.core.table.frequency import FrequencyTable
+from incrowd.core.lazy import NDArray, np
 
 LEAST, MOST = -300, 300
 """Powers of ten that a unit of a sum may be."""
@@ -29,22 +26,14 @@ class Amounts(NamedTuple):
 
     Attributes
     ----------
-    frequency
-        The columns, counted as quasi-identifiers.
+    columns
+        These columns, counted as quasi-identifiers.
     of_key
         int64[keys]
-    values
-        As `Counted.values_by_key`.
     """
 
-    frequency: FrequencyTable
+    columns: Any  # a Counted
     of_key: NDArray[np.int64]
-    values: pl.DataFrame | None
-
-    @property
-    def of_row(self) -> NDArray[np.int64]:
-        """int64[rows]: the number of each row in memory."""
-        return self.of_key[self.frequency.key_of_row("a sum")]
 
 
 @dataclass(frozen=True)
@@ -139,43 +128,66 @@ class CellPeople(NamedTuple):
         self.largest[ordered[top], place[top]] = parts[order][top]
 
 
-def people_of_rows(
-    question: CellQuestion, codes: Sequence[NDArray[np.integer]], person: NDArray[np.integer] | None
-) -> CellPeople:
-    """Count rows that are in memory.
+class CellLines(NamedTuple):
+    """Rows in memory, or lines of alike rows.
 
-    Parameters
+    Attributes
     ----------
     codes
-        Per quasi-identifier int[rows]: the values of the rows.
+        Per quasi-identifier int[lines]: its values.
     person
-        int[rows]: whose they are, -1 where no one is named: such a row is a person of its own.
+        int[lines]: whose they are, -1 where no one is named: such a row is a person of its own. None where
+        no column names people.
+    amounts, marks
+        int64[lines]: the numbers of a row; None where the question has none.
+    rows
+        int64[lines]: how many rows are alike; None for one.
     """
-    rows = len(codes[0])
-    unit = np.arange(rows, dtype=np.int64) if person is None else person.astype(np.int64)
-    unnamed = np.flatnonzero(unit < 0)
-    unit[unnamed] = unit.max(initial=-1) + 1 + np.arange(len(unnamed))
+
+    codes: Sequence[NDArray[np.integer]]
+    person: NDArray[np.integer] | None
+    amounts: NDArray[np.int64] | None
+    marks: NDArray[np.int64] | None
+    rows: NDArray[np.int64] | None = None
+
+
+def people_of_lines(question: CellQuestion, lines: CellLines) -> CellPeople:
+    """Count lines that are in memory."""
+    number = len(lines.codes[0])
+    unit = np.arange(number, dtype=np.int64) if lines.person is None else lines.person.astype(np.int64)
+    unnamed = np.arange(number) if lines.person is None else np.flatnonzero(unit < 0)
+    if lines.person is not None:
+        unit[unnamed] = unit.max(initial=-1) + 1 + np.arange(len(unnamed))
     alone = bool(np.bincount(unit).max(initial=1) == 1)
-    amounts = None if question.amounts is None else question.amounts.of_row
+    amounts, standing = lines.amounts, None
+    if lines.rows is not None:
+        # Rows of nobody stand for as many people, and a person has the sum of alike rows.
+        standing = np.ones(unit.max(initial=-1) + 1, np.int64)
+        standing[unit[unnamed]] = lines.rows[unnamed]
+        if amounts is not None:
+            amounts = amounts * lines.rows // standing[unit]
     marks = None
-    if question.marks is not None:
+    if lines.marks is not None:
         marks = np.zeros(unit.max(initial=-1) + 1, np.uint64)
-        marks[unit] = question.marks.of_row.view(np.uint64)
+        marks[unit] = lines.marks.view(np.uint64)
     cells = CellPeople.none(question)
     for depths in question.depths:
-        cell, inside = np.zeros(rows, np.int64), np.ones(rows, np.bool_)
-        for nodes, depth, code, stride in zip(question.nodes, depths, codes, question.strides, strict=True):
+        cell, inside = np.zeros(number, np.int64), np.ones(number, np.bool_)
+        for nodes, depth, code, stride in zip(
+            question.nodes, depths, lines.codes, question.strides, strict=True
+        ):
             node = nodes[depth][code]
             inside &= node >= 0
             cell += node * stride
         own = None if amounts is None else amounts[inside]
         cell, who, parts = _each_once(cell[inside], unit[inside], own, alone=alone)
-        cells.people[:] += np.bincount(cell, minlength=len(cells.people))
+        people = None if standing is None else standing[who]
+        np.add.at(cells.people, cell, 1 if people is None else people)
         if marks is not None:
             np.add.at(cells.marks, cell, marks[who])
         if parts is not None:
-            np.add.at(cells.sums, cell, parts)
-            cells.add_largest(cell, parts)
+            np.add.at(cells.sums, cell, parts if people is None else parts * people)
+            cells.add_largest(cell, parts, people)
     return cells
 
 

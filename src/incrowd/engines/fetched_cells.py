@@ -27,14 +27,15 @@ class Lookup(NamedTuple):
     @classmethod
     def of(cls, amounts: Amounts, *shifts: int) -> Lookup:
         """Return the number of each value; with shifts, the 32 bits that it has from each on."""
-        assert amounts.values is not None
-        *values, keys = amounts.values.get_columns()
+        fetched = amounts.columns.values_by_key
+        assert fetched is not None
+        *values, keys = fetched.get_columns()
         numbers = amounts.of_key[keys.to_numpy()]
         parts = [numbers >> shift & 2**32 - 1 for shift in shifts] or [numbers]
         # By place: a column may be called as a number.
         columns = [each.alias(f"v{place}") for place, each in enumerate(values)]
         columns += [pl.Series(f"n{place}", each) for place, each in enumerate(parts)]
-        return cls([domain.name for domain in amounts.frequency.domains], pl.DataFrame(columns))
+        return cls([domain.name for domain in amounts.columns.frequency.domains], pl.DataFrame(columns))
 
 
 def lookups(count: FetchedCount, question: CellQuestion) -> list[Lookup]:
@@ -80,7 +81,7 @@ def plan_of(
     return CellsPlan(source, codes, question.strides, person, amount, marks, question.largest, **options)
 
 
-def people_of_lines(question: CellQuestion, frames: Iterable[pl.DataFrame], rows: int) -> CellPeople:
+def people_of_answers(question: CellQuestion, frames: Iterable[pl.DataFrame], rows: int) -> CellPeople:
     """Read the people of cells.
 
     Parameters

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from incrowd.core.table.frequency import FrequencyTable
     from incrowd.core.table.schema import Schema
     from incrowd.core.table.treated_columns import TreatedColumn
+    from incrowd.engines.cells import CellPeople, CellQuestion
 
 T = TypeVar("T")
 
@@ -202,6 +203,11 @@ class FilesEngine(ScanEngine):
         from incrowd.core.io.streams import reading
 
         return reading(self.files, names)
+
+    def people_of_cells(self, count: Counted, question: CellQuestion) -> CellPeople:
+        """Group alike rows of each person while the files stream (see `Engine.people_of_cells`)."""
+        with self._reading([*(domain.name for domain in count.frequency.domains), *question.person]):
+            return super().people_of_cells(count, question)
 
     def writes_folder(self, target: Path) -> bool:
         """Say whether a target is a folder, for a file for every file."""

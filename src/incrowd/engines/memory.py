@@ -137,13 +137,18 @@ class MemoryEngine(Engine):
 
     def people_of_cells(self, count: Counted, question: CellQuestion) -> CellPeople:
         """Count row by row (see `Engine.people_of_cells`)."""
-        from incrowd.engines.cells import people_of_rows
+        from incrowd.engines.cells import CellLines, people_of_lines
 
-        codes = [codes[count.frequency.key_of_row("counting people")] for codes in count.frequency.codes]
+        job = "counting people"
+        codes = [codes[count.frequency.key_of_row(job)] for codes in count.frequency.codes]
         person = None
         if names := question.person:
             person = number_persons(list(map(self._series, names)), names, question.null_values)
-        return people_of_rows(question, codes, person)
+        amounts, marks = (
+            None if each is None else each.of_key[each.columns.frequency.key_of_row(job)]
+            for each in (question.amounts, question.marks)
+        )
+        return people_of_lines(question, CellLines(codes, person, amounts, marks))
 
     def values_of(self, columns: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
         """Count the values of columns (see `Engine.values_of`)."""

@@ -16,7 +16,7 @@ from incrowd.core.io.columns import column_named, columns_named, nameless, passi
 from incrowd.core.io.targets import HIDDEN, Hidden
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.treatments.base import Codes
-from incrowd.engines.base import Counted, Engine, EngineSettings, Released
+from incrowd.engines.base import Counted, Engine, EngineSettings, Released, number_groups
 from incrowd.engines.distinct import ColumnOrder
 from incrowd.engines.fold import CELL, CHANGED, KEY, ROWS, GroupedRows, Keys, Values, fold
 from incrowd.engines.key_lookup import KeyedCells
@@ -29,10 +29,12 @@ if TYPE_CHECKING:
     from incrowd.core.recoding import Recoding
     from incrowd.core.table.schema import Schema
     from incrowd.core.table.treated_columns import TreatedColumn
+    from incrowd.engines.cells import CellPeople, CellQuestion
 
 _FIRST = "\0first"
 _PLACE = "\0place"
 _TREATED = "\0treated"
+_PERSON = "\0person {}"
 _TextLookup = Callable[["pl.DataFrame"], "pl.DataFrame"]
 """Function that replaces numbers by texts."""
 
@@ -109,6 +111,55 @@ class ScanEngine(Engine):
             released,
             lambda order: ShuffledRows(rows, order, usual_memory(), with_texts).lazy(),
             count.places_that_leave(recoding),
+        )
+
+    def people_of_cells(self, count: Counted, question: CellQuestion) -> CellPeople:
+        """Group alike rows of each person while the rows stream (see `Engine.people_of_cells`).
+
+        What is in memory at the end is a line of numbers for each such group, and the names of all people.
+        """
+        from incrowd.engines.cells import CellLines, people_of_lines
+
+        named, values = question.person, Values(self.types, question.null_values)
+        learn(values, self.frame, named)
+        # By place: a column may be called as a number.
+        persons = [f"p{place}" for place in range(len(named))]
+        counts = [count, *(each.columns for each in (question.amounts, question.marks) if each is not None)]
+        numbers = [f"n{place}" for place in range(len(counts))]
+        keys = [each.keys for each in counts if isinstance(each, StreamedCount)]
+        columns = dict.fromkeys([*named, *(name for each in keys for name in each.names)])
+        frame = passing(self.frame.select(columns_named([*columns])))
+        for each, number in zip(keys, numbers, strict=True):
+            frame = each.added(frame).rename({KEY: number})
+        frame = values.coded(frame, named, _PERSON)
+        codes = [column_named(_PERSON.format(name)) for name in named]
+        lines = (
+            frame.select(
+                *(pl.col(number) for number in numbers),
+                *(code.alias(own) for code, own in zip(codes, persons, strict=True)),
+            )
+            .group_by(*numbers, *persons)
+            .agg(pl.len().alias(ROWS))
+            .collect(engine="streaming")
+        )
+        records = lines[ROWS].cast(pl.Int64).to_numpy()
+        if lines.select(pl.col(numbers).is_null().any()).sum_horizontal().item() or (
+            records.sum() != count.frequency.weights.sum()
+        ):
+            raise TableError(CHANGED)
+        key, *others = (lines[number].to_numpy() for number in numbers)
+        further = iter(others)
+        amounts, marks = (
+            None if each is None else each.of_key[next(further)]
+            for each in (question.amounts, question.marks)
+        )
+        person = None
+        if named:
+            own = lines.select(pl.col(each).alias(name) for each, name in zip(persons, named, strict=True))
+            person = number_groups(own, named, [values[name] for name in named])
+        return people_of_lines(
+            question,
+            CellLines([each[key] for each in count.frequency.codes], person, amounts, marks, records),
         )
 
     def values_of(self, columns: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:

@@ -91,16 +91,6 @@ def test_records_are_counted_where_no_column_names_people():
     assert cells.overlapping == ()
 
 
-def test_what_streams_counts_records_alone():
-    table = visits(3)
-    layout = ic.CountTable("t", rows=["area"], columns=["ill"])
-    without = ic.Schema(quasi={"area": AREAS}, sensitive=["ill"], unlisted="drop")
-    there, here = (count_cells(engine_for(rows), without, layout) for rows in (table.lazy(), table))
-    assert there.values.tolist() == here.values.tolist()
-    with pytest.raises(TableError, match="not counted of rows of a lazy frame"):
-        count_cells(engine_for(table.lazy()), SCHEMA, layout)
-
-
 def test_null_values_are_missing():
     table = pl.DataFrame(
         {"area": ["a", "b", "NA", None], "cost": ["1", "NA", "2", "4"], "who": [*"xyz", "NA"]}

@@ -13,6 +13,7 @@ import incrowd as ic
 from crossed import quick
 from database_tables import STORES, as_held, holding
 from incrowd.core.errors import TableError
+from incrowd.core.io.streams import scan
 from incrowd.core.table.schema import Attribute
 from incrowd.engines import engine_for
 from incrowd.release.tables.counting import count_cells
@@ -22,7 +23,8 @@ KEY = "5f0c8e7a1b9d3c62e4a87f15d02b6c93ab41e8d7f6209c5b3e1a7d84c09f62b5"
 AREAS = ic.Hierarchy.from_nested(
     {"all": {"north": ["a", "b's"], "south": {"mid": ["c", "*"], 'e"; DROP': None}}}
 )
-ENGINES = ("relation", *STORES, "spark")
+STREAMS = ("lazy frame", "files")
+ENGINES = ("relation", *STORES, *STREAMS, "spark")
 LAYOUTS = {
     "people": {},
     "one dimension": {"columns": []},
@@ -76,6 +78,16 @@ def at(place, frame, request):
     """Give the rows to an engine, and the frame as it holds them."""
     if place == "spark":
         yield request.getfixturevalue("spark").createDataFrame(frame.to_arrow()), frame
+        return
+    if place == "lazy frame":
+        yield frame.lazy(), frame
+        return
+    if place == "files":
+        folder = request.getfixturevalue("tmp_path") / "people"
+        folder.mkdir()
+        for number in range(3):
+            frame[number * 90 : number * 90 + 90].write_parquet(folder / f"{number}.parquet")
+        yield scan(folder), frame
         return
     url = request.getfixturevalue("postgres") if place == "postgresql" else None
     frame = as_held(place, frame)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.core.lazy import st
 from incrowd.engines.cells import CellPeople, CellQuestion
-from incrowd.engines.fetched_cells import lookups, people_of_lines, plan_of, refused_person
+from incrowd.engines.fetched_cells import lookups, people_of_answers, plan_of, refused_person
 from incrowd.engines.spark.fetching import as_arrow, ask, cache_rows, person_of, to_polars
 from incrowd.engines.spark.packing import CELL
 
@@ -55,4 +55,4 @@ def people_of_cells(engine: Any, frame: Any, count: FetchedCount, question: Cell
         ]
     finally:
         units.unpersist()
-    return people_of_lines(question, frames, count.total)
+    return people_of_answers(question, frames, count.total)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from incrowd.core.dialects.base import Upload
 from incrowd.engines.cells import CellPeople, CellQuestion
-from incrowd.engines.fetched_cells import lookups, people_of_lines, plan_of, refused_person
+from incrowd.engines.fetched_cells import lookups, people_of_answers, plan_of, refused_person
 from incrowd.engines.sql.recoded import TableRows, lookup
 
 if TYPE_CHECKING:
@@ -34,4 +34,4 @@ def people_of_cells(rows: TableRows, count: FetchedCount, question: CellQuestion
     plan = plan_of(question, source, columns, person, integer=dialect.whole)
     with table.kept(uploads, plan.units()) as units:
         frames = [table.fetch(plan.cells(units, depths)) for depths in question.depths]
-    return people_of_lines(question, frames, count.total)
+    return people_of_answers(question, frames, count.total)

@@ -65,7 +65,7 @@ def tabulate(
     Parameters
     ----------
     table
-        Whatever `anonymize` takes. Where rows stream, records alone are counted.
+        Whatever `anonymize` takes.
     policy
         The columns with their hierarchies, and the tables.
     tables

@@ -186,7 +186,7 @@ def _amounts(engine: Any, schema: Schema, layout: CountTable) -> tuple[Amounts, 
             "of at least 0: sum gains and losses as two columns"
         )
     units, power = whole_units(numbers, table.weights)
-    return Amounts(table, units, count.values_by_key), power
+    return Amounts(count, units), power
 
 
 def _marks(engine: Any, schema: Schema, layout: CountTable) -> Amounts:
@@ -206,7 +206,7 @@ def _marks(engine: Any, schema: Schema, layout: CountTable) -> Amounts:
             "leave these rows out, or protect = 'suppress'"
         )
     keys = record_keys(read_key(layout.key, f"table {layout.name}"), person)
-    return Amounts(table, keys.view(np.int64), count.values_by_key)
+    return Amounts(count, keys.view(np.int64))
 
 
 def _ancestors(axis: Axis) -> NDArray[np.int64]:
