@@ -13,7 +13,7 @@ import pytest
 
 import incrowd as ic
 from incrowd_verify.count_tables import verify_tables
-from incrowd_verify.errors import PolicyError, SchemaError
+from incrowd_verify.errors import PolicyError, SchemaError, TableError
 from incrowd_verify.recount import RawTable
 
 AREAS = {"*": {"north": ["a", "b"], "south": ["c", "d", "e"]}}
@@ -159,6 +159,19 @@ def test_a_changed_count_is_told_by_its_codes(folder):
     assert sentences(checked)[0] == (
         "Table area-ill: 1 cell is not the count of the raw table: area = north and ill = Total."
     )
+
+
+def test_files_of_two_kinds_show_the_same_cells(folder, people):
+    place = folder(ILL)
+    ic.tabulate(people, ic.Policy(schema(), tables=[ILL])).save(place / "both", kinds=["csv", "parquet"])
+    assert verify_tables(place / "both").ok
+    file = place / "both/area-ill.parquet"
+    pl.read_parquet(file).with_columns(people=pl.col("people").fill_null(1)).write_parquet(file)
+    manifest = json.loads((place / "both/tables.json").read_text())
+    manifest["files"][file.name]["sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
+    (place / "both/tables.json").write_text(json.dumps(manifest))
+    with pytest.raises(TableError, match="CSV and its Parquet file show different cells"):
+        verify_tables(place / "both")
 
 
 def test_a_small_cell_that_is_shown_is_told(folder, people):

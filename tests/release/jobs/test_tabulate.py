@@ -337,6 +337,16 @@ def test_the_finest_codes_of_a_column_are_searched_whichever_table_comes_first()
         ic.tabulate(table, ic.Policy(schema), [groups, all_codes])
 
 
+@pytest.mark.gated
+def test_a_group_that_is_called_by_a_person_waits_for_an_answer():
+    desks = {"*": {"ann@clinic.de": {"one": ["north", "south"]}, "two": {"three": ["east"]}}}
+    schema = ic.Schema(quasi={"desk": ic.Hierarchy.from_nested(desks)})
+    table = pl.DataFrame({"desk": ["north", "south", "east"] * 20})
+    with pytest.raises(VerdictError, match=r"personal-text.*desk") as refused:
+        ic.tabulate(table, ic.Policy(schema), [ic.CountTable("all", rows=["desk"])])
+    assert "66.7%" in str(refused.value)
+
+
 def test_names_and_secrets_are_in_no_file(tmp_path, monkeypatch):
     monkeypatch.setenv("TABLE_KEY", KEY)
     layout = ic.CountTable("t", rows=["area"], protect="cell-key", key="env:TABLE_KEY")

@@ -89,26 +89,17 @@ class PublishedTable:
 
         try:
             columns = [each["column"] for each in entry["dimensions"]]
-            text, parquet = folder / f"{entry['name']}.csv", folder / f"{entry['name']}.parquet"
             names = [*columns, entry["quantity"], "mark"]
-            path = text if text.exists() else parquet
-            with PrivateFolder() as scratch, connect(scratch, [path]) as session:
-                if path is text:
-                    kinds = dict.fromkeys(names, "VARCHAR")
-                    frame = session.read_csv(
-                        str(text), header=True, sep=",", quotechar='"', escapechar='"', columns=kinds
-                    )
-                else:
-                    frame = session.read_parquet(str(parquet))
-                rows = frame.fetchall()
-                place = [frame.columns.index(name) for name in names]
-            codes = [tuple(row[each] for each in place[:-2]) for row in rows]
-            values = [None if row[place[-2]] is None else float(row[place[-2]]) for row in rows]
+            places = [folder / f"{entry['name']}.{kind}" for kind in ("csv", "parquet")]
+            files = [cls._lines(path, names) for path in places if path.exists()]
+            codes, values = files[0]
             expected = set(product(*(each["codes"] for each in entry["dimensions"])))
-        except (KeyError, TypeError, ValueError, OSError, duckdb.Error):
+        except (KeyError, IndexError, TypeError, ValueError, OSError, duckdb.Error):
             raise TableError(f"{folder}: a table of {MANIFEST} is not there as the manifest says") from None
         if set(codes) != expected or len(codes) != len(expected):
             raise TableError(f"{folder / entry['name']}: has other cells than the manifest says")
+        if files[0] != files[-1]:
+            raise TableError(f"{folder / entry['name']}: its CSV and its Parquet file show different cells")
         totals = [each["codes"][0] for each in entry["dimensions"]]
         bounds: dict[Cell, tuple[float, float]] = {}
         for cell, value in zip(codes, values, strict=True):
@@ -121,6 +112,22 @@ class PublishedTable:
             before = bounds.get(key, (low, high))
             bounds[key] = (max(low, before[0]), min(high, before[1]))
         return cls(entry, dict(zip(codes, values, strict=True)), bounds)
+
+    @staticmethod
+    def _lines(path: Path, names: list[str]) -> tuple[list[tuple[str, ...]], list[float | None]]:
+        """Read the codes and the value of each cell of a file."""
+        with PrivateFolder() as scratch, connect(scratch, [path]) as session:
+            if path.suffix == ".csv":
+                kinds = dict.fromkeys(names, "VARCHAR")
+                frame = session.read_csv(
+                    str(path), header=True, sep=",", quotechar='"', escapechar='"', columns=kinds
+                )
+            else:
+                frame = session.read_parquet(str(path))
+            rows = frame.fetchall()
+            place = [frame.columns.index(name) for name in names]
+        codes = [tuple(row[each] for each in place[:-2]) for row in rows]
+        return codes, [None if row[place[-2]] is None else float(row[place[-2]]) for row in rows]
 
     @staticmethod
     def _may_be(entry: Mapping[str, Any], value: float | None) -> tuple[float, float]:

@@ -44,7 +44,7 @@ def _levels(axis: Axis, people: int) -> int | None:
     """Return how many of the finest levels have to go until no code has a point; None if all codes do."""
     for level in range(axis.tree.height):
         shorter, _ = axis.cut(level)
-        each_once = np.ones(len(shorter.tree.leaves), np.int64)
+        each_once = np.ones(len(shorter.codes), np.int64)
         if not any(points_of_codes(shorter, each_once, max(people, 1))):
             return level
     return None

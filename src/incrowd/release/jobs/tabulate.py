@@ -194,16 +194,26 @@ def _points_of_tables(tables: Sequence[Cells]) -> Iterator[Point]:
     for table, place in finest.values():
         axis = table.axes[place]
         along = np.moveaxis(table.people.reshape(table.shape), place, 0).reshape(len(axis.codes), -1)[:, 0]
-        yield from points_of_codes(axis, along[axis.tree.leaves], max(int(table.people[0]), 1))
+        yield from points_of_codes(axis, along, max(int(table.people[0]), 1))
 
 
 def points_of_codes(axis: Axis, people: NDArray[np.int64], all_people: int) -> Iterator[Point]:
     """Yield the points of the codes that leave: texts that name or reach people, and sentences.
 
-    - `people`: int64[leaves]: how many people have each of the finest codes.
+    The finest codes come first, and then each depth below the total: a group may be called by a name, too.
+
+    - `people`: int64[codes]: how many people have each code.
     """
-    texts = pl.Series([axis.codes[leaf] for leaf in axis.tree.leaves], dtype=pl.String)
-    yield from points_of_texts(axis.column, texts, people, all_people, quasi=True, compared=False)
+    names: set[str] = set()
+    at_depths = [np.flatnonzero(axis.tree.depths == depth) for depth in range(1, axis.tree.height)]
+    for codes in [axis.tree.leaves, *at_depths]:
+        texts = pl.Series([axis.codes[code] for code in codes], dtype=pl.String)
+        for point in points_of_texts(
+            axis.column, texts, people[codes], all_people, quasi=True, compared=False
+        ):
+            if point.name not in names:
+                yield point
+            names.add(point.name)
 
 
 def _points_of_rings(tables: Sequence[Cells]) -> Iterator[Point]:
