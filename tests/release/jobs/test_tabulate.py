@@ -222,6 +222,20 @@ def test_a_workbook_has_a_sheet_each_with_notes(tmp_path):
     assert "=1+1" not in texts
 
 
+def test_codes_that_a_spreadsheet_would_run_have_a_sign_in_front(tmp_path):
+    codes = ["=1+1", "'-x", "-5", "plain"]
+    rows = pl.DataFrame({"code": codes * 9})
+    policy = ic.Policy(ic.Schema(quasi={"code": ic.Hierarchy.flat()}))
+    release = ic.tabulate(rows, policy, [ic.CountTable("t", rows=["code"])])
+    release.save(tmp_path / "safe", escape_formulas=True)
+    shown = pl.read_csv(tmp_path / "safe/t.csv", infer_schema=False)["code"].to_list()
+    assert sorted(shown) == sorted(["Total", "'=1+1", "''-x", "-5", "plain"])
+    assert verify_tables(tmp_path / "safe").ok
+    release.save(tmp_path / "plain")
+    assert "'=1+1" not in (tmp_path / "plain/t.csv").read_text()
+    assert "escaped" not in (tmp_path / "plain/tables.json").read_text()
+
+
 def test_a_policy_file_has_tables(tmp_path):
     policy = ic.Policy(SCHEMA, tables=(AREA, AGE))
     policy.write(tmp_path / "policy.toml")

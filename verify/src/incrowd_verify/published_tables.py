@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
@@ -13,7 +14,7 @@ from typing import Any
 
 from incrowd_verify.errors import TableError
 from incrowd_verify.scratch import PrivateFolder
-from incrowd_verify.source import connect
+from incrowd_verify.source import ESCAPED, connect
 
 MANIFEST = "tables.json"
 
@@ -91,7 +92,7 @@ class PublishedTable:
             columns = [each["column"] for each in entry["dimensions"]]
             names = [*columns, entry["quantity"], "mark"]
             places = [folder / f"{entry['name']}.{kind}" for kind in ("csv", "parquet")]
-            files = [cls._lines(path, names) for path in places if path.exists()]
+            files = [cls._lines(path, names, entry) for path in places if path.exists()]
             codes, values = files[0]
             expected = set(product(*(each["codes"] for each in entry["dimensions"])))
         except (KeyError, IndexError, TypeError, ValueError, OSError, duckdb.Error):
@@ -114,7 +115,9 @@ class PublishedTable:
         return cls(entry, dict(zip(codes, values, strict=True)), bounds)
 
     @staticmethod
-    def _lines(path: Path, names: list[str]) -> tuple[list[tuple[str, ...]], list[float | None]]:
+    def _lines(
+        path: Path, names: list[str], entry: Mapping[str, Any]
+    ) -> tuple[list[tuple[str, ...]], list[float | None]]:
         """Read the codes and the value of each cell of a file."""
         with PrivateFolder() as scratch, connect(scratch, [path]) as session:
             if path.suffix == ".csv":
@@ -127,6 +130,8 @@ class PublishedTable:
             rows = frame.fetchall()
             place = [frame.columns.index(name) for name in names]
         codes = [tuple(row[each] for each in place[:-2]) for row in rows]
+        if path.suffix == ".csv" and entry.get("escaped") is True:
+            codes = [tuple(re.sub(ESCAPED, r"\1", code) for code in cell) for cell in codes]
         return codes, [None if row[place[-2]] is None else float(row[place[-2]]) for row in rows]
 
     @staticmethod

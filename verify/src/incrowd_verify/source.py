@@ -47,6 +47,8 @@ _PARQUET = b"PAR1"
 _UTF8 = ("utf-8", "utf-8-sig")
 _BEGINNING = 1 << 16
 _QUOTES = "quote = '\"', escape = '\"'"
+ESCAPED = "^'('*[=+@\\t\\r\\n＝＋－＠-])"
+"""Pattern of a text with ``'`` before what a spreadsheet would run as a formula."""
 _PARQUET_NAMES = (
     "SELECT name FROM (SELECT name, row_number() OVER () AS place FROM parquet_schema({})) WHERE place > 1"
 )
@@ -249,7 +251,7 @@ def _json_lines(part: Part) -> Part:
 
 def _unescaped(part: Part) -> Part:
     """Take a quotation mark off texts that begin as formulas do behind it."""
-    mark = literal("^'('*[=+@\\t\\r\\n＝＋－＠-])")
+    mark = literal(ESCAPED)
     columns = ", ".join(
         f"regexp_replace(c{place}, {mark}, '\\1') AS c{place}" for place in range(len(part.names))
     )

@@ -206,7 +206,7 @@ def points_of_codes(axis: Axis, people: NDArray[np.int64], all_people: int) -> I
     """
     names: set[str] = set()
     at_depths = [np.flatnonzero(axis.tree.depths == depth) for depth in range(1, axis.tree.height)]
-    for codes in [axis.tree.leaves, *at_depths]:
+    for codes in [axis.tree.leaves.astype(np.int64), *at_depths]:
         texts = pl.Series([axis.codes[code] for code in codes], dtype=pl.String)
         for point in points_of_texts(
             axis.column, texts, people[codes], all_people, quasi=True, compared=False
@@ -376,7 +376,12 @@ class TableRelease:
         ]
 
     def save(
-        self, folder: str | os.PathLike[str], *, kinds: Sequence[str] = ("csv",), force: bool = False
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        kinds: Sequence[str] = ("csv",),
+        force: bool = False,
+        escape_formulas: bool = False,
     ) -> list[Path]:
         """Write every table, and ``tables.json``, into a new folder.
 
@@ -386,6 +391,8 @@ class TableRelease:
             A new or empty folder, or with `force` one of an earlier release.
         kinds
             Kinds of files: csv and parquet have a line per cell; xlsx is one workbook with a sheet a table.
+        escape_formulas
+            Whether codes in a CSV that a spreadsheet would run as formulas get ``'`` in front.
 
         Returns
         -------
@@ -398,6 +405,7 @@ class TableRelease:
         TableError
             When the folder cannot be written.
         """
+        from incrowd.core.io.files import escape
         from incrowd.core.io.targets import writing
         from incrowd.release.tables.workbook import write_workbook
 
@@ -408,14 +416,18 @@ class TableRelease:
         with writing(folder, force=force, folder=True, parents=True) as path:
             for each in self.tables:
                 if "csv" in kinds:
-                    each.frame.write_csv(path / f"{each.layout.name}.csv")
+                    frame = escape(each.frame) if escape_formulas else each.frame
+                    frame.write_csv(path / f"{each.layout.name}.csv")
                 if "parquet" in kinds:
                     each.frame.write_parquet(path / f"{each.layout.name}.parquet")
             if "xlsx" in kinds:
                 write_workbook(self.tables, path / "tables.xlsx")
             names = sorted(file.name for file in path.iterdir())
             files = {name: {"sha256": digest_of(path / name)} for name in names}
-            text = to_json(self.to_dict() | {"files": files})
+            document = self.to_dict() | {"files": files}
+            if escape_formulas:
+                document["tables"] = [entry | {"escaped": True} for entry in document["tables"]]
+            text = to_json(document)
             (path / MANIFEST).write_text(text + "\n", encoding="utf-8", newline="\n")
         return [Path(folder) / name for name in (*files, MANIFEST)]
 

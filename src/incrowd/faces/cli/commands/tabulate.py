@@ -48,6 +48,7 @@ def tabulate(
     seconds: Annotated[
         float, typer.Option("--seconds", min=0.1, help="Time to search for the best protection.")
     ] = 30.0,
+    escape_formulas: options.Escape = False,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
@@ -75,7 +76,7 @@ def tabulate(
         book.record(files, release, rows, input=file, policy=policy, release=target)
         job.stage("write")
         assert target is not None
-        release.save(target, kinds=names_of(kinds))
+        release.save(target, kinds=names_of(kinds), escape_formulas=escape_formulas)
         if report is not None:
             about: dict[str, Any] = {"recipient": book.recipient or "", "purpose": book.purpose or ""}
             release.report(report, internal=book.internal, folder=target, **about)
