@@ -210,6 +210,20 @@ def package() -> None:
 
 
 @task("")
+def bundle() -> None:
+    """Put wheels for a machine without a network into bundle/: SYSTEM=windows FOR=3.12 EXTRAS=report."""
+    python("-m", "pip", "install", "--quiet", "uv")
+    options = {"--system": "SYSTEM", "--python": "FOR", "--extras": "EXTRAS"}
+    chosen = (
+        part
+        for option, name in options.items()
+        if (value := os.environ.get(name))
+        for part in (option, value)
+    )
+    python("channels/bundle.py", "bundle", *chosen)
+
+
+@task("")
 def sbom() -> None:
     """Write sbom.json: every package that the environment of the demo has, with version and license."""
     python("-m", "pip", "install", "--quiet", "cyclonedx-bom")
@@ -242,7 +256,7 @@ def pictures() -> None:
 
 def clean() -> None:
     """Remove what the other tasks made."""
-    made = ("demo-release", "gallery", "site", "dist")
+    made = ("demo-release", "gallery", "site", "dist", "bundle")
     for each in (VENV, *made, ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis"):
         shutil.rmtree(each, ignore_errors=True)
 
