@@ -6,14 +6,17 @@ import hashlib
 import json
 import subprocess
 import sys
+from itertools import product
 
 import numpy as np
 import polars as pl
 import pytest
 
 import incrowd as ic
+from incrowd.release.tables.key_table import threshold_rounding
 from incrowd_verify.count_tables import verify_tables
 from incrowd_verify.errors import PolicyError, SchemaError, TableError
+from incrowd_verify.published_tables import _before_rule
 from incrowd_verify.recount import RawTable
 
 AREAS = {"*": {"north": ["a", "b"], "south": ["c", "d", "e"]}}
@@ -110,24 +113,78 @@ def test_honest_tables_hold(folder):
     [
         ("round", {"base": 3}),
         ("round", {"base": 3, "rounding": "random", "key": "env:TABLE_KEY"}),
+        ("round", {"rounding": "small"}),
         ("cell-key", {"key": "env:TABLE_KEY"}),
+        ("cell-key", {"key_table": "10-5"}),
+        ("cell-key", {"key_table": "file:office.parquet", "key": "env:TABLE_KEY"}),
     ],
 )
 def test_rounded_and_perturbed_tables_hold_and_forged_ones_are_told(
-    folder, people, monkeypatch, protect, more
+    folder, people, tmp_path, monkeypatch, protect, more
 ):
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TABLE_KEY", KEY)
+    if "file:" in more.get("key_table", ""):
+        threshold_rounding(6, 5).to_frame().write_parquet("office.parquet")
     table = ic.CountTable("t", rows=["area"], columns=["ill"], protect=protect, **more)
-    if "key" in more:
-        people = people.with_columns(who=pl.col("who").fill_null("p0"))
+    # Each has one row: totals of people in several codes are no sums.
+    people = people.with_columns(who=pl.int_range(pl.len()).cast(pl.String))
     place = folder(table, rows=people)
     assert check(place).verdict.state == "holds"
-    forge(place, "t", {"area": "north", "ill": "Total"}, 9999)
-    [sentence] = [text for text in sentences(check(place)) if "count" in text]
-    assert sentence == (
-        "Table t: 1 cell is not as near to the count of the raw table as its rules say: "
-        "area = north and ill = Total."
+    # A finest cell, with all totals above: sums of what is shown hold for small counts.
+    shown = {(row[0], row[1]): row[2] for row in pl.read_csv(place / "out/t.csv").iter_rows()}
+    for area, ill in product(("a", "north", "Total"), ("flu", "Total")):
+        forge(place, "t", {"area": area, "ill": ill}, shown[area, ill] + 20)
+    sentence = next(text for text in sentences(check(place)) if "count" in text)
+    # Of small counts, the totals are those of what is shown.
+    if "small" in more.values():
+        assert sentence == (
+            "Table t: 1 cell is not as near to the count of the raw table as its rules say: "
+            "area = a and ill = flu."
+        )
+    else:
+        assert sentence.startswith(
+            "Table t: 6 cells are not as near to the count of the raw table as its rules say: "
+        )
+
+
+def test_totals_of_small_counts_are_sums_of_what_is_shown(folder, people):
+    people = people.with_columns(who=pl.int_range(pl.len()).cast(pl.String))
+    place = folder(
+        ic.CountTable("t", rows=["area"], columns=["ill"], protect="round", rounding="small"), rows=people
     )
+    forge(place, "t", {"area": "north", "ill": "flu"}, 9999)
+    with pytest.raises(TableError, match="not the sum of finest cells of 0, or 5 and more"):
+        check(place)
+    forge(place, "t", {"area": "e", "ill": "hiv"}, 3)
+    with pytest.raises(TableError, match="not the sum"):
+        check(place)
+
+
+def test_another_key_table_than_that_of_the_policy_is_told(folder, people, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TABLE_KEY", KEY)
+    threshold_rounding(6, 5).to_frame().write_csv("office.csv")
+    people = people.with_columns(who=pl.int_range(pl.len()).cast(pl.String))
+    layout = ic.CountTable(
+        "t", rows=["area"], protect="cell-key", key_table="file:office.csv", key="env:TABLE_KEY"
+    )
+    place = folder(layout, rows=people)
+    threshold_rounding(3, 5).to_frame().write_csv("office.csv")
+    assert "Table t is made by other rules than the policy's: key_table." in sentences(check(place))
+    (tmp_path / "office.csv").unlink()
+    with pytest.raises(PolicyError, match=r"office\.csv of a table cannot be read"):
+        check(place)
+
+
+@pytest.mark.parametrize(("threshold", "base"), [(10, 5), (3, 2), (1, 4), (0, 7), (5, 1)])
+def test_the_counts_before_a_rule_are_those_that_it_turns_into_the_value(threshold, base):
+    rule = threshold_rounding(threshold, base, keys=1)
+    counts = np.arange(400)
+    shown = rule.release(counts, np.zeros(400, np.uint64))
+    for value in np.unique(shown[:300]):
+        fitting = counts[shown == value]
+        assert _before_rule(float(value), threshold, base) == (fitting.min(), fitting.max())
 
 
 def test_a_forged_cell_of_two_tables_is_named(folder):

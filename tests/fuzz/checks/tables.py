@@ -25,6 +25,11 @@ _FEW = 12
 """Hidden cells of which all tables that fit are tried."""
 _LARGE = 60
 """Cells above which a table is left out: searches of some seconds would be most of a run."""
+_WAYS: list[dict[str, Any]] = [
+    {}, {}, {}, {"protect": "round"}, {"protect": "round", "rounding": "small"},
+    {"protect": "cell-key", "key_table": "5-3"}, {"protect": "cell-key", "key_table": "4-2"},
+]  # fmt: skip
+"""Ways of protection: to suppress, to round, and by rules of offices."""
 _STEPS = 2_000
 """Tables that are tried at most."""
 _SECONDS = 1.0
@@ -81,9 +86,9 @@ def _layouts(draw: random.Random, made: Made) -> tuple[CountTable, ...]:
         sides = draw.sample(able, min(len(able), draw.choice([1, 2, 2])))
         if any(":" in name for name in sides):
             continue
-        protect = (
-            draw.choice(["suppress", "suppress", "suppress", "round"]) if not layouts else layouts[0].protect
-        )
+        # Tables of common cells are protected alike.
+        way = layouts[0].settings() if layouts else draw.choice(_WAYS)
+        protect = way.get("protect", "suppress")
         settings: dict[str, Any] = {
             "rows": sides[:1], "columns": sides[1:], "threshold": draw.choice([2, 3, 5]), "protect": protect,
             "count": layouts[0].count if layouts else draw.choice(["people", "records"]),
@@ -91,10 +96,15 @@ def _layouts(draw: random.Random, made: Made) -> tuple[CountTable, ...]:
         }  # fmt: skip
         if protect == "round":
             settings |= {"base": layouts[0].base if layouts else draw.choice([3, 5])}
+            settings |= {"rounding": way.get("rounding", "controlled")}
+        elif protect == "cell-key":
+            settings |= {"key_table": way["key_table"]}
         elif numbers and draw.random() < 0.3:
             settings |= {"sum": draw.choice(numbers)} | draw.choice(
                 [{}, {"dominance": [draw.choice([1, 2, 3]), draw.choice([0.5, 0.9])]}, {"p_percent": 15.0}]
             )
+        if settings.get("rounding") == "small" and settings["base"] < settings["threshold"]:
+            settings["threshold"] = settings["base"]
         sizes = [seen.get_column(name).n_unique() for name in sides]
         if (sizes[0] + 4) * ((sizes[1] + 4) if sizes[1:] else 1) * 2 <= _LARGE:
             layouts.append(CountTable(f"t{number}", **settings))

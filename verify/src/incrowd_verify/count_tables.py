@@ -130,7 +130,7 @@ def verify_tables(
             "cell",
             (),
             None,
-            f"Table {name}: {count:,} cells can be computed too closely from all tables.",
+            f"Table {name}: {count:,} cell{'s' * (count > 1)} can be computed too closely from all tables.",
             "Make the tables anew with coarser codes, or with protect = 'suppress'.",
         )
         for name, count in narrow.items()
@@ -219,7 +219,7 @@ class _System:
     def _is_narrow(table: PublishedTable, cell: Cell, ends: Mapping[Cell, tuple[float, float]]) -> bool:
         entry, (low, high) = table.entry, table.bounds[cell]
         if low == high:
-            return False
+            return bool(entry["protect"] != "suppress" and 0 < low < entry["threshold"])
         low, high = ends.get(cell, (low, low))
         if "sum" in entry:
             shown = (most for least, most in table.bounds.values() if least == most)

@@ -8,13 +8,14 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from math import inf
+from math import ceil, inf
 from pathlib import Path
 from typing import Any
 
 from incrowd_verify.errors import TableError
 from incrowd_verify.scratch import PrivateFolder
 from incrowd_verify.source import ESCAPED, connect
+from incrowd_verify.table_rules import threshold_and_base
 
 MANIFEST = "tables.json"
 
@@ -103,16 +104,23 @@ class PublishedTable:
             raise TableError(f"{folder / entry['name']}: its CSV and its Parquet file show different cells")
         totals = [each["codes"][0] for each in entry["dimensions"]]
         bounds: dict[Cell, tuple[float, float]] = {}
-        for cell, value in zip(codes, values, strict=True):
+        by_cell = dict(zip(codes, values, strict=True))
+        try:
+            small = _of_small_counts(entry, by_cell) if entry.get("rounding") == "small" else {}
+        except TableError:
+            raise
+        except (KeyError, IndexError, TypeError, ValueError):
+            raise TableError(f"{folder}: a table of {MANIFEST} is not there as the manifest says") from None
+        for cell, value in by_cell.items():
             key = frozenset(
                 (column, code)
                 for column, code, total in zip(columns, cell, totals, strict=True)
                 if code != total
             )
-            low, high = cls._may_be(entry, value)
+            low, high = small.get(cell) or cls._may_be(entry, value)
             before = bounds.get(key, (low, high))
             bounds[key] = (max(low, before[0]), min(high, before[1]))
-        return cls(entry, dict(zip(codes, values, strict=True)), bounds)
+        return cls(entry, by_cell, bounds)
 
     @staticmethod
     def _lines(
@@ -141,6 +149,9 @@ class PublishedTable:
             return (1.0 if entry["zeros"] == "show" and "sum" not in entry else 0.0), inf
         if entry["protect"] == "suppress":
             return value, value
+        rule = threshold_and_base(entry.get("key_table"))
+        if entry["protect"] == "cell-key" and rule is not None:
+            return _before_rule(value, *rule)
         far = entry["base"] - 1 if entry["protect"] == "round" else entry["deviation"]
         return max(value - far, 0.0), value + far
 
@@ -169,3 +180,47 @@ class PublishedTable:
                 for chosen in product(*others):
                     under = [key((*chosen[:place], part, *chosen[place + 1 :])) for part in parts]
                     yield key(chosen), under, not overlapping
+
+
+def _before_rule(value: float, threshold: int, base: int) -> tuple[float, float]:
+    """Return the least and the largest count that a rule such as 10-5 turns into a value.
+
+    By 10-5, 0 was 0..9, and 15 was 13..17: halves go up.
+    """
+    nearest = ceil((2 * value - base) / 2), ceil((2 * value + base) / 2) - 1
+    if value == 0:
+        return 0.0, float(max(threshold - 1, nearest[1]))
+    return float(max(nearest[0], threshold)), float(nearest[1])
+
+
+def _of_small_counts(
+    entry: Mapping[str, Any], cells: Mapping[tuple[str, ...], float | None]
+) -> dict[tuple[str, ...], tuple[float, float]]:
+    """Return the least and the largest count of each cell where the small finest counts are rounded.
+
+    A finest cell of 0 was less than the base, one of the base was 1 or more, and others are as they were.
+
+    Raises `TableError`: a finest cell is neither, or a total is not the sum of its finest cells.
+    """
+    base, sides = entry["base"], []
+    for each in entry["dimensions"]:
+        codes, under = each["codes"], each["under"]
+        leaves: list[list[str]] = [[] for _ in codes]
+        for leaf in sorted({*range(len(codes))} - {*under}):
+            node = leaf
+            while node >= 0:
+                leaves[node].append(codes[leaf])
+                node = under[node]
+        sides.append(dict(zip(codes, leaves, strict=True)))
+    bounds = {}
+    for cell, value in cells.items():
+        below = list(product(*(side[code] for side, code in zip(sides, cell, strict=True))))
+        counts = [cells[each] or 0.0 for each in below]
+        if value != sum(counts) or any(0 < count < base for count in counts):
+            raise TableError(
+                f"table {entry['name']}: a cell is not the sum of finest cells of 0, or {base} and more"
+            )
+        low = sum(1 if count == base else count for count in counts)
+        high = sum(base - 1 if count == 0 else count for count in counts)
+        bounds[cell] = float(low), float(high)
+    return bounds

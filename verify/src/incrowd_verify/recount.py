@@ -36,7 +36,7 @@ from incrowd_verify.published_tables import PublishedTable
 from incrowd_verify.recipes import Tree, exact_number
 from incrowd_verify.scratch import PrivateFolder
 from incrowd_verify.source import CsvFormat, Table, connect, reworded
-from incrowd_verify.table_rules import Rules, TablePolicy
+from incrowd_verify.table_rules import Rules, TablePolicy, threshold_and_base
 from incrowd_verify.tables import Sources, Wanted, load, refuse_double_header, title_of, write_plainly
 from incrowd_verify.tree_files import read_tree
 from incrowd_verify.values import written
@@ -180,6 +180,10 @@ class _Recount:
         false: list[str] = []
         unsafe: list[str] = []
         asked = self.asked.get(table.name, rules)
+        finest = [
+            {code for place, code in enumerate(each["codes"]) if place not in each["under"]}
+            for each in table.dimensions
+        ]
         compared = 0
         for codes, value in table.cells.items():
             if value is None:
@@ -187,7 +191,7 @@ class _Recount:
             compared += 1
             real = true.get(codes, nothing)
             labels = " and ".join(f"{name} = {code}" for name, code in zip(names, codes, strict=True))
-            if not _suits(value, real.value, rules):
+            if not _suits(value, real.value, rules, finest=all(map(set.__contains__, finest, codes))):
                 false.append(labels)
             elif rules["protect"] == "suppress" and _is_unsafe(real, asked):
                 unsafe.append(labels)
@@ -332,16 +336,26 @@ def _code_of_missing(codes: Sequence[str], under: Sequence[int]) -> int | None:
     )
 
 
-def _suits(value: float, true: float, rules: Rules) -> bool:
-    """Say whether a published value suits a true one by the rules of its table."""
+def _suits(value: float, true: float, rules: Rules, *, finest: bool) -> bool:
+    """Say whether a published value suits a true one by the rules of its table.
+
+    - `finest`: whether the cell has no other below. Totals of rounded small counts are sums of what is shown.
+    """
     far = abs(value - true)
     if rules["sum"] is not None:
         return far <= _EXACT * max(abs(true), 1.0)
+    rule = threshold_and_base(rules["key_table"])
     match rules["protect"]:
         case "suppress":
             return value == true
+        case "round" if rules["rounding"] == "small":
+            small = 0 < true < rules["base"]
+            return not finest or (value in (0, rules["base"]) if small else value == true)
         case "round":
             return bool(value % rules["base"] == 0 and far < rules["base"])
+        case "cell-key" if rule is not None:
+            threshold, base = rule
+            return bool(value == (0 if true < threshold else (2 * true + base) // (2 * base) * base))
         case _:
             return bool(far <= rules["deviation"])
 

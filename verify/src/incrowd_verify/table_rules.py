@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +16,17 @@ from incrowd_verify.policy import Column, Nulls, read_columns, read_toml
 _DEFAULTS: dict[str, Any] = {
     "name": None, "rows": [], "columns": [], "count": "people", "sum": None, "threshold": 5,
     "dominance": None, "p_percent": None, "zeros": "show", "protect": "suppress", "cost": "people",
-    "width": None, "base": None, "rounding": "controlled", "deviation": 5, "variance": 3.0, "key": None,
+    "width": None, "base": None, "rounding": "controlled", "deviation": 5, "variance": 3.0, "key_table": None,
+    "key": None,
 }  # fmt: skip
 """Every setting of a table; None where there is none, or where it is the threshold."""
-_OF_WAY = {"suppress": ("width",), "round": ("base", "rounding"), "cell-key": ("deviation", "variance")}
+_OF_WAY = {
+    "suppress": ("width",),
+    "round": ("base", "rounding"),
+    "cell-key": ("key_table", "deviation", "variance"),
+}
 """The settings of each way of protection."""
+_RULE = re.compile(r"([0-9]{1,3})-([1-9][0-9]{0,2})")
 _COMPARED = ("rows", "columns", "sum", "threshold", "dominance", "p_percent", "zeros", "protect")
 
 
@@ -51,7 +59,8 @@ class Rules:
             ("count", settings["count"] in ("people", "records")),
             ("zeros", settings["zeros"] in ("show", "hide")),
             ("protect", settings["protect"] in _OF_WAY),
-            ("rounding", settings["rounding"] in ("controlled", "random")),
+            ("rounding", settings["rounding"] in ("controlled", "random", "small")),
+            ("key_table", settings["key_table"] is None or _is_key_table(settings["key_table"])),
             ("p_percent", settings["p_percent"] is None or _is_number(settings["p_percent"])),
             ("variance", _is_number(settings["variance"])),
             ("dominance", dominance is None or _is_dominance(dominance)),
@@ -83,8 +92,21 @@ class Rules:
     def differences(self, other: Rules) -> list[str]:
         """Return the settings in which another table is made in another way."""
         compared = [*_COMPARED, *_OF_WAY[self["protect"]]]
+        if "deviation" in compared and self["key_table"] is not None:
+            compared = [*_COMPARED, "key_table"]
         compared += ["count"] if self["sum"] is None else []
         return [name for name in compared if self[name] != other[name]]
+
+
+def threshold_and_base(key_table: Any) -> tuple[int, int] | None:
+    """Return the numbers of a rule such as ``10-5``: lower counts are 0, others multiples; else None."""
+    rule = _RULE.fullmatch(key_table) if isinstance(key_table, str) else None
+    return (int(rule[1]), int(rule[2])) if rule else None
+
+
+def _is_key_table(given: Any) -> bool:
+    is_file = isinstance(given, str) and re.fullmatch("sha256:[0-9a-f]{64}", given) is not None
+    return is_file or threshold_and_base(given) is not None
 
 
 def _are_texts(texts: Any) -> bool:
@@ -140,7 +162,16 @@ def _tables(entries: Any) -> Iterator[Rules]:
                 f"tables: verify does not know {named(unknown, 5)}; it knows {', '.join(_DEFAULTS)}"
                 f"{did_you_mean(unknown[0], _DEFAULTS)}"
             )
-        yield Rules.of(entry)
+        settings, key_table = dict(entry), entry.get("key_table")
+        if isinstance(key_table, str) and key_table.startswith("file:"):
+            try:
+                digest = hashlib.sha256(Path(key_table.removeprefix("file:")).read_bytes()).hexdigest()
+            except OSError as error:
+                raise PolicyError(
+                    f"tables: {key_table} of a table cannot be read ({error.strerror})"
+                ) from None
+            settings["key_table"] = f"sha256:{digest}"
+        yield Rules.of(settings)
 
 
 def compare_rules(published: Sequence[Rules], asked: Sequence[Rules]) -> list[Point]:

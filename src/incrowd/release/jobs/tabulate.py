@@ -26,7 +26,7 @@ from incrowd.release.tables.counting import Cells, count_cells
 from incrowd.release.tables.heat import heat_of
 from incrowd.release.tables.layout import CountTable
 from incrowd.release.tables.primary import OPEN_SHARE
-from incrowd.release.tables.protect import MARK, PublishedTable, protect
+from incrowd.release.tables.protect import MARK, PublishedTable, protect, way_of
 from incrowd.release.tables.ring import is_too_large, ring_of
 from incrowd_verify.gate import wording
 from incrowd_verify.gate.columns import points_of_texts
@@ -274,7 +274,8 @@ class TableRelease:
                 "cell",
                 (),
                 each.unsafe / len(each.values),
-                f"Table {each.layout.name}: {each.unsafe:,} cells can be computed too closely.",
+                f"Table {each.layout.name}: {each.unsafe:,} cell{'s' * (each.unsafe > 1)} can be computed "
+                "too closely.",
                 "Use coarser codes, a larger base or deviation, or protect = 'suppress'.",
             )
             for each in self.tables
@@ -450,11 +451,8 @@ def sentence_of(table: PublishedTable) -> str:
     Example: ``12 of 120 cells are suppressed: 5 small ones, and 7 that would tell them.``
     """
     cells, layout = f"{len(table.values):,} cells", table.layout
-    if layout.protect == "round":
-        sums = "and sums hold" if layout.rounding == "controlled" else "each by itself"
-        return f"all of {cells} are rounded to multiples of {layout.multiple}, {sums}."
-    if layout.protect == "cell-key":
-        return f"all of {cells} are changed by at most {layout.deviation}, and sums need not hold."
+    if layout.protect != "suppress":
+        return f"all of {cells}: {way_of(table)}."
     hidden = int(table.hidden.sum())
     if not hidden:
         return f"no cell of {cells} is small, so all are shown."

@@ -161,6 +161,8 @@ def _count_table() -> Schema:
             "maxItems": 2,
             "description": "[n, share]: a sum is unsafe if its n largest people have more than the share",
         },
+        "key_table": text
+        | {"description": "how a cell key changes counts: file:PATH of a key table, or a rule as 10-5"},
         "key": text | {"description": "where the secret of cell keys is: env:NAME or file:PATH"},
     }
     declared = {each.name: each for each in fields(CountTable) if "parameter" in each.metadata}

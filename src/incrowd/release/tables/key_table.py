@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 from incrowd.core.errors import ParameterError
 from incrowd.core.lazy import NDArray, np, pl
@@ -31,6 +32,33 @@ class KeyTable:
 
     changes: NDArray[np.int64]
     period: int = _PERIOD
+
+    @classmethod
+    def read(cls, path: Path, owner: str) -> KeyTable:
+        """Read a CSV or Parquet file with the columns of `from_frame`.
+
+        - `owner`: what the messages begin with.
+
+        Raises
+        ------
+        ParameterError
+            The file cannot be read, or `from_frame` refuses its rows.
+        """
+        try:
+            read = pl.read_parquet if path.suffix == ".parquet" else pl.read_csv
+            return cls.from_frame(read(path))
+        except (OSError, pl.exceptions.PolarsError):
+            raise ParameterError(
+                f"{owner}: the key table {path} cannot be read; give a CSV or Parquet file with the whole "
+                "numbers pcv, ckey and pvalue"
+            ) from None
+        except ParameterError as error:
+            raise ParameterError(f"{owner}: {path}: {error}") from None
+
+    @property
+    def deviation(self) -> int:
+        """The most that a count is changed."""
+        return int(np.abs(self.changes).max())
 
     @classmethod
     def from_frame(cls, frame: pl.DataFrame) -> KeyTable:

@@ -13,9 +13,10 @@ from incrowd.core.parameters import Parameter, check_fields
 Count = Literal["people", "records"]
 Zeros = Literal["show", "hide"]
 Protection = Literal["suppress", "round", "cell-key"]
-Way = Literal["controlled", "random"]
+Way = Literal["controlled", "random", "small"]
 Cost = Literal["cells", "people", "values"]
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.-]{0,59}")
+_RULE = re.compile(r"([0-9]{1,3})-([0-9]{1,3})")
 
 _SETTINGS: dict[str, Any] = {
     "count": Parameter(str, "whether people or records are counted", choices=("people", "records")).field(
@@ -44,7 +45,9 @@ _SETTINGS: dict[str, Any] = {
         int, "what values are rounded to; the threshold by default", low=2, optional=True
     ).field(None),
     "rounding": Parameter(
-        str, "how multiples are chosen: so that sums hold, or at random", choices=("controlled", "random")
+        str,
+        "how counts are rounded: so that sums hold, at random, or the small ones alone",
+        choices=("controlled", "random", "small"),
     ).field("controlled"),
     "deviation": Parameter(int, "the most that a cell key changes a count", low=1).field(5),
     "variance": Parameter(float, "the variance of the change by a cell key", above=0).field(3.0),
@@ -84,10 +87,14 @@ class CountTable:
     base
         What values are rounded to; None for the threshold.
     rounding
-        How multiples are chosen: ``controlled`` keeps all sums, and ``random`` rounds each cell by its key.
-        It stays the same on average, and cells of the same people go the same way in every table.
+        How counts are rounded. ``controlled`` keeps all sums. ``random`` rounds each cell by its key: it
+        stays the same on average, and cells of the same people go the same way in every table. ``small``
+        turns the finest counts below the base into 0 or the base, and totals are sums of what is shown.
     deviation, variance
         The most that a cell key changes a count, and the variance of the change.
+    key_table
+        The changes of counts in place of these: ``file:PATH`` of a table of an office (`KeyTable`), or a
+        rule. ``10-5`` turns counts below 10 into 0 and rounds others to multiples of 5. A rule needs no key.
     key
         Where the secret of the keys is, of noise and of random rounding: ``env:NAME`` or ``file:PATH``.
 
@@ -118,6 +125,7 @@ class CountTable:
     rounding: Way = _SETTINGS["rounding"]
     deviation: int = _SETTINGS["deviation"]
     variance: float = _SETTINGS["variance"]
+    key_table: str | None = None
     key: str | None = None
 
     def __post_init__(self) -> None:
@@ -142,8 +150,14 @@ class CountTable:
             raise ParameterError(
                 f"table {self.name}: dominance and p_percent are for sums: name the number, as sum = 'cost'"
             )
-        if self.rounding == "random" and self.protect != "round":
-            raise ParameterError(f"table {self.name}: rounding = 'random' is for protect = 'round'")
+        if self.rounding != "controlled" and self.protect != "round":
+            raise ParameterError(f"table {self.name}: rounding = {self.rounding!r} is for protect = 'round'")
+        if self.rounding == "small" and self.multiple < self.threshold:
+            raise ParameterError(
+                f"table {self.name}: counts from base = {self.multiple} on are shown as they are, and those "
+                f"below threshold = {self.threshold} are small: raise the base to it"
+            )
+        self._check_key_table()
         if self.keyed and self.key is None:
             raise ParameterError(
                 f"table {self.name}: a cell key needs a secret; make one with openssl rand -hex 32, and say "
@@ -151,6 +165,18 @@ class CountTable:
             )
         if self.sum is not None and self.protect != "suppress":
             raise ParameterError(f"table {self.name}: a sum is protected by protect = 'suppress'")
+
+    def _check_key_table(self) -> None:
+        if self.key_table is None:
+            return
+        where = f"table {self.name}: key_table"
+        if self.protect != "cell-key":
+            raise ParameterError(f"{where} is for protect = 'cell-key'")
+        if self.rule is None and not str(self.key_table).startswith("file:"):
+            raise ParameterError(f"{where} is file:PATH, or a rule as '10-5' (a threshold and a base)")
+        defaults = {each.name: each.default for each in fields(self)}
+        if (self.deviation, self.variance) != (defaults["deviation"], defaults["variance"]):
+            raise ParameterError(f"{where} says how counts change: leave out deviation and variance")
 
     def _dominance(self, rule: Any) -> tuple[int, float]:
         try:
@@ -183,9 +209,15 @@ class CountTable:
         return self.threshold if self.width is None else self.width
 
     @property
+    def rule(self) -> tuple[int, int] | None:
+        """Threshold and base of a `key_table` that is a rule; None where it is none."""
+        given = _RULE.fullmatch(str(self.key_table))
+        return (int(given[1]), int(given[2])) if given else None
+
+    @property
     def keyed(self) -> bool:
         """Whether the keys of a cell's people decide its published count."""
-        return self.protect == "cell-key" or self.rounding == "random"
+        return (self.protect == "cell-key" and self.rule is None) or self.rounding == "random"
 
     @property
     def multiple(self) -> int:

@@ -6,19 +6,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from pathlib import Path
 from typing import Any
 
-from incrowd.core.errors import ParameterError
+from incrowd.core.errors import ParameterError, named
+from incrowd.core.io.seals import digest_of
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.release.tables.audit import NEAR, Intervals, intervals
 from incrowd.release.tables.cell_key import PerturbationTable, perturbation_table
 from incrowd.release.tables.cells import Axis, Linked
 from incrowd.release.tables.counting import Cells
+from incrowd.release.tables.key_table import KeyTable, threshold_rounding
 from incrowd.release.tables.layout import CountTable
 from incrowd.release.tables.need import Need
 from incrowd.release.tables.primary import cost_of, need_of, primary_cells
 from incrowd.release.tables.ring import with_ring
 from incrowd.release.tables.rounding import round_controlled, round_randomly
+from incrowd.release.tables.small_counts import round_small_counts
 from incrowd.release.tables.suppress import suppress
 
 MARK = "x"
@@ -53,6 +57,8 @@ class PublishedTable:
         The columns of which a person has several codes.
     people
         How many people the whole table is about.
+    deviation
+        The most that a cell key changes a count; 0 where there is none.
     """
 
     layout: CountTable
@@ -65,6 +71,7 @@ class PublishedTable:
     gap: float | None
     overlapping: tuple[str, ...]
     people: int
+    deviation: int = 0
 
     @cached_property
     def hidden(self) -> NDArray[np.bool_]:
@@ -109,6 +116,9 @@ class PublishedTable:
         """Return the facts that a reader, and a check, must know of the table."""
         layout = self.layout
         rules = {name: value for name, value in layout.settings().items() if name not in ("key", "cost")}
+        if layout.key_table is not None and layout.rule is None:
+            # A path may tell of a machine, and a digest tells which table it was.
+            rules["key_table"] = f"sha256:{digest_of(Path(layout.key_table[5:]))}"
         return {
             **rules,
             "name": layout.name,
@@ -129,7 +139,7 @@ class PublishedTable:
             "cells": len(self.values),
             "suppressed": int(self.hidden.sum()),
             **({"base": layout.multiple} if layout.protect == "round" else {}),
-            **({"deviation": layout.deviation} if layout.protect == "cell-key" else {}),
+            **({"deviation": self.deviation} if layout.protect == "cell-key" else {}),
             "gap": None if self.gap is None else round(self.gap, 4),
         }
 
@@ -167,6 +177,13 @@ class _Joined:
             combine.at(cells, place, part)
         return cells
 
+    def bounds(
+        self, ends: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the bounds of all cells from the least and the largest counts of each table's cells."""
+        low, high = zip(*ends, strict=True)
+        return self.all(low, 0.0, np.maximum), self.all(high, np.inf, np.minimum)
+
     def published(
         self,
         values: Sequence[NDArray[np.float64]],
@@ -174,6 +191,7 @@ class _Joined:
         primary: NDArray[np.bool_],
         bound: float | None = None,
         gap: float | None = None,
+        deviations: Sequence[int] = (),
     ) -> list[PublishedTable]:
         """Return each table with its published values; `unsafe` and `primary` are of all cells."""
         return [
@@ -188,8 +206,15 @@ class _Joined:
                 gap,
                 table.overlapping,
                 int(table.people[0]),
+                deviation,
             )
-            for table, own, place in zip(self.tables, values, self.linked.cells, strict=True)
+            for table, own, place, deviation in zip(
+                self.tables,
+                values,
+                self.linked.cells,
+                deviations or [0] * len(self.tables),
+                strict=True,
+            )
         ]
 
 
@@ -241,6 +266,8 @@ def protect(
         )
     if way == "round" and tables[0].layout.rounding == "controlled":
         return _rounded(joined, need, primary, seconds)
+    if way == "round" and tables[0].layout.rounding == "small":
+        return _small_rounded(joined, primary, seconds)
     return _changed_by_keys(joined, primary)
 
 
@@ -315,26 +342,58 @@ def _rounded(joined: _Joined, need: Need, primary: NDArray[np.bool_], seconds: f
     return joined.published(values, unsafe, primary, rounded.bound, rounded.gap)
 
 
+def _small_rounded(joined: _Joined, primary: NDArray[np.bool_], seconds: float) -> list[PublishedTable]:
+    """Round the small counts of each table by itself, and audit all tables together."""
+    rounded = []
+    for table in joined.tables:
+        if table.overlapping:
+            raise ParameterError(
+                f"table {table.layout.name}: people are in several codes of {named(table.overlapping)}, so "
+                "totals are no sums, and rounding = 'small' keeps sums: count records, or take another way"
+            )
+        leaves = np.ix_(*(axis.tree.leaves for axis in table.axes))
+        finest = table.values.reshape(table.shape)[leaves].astype(np.int64)
+        time = seconds / len(joined.tables)
+        rounded.append(round_small_counts(finest, table.axes, table.layout.multiple, time))
+    low, high = joined.bounds([(each.low.ravel(), each.high.ravel()) for each in rounded])
+    values = [each.cells.ravel().astype(np.float64) for each in rounded]
+    gap = max(each.gap or 0.0 for each in rounded)
+    return joined.published(values, _told(joined, low, high, primary), primary, gap=gap)
+
+
 def _changed_by_keys(joined: _Joined, primary: NDArray[np.bool_]) -> list[PublishedTable]:
-    odds: dict[tuple[int, float], PerturbationTable] = {}
-    released, low, high = [], np.zeros(joined.linked.size), np.full(joined.linked.size, np.inf)
-    for table, place in zip(joined.tables, joined.linked.cells, strict=True):
-        assert table.keys is not None
-        true = table.values.astype(np.int64)
-        if table.layout.rounding == "random":
-            rounded = round_randomly(true, table.keys, table.layout.multiple)
-            counts, least, most = rounded.cells, rounded.low, rounded.high
+    odds: dict[tuple[Any, ...], PerturbationTable | KeyTable] = {}
+    released, ends, deviations = [], [], []
+    for table in joined.tables:
+        layout, true = table.layout, table.values.astype(np.int64)
+        keys = np.zeros(true.shape, np.uint64) if table.keys is None else table.keys
+        if layout.rounding == "random":
+            rounded = round_randomly(true, keys, layout.multiple)
+            counts, deviation = rounded.cells, 0
+            ends.append((rounded.low, rounded.high))
         else:
-            setting = (table.layout.deviation, table.layout.variance)
+            setting = (layout.deviation, layout.variance, layout.key_table)
             if setting not in odds:
-                odds[setting] = perturbation_table(*setting)
-            counts = odds[setting].release(true, table.keys)
-            least, most = odds[setting].bounds(counts)
-        np.maximum.at(low, place, least)
-        np.minimum.at(high, place, most)
+                odds[setting] = _odds(layout)
+            counts, deviation = odds[setting].release(true, keys), odds[setting].deviation
+            ends.append(odds[setting].bounds(counts))
         released.append(counts.astype(np.float64))
-    unsafe = _told(joined, low, high, primary)
-    return joined.published(released, unsafe, primary)
+        deviations.append(deviation)
+    unsafe = _told(joined, *joined.bounds(ends), primary)
+    return joined.published(released, unsafe, primary, deviations=deviations)
+
+
+def _odds(layout: CountTable) -> PerturbationTable | KeyTable:
+    """Return how a cell key changes the counts of a table."""
+    if layout.key_table is None:
+        return perturbation_table(layout.deviation, layout.variance)
+    where = f"table {layout.name}: key_table"
+    if layout.rule is None:
+        return KeyTable.read(Path(layout.key_table.removeprefix("file:")), where)
+    try:
+        return threshold_rounding(*layout.rule, keys=1)
+    except ParameterError as error:
+        raise ParameterError(f"{where}: {error}") from None
 
 
 def _told(
@@ -350,3 +409,22 @@ def _told(
 def _overlapping(tables: Sequence[Cells]) -> list[str]:
     """Return the columns of which a person has several codes in some table."""
     return sorted({column for table in tables for column in table.overlapping})
+
+
+def way_of(table: PublishedTable) -> str:
+    """Say how the counts of a table that hides none are changed.
+
+    Example: ``rounded to multiples of 5, and sums hold``
+    """
+    layout = table.layout
+    if layout.protect == "round":
+        base = layout.multiple
+        return {
+            "controlled": f"rounded to multiples of {base}, and sums hold",
+            "random": f"rounded to multiples of {base}, each by itself",
+            "small": f"those below {base} are 0 or {base}, and totals are sums of what is shown",
+        }[layout.rounding]
+    if layout.rule is not None:
+        threshold, base = layout.rule
+        return f"those below {threshold} are 0, others multiples of {base}; sums need not hold"
+    return f"changed by at most {table.deviation}, and sums need not hold"

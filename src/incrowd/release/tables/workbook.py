@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from incrowd.core.errors import require_extra
 from incrowd.core.lazy import np
+from incrowd.release.tables.protect import way_of
 
 if TYPE_CHECKING:
     from incrowd.release.tables.protect import PublishedTable
@@ -76,10 +77,8 @@ def notes_of(table: PublishedTable) -> list[str]:
         notes.append(f"x: not shown, because {', or '.join(rules)}, or would tell one of those that have")
         if layout.zeros == "show":
             notes.append("Empty cells are shown as 0.")
-    elif layout.protect == "round":
-        notes.append(f"All numbers are rounded to multiples of {layout.multiple}.")
     else:
-        notes.append(f"All numbers are changed at random by at most {layout.deviation}; sums need not hold.")
+        notes.append(f"All numbers: {way_of(table)}.")
     if table.overlapping:
         columns = ", ".join(table.overlapping)
         notes.append(

@@ -101,8 +101,13 @@ class Tables(Panel):
                 secret = text_field(
                     "key", "key", draft.get("key", ""), "of a cell key: env:NAME or file:PATH"
                 )
-                secret.bind_visibility_from(form["protect"], "value", value="cell-key")
                 secret.on("change", lambda: self._take(draft, "key", secret.value or None))
+                office = text_field(
+                    "key table", "key_table", draft.get("key_table", ""), "a rule as 10-5, or file:PATH"
+                )
+                office.on("change", lambda: self._take(draft, "key_table", office.value or None))
+                for each in (secret, office):
+                    each.bind_visibility_from(form["protect"], "value", value="cell-key")
             others = {name: each for name, each in _KNOWN.items() if name not in _FIRST}
             with advanced(f"advanced-table-{number}", draft, others), ui.element("div").classes("fields"):
                 entry_form(CountTable, draft, self._changed, known=others)

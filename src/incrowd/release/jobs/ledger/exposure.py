@@ -48,9 +48,7 @@ class ReleasePeople(NamedTuple):
 
 
 def strictest(releases: Sequence[ReleasePeople]) -> tuple[int, dict[str, int]]:
-    """Return the largest `ReleasePeople.k` of several releases, and the largest of each "
-    "`ReleasePeople.least`.
-    """
+    """Return the largest `ReleasePeople.k` of several releases, and the largest of each of their `least`."""
     least: dict[str, int] = {}
     for each in releases:
         least |= {name: max(number, least.get(name, 1)) for name, number in each.least.items()}
@@ -66,6 +64,8 @@ def exposed_by_intersection(releases: Sequence[ReleasePeople]) -> pl.Series:
     """
     *earlier, latest = (each.classes for each in releases)
     persons = latest["person"].unique()
+    if not earlier:
+        return persons.clear()
     flags = [persons.is_in(each["person"].implode()).alias(f"in {n}") for n, each in enumerate(earlier)]
     exposed_people = [persons.clear()]
     for pattern, group in persons.to_frame().with_columns(flags).group_by([flag.name for flag in flags]):
