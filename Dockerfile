@@ -20,7 +20,7 @@ RUN mkdir /kernels \
     && chmod -R a+rwX /kernels
 # Files that it writes belong to this user, unless `docker run --user` names another.
 RUN useradd --create-home --uid 1000 incrowd
-USER incrowd
+USER 1000
 WORKDIR /data
 ENTRYPOINT ["incrowd"]
 CMD ["--help"]

