@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import incrowd as ic
 from incrowd.core.errors import ParameterError
 from incrowd.release.tables.cell_key import cell_keys
 from incrowd.release.tables.key_table import KeyTable, threshold_rounding
@@ -100,7 +101,7 @@ def test_counts_and_keys_as_offices_released_them():
 
 
 @pytest.mark.parametrize("rule", ["10-5", "random"])
-def test_released_counts_are_those_of_the_program_of_an_office(rule, capsys):
+def test_released_counts_are_those_of_the_program_of_an_office(rule, tmp_path, monkeypatch):
     """The same records through `cell-key-perturbation`: same keys, rows and released counts."""
     pytest.importorskip("cell_key_perturbation")
     from cell_key_perturbation.create_perturbed_table import create_perturbed_table
@@ -128,3 +129,35 @@ def test_released_counts_are_those_of_the_program_of_an_office(rule, capsys):
     ours = cell_keys(keys, cells, 16)
     assert theirs["ckey"].tolist() == (ours % 256).tolist()
     assert theirs["count"].tolist() == table.release(counts, ours).tolist()
+    # So does a policy that names their key table and the column of their record keys.
+    monkeypatch.chdir(tmp_path)
+    table.to_frame().write_csv("ptable.csv")
+    layout = ic.CountTable(
+        "t", rows=["town"], columns=["sex"], protect="cell-key", key_table="file:ptable.csv", key="column:key"
+    )
+    schema = ic.Schema(
+        quasi={"town": ic.Hierarchy.flat(), "sex": ic.Hierarchy.flat()}, insensitive=["key"], person="who"
+    )
+    people = pl.from_pandas(data).with_columns(who=pl.int_range(pl.len()))
+    released = ic.tabulate(people, ic.Policy(schema, tables=[layout]), unanswered="write")["t"]
+    finest = released.filter(pl.col("town") != "Total", pl.col("sex") != "Total")
+    assert finest.sort(pl.col("town").cast(int), pl.col("sex").cast(int))["people"].to_list() == (
+        theirs["count"].tolist()
+    )
+
+
+@pytest.mark.parametrize(
+    ("keys", "key", "message"),
+    [
+        ([1, 2, 1], "column:rkey", "people have several numbers in 'rkey' \\(1 too many\\)"),
+        ([1.5, 1.5, 1], "column:rkey", "'rkey' must have a whole number"),
+        ([None, None, 1], "column:rkey", "'rkey' must have a whole number"),
+        ([1, 1, 1], "column:rkeys", "there is no column 'rkeys'.*rkey"),
+    ],
+)
+def test_wrong_record_keys_are_named(keys, key, message):
+    rows = pl.DataFrame({"who": ["a", "a", "b"], "area": ["x", "y", "x"], "rkey": keys})
+    schema = ic.Schema(quasi={"area": ic.Hierarchy.flat()}, insensitive=["rkey"], person="who")
+    layout = ic.CountTable("t", rows=["area"], protect="cell-key", key=key)
+    with pytest.raises(ic.IncrowdError, match=message):
+        ic.tabulate(rows, ic.Policy(schema), [layout])

@@ -163,7 +163,8 @@ def _count_table() -> Schema:
         },
         "key_table": text
         | {"description": "how a cell key changes counts: file:PATH of a key table, or a rule as 10-5"},
-        "key": text | {"description": "where the secret of cell keys is: env:NAME or file:PATH"},
+        "key": text
+        | {"description": "where cell keys come from: a secret in env:NAME or file:PATH, or column:NAME"},
     }
     declared = {each.name: each for each in fields(CountTable) if "parameter" in each.metadata}
     settings |= {

@@ -190,9 +190,11 @@ def _amounts(engine: Any, schema: Schema, layout: CountTable) -> tuple[Amounts, 
 
 
 def _marks(engine: Any, schema: Schema, layout: CountTable) -> Amounts:
-    """Return the key of each row's person, from the secret of the table."""
+    """Return the key of each row's person: from the secret of the table, or from a column of record keys."""
     assert layout.key is not None
-    count = _count(engine, schema, [Attribute(name, "quasi", kind="category") for name in schema.person])
+    where = f"table {layout.name}"
+    persons = [Attribute(name, "quasi", kind="category") for name in schema.person]
+    count = _count(engine, schema, persons)
     table = count.frequency
     texts = [
         pl.Series(domain.values, dtype=pl.String).gather(codes)
@@ -202,11 +204,28 @@ def _marks(engine: Any, schema: Schema, layout: CountTable) -> Amounts:
     if person.has_nulls():
         unnamed = int(table.weights[person.is_null().to_numpy()].sum())
         raise ParameterError(
-            f"table {layout.name}: {unnamed:,} rows name no person, and a cell key needs each: "
-            "leave these rows out, or protect = 'suppress'"
+            f"{where}: {unnamed:,} rows name no person, and a cell key needs each: leave these rows out, or "
+            "protect = 'suppress'"
         )
-    keys = record_keys(read_key(layout.key, f"table {layout.name}"), person)
-    return Amounts(count, keys.view(np.int64))
+    kind, _, column = layout.key.partition(":")
+    if kind != "column":
+        keys = record_keys(read_key(layout.key, where), person)
+        return Amounts(count, keys.view(np.int64))
+    if column not in schema:
+        names = [each.name for each in schema.attributes]
+        raise SchemaError(f"{where}: key: there is no column {column!r}; {those_are(names, column)}")
+    own = _count(engine, schema, [Attribute(column, "quasi", kind="number")])
+    numbers = own.frequency.domains[0].numbers[own.frequency.codes[0]]
+    if not ((numbers >= 0) & (numbers == np.floor(numbers)) & (numbers < 2**53)).all():
+        raise TableError(f"{where}: key: {column!r} must have a whole number of at least 0 in each row")
+    with_key = _count(engine, schema, [*persons, Attribute(column, "quasi", kind="category")])
+    several = with_key.frequency.keys - table.keys
+    if several:
+        raise TableError(
+            f"{where}: key: people have several numbers in {column!r} ({several:,} too many), and the record "
+            "key of a person is the same in all rows"
+        )
+    return Amounts(own, numbers.astype(np.int64))
 
 
 def _ancestors(axis: Axis) -> NDArray[np.int64]:

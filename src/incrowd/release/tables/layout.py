@@ -96,7 +96,8 @@ class CountTable:
         The changes of counts in place of these: ``file:PATH`` of a table of an office (`KeyTable`), or a
         rule. ``10-5`` turns counts below 10 into 0 and rounds others to multiples of 5. A rule needs no key.
     key
-        Where the secret of the keys is, of noise and of random rounding: ``env:NAME`` or ``file:PATH``.
+        Where the keys of people come from, for noise and random rounding: a secret in ``env:NAME`` or
+        ``file:PATH``, or the record keys of an office in ``column:NAME``, whole numbers of at least 0.
 
     Raises
     ------
