@@ -75,9 +75,10 @@ with_account <- function(release, said) {
 #' @param ... Further options of `incrowd assess`, with `_` for `-`: `k = 5`, `by_class = TRUE`.
 #' @return A list of the class `incrowd_result`. Its `status` is 0 where every limit of the policy is met,
 #'   and 1 where one is not. It may have records, as examples of classes that fail.
-#' @examplesIf nzchar(Sys.which("incrowd"))
-#' people <- data.frame(age = rep(20:59, 5), illness = rep(c("flu", "cold"), 100))
+#' @examples
+#' \dontrun{
 #' assess(people, policy(quasi = "age", sensitive = "illness", k = 5))
+#' }
 #' @export
 assess <- function(data, policy, ...) {
   options <- list(...)
@@ -154,10 +155,11 @@ attack <- function(data, release, policy, control = NULL, secret = NULL, attacks
 #' @return A list of data frames, one a table, with a row for each cell. A hidden cell is `NA`, and has
 #'   an `x` in the column `mark`. If the audit finds a cell that can be computed, there is none: the
 #'   call fails with an error of the class `incrowd_refused`.
-#' @examplesIf nzchar(Sys.which("incrowd"))
-#' people <- data.frame(sex = rep(c("f", "m"), 100), illness = rep(c("flu", "cold", "flu"), length.out = 200))
+#' @examples
+#' \dontrun{
 #' count_tables(people, policy(quasi = "sex", sensitive = "illness",
 #'   tables = list(list(name = "ill", rows = "sex", columns = "illness"))))
+#' }
 #' @export
 count_tables <- function(data, policy, output = NULL, accept = NULL, ...) {
   options <- list(accept = accept, ...)

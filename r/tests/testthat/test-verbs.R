@@ -1,7 +1,16 @@
+# A release that several tests look at.
+release <- local({
+  made <- NULL
+  function() {
+    if (is.null(made)) made <<- anonymize(people(), rules(), keep_order = TRUE)
+    made
+  }
+})
+
 test_that("a data frame comes back anonymized, with classes, and verified", {
   needs_incrowd()
   raw <- people()
-  safe <- anonymize(raw, rules(), keep_order = TRUE)
+  safe <- release()
   expect_s3_class(safe, "data.frame", exact = TRUE)
   expect_identical(names(safe), setdiff(names(raw), c("name", "income")))
   for (column in kept) expect_identical(safe[[column]], raw[[column]], info = column)
@@ -30,13 +39,10 @@ test_that("open points are refused in terms of R, and their acceptance is passed
   expect_match(account(safe)$verdict$points$accepted, "it's known; \"$HOME\"", fixed = TRUE)
 })
 
-test_that("an infeasible policy and a wrong one are two errors", {
+test_that("a wrong policy is another error than a refusal", {
   needs_incrowd()
-  few <- people(20)
-  expect_error(anonymize(few, policy(quasi = "age", sensitive = "illness", unlisted = "drop", k = 15, l = 4)),
-    class = "incrowd_refused"
-  )
-  expect_error(anonymize(people(), policy(quasi = "nope", k = 5)), "'nope'", class = "incrowd_input_error")
+  error <- expect_error(anonymize(people(), policy(quasi = "nope", k = 5)), "'nope'", class = "incrowd_input_error")
+  expect_no_match(conditionMessage(error), "--", fixed = TRUE)
   expect_error(anonymize(people(), "nowhere.toml"), "nowhere.toml", class = "incrowd_input_error")
 })
 
@@ -51,7 +57,7 @@ test_that("assess measures, and says whether the limits are met", {
 test_that("attacks are counted", {
   needs_incrowd()
   raw <- people()
-  tried <- attack(raw, anonymize(raw, rules()), rules(), attacks = 20)
+  tried <- attack(raw, release(), rules(), attacks = 20)
   expect_true(all(c("name", "main", "baseline") %in% names(tried$attacks)))
   expect_output(print(tried), "guessing")
 })
