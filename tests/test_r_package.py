@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import datetime
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -18,8 +20,6 @@ import incrowd as ic
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "r"
 PACKAGES = ("testthat", "jsonlite", "haven", "tibble", "knitr", "rmarkdown", "roxygen2")
-
-pytestmark = pytest.mark.slow
 
 
 def _missing() -> str | None:
@@ -80,6 +80,7 @@ def r(tmp_path_factory):
     return run
 
 
+@pytest.mark.slow
 def test_the_check_of_r_has_no_error_and_no_warning(r):
     """It runs the examples and the tests of the package, by this tree's incrowd. The vignette ran in the build."""
     done = r("R", "CMD", "check", "--no-manual", "--ignore-vignettes", r.archive, succeeds=False)
@@ -107,6 +108,7 @@ def test_the_check_of_r_has_no_error_and_no_warning(r):
     assert "HOLDS: the release satisfies its policy" in vignette
 
 
+@pytest.mark.slow
 def test_r_gives_the_release_of_python(r, tmp_path):
     """Cell for cell, in the same order, with the columns that come out unchanged in their classes."""
     rows = 300
@@ -164,6 +166,7 @@ def test_r_gives_the_release_of_python(r, tmp_path):
     assert by_r["age"].str.contains("[", literal=True).any()
 
 
+@pytest.mark.slow
 def test_the_manual_is_that_of_the_comments(r, tmp_path):
     """The pages of the manual are made by roxygen2; another version words them otherwise."""
     version = re.search(
@@ -186,6 +189,7 @@ def test_the_manual_is_that_of_the_comments(r, tmp_path):
     }
 
 
+@pytest.mark.slow
 def test_the_page_prints_what_r_prints(r, tmp_path):
     """Blocks of R run one after the other; a `text` block below one is what it prints."""
     page = (ROOT / "docs" / "how-to" / "r.md").read_text(encoding="utf-8")
@@ -198,3 +202,36 @@ def test_the_page_prints_what_r_prints(r, tmp_path):
     runs = "; ".join(f'source("{at}.R", print.eval = TRUE); cat("\\n{mark}\\n")' for at in range(len(said)))
     printed = r("Rscript", "-e", runs, cwd=tmp_path).stdout.split(f"\n{mark}\n")
     assert [text.strip() for text in printed[:-1]] == [text.strip() for _, text in said]
+
+
+def test_what_the_policy_has_as_lists_r_writes_as_lists():
+    """A vector of R with one value is written as a list where the schema has one."""
+    written = re.search(
+        r"^\.lists <- c\((.*?)\)", (SOURCE / "R" / "policy.R").read_text(encoding="utf-8"), re.S | re.M
+    )
+    schema = json.loads((ROOT / "docs" / "policy.schema.json").read_text(encoding="utf-8"))
+    # Lists of tables are lists of lists in R; `linked` may also be a truth value or one text.
+    others = {"accepted", "attackers", "linked", "models", "tables"}
+    assert set(re.findall(r'"(\w+)"', written[1])) == _lists(schema) - others
+
+
+def _lists(schema: object) -> set[str]:
+    """Return the names of all settings that may be lists."""
+    if isinstance(schema, list):
+        return set().union(*map(_lists, schema))
+    if not isinstance(schema, dict):
+        return set()
+    named = {
+        name
+        for name, each in (schema.get("properties") or {}).items()
+        if '"array"' in json.dumps(_kinds(each))
+    }
+    return named.union(*map(_lists, schema.values()))
+
+
+def _kinds(setting: Any) -> list[object]:
+    """Return the types that a setting may have itself."""
+    if not isinstance(setting, dict):
+        return []
+    choices = [*setting.get("anyOf", ()), *setting.get("oneOf", ())]
+    return [setting.get("type"), *(kind for each in choices for kind in _kinds(each))]

@@ -59,7 +59,7 @@ label_texts <- function(x) {
   if (is.null(labels)) return(character())
   codes <- code_text(labels)
   texts <- utf8(names(labels))
-  twice <- texts %in% texts[duplicated(texts)]
+  twice <- texts %in% c(texts[duplicated(texts)], setdiff(code_text(x), codes))
   texts[twice] <- sprintf("%s (%s)", texts[twice], codes[twice])
   stats::setNames(texts, codes)
 }
@@ -128,7 +128,12 @@ released_column <- function(text, raw) {
   column
 }
 
-is_number <- function(text) grepl("^-?[0-9]+([.][0-9]+)?([eE][-+]?[0-9]+)?$", text)
+# Say which texts are numbers that lose nothing as such: a pseudonym such as 007 is none.
+is_number <- function(text) {
+  whole <- grepl("^-?(0|[1-9][0-9]*)$", text)
+  whole[whole] <- number_text(as.numeric(text[whole])) == text[whole]
+  whole | grepl("^-?(0|[1-9][0-9]*)([.][0-9]+([eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)$", text)
+}
 
 # Return texts as a column of the raw class; NULL where one does not fit.
 same_class <- function(text, raw) {

@@ -100,13 +100,14 @@ in_terms_of_r <- function(said, folder) {
       said <- gsub(file.path(folder, paste0(names[[words]], kind)), words, said, fixed = TRUE)
     }
   }
-  said <- gsub("--accept ([a-z-]+:[^=\n]+)=\"\\.\\.\\.\"", "accept = c(\"\\1\" = \"...\")", said)
+  said <- gsub("--accept ([a-z-]+(?::[^=\n]+)?)=\"\\.\\.\\.\"", "accept = c(\"\\1\" = \"...\")", said, perl = TRUE)
   said <- gsub("--unanswered write", "unanswered = \"write\"", said, fixed = TRUE)
   said <- sub(
     "check the spelling and the delimiter, and if the first line is a row and no header, name the columns (--names)",
     "check the spelling", said, fixed = TRUE
   )
   said <- gsub("--max-suppression", "max_suppression", said, fixed = TRUE)
+  said <- sub("^Usage: .*\n\nError: ", "", said)
   sub("^incrowd: ", "", sub("\\s+$", "", said))
 }
 

@@ -1,16 +1,11 @@
 # Data frames as files, and files as data frames.
 
-# Return the kind of file that tables travel in: by which package Parquet is written, or csv.
+# Return the kind of file that tables travel in.
 file_kind <- function() {
   wish <- getOption("incrowd.files", "parquet")
   if (!wish %in% c("parquet", "csv")) fail("the option incrowd.files is \"parquet\" or \"csv\"")
-  for (package in if (wish == "parquet") c("nanoparquet", "arrow")) {
-    if (requireNamespace(package, quietly = TRUE)) return(package)
-  }
-  "csv"
+  if (wish == "parquet" && requireNamespace("nanoparquet", quietly = TRUE)) "parquet" else "csv"
 }
-
-suffix_of <- function(kind) if (kind == "csv") ".csv" else ".parquet"
 
 # Say how the files that this package writes are read; nothing has to be guessed.
 reading_words <- function(kind, header = TRUE) {
@@ -24,12 +19,12 @@ write_frame <- function(frame, folder, name, kind = file_kind()) {
   names <- utf8(names(frame))
   if (anyDuplicated(names)) fail("the data frame has two columns of the name ", quoted(names[duplicated(names)][1]))
   columns <- lapply(seq_along(names), function(at) plain_column(frame[[at]], names[at]))
-  file <- file.path(folder, paste0(name, suffix_of(kind)))
+  file <- file.path(folder, paste0(name, ".", kind))
   if (kind == "csv") {
     write_csv(columns, names, file)
   } else {
     plain <- structure(columns, names = names, row.names = .set_row_names(nrow(frame)), class = "data.frame")
-    if (kind == "nanoparquet") nanoparquet::write_parquet(plain, file) else arrow::write_parquet(plain, file)
+    nanoparquet::write_parquet(plain, file)
   }
   file
 }
@@ -50,10 +45,9 @@ write_csv <- function(columns, names, file) {
 # Read a file of the program as columns of texts, in which a missing cell is NA.
 read_cells <- function(file, kind) {
   if (kind == "csv") return(read_csv(file))
-  frame <- if (kind == "nanoparquet") nanoparquet::read_parquet(file) else arrow::read_parquet(file)
-  lapply(as.list(frame), function(column) {
+  lapply(as.list(nanoparquet::read_parquet(file)), function(column) {
     if (inherits(column, "POSIXct")) attr(column, "tzone") <- "UTC"
-    plain_text(if (is.factor(column)) as.character(column) else column)
+    plain_text(column)
   })
 }
 

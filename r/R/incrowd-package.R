@@ -25,8 +25,8 @@
 #' # Files
 #'
 #' Tables go to the program in files of a private folder (mode 0700), which is removed at the end of
-#' each call, also after an error. They are Parquet files where the package `nanoparquet` or `arrow`
-#' is installed, else CSV. `options(incrowd.files = "csv")` chooses CSV.
+#' each call, also after an error. They are Parquet files where the package `nanoparquet` is
+#' installed, else CSV. `options(incrowd.files = "csv")` chooses CSV.
 #'
 #' @keywords internal
 "_PACKAGE"

@@ -92,11 +92,12 @@ with_settings <- function(columns, settings, argument) {
 
 accepted_points <- function(accepted) {
   parts <- regmatches(names(accepted), regexpr(":", names(accepted), fixed = TRUE), invert = TRUE)
-  if (length(parts) != length(accepted) || any(lengths(parts) != 2)) {
-    fail("accepted has to name points and columns: c(\"unique-column:ward\" = \"why\")")
+  if (length(parts) != length(accepted)) {
+    fail("accepted has to name points and their columns: c(\"unique-column:ward\" = \"why\")")
   }
+  # A few points are about no column.
   lapply(seq_along(parts), function(at) {
-    list(point = parts[[at]][1], column = parts[[at]][2], why = accepted[[at]])
+    list(point = parts[[at]][1], column = if (length(parts[[at]]) > 1) parts[[at]][2], why = accepted[[at]])
   })
 }
 

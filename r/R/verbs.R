@@ -39,7 +39,7 @@ anonymize <- function(data, policy, accept = NULL, keep_order = FALSE, ...) {
   options <- list(accept = accept, keep_order = keep_order, ...)
   in_private_folder(function(folder) {
     kind <- file_kind()
-    release <- file.path(folder, paste0("release", suffix_of(kind)))
+    release <- file.path(folder, paste0("release.", kind))
     said <- run_incrowd(c(
       "anonymize", write_frame(data, folder, "table", kind),
       paste0("--policy=", policy_file(policy, folder, data, kind)), paste0("--output=", release),

@@ -52,6 +52,9 @@ test_that("new cells make a factor of categories and texts of numbers", {
   expect_identical(incrowd:::released_column(c("2024", NA), as.Date(c("2024-01-01", NA))), c("2024", NA))
   expect_identical(incrowd:::released_column(c("2024-02-31"), as.Date("2024-01-01")), "2024-02-31")
   expect_identical(incrowd:::released_column(c("1.5", "2"), 1:2), c(1.5, 2))
+  # As numbers these pseudonyms would lose a zero and the last digit.
+  expect_identical(incrowd:::released_column(c("007", "12"), 1:2), c("007", "12"))
+  expect_identical(incrowd:::released_column("12345678901234567", 1), "12345678901234567")
 })
 
 test_that("labelled values are read as labels, and come back with codes", {
@@ -65,6 +68,9 @@ test_that("labelled values are read as labels, and come back with codes", {
   expect_identical(attr(general, "label"), "Education")
   twice <- haven::labelled(c(8, 9, 1), c(other = 8, other = 9))
   expect_identical(incrowd:::plain_column(twice, "x"), c("other (8)", "other (9)", "1"))
+  like <- haven::labelled(c(1, 2), c("2" = 1))
+  expect_identical(incrowd:::plain_column(like, "x"), c("2 (1)", "2"))
+  expect_identical(incrowd:::released_column(c("2 (1)", "2"), like), like)
   tagged <- haven::labelled(c(50, haven::tagged_na("a")), c(refused = haven::tagged_na("a")))
   expect_identical(incrowd:::plain_column(tagged, "x"), c("50", "refused"))
   expect_identical(haven::na_tag(incrowd:::released_column(c("50", "refused"), tagged)), c(NA, "a"))

@@ -24,6 +24,8 @@ test_that("the exit status becomes an error of its class, with the words of stan
   expect_identical(conditionMessage(refused), "nothing was released")
   expect_identical(refused$status, 1L)
   expect_null(conditionCall(refused))
+  usage <- "printf 'Usage: incrowd assess [OPTIONS]\\nTry -h\\n\\nError: No such option: --x\\n' >&2; exit 2"
+  expect_error(with_program(usage, assess(people(), rules())), "^No such option: --x$", class = "incrowd_input_error")
   wrong <- expect_error(with_program("exit 2", assess(people(), rules())), class = "incrowd_input_error")
   expect_identical(wrong$status, 2L)
   broken <- expect_error(with_program("echo 'KeyError: Ann Miller' >&2; exit 70", assess(people(), rules())),

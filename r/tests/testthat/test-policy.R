@@ -31,6 +31,12 @@ test_that("lists are lists also with one value, and other values are not", {
   )) expect_match(written, line, fixed = TRUE)
 })
 
+test_that("accepted points name a column, or none", {
+  written <- text(quasi = "a", accepted = c("unique-column:a: b" = "one", "linked-tables" = "two"))
+  expect_match(written, "point = \"unique-column\"\ncolumn = \"a: b\"\nwhy = \"one\"", fixed = TRUE)
+  expect_match(written, "point = \"linked-tables\"\nwhy = \"two\"", fixed = TRUE)
+})
+
 test_that("mistakes are named", {
   expect_error(policy(quasi = "a", sensitive = "a"), "'a' has two roles", class = "incrowd_input_error")
   expect_error(format(policy(quasi = "a", k = NA)), "'k'.*missing", class = "incrowd_input_error")
@@ -49,14 +55,18 @@ test_that("nobody else can read a policy file, and none is replaced", {
 
 # The slots of sdcMicro 5.8.1, whose package need not be there.
 made_up_object <- function() {
-  methods::setClass("sdcMicroObj", where = environment(), representation = methods::representation(
-    origData = "ANY", keyVars = "ANY", pramVars = "ANY", numVars = "ANY", ghostVars = "ANY", weightVar = "ANY",
-    hhId = "ANY", strataVar = "ANY", sensibleVar = "ANY"
-  ))
+  slots <- c(
+    "origData", "keyVars", "pramVars", "numVars", "ghostVars", "weightVar", "hhId", "strataVar", "sensibleVar",
+    "manipKeyVars", "manipPramVars", "manipNumVars", "manipGhostVars", "manipStrataVar", "originalRisk", "risk",
+    "utility", "pram", "localSuppression", "options", "additionalResults", "set", "prev", "deletedVars"
+  )
+  methods::setClass("sdcMicroObj",
+    where = environment(), representation = as.list(stats::setNames(rep("ANY", length(slots)), slots))
+  )
   methods::new("sdcMicroObj",
     origData = data.frame(home = 1, sex = 1, age = 1, income = 1, w = 1, region = 1, ill = 1, other = 1),
     keyVars = c(2, 3), numVars = 4, weightVar = 5, hhId = 1, strataVar = 6, sensibleVar = 7, pramVars = NULL,
-    ghostVars = NULL
+    ghostVars = list(list(2, 8))
   )
 }
 
@@ -65,7 +75,7 @@ test_that("an object of sdcMicro becomes a policy", {
   roles <- vapply(written$columns, function(each) each$role, "")
   expect_identical(roles, c(
     sex = "quasi", age = "quasi", ill = "sensitive", w = "weight", home = "household", region = "insensitive",
-    income = "sensitive"
+    income = "sensitive", other = "?"
   ))
   expect_identical(written$models, list(list(model = "k-anonymity", k = 3), list(model = "l-diversity", l = 2)))
   expect_identical(written$wildcards, "matches-any")
