@@ -32,7 +32,7 @@ time_text <- function(x) {
 
 text_time <- function(text, tz) as.POSIXct(text, tz = tz, format = "%Y-%m-%d %H:%M:%OS")
 
-# Return labelled values as the program reads them in files of SPSS and Stata: a code with a label is its label.
+# Return labelled values as the program reads them in files of SPSS: a code with a label is its label.
 labelled_text <- function(x) {
   codes <- code_text(x)
   labels <- label_texts(x)
@@ -74,13 +74,13 @@ plain_column <- function(x, name) {
   if (inherits(x, "AsIs")) class(x) <- setdiff(class(x), "AsIs")
   if (inherits(x, "factor")) x <- as.character(x)
   if (inherits(x, "integer64")) {
-    if (!requireNamespace("bit64", quietly = TRUE)) refuse("has the class integer64: install the package bit64")
+    if (!requireNamespace("bit64", quietly = TRUE)) refuse("has the class integer64: install bit64")
     x <- bit64::as.character.integer64(x)
   }
   if (inherits(x, "Date")) return(as.Date(floor(as.numeric(x)), origin = "1970-01-01"))
   if (inherits(x, "POSIXct")) return(plain_times(x, refuse))
   if (is.object(x) || !(is.character(x) || is.logical(x) || is.numeric(x))) {
-    refuse("has the class ", class(x)[1], ", which is not known here; convert it, for example by as.character()")
+    refuse("has the class ", class(x)[1], ", which is not known here; convert it, as by as.character()")
   }
   attributes(x) <- NULL
   if (is.character(x)) {
@@ -97,7 +97,7 @@ plain_times <- function(x, refuse) {
   text <- time_text(x)
   back <- as.numeric(text_time(text, zone(x)))
   if (any(is.na(back) != is.na(x)) || any(abs(back - as.numeric(x)) > 1e-6, na.rm = TRUE)) {
-    refuse("has times that the clock of its time zone shows twice; give it another: attr(x, \"tzone\") <- \"UTC\"")
+    refuse("has times that its clock shows twice; give it another zone: attr(x, \"tzone\") <- \"UTC\"")
   }
   text_time(text, "UTC")
 }
@@ -182,7 +182,7 @@ same_labelled <- function(text, raw) {
   structure(column, labels = if (length(kept)) kept, class = class(raw))
 }
 
-# Return texts of which some are new, such as [20-39]: a factor where the raw column has categories, else texts.
+# Return texts of which some are new, such as [20-39]: a factor where the raw column has categories.
 other_class <- function(text, raw) {
   labels <- if (inherits(raw, "haven_labelled")) label_texts(raw)
   order <- if (is.factor(raw)) utf8(levels(raw)) else labels

@@ -1,8 +1,8 @@
 # The program: where it is, how it is called, and what it says.
 
 .missing <- paste0(
-  "Install it with `pip install incrowd`, or from a checkout with `pip install .`. Where it is not on the PATH, ",
-  "say where: options(incrowd.command = \"/path/to/incrowd\"), or the environment variable INCROWD."
+  "Install it with `pip install incrowd`, or from a checkout with `pip install .`. Where it is not on the ",
+  "PATH, say where: options(incrowd.command = \"/path/to/incrowd\"), or the environment variable INCROWD."
 )
 
 # Return the program and the words that it is called with.
@@ -75,14 +75,16 @@ run_incrowd <- function(words, folder, statuses = 0L, json = TRUE) {
   said <- in_terms_of_r(read_text(err), folder)
   result <- if (json && status %in% 0:2) read_json(read_text(out))
   if (!status %in% statuses || (json && is.null(result))) {
-    # A program that breaks may say anything; what it refuses it says in words that are meant to be read.
+    # A program that breaks may say anything; what it refuses it says in words meant to be read.
     if (!status %in% 1:2) said <- paste0("incrowd ended with status ", status, ", and without a result")
-    if (!nzchar(said)) said <- paste(c("incrowd refused.", verdict_lines(result)), collapse = "\n")
-    fail(said, status = status, result = result)
+    if (!nzchar(said)) said <- paste(refusal_lines(result), collapse = "\n")
+    fail(said, status = status, result = if (!is.null(result)) as_result(c(result, status = status)))
   }
   if (nzchar(said)) warn(said)
   c(result, status = status)
 }
+
+refusal_lines <- function(result) if (is.null(result$verdict)) "incrowd refused" else verdict_lines(result)
 
 read_json <- function(text) {
   if (!nzchar(text)) return(NULL)
@@ -100,12 +102,10 @@ in_terms_of_r <- function(said, folder) {
       said <- gsub(file.path(folder, paste0(names[[words]], kind)), words, said, fixed = TRUE)
     }
   }
-  said <- gsub("--accept ([a-z-]+(?::[^=\n]+)?)=\"\\.\\.\\.\"", "accept = c(\"\\1\" = \"...\")", said, perl = TRUE)
+  point <- "--accept ([a-z-]+(?::[^=\n]+)?)=\"\\.\\.\\.\""
+  said <- gsub(point, "accept = c(\"\\1\" = \"...\")", said, perl = TRUE)
   said <- gsub("--unanswered write", "unanswered = \"write\"", said, fixed = TRUE)
-  said <- sub(
-    "check the spelling and the delimiter, and if the first line is a row and no header, name the columns (--names)",
-    "check the spelling", said, fixed = TRUE
-  )
+  said <- sub("check the spelling and the delimiter, .* \\(--names\\)", "check the spelling", said)
   said <- gsub("--max-suppression", "max_suppression", said, fixed = TRUE)
   said <- sub("^Usage: .*\n\nError: ", "", said)
   sub("^incrowd: ", "", sub("\\s+$", "", said))

@@ -17,7 +17,8 @@ write_frame <- function(frame, folder, name, kind = file_kind()) {
   if (!is.data.frame(frame)) fail("the table has to be a data frame, and not of the class ", class(frame)[1])
   if (!ncol(frame)) fail("the data frame has no columns")
   names <- utf8(names(frame))
-  if (anyDuplicated(names)) fail("the data frame has two columns of the name ", quoted(names[duplicated(names)][1]))
+  twice <- names[duplicated(names)]
+  if (length(twice)) fail("the data frame has two columns of the name ", quoted(twice[1]))
   columns <- lapply(seq_along(names), function(at) plain_column(frame[[at]], names[at]))
   file <- file.path(folder, paste0(name, ".", kind))
   if (kind == "csv") {

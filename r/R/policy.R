@@ -57,8 +57,9 @@ policy <- function(quasi = NULL, sensitive = NULL, identifying = NULL, insensiti
   hierarchies <- lapply(hierarchies, function(each) {
     if (is.character(each)) normalizePath(each, mustWork = FALSE) else each
   })
-  settings <- with_settings(settings, lapply(hierarchies, function(each) list(hierarchy = each)), "hierarchies")
-  settings <- with_settings(settings, lapply(treat, function(each) list(treat = each)), "treat")
+  as_setting <- function(values, name) lapply(values, function(each) stats::setNames(list(each), name))
+  settings <- with_settings(settings, as_setting(hierarchies, "hierarchy"), "hierarchies")
+  settings <- with_settings(settings, as_setting(treat, "treat"), "treat")
   settings <- with_settings(settings, columns, "columns")
   named <- list(
     if (!is.null(k)) list(model = "k-anonymity", k = k),
@@ -74,7 +75,8 @@ policy <- function(quasi = NULL, sensitive = NULL, identifying = NULL, insensiti
     columns = settings, models = c(Filter(Negate(is.null), named), models), algorithm = algorithm,
     accepted = accepted_points(accepted)
   )
-  structure(c(list(version = 4L, unlisted = unlisted), others, Filter(length, parts)), class = "incrowd_policy")
+  settings <- c(list(version = 4L, unlisted = unlisted), others, Filter(length, parts))
+  structure(settings, class = "incrowd_policy")
 }
 
 # Add settings to columns. A column may have a treatment and no role.
@@ -176,13 +178,14 @@ toml_value <- function(value, name) {
     return(paste0("{ ", paste(toml_lines(value), collapse = ", "), " }"))
   }
   if (is.list(value)) return(paste0("[", paste(vapply(value, toml_value, "", ""), collapse = ", "), "]"))
-  if (!is.factor(value) && !inherits(value, "Date") && !is.logical(value) && !is.numeric(value) && !is.character(value)) {
-    fail("the setting ", quoted(name), " of the policy has to be made of texts, numbers, TRUE, FALSE or lists")
+  if (is.factor(value) || inherits(value, "Date")) value <- as.character(value)
+  if (!is.logical(value) && !is.numeric(value) && !is.character(value)) {
+    fail("the setting ", quoted(name), " of the policy is made of texts, numbers, TRUE, FALSE or lists")
   }
   if (anyNA(value) || (is.numeric(value) && any(is.infinite(value)))) {
     fail("the setting ", quoted(name), " of the policy has a missing or an infinite value")
   }
-  texts <- if (is.factor(value) || inherits(value, "Date") || is.character(value)) {
+  texts <- if (is.character(value)) {
     toml_string(as.character(value))
   } else if (is.logical(value)) {
     ifelse(value, "true", "false")
@@ -211,7 +214,7 @@ policy_file <- function(policy, folder, frame = NULL, kind = "csv") {
     if (!file.exists(policy)) fail("there is no policy file ", quoted(policy))
     return(normalizePath(policy))
   }
-  if (!inherits(policy, "incrowd_policy")) fail("the policy has to be the path of a file, or what policy() makes")
+  if (!inherits(policy, "incrowd_policy")) fail("the policy is the path of a file, or what policy() makes")
   if (kind == "csv" && is.data.frame(frame)) {
     for (name in intersect(names(policy$columns), names(frame))) {
       column <- frame[[name]]

@@ -33,7 +33,9 @@
 #' safe <- anonymize(people, rules)
 #' head(safe)
 #' account(safe)
+#' \dontrun{
 #' verify(safe, rules, against = people)
+#' }
 #' @export
 anonymize <- function(data, policy, accept = NULL, keep_order = FALSE, ...) {
   options <- list(accept = accept, keep_order = keep_order, ...)
@@ -168,8 +170,8 @@ count_tables <- function(data, policy, output = NULL, accept = NULL, ...) {
     tables <- if (is.null(output)) file.path(folder, "tables") else path.expand(output)
     said <- run_incrowd(c(
       "tabulate", write_frame(data, folder, "table", kind),
-      paste0("--policy=", policy_file(policy, folder, data, kind)), paste0("--output=", tables), "--kinds=csv",
-      reading_words(kind), as_words(options)
+      paste0("--policy=", policy_file(policy, folder, data, kind)), paste0("--output=", tables),
+      "--kinds=csv", reading_words(kind), as_words(options)
     ), folder)
     names <- said$tables$name
     frames <- lapply(file.path(tables, paste0(names, ".csv")), table_frame)
@@ -234,24 +236,26 @@ result_lines <- function(x) {
   c(
     x$format,
     verdict_lines(x),
-    if (!is.null(measured$records)) paste0("records: ", measured$records, ", suppressed: ", measured$suppressed),
+    if (!is.null(measured$records)) sprintf("records: %d, suppressed: %d", measured$records, measured$suppressed),
     limit_lines(measured$privacy), limit_lines(x$findings, "reached", "asked"), attack_lines(x$attacks),
-    table_lines(x$tables)
+    table_lines(x$tables), if (length(x$unchecked)) paste0("not checked: ", x$unchecked)
   )
 }
 
 verdict_lines <- function(x) {
   points <- x$verdict$points
-  c(x$verdict$text, if (is.data.frame(points)) paste0("- ", points$point, ": ", points$text, " ", points$way_out))
+  said <- if (is.data.frame(points)) paste0("- ", points$point, ": ", points$text, " ", points$way_out)
+  c(x$verdict$text, if (length(said)) sub(" +$", "", said))
 }
 
 limit_lines <- function(measures, value = "value", limit = "limit") {
   if (!is.data.frame(measures) || !limit %in% names(measures)) return(NULL)
   asked <- measures[!is.na(measures[[limit]]), ]
   if (!nrow(asked)) return(NULL)
-  of <- if ("attribute" %in% names(asked)) ifelse(is.na(asked$attribute), "", paste0(" of ", asked$attribute)) else ""
+  of <- if (is.null(asked$attribute)) NA else asked$attribute
   paste0(
-    asked$model, of, ": ", asked$quantity, " = ", format_number(asked[[value]]), ", limit ", format_number(asked[[limit]]),
+    asked$model, ifelse(is.na(of), "", paste0(" of ", of)), ": ", asked$quantity, " = ",
+    format_number(asked[[value]]), ", limit ", format_number(asked[[limit]]),
     ifelse(asked$holds, ", holds", ", does not hold")
   )
 }
