@@ -27,13 +27,13 @@
 #' Times have to be quasi-identifiers by the clock of their time zone. Where tables travel as CSV and
 #' the policy is a file, it says how times are written: `format = "%Y-%m-%d %H:%M:%S"`.
 #' @seealso [verify()], [attack()]
-#' @examplesIf nzchar(Sys.which("incrowd"))
+#' @examples
 #' people <- data.frame(age = rep(20:59, 5), illness = rep(c("flu", "cold"), 100))
 #' rules <- policy(quasi = "age", sensitive = "illness", k = 5, l = 2)
+#' \dontrun{
 #' safe <- anonymize(people, rules)
 #' head(safe)
 #' account(safe)
-#' \dontrun{
 #' verify(safe, rules, against = people)
 #' }
 #' @export
