@@ -212,6 +212,9 @@ def test_one_version_stands_in_one_place_and_the_other_files_agree():
     cited = re.search(r"^version: (\S+)$", text_of("CITATION.cff"), re.MULTILINE)
     assert (first and first[1], cited and cited[1]) == (incrowd.__version__, incrowd.__version__)
     assert incrowd_verify.__version__ == incrowd.__version__
+    in_r = re.search(r"^Version: (\S+)$", text_of("r/DESCRIPTION"), re.MULTILINE)
+    assert in_r is not None
+    assert in_r[1] == incrowd.__version__
     assert f"incrowd-verify=={incrowd.__version__}" in project["project"]["dependencies"]
 
 
