@@ -13,9 +13,10 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.release.tables.key_table import threshold_rounding
+from incrowd.release.tables.key_table import KeyTable, threshold_rounding
 from incrowd_verify.count_tables import verify_tables
 from incrowd_verify.errors import PolicyError, SchemaError, TableError
+from incrowd_verify.key_tables import KeyTable as VerifiedKeyTable
 from incrowd_verify.published_tables import _before_rule
 from incrowd_verify.recount import RawTable
 
@@ -171,10 +172,70 @@ def test_another_key_table_than_that_of_the_policy_is_told(folder, people, tmp_p
     )
     place = folder(layout, rows=people)
     threshold_rounding(3, 5).to_frame().write_csv("office.csv")
-    assert "Table t is made by other rules than the policy's: key_table." in sentences(check(place))
+    assert check(place).verdict.state == "broken"
+    told = "Table t is made by other rules than the policy's: key_table, deviation."
+    assert told in sentences(check(place))
     (tmp_path / "office.csv").unlink()
-    with pytest.raises(PolicyError, match=r"office\.csv of a table cannot be read"):
+    with pytest.raises(PolicyError, match=r"office\.csv cannot be read"):
         check(place)
+
+
+def spread(seed):
+    """Make a key table of an office with a few changes of each count."""
+    draw = np.random.default_rng(seed)
+    changes = draw.integers(-2, 4, (751, 8))
+    changes[0] = 0
+    changes[1] = np.maximum(changes[1], -1)
+    return KeyTable(changes)
+
+
+def test_the_manifest_does_not_widen_what_a_key_table_may_change(folder, people, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TABLE_KEY", KEY)
+    spread(1).to_frame().write_csv("office.csv")
+    people = people.with_columns(who=pl.int_range(pl.len()).cast(pl.String))
+    layout = ic.CountTable(
+        "t", rows=["area"], protect="cell-key", key_table="file:office.csv", key="env:TABLE_KEY"
+    )
+    place = folder(layout, rows=people)
+    assert check(place).ok
+    shown = pl.read_csv(place / "out/t.csv").filter(pl.col("area") == "a")["people"].item()
+    forge(place, "t", {"area": "a"}, shown + 20)
+    manifest = json.loads((place / "out/tables.json").read_text())
+    manifest["tables"][0]["deviation"] = 1_000_000
+    (place / "out/tables.json").write_text(json.dumps(manifest))
+    assert sentences(check(place)) == [
+        "Table t is made by other rules than the policy's: deviation.",
+        "Table t: 1 cell is not as near to the count of the raw table as its rules say: area = a.",
+    ]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_counts_before_a_key_table_are_those_of_its_rows(tmp_path, seed):
+    table = spread(seed)
+    table.to_frame().write_parquet(tmp_path / "office.parquet")
+    read = VerifiedKeyTable.read(tmp_path / "office.parquet")
+    assert read.deviation == table.deviation
+    keys = np.arange(1299, dtype=np.uint64)
+    values = np.unique(table.release(np.arange(1, 1300), keys))
+    low, high = table.bounds(values)
+    assert [read.before(float(value)) for value in values] == list(zip(low, high, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("pcv,ckey\n1,0\n", "must have the whole numbers"),
+        ("pcv,ckey,pvalue\n1,0,x\n", "must have the whole numbers"),
+        ("pcv,ckey,pvalue\n1,0,1\n", "has not each pcv"),
+        (None, "cannot be read"),
+    ],
+)
+def test_a_key_table_that_is_none_is_named(tmp_path, content, message):
+    if content is not None:
+        (tmp_path / "office.csv").write_text(content)
+    with pytest.raises(PolicyError, match=message):
+        VerifiedKeyTable.read(tmp_path / "office.csv")
 
 
 @pytest.mark.parametrize(("threshold", "base"), [(10, 5), (3, 2), (1, 4), (0, 7), (5, 1)])

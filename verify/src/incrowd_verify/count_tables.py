@@ -101,8 +101,9 @@ def verify_tables(
     """
     folder = Path(path) if Path(path).is_dir() else Path(path).parent
     manifest = read_manifest(folder)
-    tables = [PublishedTable.read(folder, entry) for entry in manifest["tables"]]
     asked = None if policy is None else read_table_policy(Path(policy))
+    key_tables = {} if asked is None else {each.name: each.key_table for each in asked.tables}
+    tables = [PublishedTable.read(folder, entry, key_tables) for entry in manifest["tables"]]
     points: list[Point] = []
     if asked is not None:
         points += compare_rules([Rules.of(table.entry) for table in tables], asked.tables)

@@ -10,14 +10,17 @@ from dataclasses import dataclass
 from itertools import product
 from math import ceil, inf
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from incrowd_verify.errors import TableError
+from incrowd_verify.key_tables import KeyTable
 from incrowd_verify.scratch import PrivateFolder
 from incrowd_verify.source import ESCAPED, connect
 from incrowd_verify.table_rules import threshold_and_base
 
 MANIFEST = "tables.json"
+_NO_TABLES: Mapping[str, KeyTable | None] = MappingProxyType({})
 
 Cell = frozenset[tuple[str, str]]
 """A cell by its codes other than totals, so that two tables that ask the same have the same cell."""
@@ -82,8 +85,12 @@ class PublishedTable:
         return list(self.entry["dimensions"])
 
     @classmethod
-    def read(cls, folder: Path, entry: Mapping[str, Any]) -> PublishedTable:
+    def read(
+        cls, folder: Path, entry: Mapping[str, Any], key_tables: Mapping[str, KeyTable | None] = _NO_TABLES
+    ) -> PublishedTable:
         """Read the file of a table.
+
+        - `key_tables`: by table how its counts were changed, where the policy says so.
 
         Raises `TableError`: it is missing, or has other cells than the manifest says.
         """
@@ -92,6 +99,7 @@ class PublishedTable:
         try:
             columns = [each["column"] for each in entry["dimensions"]]
             names = [*columns, entry["quantity"], "mark"]
+            key_table = key_tables.get(entry["name"])
             places = [folder / f"{entry['name']}.{kind}" for kind in ("csv", "parquet")]
             files = [cls._lines(path, names, entry) for path in places if path.exists()]
             codes, values = files[0]
@@ -117,7 +125,10 @@ class PublishedTable:
                 for column, code, total in zip(columns, cell, totals, strict=True)
                 if code != total
             )
-            low, high = small.get(cell) or cls._may_be(entry, value)
+            if key_table is not None and value is not None and entry["protect"] == "cell-key":
+                low, high = key_table.before(value)
+            else:
+                low, high = small.get(cell) or cls._may_be(entry, value)
             before = bounds.get(key, (low, high))
             bounds[key] = (max(low, before[0]), min(high, before[1]))
         return cls(entry, by_cell, bounds)
@@ -215,8 +226,8 @@ def _of_small_counts(
     bounds = {}
     for cell, value in cells.items():
         below = list(product(*(side[code] for side, code in zip(sides, cell, strict=True))))
-        counts = [cells[each] or 0.0 for each in below]
-        if value != sum(counts) or any(0 < count < base for count in counts):
+        counts = [count for each in below if (count := cells[each]) is not None]
+        if len(counts) < len(below) or value != sum(counts) or any(0 < count < base for count in counts):
             raise TableError(
                 f"table {entry['name']}: a cell is not the sum of finest cells of 0, or {base} and more"
             )

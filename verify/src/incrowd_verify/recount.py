@@ -30,6 +30,7 @@ from incrowd_verify.cells import CellReader
 from incrowd_verify.checks import Checks
 from incrowd_verify.errors import PolicyError, SchemaError, TableError, alike_of, named
 from incrowd_verify.gate.points import Point
+from incrowd_verify.key_tables import KeyTable
 from incrowd_verify.persons import number_people
 from incrowd_verify.policy import NO_NULLS, Column
 from incrowd_verify.published_tables import PublishedTable
@@ -191,7 +192,8 @@ class _Recount:
             compared += 1
             real = true.get(codes, nothing)
             labels = " and ".join(f"{name} = {code}" for name, code in zip(names, codes, strict=True))
-            if not _suits(value, real.value, rules, finest=all(map(set.__contains__, finest, codes))):
+            is_finest = all(map(set.__contains__, finest, codes))
+            if not _suits(value, real.value, rules, asked.key_table, finest=is_finest):
                 false.append(labels)
             elif rules["protect"] == "suppress" and _is_unsafe(real, asked):
                 unsafe.append(labels)
@@ -336,9 +338,10 @@ def _code_of_missing(codes: Sequence[str], under: Sequence[int]) -> int | None:
     )
 
 
-def _suits(value: float, true: float, rules: Rules, *, finest: bool) -> bool:
+def _suits(value: float, true: float, rules: Rules, key_table: KeyTable | None, *, finest: bool) -> bool:
     """Say whether a published value suits a true one by the rules of its table.
 
+    - `key_table`: that of the policy, if it names one.
     - `finest`: whether the cell has no other below. Totals of rounded small counts are sums of what is shown.
     """
     far = abs(value - true)
@@ -356,6 +359,8 @@ def _suits(value: float, true: float, rules: Rules, *, finest: bool) -> bool:
         case "cell-key" if rule is not None:
             threshold, base = rule
             return bool(value == (0 if true < threshold else (2 * true + base) // (2 * base) * base))
+        case "cell-key" if key_table is not None:
+            return key_table.suits(value, true)
         case _:
             return bool(far <= rules["deviation"])
 

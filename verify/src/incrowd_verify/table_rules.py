@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from incrowd_verify.errors import PolicyError, TableError, did_you_mean, named
 from incrowd_verify.gate.points import Point
+from incrowd_verify.key_tables import KeyTable, of_setting
 from incrowd_verify.policy import Column, Nulls, read_columns, read_toml
 
 _DEFAULTS: dict[str, Any] = {
@@ -32,9 +32,14 @@ _COMPARED = ("rows", "columns", "sum", "threshold", "dominance", "p_percent", "z
 
 @dataclass(frozen=True)
 class Rules:
-    """The rules of a table; `settings` has every setting, those left out by their default."""
+    """The rules of a table.
+
+    - `settings`: every setting, those left out by their default.
+    - `key_table`: the key table of an office that a policy names, if any.
+    """
 
     settings: Mapping[str, Any]
+    key_table: KeyTable | None = None
 
     @classmethod
     def of(cls, entry: Mapping[str, Any]) -> Rules:
@@ -92,7 +97,8 @@ class Rules:
     def differences(self, other: Rules) -> list[str]:
         """Return the settings in which another table is made in another way."""
         compared = [*_COMPARED, *_OF_WAY[self["protect"]]]
-        if "deviation" in compared and self["key_table"] is not None:
+        if threshold_and_base(self["key_table"]) is not None:
+            # A rule says all.
             compared = [*_COMPARED, "key_table"]
         compared += ["count"] if self["sum"] is None else []
         return [name for name in compared if self[name] != other[name]]
@@ -162,16 +168,10 @@ def _tables(entries: Any) -> Iterator[Rules]:
                 f"tables: verify does not know {named(unknown, 5)}; it knows {', '.join(_DEFAULTS)}"
                 f"{did_you_mean(unknown[0], _DEFAULTS)}"
             )
-        settings, key_table = dict(entry), entry.get("key_table")
-        if isinstance(key_table, str) and key_table.startswith("file:"):
-            try:
-                digest = hashlib.sha256(Path(key_table.removeprefix("file:")).read_bytes()).hexdigest()
-            except OSError as error:
-                raise PolicyError(
-                    f"tables: {key_table} of a table cannot be read ({error.strerror})"
-                ) from None
-            settings["key_table"] = f"sha256:{digest}"
-        yield Rules.of(settings)
+        settings, key_table = dict(entry), of_setting(entry.get("key_table"))
+        if key_table is not None:
+            settings |= {"key_table": f"sha256:{key_table.digest}", "deviation": key_table.deviation}
+        yield replace(Rules.of(settings), key_table=key_table)
 
 
 def compare_rules(published: Sequence[Rules], asked: Sequence[Rules]) -> list[Point]:

@@ -16,7 +16,7 @@ Protection = Literal["suppress", "round", "cell-key"]
 Way = Literal["controlled", "random", "small"]
 Cost = Literal["cells", "people", "values"]
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.-]{0,59}")
-_RULE = re.compile(r"([0-9]{1,3})-([0-9]{1,3})")
+_RULE = re.compile(r"([0-9]{1,3})-([1-9][0-9]{0,2})")
 
 _SETTINGS: dict[str, Any] = {
     "count": Parameter(str, "whether people or records are counted", choices=("people", "records")).field(
