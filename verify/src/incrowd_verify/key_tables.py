@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import duckdb
-
 from incrowd_verify.errors import PolicyError
+from incrowd_verify.lazy import duckdb
 from incrowd_verify.scratch import PrivateFolder
 from incrowd_verify.source import connect
 

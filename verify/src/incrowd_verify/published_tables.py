@@ -15,6 +15,7 @@ from typing import Any
 
 from incrowd_verify.errors import TableError
 from incrowd_verify.key_tables import KeyTable
+from incrowd_verify.lazy import duckdb
 from incrowd_verify.scratch import PrivateFolder
 from incrowd_verify.source import ESCAPED, connect
 from incrowd_verify.table_rules import threshold_and_base
@@ -94,8 +95,6 @@ class PublishedTable:
 
         Raises `TableError`: it is missing, or has other cells than the manifest says.
         """
-        import duckdb
-
         try:
             columns = [each["column"] for each in entry["dimensions"]]
             names = [*columns, entry["quantity"], "mark"]
