@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,7 @@ class KeyTable:
             changes[count - 1].add(change)
         return cls(digest, tuple(map(frozenset, changes)))
 
-    @property
+    @cached_property
     def deviation(self) -> int:
         """The most that a count is changed."""
         return max(abs(change) for each in self.changes for change in each)
