@@ -64,6 +64,11 @@ def pytest(*arguments: str, python: str = PYTHON, **environment: str) -> None:
     )  # fmt: skip
 
 
+def part() -> dict[str, str]:
+    """Return what tells the tests the part that PART=2/5 names; nothing where all shall run."""
+    return {"INCROWD_PART": number} if (number := os.environ.get("PART")) else {}
+
+
 def write_anew(path: str, module: str, *arguments: str) -> None:
     """Write a file by a module, which reads the file that was there and prints the new one."""
     before = Path(path).read_bytes()
@@ -105,10 +110,8 @@ def test() -> None:
 @task("test")
 def slow() -> None:
     """Run the slow tests (crosses, killed processes, real tables), or PART=2/5 of them."""
-    part = os.environ.get("PART")
     # One process more than there are cores: tests of Spark, a browser or killed processes mostly wait.
-    more = {"INCROWD_PART": part} if part else {}
-    pytest("-n", str((os.cpu_count() or 1) + 1), "-m", "slow", INCROWD_EXAMPLES="1", **more)
+    pytest("-n", str((os.cpu_count() or 1) + 1), "-m", "slow", INCROWD_EXAMPLES="1", **part())
 
 
 @task("test")
@@ -150,17 +153,19 @@ def lint() -> None:
 
 @task("")
 def oldest() -> None:
-    """Run the tests with the lowest versions of what the package depends on, in `.venv-oldest`."""
+    """Run the tests, or PART=2/5 of them, with the lowest versions that the package allows."""
     venv = Path(".venv-oldest")
     python("-m", "pip", "install", "--quiet", "uv")
     uv = (PYTHON, "-m", "uv")
     run(*uv, "venv", "--quiet", "--clear", "--python", PYTHON, str(venv))
     lowest = ("--python", str(venv), "--resolution", "lowest-direct")
-    run(*uv, "pip", "install", "--quiet", *lowest, *editable("test"))
+    run(*uv, "pip", "install", "--quiet", *lowest, *editable("test,course,names,snowflake"))
+    lowest_python = str(venv / BIN.name / "python")
+    run(lowest_python, "tests/lowest.py")
     # Old versions warn of what later ones drop, and PySpark before 4.2 leaves its sockets open.
     dropped = ("DeprecationWarning", "FutureWarning", "ResourceWarning")
-    ignored = (part for each in dropped for part in ("-W", f"ignore::{each}"))
-    pytest("-m", "not slow", *ignored, python=str(venv / BIN.name / "python"))
+    ignored = (word for each in dropped for word in ("-W", f"ignore::{each}"))
+    pytest("-m", "not slow", *ignored, python=lowest_python, **part())
 
 
 @task("test")

@@ -50,7 +50,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log):
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark as slow what takes seconds, in a browser or on Spark, and the cases beyond a ``few``.
 
-    A run with ``INCROWD_PART=2/5`` leaves the slow tests of the other parts out.
+    A run with ``INCROWD_PART=2/5`` leaves the tests of the other parts out.
     """
     for item in items:
         _, _, parameters = item.name.lower().partition("[")

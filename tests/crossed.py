@@ -62,7 +62,7 @@ def left_to_the_slow(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
 
 
 def left_to_other_parts(items: Iterable[pytest.Item], part: str) -> list[pytest.Item]:
-    """Return the slow tests that a run of one part, as ``2/5``, leaves to the others.
+    """Return the tests that a run of one part, as ``2/5``, leaves to the others.
 
     A case of a list is in one part. A test without cases, and one in a browser, is in two parts that follow each
     other. A test stays in its parts whatever else is there.
@@ -73,6 +73,6 @@ def left_to_other_parts(items: Iterable[pytest.Item], part: str) -> list[pytest.
     for item in items:
         case = "[" in item.name and "browser" not in getattr(item, "fixturenames", ())
         own = zlib.crc32(item.nodeid.encode()) % parts
-        if item.get_closest_marker("slow") is not None and (number - 1 - own) % parts >= (1 if case else 2):
+        if (number - 1 - own) % parts >= (1 if case else 2):
             left.append(item)
     return left

@@ -246,6 +246,11 @@ def _serve() -> None:
     import importlib
     import pkgutil
 
+    # What Polars 2.0 does at the end waits for a thread, and a forked process has no thread but its own.
+    register, atexit.register = atexit.register, lambda function, *_, **__: function
+    importlib.import_module("polars")
+    atexit.register = register
+
     import incrowd
     import incrowd_verify
 
@@ -257,7 +262,7 @@ def _serve() -> None:
         for module in pkgutil.walk_packages(places, name):
             with contextlib.suppress(ImportError):
                 importlib.import_module(module.name)
-    for name in ("numpy", "polars", "narwhals", "duckdb"):
+    for name in ("numpy", "narwhals", "duckdb"):
         importlib.import_module(name)
     for line in sys.stdin:
         files = [os.memfd_create(name) for name in ("told", "said", "printed")]

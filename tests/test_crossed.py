@@ -46,15 +46,12 @@ def test_a_few_cases_are_tried_in_every_run_and_no_other_test_is_left_out(most):
     assert {*left} <= {*cases}
 
 
-def test_every_slow_case_is_in_one_part_and_other_slow_tests_in_two():
-    slow = pytest.mark.slow.mark
-    cases = [Case(f"a.py::test[{number}]", slow=slow) for number in range(60)]
-    in_browser = Case("a.py::page[1]", slow=slow)
+def test_every_case_is_in_one_part_and_other_tests_in_two():
+    cases = [Case(f"a.py::test[{number}]") for number in range(60)]
+    in_browser = Case("a.py::page[1]")
     in_browser.fixturenames = ["browser"]
-    others = [in_browser, Case("a.py::alone", slow=slow)]
-    quick = Case("a.py::quick[1]")
-    left = [{*left_to_other_parts([*cases, *others, quick], f"{part}/5")} for part in range(1, 6)]
+    others = [in_browser, Case("a.py::alone")]
+    left = [{*left_to_other_parts([*cases, *others], f"{part}/5")} for part in range(1, 6)]
     assert all(5 < 60 - len(each & {*cases}) < 20 for each in left)
     assert {len([each for each in left if case in each]) for case in cases} == {4}
     assert {len([each for each in left if case in each]) for case in others} == {3}
-    assert not any(quick in each for each in left)

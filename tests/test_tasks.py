@@ -10,6 +10,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.version import Version
+
+from lowest import RECORD, bounds
 
 ROOT = Path(__file__).parent.parent
 
@@ -72,7 +75,14 @@ def test_an_unknown_task_is_refused_and_none_lists_all(monkeypatch, tmp_path, ca
 
 
 UNTESTED = {"snowflake-connector-python", "jupyterlab", "incrowd", "presidio-analyzer"}
-"""No test installs these: a server or a language model is missing, or nothing is imported; or it is the package."""
+"""No test uses these: a server or a language model is missing, or nothing is imported; or it is the package."""
+
+
+def test_every_lower_bound_was_installed_once():
+    """The record is of the last run of ``make oldest``, so a bound that was moved since needs another."""
+    versions = dict(line.split("==") for line in RECORD.read_text(encoding="utf-8").split())
+    for name, bound in bounds():
+        assert Version(versions[name]) == Version(bound), f"{name}: run `make oldest`"
 
 
 def test_the_lowest_versions_that_are_tested_are_those_of_every_extra():
