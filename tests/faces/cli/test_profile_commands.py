@@ -7,7 +7,7 @@ import json
 import pytest
 
 from incrowd.works.samples import hospital
-from incrowd_verify.profiles import PROFILES
+from incrowd_verify.profiles import PROFILES, read_profile
 
 
 @pytest.fixture
@@ -21,7 +21,9 @@ def incrowd(run):
 
 def test_the_profiles_are_listed_with_their_clauses(incrowd):
     _, listed = incrowd("list", "profiles", "--json")
-    assert [each["name"] for each in json.loads(listed)] == [f"{name}@2026-01" for name in PROFILES]
+    assert [each["name"] for each in json.loads(listed)] == [
+        read_profile(name).full_name for name in PROFILES
+    ]
     _, text = incrowd("list", "profiles")
     assert "clauses: largest-risk, report, context" in text
 

@@ -23,7 +23,10 @@ from incrowd_verify.parameters import COUNT, PART, SHARE, Parameter
 
 __all__ = ["PROFILES", "Attestation", "Choice", "Clause", "Profile", "profile_lines", "read_profile"]
 
-PROFILES = ("hipaa-safe-harbor", "hipaa-expert", "ema-0070", "wp216", "cms-cell-size", "statistical-office")
+PROFILES = (
+    "hipaa-safe-harbor", "hipaa-expert", "ema-0070", "ehds-66", "wp216", "ico-anonymisation", "iso-27559",
+    "nist-800-188", "cms-cell-size", "statistical-office",
+)  # fmt: skip
 """The built-in profiles; each is the file of its name in this folder."""
 _OF_PROFILE = ("name", "version", "title", "source", "inputs", "clauses")
 _OF_CLAUSE = ("id", "text", "source", "check", "question")
