@@ -33,7 +33,7 @@ FLOORS = (
     {VERIFY},
     {"core.kernels", "core.dialects"},
     {"core.io"},
-    {"core.hierarchy", "core.treatments", "core.reading", "core.presentation"},
+    {"core.codebooks", "core.hierarchy", "core.treatments", "core.reading", "core.presentation"},
     {"core.table"},
     {"core.recoding"},
     {"core.report", "engines", "measures.utility"},

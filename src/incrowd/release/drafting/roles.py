@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from incrowd.core.codebooks.base import Field
 from incrowd.core.reading.spellings import Spelling
 from incrowd.core.recoding.cells import is_nearly_unique
-from incrowd.core.table.schema import OPEN_ROLE, Role
+from incrowd.core.table.schema import OPEN_ROLE, UNRELEASED, Role
 from incrowd.release.drafting.languages import languages
 from incrowd.release.drafting.profile import Answers, Profile
 from incrowd.release.drafting.value_forms import example_of
@@ -466,6 +467,23 @@ def leave_out(guess: Guess, why: str) -> Guess:
         refused=frozenset(),
         parts="",
     )
+
+
+def with_field(guess: Guess, column: Profile, field: Field, file: str) -> Guess:
+    """Follow the proposal of a codebook where it releases no more than the guess does.
+
+    That a codebook is silent says nothing, so it never makes a column less protected: of a column that is
+    left out already the words of the codebook are one more reason.
+    """
+    if not field.proposal:
+        return guess
+    says = f"{file} says: {field.evidence}"
+    if guess.role in UNRELEASED or field.proposal == guess.role:
+        return replace(guess, reason=f"{says}; {guess.reason}")
+    if field.proposal == "quasi":
+        # The models protect a sensitive column, and its values leave as they are only with these.
+        return guess if guess.role == "sensitive" else with_role(guess, column, "quasi", says)
+    return with_role(guess, column, field.proposal, says)
 
 
 def with_parts(guess: Guess, separator: str) -> Guess:

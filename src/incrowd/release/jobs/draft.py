@@ -6,11 +6,13 @@ draft shows names and counts, never values.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from incrowd.core.codebooks import read_codebook
 from incrowd.core.errors import TableError, named, setting
 from incrowd.core.io.beginnings import MISSING_TEXTS, refuse_double_header
 from incrowd.core.io.files import was_read
@@ -27,6 +29,7 @@ from incrowd.release.drafting.roles import (
     guess_role,
     leave_out,
     may_name_people,
+    with_field,
     with_person,
     with_role,
 )
@@ -78,6 +81,8 @@ class Draft:
         What came of trying the draft on the table; None while there are questions.
     kept_open
         Whether questions stay although nobody is to be asked, since no quasi-identifier is known.
+    undescribed
+        The columns that the codebook does not describe; none without a codebook.
     """
 
     guesses: tuple[Guess, ...]
@@ -88,6 +93,7 @@ class Draft:
     telling: tuple[tuple[str, str], ...] = ()
     trial: Trial | None = None
     kept_open: bool = False
+    undescribed: tuple[str, ...] = ()
 
     @property
     def questions(self) -> list[Question]:
@@ -142,6 +148,7 @@ def draft_policy(
     answered: Callable[[list[Question]], Mapping[str, Role]] | None = None,
     labels: Mapping[str, str] | None = None,
     missing_codes: Mapping[str, Sequence[str]] | None = None,
+    codebook: str | os.PathLike[str] | None = None,
 ) -> Draft:
     """Draft a policy file with comments, and try the draft unless there are questions.
 
@@ -162,12 +169,16 @@ def draft_policy(
         What a file says of its columns, by name, as files of SPSS and Stata do. They are read as names are.
     missing_codes
         Texts that mean missing in single columns, by name, as such files declare them.
+    codebook
+        The file of a codebook: a data dictionary of REDCap, a DDI Codebook, or Croissant. Its labels and
+        missing codes are used where the table's file has none. Roles that it speaks for are proposals.
 
     Raises
     ------
     TableError
         When the names of a file's columns look like values, since a draft would repeat the first person's
-        row, or when there are two rows of names.
+        row, or when there are two rows of names; or when the codebook cannot be read, or describes no
+        column of the table.
     """
     # Of a table whose names do not come from a line none can be a row.
     if was_read(table) and (number := _row_for_header(table)):
@@ -177,8 +188,15 @@ def draft_policy(
             f"{setting('CsvFormat(names=...)', '--names')}, or rename these columns"
         )
     refuse_double_header(table, source)
-    texts_of_labels = {} if labels is None else labels
-    codes_by_name = {name: tuple(codes) for name, codes in (missing_codes or {}).items()}
+    book = None if codebook is None else read_codebook(codebook)
+    fields = {} if book is None else book.of(table.columns)
+    if book is not None and not fields:
+        raise TableError(
+            f"{book.file}: describes no column of {source}; is it the codebook of another table?"
+        )
+    texts_of_labels = {name: field.label for name, field in fields.items()} | dict(labels or {})
+    codes_by_name = {name: field.missing for name, field in fields.items() if field.missing}
+    codes_by_name |= {name: tuple(codes) for name, codes in (missing_codes or {}).items()}
     profiles = [
         profile_of(
             table[name], name, (*null_values, *codes_by_name.get(name, ())), texts_of_labels.get(name, "")
@@ -209,7 +227,13 @@ def draft_policy(
             for text, share in column.fillers
             if text not in sure
         ]
-    guesses = with_person(_with_people(table, [guess_role(column) for column in profiles], profiles, missing))
+    first = [guess_role(column) for column in profiles]
+    if book is not None:
+        first = [
+            with_field(guess, column, fields[guess.name], book.file) if guess.name in fields else guess
+            for guess, column in zip(first, profiles, strict=True)
+        ]
+    guesses = with_person(_with_people(table, first, profiles, missing))
     guesses = tuple(
         replace(guess, missing=codes_by_name.get(guess.name, ())) for guess in joined_questions(guesses)
     )
@@ -239,7 +263,8 @@ def draft_policy(
     else:
         guesses, text, trial = try_draft(table, guesses, write)
     telling = tuple(_released_pairs(pairs, guesses))
-    return Draft(guesses, table.height, missing, tuple(fillers), text, telling, trial, kept_open)
+    undescribed = () if book is None else tuple(name for name in table.columns if name not in fields)
+    return Draft(guesses, table.height, missing, tuple(fillers), text, telling, trial, kept_open, undescribed)
 
 
 def _released_names(guesses: Iterable[Guess]) -> list[str]:

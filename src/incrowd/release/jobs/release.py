@@ -353,6 +353,39 @@ class Release:
         about: dict[str, Any] = {"file": file, "recipient": recipient, "purpose": purpose, "attacks": attacks}
         write_report(self.document(internal=internal, **about), path, force=force)
 
+    def write_codebook(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        file: str | os.PathLike[str] | None = None,
+        force: bool = False,
+    ) -> None:
+        """Write a codebook of the release for a data catalogue, of the kind that the ending tells.
+
+        ``.csv`` is a data dictionary of REDCap, ``.xml`` a DDI Codebook 2.5, ``.json`` a description in
+        Croissant 1.0. It names the released columns, says how each was recoded, and lists the values of
+        quasi-identifiers that have few. Nothing in it is of the raw table.
+
+        Parameters
+        ----------
+        path, force
+            As in `incrowd.core.codebooks.write_codebook`, with its errors.
+        file
+            The written table: its name and SHA-256 are in the codebook.
+
+        Raises
+        ------
+        InfeasibleError
+            When the verdict is broken.
+        """
+        from incrowd.core.codebooks import kind_for, write_codebook
+        from incrowd.release.jobs.codebook import description_of
+
+        self.verdict.refuse(only_broken=True)
+        kind_for(path)
+        description = description_of(self.document(), self.texts, file)
+        write_codebook(description, path, force=force, sources=self.sources)
+
     def _repr_html_(self) -> str:
         from incrowd.core.report.charts import losses, svg_if_drawn
         from incrowd.core.report.details import losses_of

@@ -69,6 +69,14 @@ class OutputOptions(option_groups.ReportOptions):
             metavar="FILE", help="What `incrowd attack --json` printed of this release, for the report."
         ),
     ] = None
+    codebook: Annotated[
+        Path | None,
+        typer.Option(
+            "--codebook",
+            metavar="FILE",
+            help="Also write a codebook of the release: .csv for REDCap, .xml for DDI, .json for Croissant.",
+        ),
+    ] = None
     escape_formulas: options.Escape = False
     force: options.Force = False
 
@@ -115,12 +123,17 @@ class OutputOptions(option_groups.ReportOptions):
             When one overlaps with what is read, exists or cannot be written.
         """
         output = self.output
+        if self.codebook is not None:
+            from incrowd.core.codebooks import kind_for
+
+            kind_for(self.codebook)
         return _Targets(
             None if output is None else outputs.add_release(files, output, data, stream=stream),
             outputs.add_report(files, self.report),
             outputs.add_output(files, self.save_policy),
             outputs.add_output(files, self.recoding, folder=True, private=True),
             outputs.add_output(files, self.row_map, private=True),
+            outputs.add_output(files, self.codebook),
         )
 
     def write(self, release: Release, targets: _Targets, job: Progress) -> None:
@@ -146,12 +159,16 @@ class OutputOptions(option_groups.ReportOptions):
                 attacks=self.attacks(),
             )
             job.stage("write")
+        if targets.codebook is not None:
+            release.write_codebook(targets.codebook, file=targets.released)
         if self.into is not None:
             release.into(self.into, force=self.force)
 
     def paths(self) -> list[str]:
         """Return the paths and tables of all outputs."""
-        places = (self.output, self.into, self.report, self.save_policy, self.recoding, self.row_map)
+        places = (
+            self.output, self.into, self.report, self.save_policy, self.recoding, self.row_map, self.codebook
+        )  # fmt: skip
         return [str(place) for place in places if place is not None]
 
 
@@ -163,6 +180,7 @@ class _Targets(NamedTuple):
     policy: Target | None
     recoding: Target | None
     row_map: Target | None
+    codebook: Target | None
 
 
 def anonymize(

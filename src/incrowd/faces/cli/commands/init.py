@@ -87,6 +87,15 @@ def init(
             autocompletion=names(PROFILES),
         ),
     ] = None,
+    codebook: Annotated[
+        Path | None,
+        typer.Option(
+            "--codebook",
+            metavar="FILE",
+            help="A codebook of the table (REDCap's dictionary, DDI, Croissant): labels, missing codes, and "
+            "proposals of roles.",
+        ),
+    ] = None,
     tables: Annotated[
         list[str] | None,
         typer.Option(
@@ -109,7 +118,7 @@ def init(
     rules = [] if profile is None else profile_lines(read_profile(profile))
     if ask and no_questions:
         raise ParameterError("--ask and --no-questions: say one of them")
-    files = outputs.outputs_of(data, force=force)
+    files = outputs.outputs_of(data, codebook, force=force)
     target = outputs.add_output(files, output)
     rows, csv_format, _ = source.open(data)
     table = first_rows(rows, _MOST)
@@ -123,6 +132,7 @@ def init(
         answered=_answers if ask else None,
         labels=None if csv_format is None else csv_format.labels,
         missing_codes=None if csv_format is None else csv_format.missing_codes,
+        codebook=codebook,
     )
     counted = [line for each in tables or () for line in _table_lines(each, table.columns)]
     text = draft.text + "".join(f"{line}\n" for line in [*counted, *rules])
@@ -286,6 +296,8 @@ def _warning_lines(draft: Draft) -> list[str]:
         lines += _name_lines("! released rounded, since few rows share the exact number: ", draft.rounded)
     if draft.spelled:
         lines += _name_lines("! numbers or dates in a spelling of their own: ", draft.spelled)
+    if draft.undescribed:
+        lines += _name_lines("! columns that the codebook does not describe: ", list(draft.undescribed))
     if draft.unread:
         lines += _name_lines("! QUESTION, which is day and month, or what a comma means: ", draft.unread)
     if draft.answered_variously:
