@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -166,6 +167,13 @@ def test_what_is_written_is_read_again_with_the_same_columns(suffix, tmp_path):
     if suffix != ".csv":
         assert RELEASE.digest in text
         assert "[20-39]" in text
+
+
+@pytest.mark.parametrize("suffix", KINDS)
+def test_a_release_without_a_file_names_none(suffix, tmp_path):
+    text = KINDS[suffix].text(replace(RELEASE, file="", digest=""))
+    assert len(read_codebook(written(tmp_path, text, f"book{suffix}")).fields) == 3
+    assert not {"contentUrl", "fileName", "sha256"} & set(text.replace("<", '"').replace(">", '"').split('"'))
 
 
 def test_another_ending_is_refused():

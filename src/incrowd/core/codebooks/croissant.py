@@ -78,7 +78,7 @@ class Croissant(Kind):
                 "name": column.name,
                 "description": _sentence(column.words, column.values),
                 "dataType": "sc:Float" if column.is_number else "sc:Text",
-                "source": {"fileObject": {"@id": "file"}, "extract": {"column": column.name}},
+                **(_source(column.name) if description.file else {}),
             }
             for number, column in enumerate(description.columns, 1)
         ]
@@ -89,7 +89,8 @@ class Croissant(Kind):
             "conformsTo": _CONFORMS,
             "name": PurePath(description.file).stem or "release",
             "description": f"{description.records} anonymized records. {description.sentence}",
-            "distribution": [file],
+            # A table of a database has no file that a catalogue could fetch.
+            **({"distribution": [file]} if description.file else {}),
             "recordSet": [records],
         }
         return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
@@ -114,6 +115,10 @@ def _field(data: Any, keys: set[str], file: str) -> Field:
     elif found := next((each for each in types if each in _QUASI), None):
         proposal, evidence = "quasi", f"it is {found} of schema.org"
     return Field(name, " ".join(label.split()) if isinstance(label, str) else "", proposal, evidence)
+
+
+def _source(column: str) -> dict[str, Any]:
+    return {"source": {"fileObject": {"@id": "file"}, "extract": {"column": column}}}
 
 
 def _get(data: Any, name: str) -> Any:
