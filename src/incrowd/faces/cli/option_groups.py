@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
@@ -487,15 +487,43 @@ class LedgerOptions:
             Ledger.open(self.ledger).read()
 
     def record(
-        self, outputs: Outputs, release: Any, table: Any, epsilon: Any = None, /, **files: Any
+        self,
+        outputs: Outputs,
+        release: Any,
+        table: Any,
+        epsilon: Any = None,
+        /,
+        *,
+        into: Callable[[], object] | None = None,
+        **files: Any,
     ) -> None:
-        """Schedule the ledger entry, written just before the outputs are published."""
+        """Schedule the ledger entry, written just before the outputs are published.
+
+        `into` makes a table of a database, before the outputs get their names.
+        """
         if self.ledger is not None:
             from incrowd.release.jobs.ledger import Ledger
 
             settings = {"recipient": self.recipient, "keys": names_of(self.ledger_keys), "epsilon": epsilon}
-            add = partial(Ledger.open(self.ledger).add, new_people=self.ledger_new_people, **settings)
-            outputs.through = partial(add, release, table, files=files)
+            add: Callable[..., None] = partial(
+                Ledger.open(self.ledger).add, new_people=self.ledger_new_people, **settings
+            )
+            source = files.get("input")
+            if not isinstance(source, Path) or not source.is_file():
+                # Of a folder, a pattern or an address the entry has the digest of the rows.
+                files["input"] = None
+
+            def record(publish: Callable[[], object]) -> None:
+                def publish_all() -> None:
+                    assert into is not None
+                    into()
+                    publish()
+
+                add(release, table, publish if into is None else publish_all, files=files)
+
+            outputs.through = record
+        elif into is not None:
+            into()
 
 
 @dataclass(frozen=True)

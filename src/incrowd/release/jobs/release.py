@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.core.errors import ParameterError, TableError, setting
 from incrowd.core.io.kinds.files import usual_suffix
+from incrowd.core.io.publishing import publishing
 from incrowd.core.io.seals import digest_of
 from incrowd.core.io.targets import INTERNAL
 from incrowd.core.lazy import NDArray, np, pl
@@ -494,17 +495,23 @@ class Release:
         """
         self.verdict.refuse(only_broken=True)
         engine = engine_for(self.table)
-        with interrupting(progress, engine.interrupt), engine.into(name, force=force) as released:
-            if list(released.columns) != engine.columns:
-                raise TableError(
-                    f"{released.title}: what was made does not read back the same; nothing was kept"
-                )
-            after = self._assessment(released)
-            if after.records != self.privacy.records:
-                raise TableError(f"{released.title}: has other rows than were counted; nothing was kept")
-            self._judge_measured(released, after)
-            if self.values is not None:
-                self.values.check(released, self.driver_keys)
+        with publishing() as block:
+            with interrupting(progress, engine.interrupt), engine.into(name, force=force) as released:
+                if list(released.columns) != engine.columns:
+                    raise TableError(
+                        f"{released.title}: what was made does not read back the same; nothing was kept"
+                    )
+                after = self._assessment(released)
+                if after.records != self.privacy.records:
+                    raise TableError(f"{released.title}: has other rows than were counted; nothing was kept")
+                self._judge_measured(released, after)
+                if self.values is not None:
+                    self.values.check(released, self.driver_keys)
+                # Only the commit is left. Where it fails, nobody can tell whether the table is there, so a
+                # ledger keeps its entry.
+                block.hold()
+                block.placed = True
+            block.done()
 
     def _judge(self, written: Any) -> None:
         """Measure the written table, and refuse a table that does not satisfy the policy."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -161,8 +162,6 @@ class OutputOptions(option_groups.ReportOptions):
             job.stage("write")
         if targets.codebook is not None:
             release.write_codebook(targets.codebook, file=targets.released)
-        if self.into is not None:
-            release.into(self.into, force=self.force)
 
     def paths(self) -> list[str]:
         """Return the paths and tables of all outputs."""
@@ -214,8 +213,6 @@ def anonymize(
 
     began = time.perf_counter()
     places.require_place(data, dry_run=dry_run)
-    if places.ledger is not None and not isinstance(data, Path):
-        raise ParameterError("--ledger: rows of a database are not in memory; fetch them into a file")
     files = outputs.outputs_of(
         data,
         population,
@@ -262,7 +259,10 @@ def anonymize(
             quick = time.perf_counter() - searching < _QUICK
             raise InfeasibleError(f"{error}. {_hint(rows, policy, settings, quick=quick)}") from None
         places.write(release, targets, job)
-        places.record(files, release, rows, input=data, policy=columns.policy, release=targets.released)
+        name = places.into
+        into = None if name is None else partial(release.into, name, force=places.force)
+        files_of = {"input": data, "policy": columns.policy, "release": targets.released}
+        places.record(files, release, rows, into=into, **files_of)
     _show_release(release, places, began, full=full, json=json)
 
 

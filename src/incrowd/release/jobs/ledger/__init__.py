@@ -26,6 +26,7 @@ from incrowd.core.io.publishing import publishing
 from incrowd.core.io.seals import digest_of
 from incrowd.core.lazy import nw, pl
 from incrowd.core.table.schema import require_different
+from incrowd.engines import engine_for
 from incrowd.release.jobs.apply import AppliedBatch
 from incrowd.release.jobs.ledger.deduction import deduced_people, signatures_of, without_m_invariance
 from incrowd.release.jobs.ledger.exposure import (
@@ -335,9 +336,10 @@ class Ledger:
             What is handed out, as `anonymize`, `next_release`, `apply_recoding`, `randomize` or `tabulate`
             return.
         table
-            The raw table that it was made of, in memory.
+            The raw table that it was made of: a frame, a lazy frame, opened files, or a database's table.
         publish
-            Called to publish it, e.g. ``lambda: release.save("out")``.
+            Called to publish it, e.g. ``lambda: release.save("out")``, or ``release.into("safe")`` in its
+            place.
         recipient
             Who gets it.
         keys
@@ -364,9 +366,9 @@ class Ledger:
         documents = b""
         if isinstance(release, TableRelease):
             documents = json.dumps(release.documents()).encode()
-        if "input" not in paths:
+        if "input" not in entry:
             entry["input"] = _digest_of(table)
-        if "release" not in paths:
+        if "release" not in entry:
             made = None if isinstance(release, TableRelease) else release.table
             entry["release"] = _sha256(documents) if made is None else _digest_of(made)
         # A plain digest of the input would confirm a guess of its rows.
@@ -437,7 +439,7 @@ class Ledger:
             entry["records"] = len(nw.from_native(release.table, eager_only=True))
         else:
             account, people = account_of(key, release, getattr(release, "came", table), keys)
-            entry |= account | {"columns": column_digest(key, *sorted(nw.from_native(table).columns))}
+            entry |= account | {"columns": column_digest(key, *sorted(engine_for(table).columns))}
         return entry, people
 
     def _remove_unrecorded(self, entries: Sequence[Entry]) -> None:

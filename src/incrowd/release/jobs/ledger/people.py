@@ -8,17 +8,16 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from incrowd.core.errors import ParameterError, SchemaError, TableError, named, setting
+from incrowd.core.errors import ParameterError, SchemaError, named, setting
 from incrowd.core.io.columns import column_named, columns_named
-from incrowd.core.lazy import nw, pl
+from incrowd.core.lazy import np, pl
 from incrowd.core.reading.keys import key_texts, plain_texts
 from incrowd.core.recoding import SUPPRESSED
-from incrowd.core.table.schema import require_columns
 from incrowd.measures.privacy import LDiversity
 from incrowd.release.jobs.anatomize import GROUP
 from incrowd.release.jobs.apply import AppliedBatch
-from incrowd.release.jobs.held_rows import rows_in_memory
 from incrowd.release.jobs.ledger.exposure import RECORDS
+from incrowd.release.jobs.ledger.rows import Rows, rows_of
 from incrowd.release.jobs.release import Release
 from incrowd.release.jobs.series_groups import SeriesRelease
 from incrowd.search.base import least_size
@@ -40,7 +39,8 @@ def account_of(
     person_columns = list(policy.schema.person)
     key_columns = list(keys) or (person_columns if series is None else list(series.keys))
     quasi = [each.name for each in policy.schema.quasi]
-    people = _people_of(key, release, raw, key_columns)
+    rows = rows_of(release, raw, list(dict.fromkeys(key_columns or quasi)))
+    people = _people_of(key, release, rows, key_columns)
     judged = [each for each in privacy.privacy if each.limit is not None]
     least: dict[str, int] = {}
     for model in policy.models:
@@ -57,28 +57,17 @@ def account_of(
         "k": max(2, least_size(policy.models)),
         "models": {f"{each.model} {each.attribute or ''}": [each.limit, each.value] for each in judged},
         "epsilon_limit": policy.ledger_epsilon, "matched_by": ", ".join(key_columns) or f"rows of {quasi}",
+        **rows.sums,
     }, people  # fmt: skip
 
 
 def _people_of(
-    key: bytes, release: Release | AppliedBatch, raw: Any, key_columns: Sequence[str]
+    key: bytes, release: Release | AppliedBatch, rows: Rows, key_columns: Sequence[str]
 ) -> pl.DataFrame:
     option = setting("a ledger", "--ledger")
-    tables = (rows_in_memory(each, option).native for each in (raw, release.texts))
-    raw_rows, released_rows = (nw.from_native(each, eager_only=True).to_polars() for each in tables)
     series = isinstance(release, SeriesRelease)
     quasi = [each.name for each in release.policy.schema.quasi]
-    require_columns([*key_columns, *quasi], raw_rows.columns, f"{option}: ")
-    if release.places is not None:
-        raw_rows = (
-            raw_rows[release.places] if len(raw_rows) == len(released_rows) + release.left_out else raw_rows
-        )
-    if len(raw_rows) != len(released_rows):
-        raise TableError(
-            f"{option}: the raw table has {len(raw_rows):,} rows and the release {len(released_rows):,}"
-        )
-    if release.order is not None:
-        raw_rows = raw_rows[release.order.rows(len(raw_rows))]
+    raw_rows, released_rows = rows.raw, rows.released
     persons = key_texts(raw_rows.select(columns_named(key_columns or quasi)))
     if not series and (missing := [name for name in key_columns if persons[name].null_count()]):
         raise SchemaError(f"{option}: column {named(missing)} does not say of every row whose it is")
@@ -92,6 +81,10 @@ def _people_of(
                 key_texts((raw_rows if series else released_rows).select(column_named(each.name))),
             )
             digests = digests.with_columns(values.alias(column_digest(key, each.name)))
+    if rows.times is not None:
+        # One digest serves all rows that are alike.
+        place = np.repeat(np.arange(len(digests)), rows.times.to_numpy())
+        persons, cells, digests = persons[place], cells[place], digests[place]
     digests = digests.with_columns(
         macs(key, "person", persons if key_columns else _name_people(persons, digests)).alias("person")
     )
