@@ -232,6 +232,13 @@ def bundle() -> None:
     python("channels/bundle.py", "bundle", *chosen)
 
 
+@task("dev")
+def recipes() -> None:
+    """Write recipes of conda-forge and Homebrew from dist/ (and bundle/ for macOS) into dist/recipes/."""
+    address = os.environ.get("ADDRESS")
+    python("channels/recipes.py", "dist", *(("--bundle", "bundle", "--address", address) if address else ()))
+
+
 @task("")
 def sbom() -> None:
     """Write sbom.json: every package that the environment of the demo has, with version and license."""
