@@ -12,14 +12,14 @@ import pytest
 
 import incrowd as ic
 from crossed import quick
-from database_tables import fill_duckdb, fill_postgres, fill_sqlite
+from database_tables import fill_duckdb, fill_mysql, fill_postgres, fill_sqlite, mysql_url
 from incrowd.core.errors import InputError, TableError, VerdictError
 from incrowd.engines import open_table
 from incrowd.release.jobs.ledger import Ledger
 from incrowd.release.jobs.ledger.rows import rows_of
 
 AGES = ic.Hierarchy.intervals(5, 10, 20, 40)
-KINDS = ("lazy", "files", "sqlite", "duckdb", "postgresql")
+KINDS = ("lazy", "files", "sqlite", "duckdb", "postgresql", "mysql")
 
 
 def people(seed: int, rows: int) -> pl.DataFrame:
@@ -65,6 +65,9 @@ def place(tmp_path, request):
             url, name = request.getfixturevalue("postgres"), path.name
             # The session of an earlier night still reads its table.
             fill_postgres(url, table, name)
+        elif kind == "mysql":
+            url, name = mysql_url(), path.name
+            fill_mysql(url, table, name)
         elif kind == "sqlite":
             fill_sqlite(path, table)
         else:

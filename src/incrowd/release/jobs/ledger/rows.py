@@ -23,7 +23,7 @@ from incrowd.release.jobs.release import Release
 
 @dataclass(frozen=True)
 class Rows:
-    """Raw rows and what each was released as.
+    """Raw rows beside the rows that they were released as.
 
     Attributes
     ----------
