@@ -165,7 +165,9 @@ def oldest() -> None:
     # Old versions warn of what later ones drop, and PySpark before 4.2 leaves its sockets open.
     dropped = ("DeprecationWarning", "FutureWarning", "ResourceWarning")
     ignored = (word for each in dropped for word in ("-W", f"ignore::{each}"))
-    pytest("-m", "not slow", *ignored, python=lowest_python, **part())
+    # Machine code of another Numba would take the place of that of `.venv`.
+    kept = {"NUMBA_CACHE_DIR": str(Path(venv, "kernels").resolve())}
+    pytest("-m", "not slow", *ignored, python=lowest_python, **kept, **part())
 
 
 @task("test")

@@ -224,7 +224,6 @@ def test_the_attack_counts_whom_the_releases_expose(run, folder):
         (("--ledger-keys", "ssn"), "give --ledger"),
         (("--ledger", "none", "--recipient", "A"), "none: is no ledger"),
         (("--ledger", "empty", "--recipient", "A"), "is no ledger"),
-        ((*TO, "--stream"), "leave --stream out"),
         ((*TO, "--ledger-keys", "name"), "name"),
         ((*TO, "--ledger-keys", "ssn,ssn"), "--ledger-keys: column 'ssn' is named twice; name it once"),
         ((*TO, "--ledger-keys", "a,a"), "'a' is named twice"),
@@ -283,26 +282,29 @@ def test_a_forged_entry_is_refused_by_every_command(run, folder, name):
     assert names(folder) == {"out.csv"}
 
 
-def test_a_table_of_a_database_is_refused_before_anything_is_made(run, folder):
+def test_rows_that_stream_and_a_table_of_a_database_get_the_same_people(run, folder):
     with sqlite3.connect("people.db") as database:
         database.execute("CREATE TABLE people (ssn, age INTEGER, disease)")
         database.executemany("INSERT INTO people VALUES (?, ?, ?)", pl.read_csv("people.csv").rows())
-    call = (
-        "anonymize",
-        "sqlite:///people.db",
-        "--table",
-        "people",
-        "--policy",
-        "policy.toml",
-        "--into",
-        "safe",
-    )
-    done = run(*call, *TO)
-    assert done.status == 2
-    assert "not in memory" in done.err
+    (folder / "parts").mkdir()
+    pl.read_csv("people.csv")[:20].write_csv("parts/a.csv")
+    pl.read_csv("people.csv")[20:].write_csv("parts/b.csv")
+    rest = ("--policy", "policy.toml", *TO, "--ledger-keys", "ssn")
+    for call in (
+        ("people.csv", "-o", "whole.csv"),
+        ("people.csv", "-o", "stream.csv", "--stream"),
+        ("parts", "-o", "folder.csv"),
+        ("parts/*.csv", "-o", "pattern.csv"),
+        ("sqlite:///people.db", "--table", "people", "--into", "safe"),
+    ):
+        done = run("anonymize", *call, *rest)
+        assert done.status == 0, done.err
+    book = Ledger.open("book")
+    first, *others = [book.people(each) for each in book.entries]
+    assert len(others) == 4
+    assert all(each.equals(first) for each in others)
     with sqlite3.connect("people.db") as database:
-        assert database.execute("SELECT name FROM sqlite_master").fetchall() == [("people",)]
-    assert Ledger.open("book").entries == []
+        assert database.execute("SELECT count(*) FROM safe").fetchone() == (60,)
 
 
 def test_an_attack_without_tables_or_ledger_is_refused(run, folder):
