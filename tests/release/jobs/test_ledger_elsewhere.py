@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import signal
 import sqlite3
+from functools import partial
 
 import duckdb
 import polars as pl
@@ -180,7 +181,10 @@ def test_the_entry_stands_before_the_table_and_goes_with_it(place, tmp_path):
 
 
 @pytest.mark.parametrize("comes", ["an error before", "a signal before", "a signal behind"])
-def test_the_entry_stays_where_the_table_may_be_there(comes, place, tmp_path, monkeypatch):
+def test_the_entry_stays_where_the_table_may_be_there(comes, place, tmp_path, monkeypatch, request):
+    # Processes in the background ignore Ctrl-C.
+    request.addfinalizer(partial(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT)))
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     book = Ledger.init(tmp_path / "book")
     rows = place("sqlite", people(2, 200))
     release = released(rows)

@@ -75,7 +75,7 @@ class OutputOptions(option_groups.ReportOptions):
         typer.Option(
             "--codebook",
             metavar="FILE",
-            help="Also write a codebook of the release: .csv for REDCap, .xml for DDI, .json for Croissant.",
+            help="Also write a codebook: .csv (REDCap), .xml (DDI) or .json.",
         ),
     ] = None
     escape_formulas: options.Escape = False
@@ -197,9 +197,7 @@ def anonymize(
     json: options.Json = False,
     dry_run: Annotated[
         bool,
-        typer.Option(
-            "--dry-run", help="Read, check and count, tell what would be done, and write nothing at all."
-        ),
+        typer.Option("--dry-run", help="Check and count, say what would be done, write nothing."),
     ] = False,
 ) -> None:
     """Write a release that satisfies privacy models.
