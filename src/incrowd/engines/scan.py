@@ -135,7 +135,7 @@ class ScanEngine(Engine):
         codes = [column_named(_PERSON.format(name)) for name in named]
         lines = (
             frame.select(
-                *(pl.col(number) for number in numbers),
+                *(column_named(number) for number in numbers),
                 *(code.alias(own) for code, own in zip(codes, persons, strict=True)),
             )
             .group_by(*numbers, *persons)
@@ -143,9 +143,8 @@ class ScanEngine(Engine):
             .collect(engine="streaming")
         )
         records = lines[ROWS].cast(pl.Int64).to_numpy()
-        if lines.select(pl.col(numbers).is_null().any()).sum_horizontal().item() or (
-            records.sum() != count.frequency.weights.sum()
-        ):
+        has_lost_keys = any(lines[number].has_nulls() for number in numbers)
+        if has_lost_keys or records.sum() != count.frequency.weights.sum():
             raise TableError(CHANGED)
         key, *others = (lines[number].to_numpy() for number in numbers)
         further = iter(others)
@@ -155,7 +154,9 @@ class ScanEngine(Engine):
         )
         person = None
         if named:
-            own = lines.select(pl.col(each).alias(name) for each, name in zip(persons, named, strict=True))
+            own = lines.select(
+                column_named(each).alias(name) for each, name in zip(persons, named, strict=True)
+            )
             person = number_groups(own, named, [values[name] for name in named])
         return people_of_lines(
             question,
