@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
 
 from incrowd.core.codebooks.base import Codebook, Description, Field, Kind
 from incrowd.core.codebooks.croissant import CROISSANT
@@ -25,7 +24,7 @@ KINDS: Mapping[str, Kind] = {each.suffix: each for each in (REDCAP, DDI, CROISSA
 
 
 def read_codebook(path: str | os.PathLike[str]) -> Codebook:
-    """Read a codebook, of a kind that its content tells.
+    """Read a codebook; its content tells the kind.
 
     Raises
     ------
@@ -56,9 +55,14 @@ def kind_for(path: str | os.PathLike[str]) -> Kind:
 
 
 def write_codebook(
-    description: Description, path: str | os.PathLike[str], *, force: bool = False, **about: Any
+    description: Description, path: str | os.PathLike[str], *, force: bool = False, sources: object = None
 ) -> None:
     """Write the codebook of a release, all or nothing.
+
+    Parameters
+    ----------
+    force, sources
+        As in `incrowd.core.io.targets.writing`.
 
     Raises
     ------
@@ -70,5 +74,5 @@ def write_codebook(
     from incrowd.core.io.targets import writing
 
     text = kind_for(path).text(description)
-    with writing(path, force=force, **about) as place:
+    with writing(path, force=force, sources=sources) as place:
         place.write_text(text, encoding="utf-8", newline="\n")

@@ -1,8 +1,9 @@
-"""The contents of a codebook, those that are read and those that are written, and its kinds."""
+"""The parts of a codebook, and the base class of its kinds."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -67,13 +68,13 @@ class Codebook:
         folded: dict[str, list[str]] = {}
         for name in self.fields:
             folded.setdefault(name.casefold(), []).append(name)
-        often = [name.casefold() for name in columns]
+        often = Counter(name.casefold() for name in columns)
         matches = {}
         for name in columns:
             same = folded.get(name.casefold(), [])
             if name in self.fields:
                 matches[name] = self.fields[name]
-            elif len(same) == 1 and often.count(name.casefold()) == 1:
+            elif len(same) == 1 and often[name.casefold()] == 1:
                 matches[name] = self.fields[same[0]]
         return matches
 

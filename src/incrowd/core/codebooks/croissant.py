@@ -46,7 +46,7 @@ class Croissant(Kind):
         return text.lstrip().startswith("{")
 
     def fields(self, text: str, file: str) -> Iterator[Field]:
-        """Yield the fields of all record sets, by the columns that they are read from."""
+        """Yield a field for each column of the record sets."""
         try:
             data = json.loads(text)
         except (ValueError, RecursionError):

@@ -35,10 +35,10 @@ _COLUMNS = {
     "Matrix Ranking?": "matrix_ranking",
     "Field Annotation": "field_annotation",
 }
-"""The headings of a dictionary, and those of the same columns where a program exports it."""
+"""The headings of a dictionary, and the names of the same columns in an export by a program."""
 _NEEDED = ("field_name", "field_type", "field_label", "identifier")
 _TEXTS = ("email", "phone")
-"""Validations of texts by which somebody is reached."""
+"""Validations of fields that hold a way to reach a person."""
 _TAG = re.compile(r"<[^<>]*>")
 
 

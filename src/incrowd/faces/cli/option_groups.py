@@ -513,17 +513,18 @@ class LedgerOptions:
                 # Of a folder, a pattern or an address the entry has the digest of the rows.
                 files["input"] = None
 
-            def record(publish: Callable[[], object]) -> None:
-                def publish_all() -> None:
-                    assert into is not None
-                    into()
-                    publish()
-
-                add(release, table, publish if into is None else publish_all, files=files)
-
-            outputs.through = record
+            outputs.through = partial(add, release, table, files=files)
+            if into is not None:
+                outputs.through = lambda publish: add(
+                    release, table, partial(_in_turn, into, publish), files=files
+                )
         elif into is not None:
             into()
+
+
+def _in_turn(*steps: Callable[[], object]) -> None:
+    for step in steps:
+        step()
 
 
 @dataclass(frozen=True)

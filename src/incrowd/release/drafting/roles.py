@@ -10,9 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from incrowd.core.codebooks.base import Field
 from incrowd.core.reading.spellings import Spelling
 from incrowd.core.recoding.cells import is_nearly_unique
 from incrowd.core.table.schema import OPEN_ROLE, UNRELEASED, Role
@@ -27,6 +26,9 @@ from incrowd.release.drafting.words import (
     subject_of,
     tokens,
 )
+
+if TYPE_CHECKING:
+    from incrowd.core.codebooks.base import Field
 
 _UNIQUE = 0.9
 """Distinct values per row from which nearly every row has a value of its own."""

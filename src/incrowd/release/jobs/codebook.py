@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +48,13 @@ def description_of(
         columns.append(
             Column(name, is_number, "; ".join(words if words[1:] else [*words, "as it is"]), tuple(few))
         )
-    about = {} if file is None else {"file": Path(file).name, "digest": digest_of(_written(file))}
-    return Description(document["records"], document["verdict"]["text"], tuple(columns), **about)
+    description = Description(document["records"], document["verdict"]["text"], tuple(columns))
+    if file is None:
+        return description
+    # Until all outputs have their names, the table is elsewhere.
+    return replace(
+        description, file=Path(file).name, digest=digest_of(Path(getattr(file, "temporary", file)))
+    )
 
 
 def _is_of_numbers(cells: pl.Series) -> bool:
@@ -58,8 +64,3 @@ def _is_of_numbers(cells: pl.Series) -> bool:
     texts = cells.filter(cells != "").unique()
     is_code = texts.str.contains(r"^[-+]?0[0-9]").any()
     return len(texts) > 0 and not is_code and texts.cast(pl.Float64, strict=False).null_count() == 0
-
-
-def _written(file: str | os.PathLike[str]) -> Path:
-    """Return the place where a table is until all outputs have their names."""
-    return Path(getattr(file, "temporary", file))

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from incrowd.core.codebooks import read_codebook
 from incrowd.core.errors import TableError, named, setting
 from incrowd.core.io.beginnings import MISSING_TEXTS, refuse_double_header
 from incrowd.core.io.files import was_read
@@ -188,12 +187,16 @@ def draft_policy(
             f"{setting('CsvFormat(names=...)', '--names')}, or rename these columns"
         )
     refuse_double_header(table, source)
-    book = None if codebook is None else read_codebook(codebook)
-    fields = {} if book is None else book.of(table.columns)
-    if book is not None and not fields:
-        raise TableError(
-            f"{book.file}: describes no column of {source}; is it the codebook of another table?"
-        )
+    book, fields = None, {}
+    if codebook is not None:
+        from incrowd.core.codebooks import read_codebook
+
+        book = read_codebook(codebook)
+        fields = book.of(table.columns)
+        if not fields:
+            raise TableError(
+                f"{book.file}: describes no column of {source}; is it the codebook of another table?"
+            )
     texts_of_labels = {name: field.label for name, field in fields.items()} | dict(labels or {})
     codes_by_name = {name: field.missing for name, field in fields.items() if field.missing}
     codes_by_name |= {name: tuple(codes) for name, codes in (missing_codes or {}).items()}
