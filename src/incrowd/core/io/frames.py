@@ -236,14 +236,16 @@ def _copy_polars(series: pl.Series) -> pl.Series:
     """Copy a Polars column into new buffers, with unused categories removed."""
     if not isinstance(series.dtype, pl.Categorical | pl.Enum):
         return written_anew(series)
-    texts = series.cast(pl.String)
+    # A series looks itself up by its name, which may be a pattern of names.
+    texts = series.alias("").cast(pl.String)
     distinct = texts.drop_nulls().unique().sort()
     count = len(distinct)
     if isinstance(series.dtype, pl.Enum):
         present = set(distinct)
-        return texts.cast(pl.Enum([name for name in series.dtype.categories if name in present]))
+        categories = pl.Enum([name for name in series.dtype.categories if name in present])
+        return texts.cast(categories).alias(series.name)
     # Categories are numbered as they are met; the first rows of the table are nobody's business.
-    return distinct.append(texts).cast(series.dtype).slice(count)
+    return distinct.append(texts).cast(series.dtype).slice(count).alias(series.name)
 
 
 def _arrow_categories(column: pa.ChunkedArray, values: pa.ChunkedArray) -> pa.ChunkedArray | None:
