@@ -28,7 +28,7 @@ TAKERS = {"core.errors", "core.lazy", "core.parameters", "core.io.scratch", "cor
 """The files below the wing `release` that import something of the verifier: errors, words, names, a folder."""
 
 FLOORS = (
-    {f"{VERIFY}.texts"},
+    {f"{VERIFY}.texts", f"{VERIFY}.words"},
     {f"{VERIFY}.gate", f"{VERIFY}.profiles"},
     {VERIFY},
     {"core.kernels", "core.dialects"},

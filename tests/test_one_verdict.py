@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -172,10 +173,25 @@ def anonymize_command(case: Case) -> Said:
     return of_output(case.cli("anonymize", str(case.raw), "--policy", str(policy), *written))
 
 
+def studio(case: Case) -> Said:
+    pytest.importorskip("nicegui")
+    from incrowd.core.progress import Silent
+    from incrowd.faces.studio.tables import Source
+    from incrowd.faces.studio.work import Work
+
+    work = Work((tomllib.loads((case.folder / "policy.toml").read_text()), case.folder / "policy.toml"))
+    work.open(Source(case.raw, case.raw.name))
+    try:
+        return of_verdict(work.anonymize(Silent()).verdict)
+    finally:
+        work.close()
+
+
 FACES: dict[str, Callable[[Case], Said]] = {
     "anonymize": lambda case: of_verdict(case.release.verdict),
     "report": lambda case: of_document(case.release.document()["verdict"]),
     "anonymize on the command line": anonymize_command,
+    "studio": studio,
     "release.json": lambda case: of_document(
         json.loads((case.saved / "release.json").read_text(encoding="utf-8"))["verdict"]
     ),
@@ -266,6 +282,7 @@ PLANTS: dict[str, Plant] = {
         {"pay": [*(20_000 + 100 * RNG.integers(0, 50, ROWS - 1)), 2_000_000]}, plain("pay")
     ),
     "personal-text": Plant({"note": NOTES}, plain("note")),
+    "named-identifier": Plant({"surname": RNG.choice(["Ada", "Bob", "Kim"], ROWS)}, plain("surname")),
     "free-text": Plant({"note": SENTENCES}, plain("note")),
     "list-cells": Plant(
         {"watches": LISTS},
@@ -279,7 +296,7 @@ PLANTS: dict[str, Plant] = {
     ),
     "derived-column": Plant({"town": [code[3] for code in TABLE["zip"]]}, plain("town")),
     "repeated-id": Plant(
-        {"patient_id": [f"P{number % 190:04}" for number in range(ROWS)]},
+        {"patient_id": [f"P{age:03}{sex}" for age, sex in TABLE.select("age", "sex").rows()]},
         {"columns": '[columns.patient_id]\nrole = "identifying"\n'},
     ),
     "blanked-column": Plant(settings={"algorithm": "optimal", "k": "12", **SHORT}),
@@ -302,7 +319,7 @@ ELSEWHERE = {
     "cell": "count tables have no rows; see tests/release/jobs/test_tabulate.py",
     "linked-tables": "count tables have no rows; see tests/release/tables/test_ring.py",
     "ledger": "a ledger refuses before there is a file; see tests/release/jobs/test_ledger.py",
-    "untrue-label": "the policy that is published has no hierarchy files; see tests/release/accounts/test_nesting.py",
+    "untrue-label": "the policy that is published has no hierarchy files; see tests/verification/gate/test_labels.py",
     "unread-column": "columns of a table on Spark whose values cannot be listed",
 }
 """Kinds that no table in memory has, and why."""

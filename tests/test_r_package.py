@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
+from test_one_verdict import PLANTS, POLICY, TABLE, USUAL
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "r"
@@ -235,3 +236,38 @@ def _kinds(setting: Any) -> list[object]:
         return []
     choices = [*setting.get("anyOf", ()), *setting.get("oneOf", ())]
     return [setting.get("type"), *(kind for each in choices for kind in _kinds(each))]
+
+
+@pytest.mark.slow
+@pytest.mark.gated
+def test_r_says_the_points_of_python(r, tmp_path):
+    """The same verdict of the same cells, with points planted."""
+    kinds = ("unique-column", "personal-text", "named-identifier", "derived-column", "repeated-id")
+    expected = {}
+    for kind in kinds:
+        folder = tmp_path / kind
+        folder.mkdir()
+        plant = PLANTS[kind]
+        columns = {name: pl.Series(name, list(values)) for name, values in plant.columns.items()}
+        TABLE.with_columns(**columns).write_csv(folder / "raw.csv")
+        (folder / "policy.toml").write_text(POLICY.format(**USUAL | plant.settings))
+        release = ic.anonymize(folder / "raw.csv", ic.Policy.read(folder / "policy.toml"), unanswered="write")
+        expected[kind] = release.verdict.text
+    script = tmp_path / "points.R"
+    script.write_text(
+        """
+        library(incrowd)
+        for (kind in commandArgs(TRUE)) {
+          raw <- read.csv(file.path(kind, "raw.csv"), colClasses = "character", check.names = FALSE)
+          refused <- tryCatch({ anonymize(raw, file.path(kind, "policy.toml")); FALSE },
+                              incrowd_refused = function(e) TRUE)
+          safe <- anonymize(raw, file.path(kind, "policy.toml"), unanswered = "write")
+          cat(kind, refused, account(safe)$verdict$text, sep = "\t")
+          cat("\n")
+        }
+        """,
+        encoding="utf-8",
+    )
+    printed = r("Rscript", script, *kinds, cwd=tmp_path).stdout
+    said = {line.split("\t")[0]: line.split("\t")[1:] for line in printed.splitlines() if "\t" in line}
+    assert said == {kind: ["TRUE", text] for kind, text in expected.items()}

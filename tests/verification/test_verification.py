@@ -58,8 +58,7 @@ def test_tables_are_counted_by_sql_alone():
     for file in PACKAGE.glob("*.py"):
         # What DuckDB does not read is turned into Parquet with Polars, and judged like any other file.
         readers = {"polars"} if file.name == "other_kinds.py" else set()
-        # Texts about people are recognized by the gate, which reads them as series.
-        readers |= {"polars", "numpy"} if file.name in ("column_points.py", "lazy.py") else set()
+        readers |= {"polars", "numpy"} if file.name == "lazy.py" else set()
         libraries = {name.partition(".")[0] for name in imports_of(file)} - readers
         assert not libraries & {"polars", "pandas", "numpy", "numba", "narwhals"}, file
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import math
+import os
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -219,3 +220,24 @@ def test_parquet_errors(tmp_path):
 def test_errors_are_input_errors(check):
     with pytest.raises(InputError):
         check("zip\n1\n", SIMPLE, [K2])
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes have no names here")
+@pytest.mark.parametrize("which", ["release", "policy", "account", "profile", "hierarchy", "raw"])
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path, which):
+    """Nobody writes into it, so a reader would wait without end."""
+    (tmp_path / "safe.csv").write_text("age\n" + "[1-5]\n" * 4)
+    (tmp_path / "tree.csv").write_text("1;[1-5]\n2;[1-5]\n")
+    place = tmp_path / "pipe.csv"
+    os.mkfifo(place)
+    hierarchy = f'hierarchy = "{"pipe.csv" if which == "hierarchy" else "tree.csv"}"'
+    (tmp_path / "policy.toml").write_text(
+        f'version = 4\n[columns.age]\nrole = "quasi"\n{hierarchy}\n[[models]]\nmodel = "k-anonymity"\nk = 2\n'
+    )
+    profile = tmp_path / "pipe.toml"
+    os.mkfifo(profile)
+    release = place if which == "release" else tmp_path / "safe.csv"
+    policy = place if which == "policy" else tmp_path / "policy.toml"
+    beside = {"account": {"account": place}, "raw": {"against": place}, "profile": {"profile": "pipe.toml"}}
+    with pytest.raises(InputError, match="is a pipe or a device"):
+        verify(release, policy, **beside.get(which, {}))

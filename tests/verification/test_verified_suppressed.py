@@ -189,3 +189,29 @@ def test_the_command_says_so(tmp_path):
     assert "do not satisfy l-diversity as a class of their own" in " ".join(
         (found.stdout + found.stderr).split()
     )
+
+
+def test_rows_that_were_taken_out_by_hand_are_told_by_the_account_or_the_row_map(tmp_path):
+    """All with HIV are gone, fewer than may be suppressed: without account and row map nobody can tell."""
+    ages, ills = (
+        [20 + row % 4 for row in range(200)],
+        ["hiv" if row % 50 == 7 else "flu" for row in range(200)],
+    )
+    raw = pl.DataFrame({"age": ages, "ill": ills})
+    raw.write_csv(tmp_path / "raw.csv")
+    schema = ic.Schema(quasi=["age"], insensitive=["ill"])
+    release = ic.anonymize(raw, ic.Policy(schema, [ic.KAnonymity(5)], max_suppression=0.05))
+    release.save(tmp_path / "out")
+    files = tmp_path / "out" / "release.csv", tmp_path / "out" / "policy.toml"
+    honest = verify(*files, against=tmp_path / "raw.csv")
+    assert honest.verdict == release.verdict
+    cut = pl.read_csv(files[0], infer_schema=False).filter(pl.col("ill") != "hiv")
+    cut.write_csv(files[0])
+    found = verify(*files, against=tmp_path / "raw.csv")
+    said = "4 raw records are not in the release, and which rows are missing was not checked."
+    assert found.verdict.text.endswith(said)
+    assert said in found.to_dict()["verdict"]["text"]
+    by_account = verify(*files, against=tmp_path / "raw.csv", account=tmp_path / "out" / "release.json")
+    assert by_account.verdict.state == "broken"
+    with pytest.raises(ic.TableError, match="row map"):
+        verify(*files, against=tmp_path / "raw.csv", row_map=tmp_path / "out" / "internal" / "rows.parquet")

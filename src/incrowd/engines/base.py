@@ -54,6 +54,10 @@ class EngineSettings:
     starred: bool = False
 
 
+class NotAtHandError(TableError):
+    """An engine cannot look at single rows."""
+
+
 def no_order(whose: str) -> ParameterError:
     """Say that the rows of a table have no order.
 
@@ -155,15 +159,41 @@ class Engine(ABC):
         """Return the first `rows` values of a column, or None where no value is at hand."""
         return None
 
-    def some_rows(self, columns: Sequence[str], share: float) -> pl.DataFrame | None:
-        """Return some columns of a share of the rows, chosen by `spread_rows`, or None where none are at
-        hand.
-        """
-        return None
+    def leaving_values(self, column: str) -> tuple[pl.Series, NDArray[np.int64]]:
+        """Return the values of a column as a release has them, and how many rows have each.
 
-    def lone_rows(self, columns: Sequence[str]) -> int | None:
-        """Count the rows that are unique in some columns, or None where counting takes too long."""
-        return None
+        Raises
+        ------
+        IncrowdError
+            When they cannot be listed.
+        """
+        values, counts = self.values_of([column])
+        return values.to_series(), counts
+
+    def some_rows(self, columns: Sequence[str], share: float) -> pl.DataFrame:
+        """Return some columns of a share of the rows: spread evenly, or at random where rows have no order.
+
+        Elsewhere than in memory and files, columns that cannot be counted, or are treated, are left out.
+
+        Raises
+        ------
+        NotAtHandError
+            When no single row can be looked at.
+        """
+        raise self._not_at_hand()
+
+    def lone_rows(self, columns: Sequence[str]) -> int:
+        """Count the rows that are unique in some columns.
+
+        Raises
+        ------
+        NotAtHandError
+            When no single row can be looked at.
+        """
+        raise self._not_at_hand()
+
+    def _not_at_hand(self) -> NotAtHandError:
+        return NotAtHandError(f"the rows of {self.whose} are not at hand")
 
     def numbered(self, columns: Sequence[str]) -> tuple[NDArray[np.int64], int]:
         """Give rows of the same values in some columns the same number, from 0 without gaps.

@@ -188,12 +188,12 @@ class FilesEngine(ScanEngine):
     def type_of(self, column: str) -> None:
         """Return None: texts stay texts."""
 
-    def some_rows(self, columns: Sequence[str], share: float) -> pl.DataFrame | None:
+    def some_rows(self, columns: Sequence[str], share: float) -> pl.DataFrame:
         """Return some columns of a share of the rows (see `Engine.some_rows`)."""
         with self._reading(columns):
             return super().some_rows(columns, share)
 
-    def lone_rows(self, columns: Sequence[str]) -> int | None:
+    def lone_rows(self, columns: Sequence[str]) -> int:
         """Count the rows that are unique in some columns, and name a damaged file."""
         with self._reading(columns):
             return super().lone_rows(columns)

@@ -184,14 +184,14 @@ class MemoryEngine(Engine):
         """Return the first values of a column (see `Engine.head`)."""
         return self._series(column).head(rows)
 
-    def some_rows(self, columns: Sequence[str], share: float) -> pl.DataFrame | None:
+    def some_rows(self, columns: Sequence[str], share: float) -> pl.DataFrame:
         """Return some columns of a share of the rows (see `Engine.some_rows`)."""
         from incrowd.core.io.columns import spread_rows
 
         rows = pl.DataFrame({name: self._series(name) for name in columns})
         return rows if share >= 1 else rows.filter(spread_rows(pl.int_range(pl.len()), share))
 
-    def lone_rows(self, columns: Sequence[str]) -> int | None:
+    def lone_rows(self, columns: Sequence[str]) -> int:
         """Count the rows that are unique in some columns (see `Engine.lone_rows`)."""
         return int((self.values_of(columns)[1] == 1).sum())
 

@@ -184,13 +184,13 @@ class ScanEngine(Engine):
             # A column that is left out may be damaged: nothing else reads it.
             return None
 
-    def some_rows(self, columns: Sequence[str], share: float) -> pl.DataFrame | None:
+    def some_rows(self, columns: Sequence[str], share: float) -> pl.DataFrame:
         """Return some columns of a share of the rows while streaming (see `Engine.some_rows`)."""
         rows = self.frame.select(columns_named(columns)).with_row_index(_PLACE)
         sample = passing(rows).filter(spread_rows(column_named(_PLACE), share)).collect(engine="streaming")
         return sample.sort(_PLACE).drop(_PLACE)
 
-    def lone_rows(self, columns: Sequence[str]) -> int | None:
+    def lone_rows(self, columns: Sequence[str]) -> int:
         """Count the rows that are unique in some columns (see `Engine.lone_rows`)."""
         return int((self.values_of(columns)[1] == 1).sum())
 

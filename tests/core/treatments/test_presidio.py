@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import polars as pl
 import pytest
 
 import incrowd as ic
@@ -47,3 +48,17 @@ def test_without_the_library_it_says_how_to_install_it(monkeypatch):
     monkeypatch.setattr(name, "models", dict)
     with pytest.raises(ic.MissingExtraError, match=r"pip install .*names"):
         given(ic.Presidio(), ["Ann"])
+
+
+@pytest.mark.parametrize("streams", [False, True])
+def test_rows_that_stream_say_it_in_the_same_words(monkeypatch, streams):
+    """Polars makes the error anew, of its message alone, and would add the plan of the query."""
+    monkeypatch.setattr(name, "models", dict)
+    table = pl.DataFrame({"age": [1, 2] * 10, "note": ["Mrs Smith called"] * 20})
+    schema = ic.Schema(quasi=["age"], insensitive=["note"], treatments={"note": "presidio"})
+    with pytest.raises(ic.MissingExtraError) as told:
+        ic.anonymize(table.lazy() if streams else table, schema, "k-anonymity:2")
+    assert str(told.value).startswith(
+        "redacting texts needs presidio-analyzer and a model of spaCy: pip install"
+    )
+    assert "\n" not in str(told.value)

@@ -164,13 +164,14 @@ def test_one_income_far_from_all_others_is_a_point_until_it_is_cut_off_or_accept
 
 
 def test_7_an_id_that_repeats_is_asked_about_although_it_does_not_leave(call):
-    people = [f"K{number:05}" for number in range(ROWS - 20)]
-    raw = written(pid=[*people, *people[:20]])
+    # Those who are alike are one person, as rows of visits are.
+    alike = {key: f"K{number:05}" for number, key in enumerate(sorted({*BASE.select("age", "sex").rows()}))}
+    raw = written(pid=[alike[key] for key in BASE.select("age", "sex").rows()])
     status, said = call(
         "anonymize", raw, *QUASI, "-l", "2", "--sensitive", "dx", "--identifying", "pid", "-o", "out.csv"
     )
     assert status == 1
-    assert "20 values of pid occur more than once: is this a person?" in said
+    assert "values of pid occur more than once: is this a person?" in said
     assert "classes hold fewer than 5 people" in said
 
 

@@ -34,8 +34,13 @@ from incrowd.core.recoding import Recoding
 from incrowd.engines import engine_for
 from incrowd.release.policy.policy import Policy
 
-SHOWN = ("unique-column", "unique-together", "outlying-value", "personal-text", "free-text", "list-cells")
-"""Points that are found in the released file, whatever the raw table is."""
+SHOWN = (
+    "unique-column", "unique-together", "outlying-value", "personal-text", "named-identifier", "free-text",
+    "unread-column", "list-cells", "unprotected-sensitive",
+)  # fmt: skip
+"""Points that the released file shows, whatever the raw table is."""
+BESIDE = ("derived-column", "blanked-column", "much-suppressed", "few-matches")
+"""Points that the raw table shows beside it; with the row map also how many people an id names."""
 
 
 def policy_back(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
@@ -196,7 +201,12 @@ def written(made: Made, services: Services, outcome: Outcome) -> Iterator[Findin
     if not verified.keeps_limits and not doubtful and not unjudged:
         failed = [finding for finding in verified.findings if not finding.holds]
         yield Finding("verify", f"{failed} {verified.problems} {verified.unchecked}")
-    yield from _points_of(made, verified, outcome)
+    kinds = (
+        *SHOWN,
+        *(BESIDE if "against" in others else ()),
+        *(["repeated-id"] if "row_map" in others else []),
+    )
+    yield from _points_of(made, verified, kinds, outcome)
     if verified.people is not None:
         found = verified.people
         counted = (found.people, found.unnamed, found.suppressed, found.smallest)
@@ -275,13 +285,15 @@ def _figures_of(made: Made, verified: ic.Verification) -> Iterator[Finding]:
             yield Finding(f"measured {each.model}", f"{each.quantity} is {each.value}, to verify {reached}")
 
 
-def _points_of(made: Made, verified: ic.Verification, outcome: Outcome) -> Iterator[Finding]:
-    """The points that the file alone shows are those of the release, in the same words.
+def _points_of(
+    made: Made, verified: ic.Verification, kinds: tuple[str, ...], outcome: Outcome
+) -> Iterator[Finding]:
+    """The points that the tables show are those of the release, in the same words.
 
     Values that are drawn may be drawn anew for a file. A CSV tells -0.0 from 0.0, and a column does not.
     """
     here, there = (
-        sorted(point.sentence() for point in verdict.points if point.name in SHOWN)
+        sorted(point.sentence() for point in verdict.points if point.name in kinds)
         for verdict in (made.release.verdict, verified.verdict)
     )
     outcome.met += [("point", point.name) for point in made.release.verdict.points]

@@ -44,8 +44,12 @@ def randomize(accepted=(), **settings):
     return ic.randomize(TABLE.select("ill", "note"), drawn, accepted=accepted, **settings)
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("verb", [anonymize, apply, anatomize, randomize])
+def ensure_privacy(accepted=(), **settings):
+    return ic.ensure_privacy(TABLE, SCHEMA, t=1, accepted=accepted, **settings)
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("verb", [anonymize, apply, anatomize, randomize, ensure_privacy])
 def test_one_row_that_reaches_a_person_is_refused_until_it_is_accepted(verb):
     with pytest.raises(ic.VerdictError, match=r"OPEN: .*personal-text: note") as told:
         verb()

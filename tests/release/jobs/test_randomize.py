@@ -169,3 +169,9 @@ def test_a_file_of_mechanisms(tmp_path):
             mechanisms_from_toml(path)
     with pytest.raises(ic.ParameterError, match="cannot be read"):
         mechanisms_from_toml(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize("mechanism", ["krr:1", 3, None, ic.Pram(0.8)])
+def test_what_is_no_mechanism_is_refused_in_words(mechanism):
+    with pytest.raises(ic.ParameterError, match=r"randomize: 'ill' needs a mechanism, Laplace"):
+        ic.randomize(pl.DataFrame({"ill": ["flu", "cold"]}), {"ill": mechanism})

@@ -89,7 +89,22 @@ def test_each_suggestion_gives_a_release():
     for each in found.found:
         assert ic.anonymize(table, each.policy).privacy.holds
     assert found.to_dict()["found"][0]["text"] == found.found[0].text
-    assert ic.suggest(table, found.found[0].policy) == type(found)(True)
+    assert ic.suggest(table, found.found[0].policy).feasible
+
+
+def test_a_release_of_cells_that_stand_for_every_value_is_a_thing_to_change():
+    """Two columns are left, and neither tells anything: `assess` says broken, and a change of k helps."""
+    table = hospital(534).select("age", "sex")
+    policy = ic.Policy(
+        ic.Schema(quasi={"age": ic.Hierarchy.intervals(10, 20), "sex": None}), (ic.KAnonymity(300),)
+    )
+    assert ic.assess(table, policy.schema, policy.models).verdict.state == "broken"
+    found = ic.suggest(table, policy)
+    assert not found.feasible
+    assert {point.name for point in found.verdict.open} == {"blanked-column"}
+    for each in found.found:
+        left = ic.anonymize(table, each.policy, unanswered="write").verdict.points
+        assert sum(point.name == "blanked-column" for point in left) < 2
 
 
 def test_lists_that_are_too_long_are_a_thing_to_change():

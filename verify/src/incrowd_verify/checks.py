@@ -15,7 +15,7 @@ from itertools import chain, zip_longest
 from typing import Any, ClassVar
 
 from incrowd_verify.errors import ParameterError
-from incrowd_verify.lazy import duckdb
+from incrowd_verify.lazy import duckdb, pl
 from incrowd_verify.source import Table, literal
 
 NARROW = 100
@@ -79,6 +79,12 @@ class Checks:
         row = self.con.execute(sql, parameters).fetchone()
         assert row is not None  # an aggregate always has one row
         return tuple(row)
+
+    def frame(self, sql: str) -> pl.DataFrame:
+        """Run a query and fetch all rows with their types."""
+        # A row that was asked for alone may have others behind it.
+        self.con.complete()
+        return pl.DataFrame(self.con.sql(sql))
 
     def note(self, *texts: str) -> None:
         """Write a comment into a script."""

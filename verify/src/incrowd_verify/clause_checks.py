@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from incrowd_verify.checks import Checks
-from incrowd_verify.column_points import Texts, plain_columns
 from incrowd_verify.errors import visible
 from incrowd_verify.periods import DAYS_ARE_CALLED, finer_than_years, in_one_group
 from incrowd_verify.policy import SUPPRESSED, Policy
 from incrowd_verify.profiles import Clause
+from incrowd_verify.release_points import ReleasedRows
 from incrowd_verify.result import ClauseResult
 from incrowd_verify.source import Table, literal, number
 from incrowd_verify.values import written
@@ -55,7 +55,7 @@ class Subject:
 
     con: Checks
     policy: Policy
-    texts: Texts
+    rows: ReleasedRows
     clause: Clause
     said: str = ""
     unread: list[str] = field(default_factory=list)
@@ -69,7 +69,7 @@ class Subject:
     @property
     def released(self) -> Table:
         """The released table."""
-        return self.texts.released
+        return self.rows.released
 
     def setting(self, name: str, default: Any = None) -> Any:
         """Return a setting of the clause."""
@@ -109,13 +109,13 @@ class Subject:
         return written(self.con, self.released, name, self.policy.null_values)
 
     @property
-    def rows(self) -> str:
+    def source(self) -> str:
         """The SQL of the released rows, called t."""
         return f"{self.released.name} AS t"
 
     def shown(self, name: str) -> str:
         """Write the SQL of a column's cells that are there and not suppressed, as a table of texts v."""
-        cells = f"SELECT {self.text(name)} AS v FROM {self.rows}"
+        cells = f"SELECT {self.text(name)} AS v FROM {self.source}"
         return f"(SELECT v FROM ({cells}) WHERE v <> {literal(SUPPRESSED)})"
 
 
@@ -206,13 +206,14 @@ def _inside_texts(subject: Subject, names: Sequence[str]) -> Counts:
     wanted = subject.setting("signs", ())
     phrases = {sign.name: sign.text for sign in SIGNS if sign.name in wanted}
     for name in names:
-        column = subject.texts.of(name)
-        if column is None:
+        texts = subject.rows.texts(name)
+        if texts is None:
             continue
-        signs = {phrases[sign]: records for sign, records in column.signs.items() if sign in phrases}
-        for what, records in signs.items():
+        signs = {phrases[sign]: mask for sign, mask in texts.signs.items() if sign in phrases}
+        for what, mask in signs.items():
+            records = int(texts.counts[mask].sum())
             yield Count(f"cells of {name} that look like {what}", f"SELECT {records:d}")
-        if not signs and (column.signs or column.is_free):
+        if not signs and (texts.signs or texts.is_free(subject.rows.records)):
             subject.unread.append(name)
 
 
@@ -306,7 +307,12 @@ def _unique(subject: Subject) -> Counts:
     Whether a column that models look at, or that was treated, is a code of a person, nobody can say.
     """
     share = number(subject.setting("share"))
-    plain = plain_columns(subject.policy, subject.columns)
+    plain = [
+        column.name
+        for column in subject.rows.columns
+        if not column.treatment
+        and (column.role == "insensitive" or (column.role is None and subject.policy.unlisted == "keep"))
+    ]
     quasi = [column.name for column in subject.policy.named("quasi")]
     for name in subject.columns:
         if name not in quasi:
@@ -357,8 +363,8 @@ def _counts(subject: Subject) -> Counts:
         for name in subject.columns:
             yield Count(
                 f"values of {name} that fewer than {least} records have",
-                f"SELECT count(*) FROM (SELECT {subject.text(name)} AS v, count(*) AS n FROM {subject.rows} "
-                f"GROUP BY v) WHERE n < {number(least)}",
+                f"SELECT count(*) FROM (SELECT {subject.text(name)} AS v, count(*) AS n "
+                f"FROM {subject.source} GROUP BY v) WHERE n < {number(least)}",
             )
         return
     for name, grouped in _sensitive(subject):
@@ -397,7 +403,7 @@ def _sensitive(subject: Subject) -> Iterator[tuple[str, str]]:
     if not names:
         subject.said = "the policy names no sensitive column"
     for name in names:
-        rows = f"SELECT {', '.join(cells)}, {subject.text(name)} AS v FROM {subject.rows}"
+        rows = f"SELECT {', '.join(cells)}, {subject.text(name)} AS v FROM {subject.source}"
         yield (
             name,
             f"SELECT {', '.join(keys)}, v, count(*) AS n FROM ({rows}) GROUP BY {', '.join(keys)}, v",
@@ -512,7 +518,7 @@ _CONTEXT = Clause(
 )
 
 
-def judge_clauses(con: Checks, policy: Policy, texts: Texts) -> Iterator[ClauseResult]:
+def judge_clauses(con: Checks, policy: Policy, rows: ReleasedRows) -> Iterator[ClauseResult]:
     """Judge each clause of the policy's profile, and the context where the policy answers for it."""
     clauses = [] if policy.profile is None else list(policy.profile.profile.clauses)
     if policy.context is not None:
@@ -520,7 +526,7 @@ def judge_clauses(con: Checks, policy: Policy, texts: Texts) -> Iterator[ClauseR
     for clause in clauses:
         blank = ClauseResult(clause.id, clause.text, clause.source, "not met", "")
         if clause.check is not None:
-            yield _checked(con, Subject(con, policy, texts, clause), clause, blank)
+            yield _checked(con, Subject(con, policy, rows, clause), clause, blank)
             continue
         said = None if policy.profile is None else policy.profile.attested.get(clause.id)
         if said is None:

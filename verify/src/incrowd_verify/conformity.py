@@ -16,7 +16,7 @@ from incrowd_verify.cells import Shapes, ends_of, is_value, listed
 from incrowd_verify.checks import Checks, Script
 from incrowd_verify.classes import count_rows
 from incrowd_verify.databases import is_address
-from incrowd_verify.errors import TableError, named, setting
+from incrowd_verify.errors import TableError, named, refuse_pipe, setting
 from incrowd_verify.figures import judge_suppressed
 from incrowd_verify.forms import check_form, check_raw_left, check_sums
 from incrowd_verify.gate import wording
@@ -301,6 +301,7 @@ def differences(account: Path, released: str, policy: Path, records: int) -> tup
 
 
 def _read(account: Path) -> dict[str, Any]:
+    refuse_pipe(account)
     try:
         with account.open("rb") as file:
             content = file.read(_LARGEST + 1)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from pathlib import Path
 from typing import ClassVar
 
 INSTALL = "pip install '.[{extra}]' in a checkout of incrowd"
@@ -236,12 +237,23 @@ class TableError(InputError):
     """A table cannot be read or written."""
 
 
-class MissingExtraError(IncrowdError, ImportError):
-    """An optional library is not installed."""
+def refuse_pipe(path: Path, error: type[InputError] = TableError) -> None:
+    """Raise an error of a kind for a pipe or a device, on which a reader would wait without end."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise error(f"{path}: is a pipe or a device, and no file; write it to a file first")
 
-    def __init__(self, library: str, extra: str, purpose: str) -> None:
+
+class MissingExtraError(IncrowdError, ImportError):
+    """An optional library is not installed.
+
+    Made of the library, the extra that installs it, and the purpose; or of its message alone, as Polars makes
+    an error anew that was raised while rows streamed, and adds the plan of its query.
+    """
+
+    def __init__(self, library: str, extra: str = "", purpose: str = "") -> None:
         install: str = getattr(wording(), "install", INSTALL)
-        super().__init__(f"{purpose} needs {library}: {install.format(extra=extra)}")
+        message = f"{purpose} needs {library}: {install.format(extra=extra)}"
+        super().__init__(message if extra else library.partition("\n\n")[0])
 
 
 class InfeasibleError(IncrowdError):

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from incrowd_verify.errors import PolicyError
+from incrowd_verify.errors import PolicyError, refuse_pipe
 from incrowd_verify.lazy import duckdb
 from incrowd_verify.scratch import PrivateFolder
 from incrowd_verify.source import connect
@@ -40,6 +40,7 @@ class KeyTable:
 
         Raises `PolicyError`: it cannot be read, or has not each count 1..750 with each key once.
         """
+        refuse_pipe(path, PolicyError)
         try:
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
             with PrivateFolder() as scratch, connect(scratch, [path]) as session:

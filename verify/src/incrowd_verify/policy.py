@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from incrowd_verify.demands import of_histories, read_attackers, read_demands
-from incrowd_verify.errors import PolicyError, did_you_mean, named, open_roles
+from incrowd_verify.errors import PolicyError, did_you_mean, named, open_roles, refuse_pipe
 from incrowd_verify.gate.points import Accepted
 from incrowd_verify.limits import Attacker, Demand
 from incrowd_verify.profiles import Choice, Context
@@ -223,6 +223,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     Raises `PolicyError`: the file cannot be read, is no TOML, or has another version than 1 to 4, or a
     setting that verify does not know.
     """
+    refuse_pipe(path, PolicyError)
     try:
         with path.open("rb") as file:
             content = file.read(_LARGEST + 1)

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from incrowd_verify.errors import TableError
+from incrowd_verify.errors import TableError, refuse_pipe
 from incrowd_verify.key_tables import KeyTable
 from incrowd_verify.lazy import duckdb
 from incrowd_verify.scratch import PrivateFolder
@@ -36,6 +36,7 @@ def is_tables(path: str | Path) -> bool:
 def read_manifest(folder: Path) -> dict[str, Any]:
     """Read the manifest, and compare the digests of the files."""
     place = folder / MANIFEST
+    refuse_pipe(place)
     try:
         manifest = json.loads(place.read_text(encoding="utf-8"))
         files = manifest["files"].items() if manifest["format"] == "incrowd tables" else None
@@ -46,6 +47,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if files is None:
         raise TableError(f"{place}: is no manifest of count tables")
     for name, about in files:
+        refuse_pipe(folder / name)
         try:
             digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
         except OSError as error:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ from incrowd_verify.policy import NO_NULLS, Column
 from incrowd_verify.published_tables import PublishedTable
 from incrowd_verify.recipes import Tree, exact_number
 from incrowd_verify.scratch import PrivateFolder
-from incrowd_verify.source import CsvFormat, Table, connect, reworded
+from incrowd_verify.source import CsvFormat, connect, reworded
 from incrowd_verify.table_rules import Rules, TablePolicy, threshold_and_base
 from incrowd_verify.tables import Sources, Wanted, load, refuse_double_header, title_of, write_plainly
 from incrowd_verify.tree_files import read_tree
@@ -143,7 +143,7 @@ class _Recount:
         for name, column in columns.items():
             place = table.place(name)
             types[place] = write_plainly(con, "raw", f"c{place}", types[place], column, nulls)
-        table = Table("raw", table.title, table.names, tuple(types), table.in_order)
+        table = replace(table, name="raw", types=tuple(types))
         if person:
             number_people(con, table, person, nulls)
         else:

@@ -94,6 +94,9 @@ class Verification:
     points
         Dangers and losses that somebody has to answer for, with the answers of the policy, as far as the file
         and the raw table, where it was given, show them. `verdict` has them, and whatever fails.
+    left_out
+        Raw records that are not in the release, and of which nobody says which they are: neither a row map
+        nor an account was given.
     profile, clauses
         The rule profile of the policy, and the judgement of each of its clauses. One that is not met is an
         error.
@@ -115,6 +118,7 @@ class Verification:
     together: Verification | None = None
     published_as_one: bool = False
     points: tuple[Point, ...] = ()
+    left_out: int = 0
     profile: str | None = None
     clauses: tuple[ClauseResult, ...] = ()
 
@@ -136,7 +140,8 @@ class Verification:
             wording.clause(each.id, each.text, each.detail, unanswered=each.unanswered) for each in self.unmet
         ]
         others = (point for each in self._others for point in each.verdict.points)
-        return Verdict(tuple(in_order([*own, *others])))
+        remark = wording.left_out(self.left_out) if self.left_out else ""
+        return Verdict(tuple(in_order([*own, *others])), remark=remark)
 
     def _limits(self) -> Iterator[Point]:
         """Return a point for each limit that is not met, or that could not be checked."""

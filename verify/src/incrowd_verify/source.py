@@ -20,14 +20,14 @@ import secrets
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import IO
 
-from incrowd_verify.errors import ParameterError, TableError
-from incrowd_verify.lazy import duckdb
+from incrowd_verify.errors import ParameterError, TableError, refuse_pipe
+from incrowd_verify.lazy import duckdb, pl
 from incrowd_verify.other_kinds import (
     as_parquet,
     encoding_of,
@@ -97,6 +97,7 @@ class Part:
       otherwise.
     - `by_name`: whether the names have no order, as in JSON lines.
     - `headed`: whether nothing but a line tells the names, as in a CSV or a workbook.
+    - `zones`: the time zones of points of time, by column, where the file names them.
     """
 
     relation: str
@@ -107,6 +108,7 @@ class Part:
     header: str | None = None
     by_name: bool = False
     headed: bool = False
+    zones: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,8 @@ class Table:
     - `names`, `types`: the columns' names and DuckDB's types; all of them, also those that were not loaded.
     - `in_order`: whether its rows have an order, which ``rowid`` tells.
     - `headed`: whether nothing but a line told the names.
+    - `zones`: the time zones of points of time, by column, where a file names them; else a clock in UTC
+      shows them.
     """
 
     name: str
@@ -124,6 +128,7 @@ class Table:
     types: tuple[str, ...]
     in_order: bool
     headed: bool = False
+    zones: Mapping[str, str] = field(default_factory=dict)
 
     def has(self, name: str) -> bool:
         """Say whether it has a column of this name, compared literally."""
@@ -140,6 +145,10 @@ class Table:
     def type_of(self, name: str) -> str:
         """Return DuckDB's type of a column."""
         return self.types[self.place(name)]
+
+    def zone_of(self, name: str) -> str | None:
+        """Return the time zone whose clock shows a column's points of time, or None of other values."""
+        return self.zones.get(name, "UTC") if self.type_of(name) == "TIMESTAMP WITH TIME ZONE" else None
 
     def kind_of(self, name: str) -> str:
         """Return our kind of a column (see `group_of`)."""
@@ -204,6 +213,7 @@ def open_file(
     `wanted`: names of columns that are looked for: the delimiter is the one under which most are in the
     header.
     """
+    refuse_pipe(path)
     copy = as_parquet(path, scratch, csv_format.sheet, wanted, csv_format.header_row)
     if copy is not None:
         part = _parquet(con, copy)
@@ -338,8 +348,21 @@ def _parquet(con: duckdb.DuckDBPyConnection, path: Path) -> Part:
             relation = f"(SELECT {listed} FROM {relation})"
         types = con.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
     part = Part(relation, names, tuple(str(row[1]) for row in types))
+    if "TIMESTAMP WITH TIME ZONE" in part.types:
+        part = replace(part, zones=_zones(con, path))
     plainly = "read_parquet({}, hive_partitioning = false)"
     return part if nested else replace(part, plainly=plainly, header=_PARQUET_NAMES)
+
+
+def _zones(con: duckdb.DuckDBPyConnection, path: Path) -> dict[str, str]:
+    """Return the time zones that a Parquet file names, by column, if DuckDB knows them."""
+    known = {zone for (zone,) in con.execute("SELECT name FROM pg_timezone_names()").fetchall()}
+    try:
+        kinds = pl.read_parquet_schema(path)
+    except pl.exceptions.PolarsError:
+        return {}
+    zones = {name: kind.time_zone for name, kind in kinds.items() if isinstance(kind, pl.Datetime)}
+    return {name: zone for name, zone in zones.items() if zone is not None and zone in known}
 
 
 def _top_level(schema: list[tuple[str, int]]) -> tuple[str, ...]:

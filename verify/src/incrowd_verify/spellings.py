@@ -17,6 +17,7 @@ from typing import Any
 
 from incrowd_verify.checks import Checks
 from incrowd_verify.errors import PolicyError
+from incrowd_verify.lazy import pl
 from incrowd_verify.source import literal
 
 _CURRENCIES = ("$", "€", "£", "¥", "₹", "EUR", "USD", "GBP", "CHF", "%", "‰")
@@ -147,6 +148,17 @@ def means_missing(text: str, null_values: Sequence[str]) -> str:
     patterns = [pattern for value in null_values for pattern in _other_ways(value)]
     ways += [f"regexp_full_match({text}, {literal(pattern)})" for pattern in patterns]
     return f"({' OR '.join(ways)})"
+
+
+def missing_in(values: pl.Series, null_values: Sequence[str]) -> pl.Series:
+    """Find the missing values: null, not-a-number, and those that `means_missing` describes."""
+    texts = values.cast(pl.String, strict=False) if not values.dtype.is_nested() else None
+    missing = values.is_null() | (values.is_nan() if values.dtype.is_float() else False)
+    if texts is None or not null_values:
+        return missing
+    patterns = "|".join(pattern for value in null_values for pattern in _other_ways(value))
+    missing |= texts.is_in(list(null_values)).fill_null(False)
+    return missing | texts.str.contains(f"^({patterns})$").fill_null(False) if patterns else missing
 
 
 def _other_ways(value: str) -> list[str]:

@@ -83,7 +83,7 @@ def load_parts(con: duckdb.DuckDBPyConnection, wanted: Wanted, parts: Iterable[P
         first = first or part
     assert first is not None
     in_order = not is_address(wanted.given)
-    return Table(wanted.name, wanted.title, first.names, first.types, in_order, first.headed)
+    return Table(wanted.name, wanted.title, first.names, first.types, in_order, first.headed, first.zones)
 
 
 def parts_of(con: duckdb.DuckDBPyConnection, wanted: Wanted, scratch: Path) -> Iterator[Part]:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from incrowd_verify.errors import HierarchyError, read_as_labels
+from incrowd_verify.errors import HierarchyError, read_as_labels, refuse_pipe
 from incrowd_verify.recipes import Tree, TreeError, tree_of
 
 _HEAD = re.compile(r"(distinct|range)\s*\nname\b")
@@ -63,6 +63,7 @@ def tree_in(path: Path) -> Tree:
     reader = readers.get(suffix)
     if reader is None:
         raise HierarchyError(f"{path}: verify reads hierarchy files ending in {', '.join(readers)}")
+    refuse_pipe(path, HierarchyError)
     largest = _LARGEST_YAML if reader is _yaml else _LARGEST
     try:
         with path.open("rb") as file:

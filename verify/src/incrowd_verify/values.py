@@ -39,8 +39,9 @@ def cell(table: Table, name: str, null_values: Nulls = NO_NULLS, alias: str = ""
     nulls = null_values.of(name)
     if not nulls:
         return value
-    # A time with a zone is what a clock in UTC shows, whatever the session's zone.
-    shown = f"timezone('UTC', {read})" if declared == "TIMESTAMP WITH TIME ZONE" else read
+    # A time with a zone is what a clock there shows, whatever the session's zone.
+    zone = table.zone_of(name)
+    shown = read if zone is None else f"timezone({literal(zone)}, {read})"
     return f"CASE WHEN {means_missing(f'CAST({shown} AS VARCHAR)', nulls)} THEN NULL ELSE {value} END"
 
 
@@ -56,8 +57,8 @@ def written(con: Checks, table: Table, name: str, null_values: Nulls = NO_NULLS,
     """
     declared = table.type_of(name)
     value = cell(table, name, null_values, alias)
-    if declared == "TIMESTAMP WITH TIME ZONE":
-        value = f"timezone('UTC', {value})"
+    if (zone := table.zone_of(name)) is not None:
+        value = f"timezone({literal(zone)}, {value})"
     return as_written(con, value, declared, f"{table.name} AS {alias}")
 
 

@@ -18,7 +18,6 @@ from pathlib import Path
 from incrowd_verify.checks import Checks, Script
 from incrowd_verify.classes import count_rows
 from incrowd_verify.clause_checks import judge_clauses
-from incrowd_verify.column_points import Texts
 from incrowd_verify.comparison import check_against
 from incrowd_verify.conformity import (
     check_cells,
@@ -37,7 +36,7 @@ from incrowd_verify.other_kinds import is_json_lines, is_other_kind
 from incrowd_verify.persons import SHARED, Persons, find_persons, same_by_people
 from incrowd_verify.policy import Policy, read_policy
 from incrowd_verify.profiles import Choice
-from incrowd_verify.release_points import points_of_release
+from incrowd_verify.release_points import ReleasedRows, points_of_release
 from incrowd_verify.result import ClauseResult, PeopleFound, Verification
 from incrowd_verify.scratch import PrivateFolder
 from incrowd_verify.source import CsvFormat, Part, Table, connect, glob_free, literal, reworded
@@ -196,7 +195,10 @@ def verify(  # noqa: PLR0913
         return result
     described = Path(_named(account, only_file=True))
     problems, unchecked = differences(described, sources.released, Path(policy_path), result.records)
-    return replace(result, problems=(*result.problems, *problems), unchecked=(*result.unchecked, *unchecked))
+    # The account says how many records were left out, and its digest that these are the others.
+    left_out = 0 if not (problems or unchecked) else result.left_out
+    problems, unchecked = [*result.problems, *problems], [*result.unchecked, *unchecked]
+    return replace(result, problems=tuple(problems), unchecked=tuple(unchecked), left_out=left_out)
 
 
 def _with_profile(policy: Policy, name: str | None, folder: Path) -> Policy:
@@ -219,7 +221,7 @@ def clauses_of(
     sources = Sources(_named(path), None, None, None, None, None, CsvFormat())
     with _opened(policy, sources) as (con, tables):
         find_figures(con, policy, tables, find_persons(con, tables, policy))
-        return tuple(judge_clauses(con, policy, Texts(con, tables.released, policy.quasi)))
+        return tuple(judge_clauses(con, policy, ReleasedRows(con, policy, tables)))
 
 
 def _verified(policy: Policy, sources: Sources, *, points: bool) -> Verification:
@@ -271,9 +273,9 @@ def _checked(con: Checks, policy: Policy, tables: Tables, *, only_limits: bool, 
         remarks.unchecked.append(f"how many people the classes have: {why}")
     if not only_limits:
         check_against(con, tables, policy)
-    texts = Texts(con, tables.released, policy.quasi)
-    counted_points = points_of_release(con, policy, tables, texts) if points else ()
-    clauses = () if only_limits else tuple(judge_clauses(con, policy, texts))
+    rows = ReleasedRows(con, policy, tables)
+    counted_points = points_of_release(policy, rows) if points else ()
+    clauses = () if only_limits else tuple(judge_clauses(con, policy, rows))
     smallest = int(con.row("SELECT coalesce(min(records), 0) FROM classes")[0])
     people = None if persons is None or persons.unknown else _found(con, persons, suppressed)
     # Last, as it changes the classes.
@@ -284,6 +286,7 @@ def _checked(con: Checks, policy: Policy, tables: Tables, *, only_limits: bool, 
         findings=tuple(findings), problems=tuple(remarks.problems), unchecked=tuple(remarks.unchecked),
         notes=tuple(remarks.notes),
         points=answered((*counted_points, *(exposed if points else ())), policy.accepted),
+        left_out=tables.unplaced,
         profile=None if policy.profile is None else policy.profile.profile.full_name, clauses=clauses,
         smallest=smallest, people=people,
     )  # fmt: skip
@@ -388,7 +391,7 @@ def _write(script: Script, scratch: Path, sources: Sources, policy_file: Path, p
         check_against(script, tables, policy)
     if policy.profile is not None or policy.context is not None:
         script.note("The clauses of the profile.")
-        list(judge_clauses(script, policy, Texts(script, released, policy.quasi)))
+        list(judge_clauses(script, policy, ReleasedRows(script, policy, tables)))
     check_suppressed(script, policy, tables, measuring, findings)
     _end(script)
 

@@ -101,6 +101,8 @@ class Dialect(ABC):
 
     random: ClassVar[str] = "random()"
     """SQL: another random number for every row."""
+    chance: ClassVar[str] = "random()"
+    """SQL: another number from 0 to 1 for every row."""
     whole: ClassVar[str] = "BIGINT"
     """SQL: the type that sums of counts are cast to."""
     view_guards: ClassVar[bool] = False

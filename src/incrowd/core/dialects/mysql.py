@@ -81,6 +81,7 @@ class MySQL(Dialect):
     secret: ClassVar[str] = "MYSQL_PWD or ~/.my.cnf"
     driver: ClassVar[tuple[str, str] | None] = ("PyMySQL", "mysql")
     random: ClassVar[str] = "RAND()"
+    chance: ClassVar[str] = "RAND()"
     whole: ClassVar[str] = "SIGNED"
     temporary: ClassVar[re.Pattern[str]] = re.compile("(?!)")
 

@@ -34,6 +34,7 @@ class Snowflake(Dialect):
     server: ClassVar[bool] = True
     secret: ClassVar[str] = "the connector's connections.toml"
     driver: ClassVar[tuple[str, str] | None] = ("snowflake-connector-python", "snowflake")
+    chance: ClassVar[str] = "uniform(0::FLOAT, 1::FLOAT, random())"
     temporary: ClassVar[re.Pattern[str]] = re.compile("(?!)")
 
     def __init__(self, url: str) -> None:

@@ -44,6 +44,7 @@ class SQLite(Dialect):
     example: ClassVar[str] = "sqlite:///path"
     sides: ClassVar[Sequence[str]] = ("-wal", "-journal", "-shm")
     uploaded: ClassVar[str] = "temp."
+    chance: ClassVar[str] = "(random() / 18446744073709551616.0 + 0.5)"
 
     def __init__(self, path: Path) -> None:
         self._connection = self.connect(path)

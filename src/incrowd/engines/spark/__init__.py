@@ -130,6 +130,34 @@ class SparkEngine(Engine):
         """Count the values of columns on Spark (see `Engine.values_of`)."""
         return self.combinations.values_of(columns)
 
+    def leaving_values(self, column: str) -> tuple[pl.Series, NDArray[np.int64]]:
+        """Count the values on Spark, also those that models cannot count (see the base class)."""
+        if self.combinations.treated_of([column]) or self._is_countable(column):
+            return super().leaving_values(column)
+        with guarded(self._frame.sparkSession):
+            # Nobody reads values of such a type, so how often each occurs is all that is fetched.
+            counts = to_polars(_grouped(self._narrow([column])).select(_COUNT)).to_series()
+        return pl.Series(None, [None] * len(counts), pl.Binary), counts.to_numpy()
+
+    def some_rows(self, columns: Sequence[str], share: float) -> pl.DataFrame:
+        """Fetch random rows of the columns that can be counted (see `Engine.some_rows`)."""
+        treated = {column.name for column in self.combinations.treated_of(columns)}
+        names = [name for name in columns if self._is_countable(name) and name not in treated]
+        if not names:
+            return pl.DataFrame()
+        with guarded(self._frame.sparkSession):
+            narrow = self._narrow(names)
+            rows = to_polars(narrow if share >= 1 else narrow.sample(share, 0))
+            rows.columns = names
+            return rows
+
+    def lone_rows(self, columns: Sequence[str]) -> int:
+        """Count the unique rows on the executors, or here with treated columns (see `Engine.lone_rows`)."""
+        if self.combinations.treated_of(columns):
+            return int((self.values_of(columns)[1] == 1).sum())
+        with guarded(self._frame.sparkSession):
+            return int(_grouped(self._narrow(columns)).filter(sf.col(_COUNT) == 1).count())
+
     def treated(self, columns: Sequence[TreatedColumn]) -> SparkEngine:
         """Treat combinations on fetching, and rows on release (see `Engine.treated`)."""
         return SparkEngine(self._frame, self.settings, columns)
@@ -203,15 +231,19 @@ class SparkEngine(Engine):
         columns = (self.column(name).alias(f"c{j}") for j, name in enumerate(names))
         return positional(self._frame)[0].select(*columns)
 
-    def check_types(self, names: Sequence[str]) -> None:
-        """Raise for types that rows in memory are refused for, before Spark groups the rows."""
+    def _is_countable(self, name: str) -> bool:
+        """Say whether a column has texts, numbers, dates or truth values."""
         countable = (
             st.StringType, st.BooleanType, st.NullType, st.ByteType, st.ShortType, st.IntegerType,
             st.LongType, st.FloatType, st.DoubleType, st.DecimalType, st.DateType, st.TimestampType,
             st.TimestampNTZType,
         )  # fmt: skip
+        return isinstance(self.kind(name), countable)
+
+    def check_types(self, names: Sequence[str]) -> None:
+        """Raise for types that rows in memory are refused for, before Spark groups the rows."""
         for name in names:
-            if not isinstance(self.kind(name), countable):
+            if not self._is_countable(name):
                 column = f"c{self._names.index(name)}"
                 empty = as_arrow(positional(self._frame)[0].select(column))
                 if empty is not None:

@@ -112,11 +112,24 @@ class SqlEngine(Engine):
         # Rows of a database come in a random order already.
         return Released(table, lambda _: table)
 
-    def lone_rows(self, columns: Sequence[str]) -> int | None:
+    def leaving_values(self, column: str) -> tuple[pl.Series, NDArray[np.int64]]:
+        """Count the values in the database, also those that models cannot count (see the base class)."""
+        if self.combinations.treated_of([column]) or not isinstance(self.rows, TableRows):
+            return super().leaving_values(column)
+        return self.rows.leaving_values(column)
+
+    def some_rows(self, columns: Sequence[str], share: float) -> pl.DataFrame:
+        """Return random rows, without treated columns (see `Engine.some_rows`)."""
+        if not isinstance(self.rows, TableRows):
+            return super().some_rows(columns, share)
+        treated = {column.name for column in self.combinations.treated_of(columns)}
+        return self.rows.some_rows([name for name in columns if name not in treated], share)
+
+    def lone_rows(self, columns: Sequence[str]) -> int:
         """Count the unique rows in the database, or here with treated columns (see `Engine.lone_rows`)."""
-        if self.combinations.treated_of(columns):
+        if self.combinations.treated_of(columns) or not isinstance(self.rows, TableRows):
             return int((self.values_of(columns)[1] == 1).sum())
-        return self.rows.lone_rows(columns) if isinstance(self.rows, TableRows) else None
+        return self.rows.lone_rows(columns)
 
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Files:
         """Write the rows while streaming (see `Engine.write`)."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from incrowd.core.dialects.base import Dialect, Upload, cast_all
 from incrowd.core.errors import SchemaError, TableError
 from incrowd.core.io.columns import column_named, columns_named
-from incrowd.core.lazy import pl
+from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.recoding import SUPPRESSED
 from incrowd.engines.fetched import NUMBER, Combinations, FetchedCount, LeavingColumns, joined_by
 from incrowd.engines.fold import CELL, ROWS, added_up
@@ -60,15 +60,34 @@ class TableRows:
         labels = [*names, *([NUMBER] if number else []), ROWS]
         return cast_all(groups[:, : len(labels)], labels, kinds)
 
-    def lone_rows(self, columns: Sequence[str]) -> int | None:
+    def leaving_values(self, name: str) -> tuple[pl.Series, NDArray[np.int64]]:
+        """Count the values of a column in the database (see `Engine.leaving_values`)."""
+        self.check_snapshot()
+        column = self.table.read([name])[name]
+        if column.key is not None:
+            groups = self.raw_combinations([name])
+            return groups.to_series(), groups[ROWS].to_numpy()
+        # Nobody reads values of such a type, so how often each occurs is all that is fetched.
+        query = group_and_count([column.plain], str(self.table.source))
+        counts = self.table.fetch(f"SELECT c1 AS n FROM ({query}) AS g").to_series()
+        return pl.Series(None, [None] * len(counts), pl.Binary), counts.cast(pl.Int64).to_numpy()
+
+    def some_rows(self, columns: Sequence[str], share: float) -> pl.DataFrame:
+        """Fetch random rows of the columns that can be counted (see `Engine.some_rows`)."""
+        self.check_snapshot()
+        read = {name: column for name, column in self.table.read(columns).items() if column.key is not None}
+        if not read:
+            return pl.DataFrame()
+        query = f"SELECT {as_columns([str(each.key) for each in read.values()])} FROM {self.table.source}"
+        if share < 1:
+            query += f" WHERE {self.table.dialect.chance} < {float(share)!r}"
+        return cast_all(self.table.fetch(query), list(read), [column.dtype for column in read.values()])
+
+    def lone_rows(self, columns: Sequence[str]) -> int:
         """Count the unique rows in the database (see `Engine.lone_rows`)."""
         self.check_snapshot()
-        sql_columns = self.table.read(columns)
-        keys = [sql_columns[name].key for name in columns]
-        if None in keys:
-            # Values of a type that is neither text, number nor date are not compared.
-            return None
-        groups = group_and_count(list(map(str, keys)), str(self.table.source))
+        keys = [column.key or column.plain for column in self.table.read(columns).values()]
+        groups = group_and_count(keys, str(self.table.source))
         count = self.table.fetch(f"SELECT COUNT(*) AS n FROM ({groups}) AS g WHERE c{len(keys)} = 1")
         return int(count.to_series().item())
 

@@ -16,7 +16,7 @@ from incrowd.faces.studio.fields import button, text_field
 from incrowd.faces.studio.figures import LOOKS
 from incrowd.faces.studio.parts import box, bullets, heading, marked, note, tell, words
 from incrowd.faces.studio.rules import attestation_fields
-from incrowd.release.accounts.points import rounding_base
+from incrowd.release.drafting.rounding import rounding_base
 from incrowd_verify.gate.points import KINDS, Accepted
 from incrowd_verify.gate.verdict import LISTED
 

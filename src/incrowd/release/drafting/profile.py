@@ -17,7 +17,6 @@ from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.reading.exact import NUMBER
 from incrowd.core.reading.recognition import Recognized, recognize, recognize_digits, shape_of
 from incrowd.core.table.schema import Attribute
-from incrowd.release.drafting.languages import languages
 from incrowd.release.drafting.rounding import Rounding, rounding_of
 from incrowd.release.drafting.value_forms import (
     contacts_in,
@@ -28,7 +27,8 @@ from incrowd.release.drafting.value_forms import (
     personal_form,
     separator_of,
 )
-from incrowd.release.drafting.words import find_word, tokens
+from incrowd_verify.words import languages
+from incrowd_verify.words.meanings import find_word, tokens
 
 if TYPE_CHECKING:
     from incrowd.core.reading.spellings import Spelling

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Literal
 from incrowd.core.reading.spellings import Spelling
 from incrowd.core.recoding.cells import is_nearly_unique
 from incrowd.core.table.schema import OPEN_ROLE, UNRELEASED, Role
-from incrowd.release.drafting.languages import languages
 from incrowd.release.drafting.profile import Answers, Profile
 from incrowd.release.drafting.value_forms import example_of
-from incrowd.release.drafting.words import (
+from incrowd_verify.words import languages
+from incrowd_verify.words.meanings import (
     find_word,
     is_of_several_people,
     named_after,

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count, dropwhile, takewhile
+from itertools import accumulate, count, dropwhile, repeat, takewhile
+from operator import mul
 
-from incrowd.core.lazy import NDArray, np
+from incrowd.core.lazy import NDArray, np, pl
+from incrowd_verify.gate.rules.columns import are_numbers
+from incrowd_verify.gate.rules.values import TELLING, unique_share
 
-__all__ = ["Rounding", "coarser_steps", "rounding_of"]
+__all__ = ["Rounding", "coarser_steps", "rounding_base", "rounding_of"]
 
 SHARED_BY = 5
 """Records that a value has to have, so that it tells no record."""
@@ -158,3 +161,40 @@ def _rounded_within(
     if top or bottom:
         return Rounding(step, top, bottom, above if top else below)
     return _rounded_within(numbers, counts, step, None)
+
+
+def rounding_base(
+    column: pl.Series, others: Sequence[pl.Series] = (), bases: Iterable[float] | None = None
+) -> float | None:
+    """Return the smallest rounding base at which numbers no longer single out records.
+
+    Parameters
+    ----------
+    column
+        The column as it came.
+    others
+        Columns that single out records together with it; none if it does so alone.
+    bases
+        The bases that are tried, ascending; powers of ten from 10 if None.
+
+    Returns
+    -------
+    None where the column has other values than numbers, or where no rounding helps that leaves two values.
+
+    Examples
+    --------
+    >>> rounding_base(pl.Series(range(1000)))
+    10
+    >>> rounding_base(pl.Series(["a", "b"])) is None
+    True
+    """
+    if not are_numbers(column):
+        return None
+    numbers = column.cast(pl.Float64, strict=False)
+    for base in accumulate(repeat(10), mul) if bases is None else bases:
+        rounded = (numbers / base).round()
+        if rounded.n_unique() < 2:
+            return None
+        if all(unique_share([rounded, *other]) < TELLING for other in ([[each] for each in others] or [[]])):
+            return base
+    return None

@@ -19,12 +19,12 @@ from incrowd.core.presentation.documents import envelope
 from incrowd.core.presentation.markup import InNotebooks
 from incrowd.core.table.schema import Attribute, Schema
 from incrowd.release.accounts.people import refuse_survey
-from incrowd.release.accounts.points import points_of_columns
+from incrowd.release.accounts.points import points_of_table
 from incrowd.release.jobs.assess import Assessment, assess_table
 from incrowd.release.jobs.table_treatments import treat_table, treatment_entries
 from incrowd.release.policy.arguments import as_models, as_schema
 from incrowd.release.policy.policy import Policy
-from incrowd_verify.gate.points import UNANSWERED, Point, Unanswered, answered
+from incrowd_verify.gate.points import UNANSWERED, Point, Unanswered
 from incrowd_verify.gate.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -220,12 +220,11 @@ def anatomize(
     problems = [measured.shortfall() for measured in privacy.results.asked if measured.holds is False]
     if problems:
         raise InfeasibleError("nothing was released: " + "; ".join(problems))
-    points = answered(points_of_columns(engine, plain, frequency.rows), full_policy.accepted)
+    points = points_of_table(engine, plain, frequency.rows, full_policy.accepted, raw=engine)
     anatomy = Anatomy(
         quasi_table, sensitive_table, groups, l, privacy, full_policy, csv_format, source, points
     )
-    if unanswered == "refuse":
-        anatomy.verdict.refuse()
+    anatomy.verdict.admit(unanswered)
     return anatomy
 
 

@@ -185,8 +185,7 @@ def anonymize(  # noqa: PLR0913
     release = _release_whole_or_in_blocks(
         table, policy, population, csv_format, clock, driver_keys, progress, blocks=blocks, force=force
     )
-    if unanswered == "refuse":
-        release.verdict.refuse()
+    release.verdict.admit(unanswered)
     return release
 
 
@@ -288,7 +287,7 @@ def release_of(recoded: Recoded, clock: Clock, driver_keys: int | None = None) -
                 start.treatments.raw,
                 leaving_rows,
                 policy,
-                frequency,
+                start.counted,
                 recoding,
                 after.records,
                 share,

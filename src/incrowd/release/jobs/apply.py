@@ -432,7 +432,7 @@ def apply_recoding(  # noqa: PLR0913
             batch.treatments.raw,
             engine_for(released) if result.suppression.left_out else result.rows,
             policy,
-            batch.frequency,
+            batch.counted,
             result.recoding,
             batch.frequency.rows - result.suppression.left_out,
             share,
@@ -440,8 +440,7 @@ def apply_recoding(  # noqa: PLR0913
             result.suppression.failing,
         )
     )
-    if unanswered == "refuse":
-        Verdict(points).refuse()
+    Verdict(points).admit(unanswered)
     order = None if policy.keep_order else RandomOrder()
     if order is not None:
         released = result.released.reordered(order)

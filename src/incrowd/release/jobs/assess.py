@@ -32,7 +32,7 @@ from incrowd.release.accounts.people import (
     size_distribution,
     survey_sentences,
 )
-from incrowd.release.accounts.points import points_of_columns
+from incrowd.release.accounts.points import points_of_table
 from incrowd.release.accounts.results import Results, results_of
 from incrowd.release.accounts.statements import (
     model_entry,
@@ -42,11 +42,9 @@ from incrowd.release.accounts.statements import (
     versions,
 )
 from incrowd.release.accounts.value_warnings import value_warnings
-from incrowd.release.drafting.functional_dependencies import repeated_ids
 from incrowd.release.policy.arguments import as_models, as_schema
 from incrowd.release.policy.limits import of_histories
-from incrowd_verify.gate import wording
-from incrowd_verify.gate.points import Accepted, Point, answered
+from incrowd_verify.gate.points import Accepted, Point
 from incrowd_verify.gate.verdict import Verdict
 from incrowd_verify.gate.wording import at_most, in_words, percent, wildcard_sentence
 
@@ -384,17 +382,14 @@ def assess(  # noqa: PLR0913
     for model in models:
         model.check_values(classes.frequency.counted)
     engine = engine_for(table)
-    points = [
-        *points_of_columns(engine, schema, classes.frequency.rows),
-        *(wording.repeated_id(name, ids) for name, ids in repeated_ids(engine, schema).items()),
-    ]
+    points = points_of_table(engine, schema, classes.frequency.rows, accepted, raw=engine)
     notes = list(value_warnings(classes.frequency, schema))
     notes += [sentence for model in models for sentence in model.remarks(classes.frequency.counted)]
     assessment = assess_classes(classes, models, wildcards, linked=schema.joined)
     return replace(
         assessment,
         notes=tuple(notes),
-        points=answered(points, accepted),
+        points=points,
         _measured=(classes, models, wildcards),
     )
 

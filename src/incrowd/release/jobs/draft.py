@@ -20,7 +20,7 @@ from incrowd.core.reading.spellings import Spelling
 from incrowd.core.recoding.cells import is_nearly_unique
 from incrowd.core.table.schema import OPEN_ROLE, UNRELEASED
 from incrowd.release.accounts.value_warnings import alternatives
-from incrowd.release.drafting.functional_dependencies import columns_of_ids, determined_pairs, ids_of_panels
+from incrowd.release.drafting.panels import columns_of_ids, ids_of_panels
 from incrowd.release.drafting.profile import Profile, is_of_periods, profile_of
 from incrowd.release.drafting.questions import Question, joined_questions, questions_of
 from incrowd.release.drafting.roles import (
@@ -32,10 +32,11 @@ from incrowd.release.drafting.roles import (
     with_person,
     with_role,
 )
-from incrowd.release.drafting.words import is_usual, marks_of_people, names_ids
 from incrowd.release.jobs.draft_trial import Trial, try_draft
 from incrowd.release.policy.policy import POLICY_VERSION, toml_key, toml_settings, toml_value
 from incrowd.release.policy.settings import SETTINGS, setting_sentence
+from incrowd_verify.gate.rules.dependencies import determined_pairs
+from incrowd_verify.words.meanings import is_usual, marks_of_people, names_ids
 
 if TYPE_CHECKING:
     from incrowd.core.table.schema import Role

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,8 @@ from incrowd.core.presentation.documents import envelope
 from incrowd.core.presentation.markup import InNotebooks
 from incrowd.core.table.schema import Schema
 from incrowd.release.accounts.people import refuse_survey
+from incrowd_verify.gate.points import UNANSWERED, Accepted, Point, Unanswered
+from incrowd_verify.gate.verdict import Verdict
 
 if TYPE_CHECKING:
     from incrowd.core.table.classes import EquivalenceClasses
@@ -49,6 +52,8 @@ class ProcessedTable(InNotebooks):
         Whether every class that is left satisfies the conditions; a bound on the rounds may stop before.
     score
         The P29 score of what is left.
+    points
+        What the rows that are left tell about people, their quasi-identifiers included.
     """
 
     _shown = ("records", "deleted", "classes", "clean", "p29", "rounds")
@@ -59,6 +64,12 @@ class ProcessedTable(InNotebooks):
     classes: int
     clean: bool
     score: P29Score
+    points: tuple[Point, ...] = field(default=(), repr=False)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on the rows that are left."""
+        return Verdict(self.points)
 
     def __repr__(self) -> str:
         remaining = self.records - self.deleted
@@ -73,6 +84,7 @@ class ProcessedTable(InNotebooks):
         """Return plain data for JSON, without any value of the table."""
         return {
             **envelope("processing"),
+            "verdict": self.verdict.to_dict(),
             "records": self.records,
             "deleted": self.deleted,
             "classes": self.classes,
@@ -93,6 +105,8 @@ def ensure_privacy(  # noqa: PLR0913
     score: P29 | None = None,
     keep_order: bool = False,
     force: bool = False,
+    accepted: Sequence[Accepted] = (),
+    unanswered: Unanswered = "refuse",
 ) -> ProcessedTable:
     """Delete the classes that fail a condition, again and again, until none fails.
 
@@ -124,6 +138,10 @@ def ensure_privacy(  # noqa: PLR0913
         Whether row N stays row N; else rows come in a random order. Deleted rows are left out of either.
     force
         Whether an order that tells a quasi-identifier is kept all the same.
+    accepted
+        Answers to points of the verdict, as a policy has them.
+    unanswered
+        What becomes of a table with open points: ``refuse`` returns none, ``write`` returns it all the same.
 
     Raises
     ------
@@ -132,6 +150,8 @@ def ensure_privacy(  # noqa: PLR0913
         that is to be kept tells a quasi-identifier (unless `force`).
     InfeasibleError
         When every class was deleted.
+    VerdictError
+        When what is left has an open point.
 
     References
     ----------
@@ -142,8 +162,10 @@ def ensure_privacy(  # noqa: PLR0913
     from incrowd.engines import engine_for, loaded
     from incrowd.engines.memory import frame_in_order
     from incrowd.measures.privacy import P29
+    from incrowd.release.accounts.points import points_of_table
     from incrowd.release.jobs.suppressed_records import telling_columns
 
+    UNANSWERED.check(unanswered, "ensure_privacy", "unanswered")
     t = SHARE.check(t, "ensure_privacy", "t")
     l = SHARE.check(l, "ensure_privacy", "l")  # noqa: E741
     k = COUNT.within(low=0).check(k, "ensure_privacy", "k")
@@ -164,12 +186,18 @@ def ensure_privacy(  # noqa: PLR0913
     keep = np.isin(rows, np.append(remaining.keys, -1))
     frame = nw.from_native(engine.native, eager_only=True).filter(keep.tolist())
     released = without_traces(frame, {name: frame[name] for name in columns})
+    deleted = 1 - len(released) / max(frequency.rows, 1)
+    points = points_of_table(
+        engine_for(released), schema, len(released), accepted, raw=engine, suppressed=deleted
+    )
     if not keep_order:
         released = frame_in_order(released, RandomOrder())
     p29 = (score or P29(0.0)).of(remaining.classes.counted, describe=False)
-    return ProcessedTable(
-        released, remaining.rounds, frequency.rows, len(remaining.classes), remaining.clean, p29
+    processed = ProcessedTable(
+        released, remaining.rounds, frequency.rows, len(remaining.classes), remaining.clean, p29, points
     )
+    processed.verdict.admit(unanswered)
+    return processed
 
 
 @dataclass(frozen=True)

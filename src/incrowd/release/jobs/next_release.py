@@ -152,8 +152,7 @@ def next_release(  # noqa: PLR0913
     points = tuple(point for point in release.points if GROUP not in point.columns)
     released_policy = replace(release.policy, algorithm=policy.algorithm, ledger_m=m)
     release = replace(release, policy=released_policy, points=points)
-    if unanswered == "refuse":
-        release.verdict.refuse()
+    release.verdict.admit(unanswered)
     return SeriesRelease.of(
         release,
         counterfeits=plan.counterfeits_by_group(),

@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from incrowd.core.errors import MissingExtraError, ParameterError, PolicyError, TableError
+from incrowd.core.errors import MissingExtraError, ParameterError, PolicyError, TableError, quoted
 from incrowd.core.io.addresses import file_path
 from incrowd.core.lazy import NDArray, np, nw, pl
 from incrowd.core.parameters import EPSILON, check_fields, parameter
 from incrowd.core.presentation.documents import envelope
 from incrowd.core.presentation.markup import InNotebooks
 from incrowd.core.table.schema import Schema, require_columns
-from incrowd_verify.gate.points import UNANSWERED, Accepted, Point, Unanswered, answered
+from incrowd_verify.gate.points import UNANSWERED, Accepted, Point, Unanswered
 from incrowd_verify.gate.verdict import Verdict
 
 
@@ -183,11 +183,17 @@ def randomize(
     """
     from incrowd.core.io.frames import without_traces
     from incrowd.engines import engine_for, loaded
-    from incrowd.release.accounts.points import points_of_columns
+    from incrowd.release.accounts.points import points_of_table
 
     UNANSWERED.check(unanswered, "randomize", "unanswered")
     if not mechanisms:
         raise ParameterError("randomize: name a mechanism for one column at least")
+    for name, mechanism in mechanisms.items():
+        if not isinstance(mechanism, Laplace | RandomizedResponse):
+            raise ParameterError(
+                f"randomize: {name!r} needs a mechanism, Laplace(epsilon, low, high) or "
+                f"RandomizedResponse(epsilon, categories), and got {quoted(mechanism)}"
+            )
     epsilons = {name: float(mechanism.epsilon) for name, mechanism in mechanisms.items()}
     total = math.fsum(epsilons.values())
     if budget is not None and total > budget * (1 + 1e-12):
@@ -220,10 +226,11 @@ def randomize(
     columns_out = {name: noisy.get(name, frame[name]) for name in frame.columns}
     leaving = without_traces(frame, columns_out)
     schema = Schema(identifying=list(mechanisms), unlisted="keep")
-    points = answered(points_of_columns(engine_for(leaving), schema, len(frame)), accepted)
+    points = points_of_table(
+        engine_for(leaving), schema, len(frame), accepted, raw=engine_for(table), hidden=list(mechanisms)
+    )
     released = RandomizedTable(leaving, epsilons, clipped, points)
-    if unanswered == "refuse":
-        released.verdict.refuse()
+    released.verdict.admit(unanswered)
     return released
 
 

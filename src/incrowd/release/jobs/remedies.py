@@ -7,11 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from incrowd.core.lazy import pl
-from incrowd.release.accounts.points import rounding_base
 from incrowd.release.drafting.roles import Guess, leave_out, with_parts
-from incrowd.release.drafting.rounding import coarser_steps
-from incrowd_verify.gate.columns import are_numbers
+from incrowd.release.drafting.rounding import coarser_steps, rounding_base
 from incrowd_verify.gate.points import Point
+from incrowd_verify.gate.rules.columns import are_numbers
 from incrowd_verify.texts import separator_of
 
 if TYPE_CHECKING:

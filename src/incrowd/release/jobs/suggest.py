@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,8 @@ from incrowd.release.jobs.anonymize import anonymize
 from incrowd.release.policy.limits import LongListError
 from incrowd.release.policy.policy import Policy
 from incrowd.search import Mondrian
+from incrowd_verify.gate.points import Point
+from incrowd_verify.gate.verdict import Verdict
 
 if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat
@@ -72,20 +74,32 @@ class Suggestions(InNotebooks):
     Attributes
     ----------
     feasible
-        Whether the table satisfies the policy as it is, so that nothing has to be changed.
+        Whether the policy as it is gives a release that tells something, so that nothing has to be changed.
     found
-        Single changes with which there is a release, the mildest of each kind.
+        Single changes with which there is such a release, the mildest of each kind.
+    points
+        The points of the release under the policy as it is; none where there is no release.
     """
 
     _shown = ("feasible", "found")
 
     feasible: bool
     found: tuple[Suggestion, ...] = ()
+    points: tuple[Point, ...] = field(default=(), repr=False)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on the release under the policy as it is."""
+        return Verdict(self.points)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
-        entries = [each.to_dict() for each in self.found]
-        return {**envelope("suggestions"), "feasible": self.feasible, "found": entries}
+        return {
+            **envelope("suggestions"),
+            "feasible": self.feasible,
+            "verdict": self.verdict.to_dict(),
+            "found": [each.to_dict() for each in self.found],
+        }
 
 
 @with_keyword_hints
@@ -137,28 +151,38 @@ def suggest(
     def feasible(changed: Policy, doing: str) -> bool:
         within = Within(display, doing)
         try:
-            attempt(changed, within)
+            return _tells(attempt(changed, within), changed)
         except (InfeasibleError, InputError):
             return False
-        return True
 
-    def attempt(tried: Policy, within: Progress) -> None:
-        """Release the table under a policy, or raise for a broken verdict."""
-        anonymize(
+    def attempt(tried: Policy, within: Progress) -> tuple[Point, ...]:
+        """Release the table under a policy, and return the points; raise for a broken verdict."""
+        verdict = anonymize(
             table,
             tried,
             population=population,
             csv_format=csv_format,
             progress=within,
             unanswered="write",
-        ).verdict.refuse(only_broken=True)
+        ).verdict
+        verdict.refuse(only_broken=True)
+        return verdict.points
 
+    points: tuple[Point, ...] = ()
     try:
-        attempt(policy, Within(display, "now"))
+        points = attempt(policy, Within(display, "now"))
+        if _tells(points, policy):
+            return Suggestions(True, points=points)
     except (InfeasibleError, LongListError):
-        changes = helping(policy, lambda change: feasible(change.policy, change.text), most=most)
-        return Suggestions(False, tuple(changes))
-    return Suggestions(True)
+        pass
+    changes = helping(policy, lambda change: feasible(change.policy, change.text), most=most)
+    return Suggestions(False, tuple(changes), points)
+
+
+def _tells(points: Iterable[Point], policy: Policy) -> bool:
+    """Say whether a release tells something: not every column has mostly cells that stand for every value."""
+    blanked = {point.columns for point in points if point.name == "blanked-column"}
+    return len(blanked) < len(policy.schema.quasi)
 
 
 def helping(policy: Policy, feasible: Callable[[Suggestion], bool], *, most: int = 3) -> Iterator[Suggestion]:

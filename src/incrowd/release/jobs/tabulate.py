@@ -29,8 +29,9 @@ from incrowd.release.tables.primary import OPEN_SHARE
 from incrowd.release.tables.protect import MARK, PublishedTable, protect, way_of
 from incrowd.release.tables.ring import is_too_large, ring_of
 from incrowd_verify.gate import wording
-from incrowd_verify.gate.columns import points_of_texts
 from incrowd_verify.gate.points import UNANSWERED, Point, answered, in_order
+from incrowd_verify.gate.rules.columns import Values
+from incrowd_verify.gate.rules.texts import points_of_column
 from incrowd_verify.gate.verdict import Verdict
 from incrowd_verify.gate.wording import percent
 
@@ -208,9 +209,8 @@ def points_of_codes(axis: Axis, people: NDArray[np.int64], all_people: int) -> I
     at_depths = [np.flatnonzero(axis.tree.depths == depth) for depth in range(1, axis.tree.height)]
     for codes in [axis.tree.leaves.astype(np.int64), *at_depths]:
         texts = pl.Series([axis.codes[code] for code in codes], dtype=pl.String)
-        for point in points_of_texts(
-            axis.column, texts, people[codes], all_people, quasi=True, compared=False
-        ):
+        labels = Values(texts, people[codes], are_labels=True)
+        for point in points_of_column(axis.column, labels, all_people):
             if point.name not in names:
                 yield point
             names.add(point.name)

@@ -43,11 +43,14 @@ KINDS = {
     "cell": Kind("a cell of a count table can be computed too closely", accepted=False, broken=True),
     "linked-tables": Kind("count tables tie to one another, and what they tell together was not computed"),
     "nothing-left": Kind("no cell of a quasi-identifier tells anything", accepted=False, broken=True),
-    "not-checked": Kind("a limit could not be checked with what was given", accepted=False),
+    "not-checked": Kind(
+        "a limit or a kind of point could not be checked with what was given", accepted=False
+    ),
     "unique-column": Kind("many records have a value of their own in a column"),
     "unique-together": Kind("two columns single out many records together"),
     "outlying-value": Kind("one record has a number or date far beyond all others of a column"),
     "personal-text": Kind("a column has texts that name or reach people"),
+    "named-identifier": Kind("a column is called, or looks, as what names or reaches one person"),
     "free-text": Kind("a column has sentences that people wrote"),
     "unread-column": Kind("a column was not searched for texts about people"),
     "list-cells": Kind("cells of a sensitive column list several values"),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from incrowd_verify.errors import VerdictError, setting, visible
-from incrowd_verify.gate.points import Point, State
+from incrowd_verify.gate.points import Point, State, Unanswered
 
 _NAMED = 8
 """Points that the sentence of a verdict names."""
@@ -32,6 +32,8 @@ class Verdict:
         All points, those that the policy accepts included, in the order of their kinds.
     what
         ``release``, or ``table`` where a table is assessed as it stands.
+    remark
+        A sentence about what nobody could check, which every face says behind the verdict; mostly empty.
 
     Examples
     --------
@@ -41,6 +43,7 @@ class Verdict:
 
     points: tuple[Point, ...]
     what: str = "release"
+    remark: str = ""
 
     @property
     def state(self) -> State:
@@ -70,16 +73,17 @@ class Verdict:
 
     @property
     def text(self) -> str:
-        """The verdict as a sentence."""
-        mark = _MARKS[self.state]
+        """The verdict as a sentence, with the remark as another one."""
         if self.broken:
-            return f"{mark}: the {self.what} does not satisfy its policy ({_kinds(self.broken)})."
-        if self.open:
-            return f"{mark}: {_number(self.open, 'waits', 'wait')} for an answer ({_kinds(self.open)})."
-        if self.accepted:
+            said = f"the {self.what} does not satisfy its policy ({_kinds(self.broken)})."
+        elif self.open:
+            said = f"{_number(self.open, 'waits', 'wait')} for an answer ({_kinds(self.open)})."
+        elif self.accepted:
             answers = _kinds(self.accepted)
-            return f"{mark}: the {self.what} satisfies its policy, and each point has an answer ({answers})."
-        return f"{mark}: the {self.what} satisfies its policy, and no point is open."
+            said = f"the {self.what} satisfies its policy, and each point has an answer ({answers})."
+        else:
+            said = f"the {self.what} satisfies its policy, and no point is open."
+        return f"{_MARKS[self.state]}: {said} {self.remark}".rstrip()
 
     @property
     def brief(self) -> str:
@@ -113,6 +117,18 @@ class Verdict:
             written = setting('unanswered="write"', "--unanswered write")
             lines.append(f"Or release it all the same, which the account then says: {written}")
         raise VerdictError("\n".join(lines), self)
+
+    def admit(self, unanswered: Unanswered) -> None:
+        """Raise for an open or broken verdict, unless the caller asks to write a release with open points.
+
+        A broken release passes where the caller writes open ones, and is refused where it is written.
+
+        Raises
+        ------
+        VerdictError
+        """
+        if unanswered == "refuse":
+            self.refuse()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON, without any value of the table.

@@ -94,6 +94,19 @@ def not_checked(
     )  # fmt: skip
 
 
+def unanswered(kind: str, column: str | None, why: str) -> Point:
+    """Return the point of a kind of points that nobody could look for, in a column or in any.
+
+    `why`: the end of a sentence.
+    """
+    of = "" if column is None else f" of {column}"
+    return Point(
+        "not-checked", () if column is None else (column,), None,
+        f"Whether there is a point {kind}{of} could not be checked: {why}.",
+        "Give the rows where they can be read, or leave the column out of the table.",
+    )  # fmt: skip
+
+
 def linked_tables(columns: Sequence[str]) -> Point:
     """Return the point of count tables that tie some columns to one another in a ring."""
     return Point(
@@ -228,6 +241,18 @@ def personal_text(name: str, shares: Mapping[str, tuple[int, float]], share: flo
     )  # fmt: skip
 
 
+def named_identifier(name: str, why: str) -> Point:
+    """Return the point of a column that names or reaches one person each, whatever its role.
+
+    `why`: how that is known, as the end of a sentence.
+    """
+    return Point(
+        "named-identifier", (name,), None,
+        f"{name} seems to name or reach one person each: {why}.",
+        "Leave the column out, or give it a treatment that hides its values, such as a pseudonym.",
+    )  # fmt: skip
+
+
 def free_text(name: str, share: float) -> Point:
     """Return the point of a column of sentences."""
     return Point(
@@ -286,9 +311,9 @@ def unprotected(name: str, share: float, *, lists: bool = False) -> Point:
 def derived(other: str, one: str, *, follows: bool) -> Point:
     """Return the point of a column that determines, or is determined by, a generalized column."""
     text = (
-        f"{other} is released as it is, and it follows from {one}, which is generalized."
+        f"{other} is released as it is, and it follows from {one}, which is not."
         if follows
-        else f"{other} is released as it is, and {one}, which is generalized, follows from it."
+        else f"{other} is released as it is, and {one}, which is not, follows from it."
     )
     return Point(
         "derived-column", (other, one), 1.0,
@@ -313,7 +338,8 @@ def repeated_id(name: str, ids: int, people: Sequence[int] | None = None) -> Poi
         "repeated-id", (name,), None,
         f"{occur} more than once: is this a person? Every figure counts rows, and a "
         f"class may have fewer people than it seems.{then}",
-        f"Name the id of people with {setting('person=', '--person')}.",
+        f"Name the id of people with {setting('person=', '--person')}, or accept it if these are "
+        "namesakes or things.",
     )  # fmt: skip
 
 
@@ -371,6 +397,12 @@ def nothing_left() -> Point:
         "Every cell of every quasi-identifier stands for every value, so the release tells nothing by them.",
         "Name fewer quasi-identifiers, give them hierarchies, or ask for less.",
     )  # fmt: skip
+
+
+def left_out(records: int) -> str:
+    """Say that raw records are not in a release, and that nobody checked which."""
+    subject = "1 raw record is" if records == 1 else f"{records:,} raw records are"
+    return f"{subject} not in the release, and which rows are missing was not checked."
 
 
 def suppressed_records(records: int, share: float, models: Sequence[str]) -> Point:

@@ -17,7 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from incrowd_verify.errors import ParameterError, PolicyError, did_you_mean, named, quoted
+from incrowd_verify.errors import ParameterError, PolicyError, did_you_mean, named, quoted, refuse_pipe
 from incrowd_verify.lazy import pl
 from incrowd_verify.parameters import COUNT, PART, SHARE, Parameter
 
@@ -267,6 +267,7 @@ def read_profile(name: str, folder: Path = Path()) -> Profile:
     'Publication of clinical data: a risk of at most 0.09'
     """
     if name.endswith(".toml"):
+        refuse_pipe(folder / name, PolicyError)
         try:
             text = (folder / name).read_text(encoding="utf-8")
         except (OSError, ValueError) as error:

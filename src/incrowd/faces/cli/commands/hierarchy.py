@@ -28,7 +28,7 @@ def check(files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="H
     """Say whether files are well-formed hierarchies, and their size; exit status 2 when one is not."""
     from incrowd.core.errors import HierarchyError
     from incrowd.core.hierarchy import Hierarchy
-    from incrowd.release.accounts.points import outside_of
+    from incrowd_verify.gate.rules.labels import outside_intervals
 
     wrong = 0
     for file in files:
@@ -38,7 +38,7 @@ def check(files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="H
             wrong += 1
             LOG.write("error", "error", str(error), error=type(error).__name__)
             continue
-        if outside := outside_of(tree):
+        if outside := outside_intervals(tree.labels, tree.parents.tolist()):
             wrong += 1
             inner, outer = outside[0]
             more = f" ({len(outside) - 1:,} more do)" if len(outside) > 1 else ""

@@ -22,6 +22,7 @@ def p29(
     data: options.Data,
     source: option_groups.CsvOptions,
     columns: option_groups.UnrecodedColumns,
+    gate: option_groups.GateOptions,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="Delete the classes that fail, and write what is left."),
@@ -64,8 +65,10 @@ def p29(
 
     settings = {"t": t, "k": k, "l": l, "max_rounds": max_rounds, "keep_order": keep_order or None}
     limits: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
-    if output is None and limits:
-        name = next(iter(limits)).replace("_", "-")
+    answers = {"accept": gate.accept or None, "unanswered": None if gate.choice == "refuse" else gate.choice}
+    of_output = [*limits, *(name for name, value in answers.items() if value is not None)]
+    if output is None and of_output:
+        name = of_output[0].replace("_", "-")
         option = f"--{name}" if len(name) > 1 else f"-{name}"
         raise ParameterError(f"{option} is for -o, which deletes classes; add -o FILE, or leave it out")
     model = P29(0.0, w_k, w_l, w_t)
@@ -80,7 +83,15 @@ def p29(
         result = None
         if target is not None:
             job.stage("process")
-            result = ensure_privacy(table, schema, **limits, score=model, force=force)
+            result = ensure_privacy(
+                table,
+                schema,
+                **limits,
+                score=model,
+                force=force,
+                accepted=gate.answers(),
+                unanswered=gate.choice,
+            )
             if result.clean:
                 job.stage("write")
                 write_file(result.table, target, escaping(csv_format, escape_formulas))

@@ -28,6 +28,8 @@ def suggest(
 
     The exit status is 1 when none of them helps.
     """
+    from rich.text import Text
+
     from incrowd.faces.cli.tables import console, progress
     from incrowd.release.jobs.suggest import suggest as find_changes
 
@@ -44,12 +46,15 @@ def suggest(
     if json:
         outputs.print_json(result.to_dict())
     elif result.feasible:
-        out.print("The table satisfies the policy as it is.")
+        out.print("The policy as it is gives a release.")
     elif result.found:
-        out.print("Each of these changes alone is enough:")
+        lost = "The policy as it is gives a release that tells little. " if result.points else ""
+        out.print(f"{lost}Each of these changes alone is enough:")
         for change in result.found:
             out.print(f"  {change.text}")
     else:
         out.print("No single change that was tried is enough. Loosen two limits, or name fewer columns.")
+    if result.points and not json:
+        out.print(Text(f"Its verdict: {result.verdict.text}"))
     if not result.feasible and not result.found:
         raise typer.Exit(1)

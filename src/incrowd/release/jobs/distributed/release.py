@@ -21,9 +21,9 @@ from incrowd.engines.spark.errors import guarded
 from incrowd.engines.spark.folder import replace_folder
 from incrowd.measures.privacy import PrivacyModel
 from incrowd.release.accounts.people import refuse_survey
-from incrowd.release.accounts.points import points_of_columns
 from incrowd.release.jobs.distributed.blocks import Blocks, without_suppressed
 from incrowd.release.jobs.distributed.check import measure, refuse_other_rows
+from incrowd.release.jobs.distributed.points import BlockRows
 from incrowd.release.jobs.distributed.rows import losses
 from incrowd.release.jobs.distributed.scale import TableStatistics
 from incrowd.release.jobs.release import Release
@@ -33,7 +33,7 @@ from incrowd.release.jobs.table_treatments import refuse_untreatable
 from incrowd.release.policy.limits import check_values
 from incrowd.release.policy.policy import search_problem, terms_of
 from incrowd.search import Mondrian
-from incrowd_verify.gate.points import answered
+from incrowd_verify.gate import rules
 
 if TYPE_CHECKING:
     from incrowd.core.progress import Progress
@@ -302,8 +302,8 @@ def in_blocks(
                     f"and blocks cannot drop them; set {setting('suppressed', '--suppressed')} to 'judged'"
                 )
             with clock.stage("points"):
-                leaving = SparkEngine(released, EngineSettings(driver_keys))
-                points = answered(points_of_columns(leaving, policy.schema, after.records), policy.accepted)
+                rows = BlockRows(source, released, policy, scale.quasi, after, suppression, driver_keys)
+                points = rules.points_of(rows, policy.accepted)
             released = in_random_order(released)
             persistent.remove(recoded)
         finally:

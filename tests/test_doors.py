@@ -1,0 +1,127 @@
+"""Every function that writes or returns rows of a release passes the judge, or a page says why it does not."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from package_sources import PACKAGE, parsed
+
+PLACING = {
+    "frame_in_order", "in_random_order", "into", "reordered", "replace_folder", "stream_batches", "stream_table",
+    "to_csv", "with_types", "without_traces", "write_checked", "write_csv", "write_file", "write_parquet",
+    "write_table", "writer", "writerows",
+}  # fmt: skip
+"""What places rows in a table or a file; a function above the engines that calls one is a door, or is listed."""
+
+JUDGED = {
+    "release.jobs.anonymize.release_of": "release.jobs.anonymize.anonymize",
+    "release.jobs.apply.apply_recoding": "release.jobs.apply.apply_recoding",
+    "release.jobs.distributed.release.in_blocks": "release.jobs.anonymize.anonymize",
+    "release.jobs.anatomize.anatomize": "release.jobs.anatomize.anatomize",
+    "release.jobs.anatomize._tables": "release.jobs.anatomize.anatomize",
+    "release.jobs.randomize.randomize": "release.jobs.randomize.randomize",
+    "release.jobs.ensure_privacy.ensure_privacy": "release.jobs.ensure_privacy.ensure_privacy",
+    "release.jobs.next_release.next_release": "release.jobs.next_release.next_release",
+}
+"""Where rows are placed, and the verb that lets them through the gate."""
+WRITING = {
+    "release.jobs.release.Release._write", "release.jobs.release.Release.into", "release.jobs.apply.AppliedBatch.write",
+    "release.jobs.distributed.release.DistributedRelease._write", "release.jobs.anatomize.Anatomy.write_to",
+    "faces.cli.commands.p29.p29", "faces.cli.commands.randomize.randomize",
+}  # fmt: skip
+"""What writes rows that were judged when they were made; the first four judge the written rows again."""
+ASKED = {
+    "faces.studio.work.Work.anonymize",
+    "faces.studio.work.Work.trial",
+    "faces.studio.work.Work.tabulate",
+}
+"""What the studio shows with its points; it writes what holds, see tests/faces/studio."""
+OPEN = {
+    "attacks.minimality._World._anonymized": "attack",
+    "faces.cli.commands.demo.demo": "demo",
+    "faces.sklearn.Anonymizer.fit": "incrowd.sklearn",
+    "release.jobs.compare.run_of": "compare",
+    "release.jobs.draft_trial.try_draft": "init",
+    "release.jobs.suggest.suggest.attempt": "suggest",
+    "works.compat.comp430._anonymize": "incrowd.compat.comp430",
+    "works.compat.comp430._by_engine": "incrowd.compat.comp430",
+    "works.compat.p29.ensure_privacy": "incrowd.compat.p29",
+    "works.compat.petworks._anonymization._anonymize": "incrowd.compat.petworks",
+    "works.compat.petworks.output": "incrowd.compat.petworks",
+}
+"""Doors without a gate, by their name in the table of docs/how-to/verdict.md."""
+NO_ROWS = {
+    "faces.cli.commands.apply.apply": "numbers of rows, and why each is held or suppressed",
+    "faces.cli.commands.compare._show": "figures",
+    "faces.cli.option_groups.LedgerOptions.record": "an entry of a ledger",
+    "faces.studio.tables.copied": "a private copy of the raw table",
+    "faces.studio.window_table.WindowTable.sample": "a made-up table",
+    "release.accounts.row_map.write_row_map": "numbers of rows, for the folder `internal`",
+    "release.jobs.compare.Comparison.to_csv": "figures",
+    "release.jobs.ledger.__init__.Ledger.add": "digests",
+    "release.jobs.ledger.__init__._digest_of": "a digest",
+    "release.jobs.ledger.rows._sum": "a digest",
+    "release.jobs.series_groups.SeriesRelease.write_counterfeits": "counts of counterfeit records",
+    "release.jobs.tabulate.TableRelease.save": "count tables, which `tabulate` audits and judges",
+    "search.lattice.space.SolutionSpace.save": "nodes of a lattice",
+}
+"""What places something else than rows of a release."""
+
+
+def doors() -> dict[str, set[str]]:
+    """Find the functions that place rows, or make a release whose open points are not refused."""
+    found: dict[str, set[str]] = {}
+
+    def look(node: ast.AST, name: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            inner = f"{name}.{child.name}" if isinstance(child, ast.FunctionDef | ast.ClassDef) else name
+            if isinstance(child, ast.Call):
+                called = (
+                    child.func.attr
+                    if isinstance(child.func, ast.Attribute)
+                    else getattr(child.func, "id", "")
+                )
+                lets_pass = any(
+                    word.arg == "unanswered" and getattr(word.value, "value", None) == "write"
+                    for word in child.keywords
+                )
+                if called in PLACING or lets_pass:
+                    found.setdefault(name, set()).add(called)
+            look(child, inner)
+
+    for path in sorted(PACKAGE.rglob("*.py")):
+        module = path.relative_to(PACKAGE).with_suffix("").as_posix().replace("/", ".")
+        if module.partition(".")[0] not in ("core", "engines"):
+            look(
+                parsed(path),
+                module.removesuffix(".__init__") if ".compat" in module or "sklearn" in module else module,
+            )
+    return found
+
+
+def test_every_door_is_on_a_list():
+    assert doors().keys() == {*JUDGED, *WRITING, *ASKED, *OPEN, *NO_ROWS}
+
+
+@pytest.mark.parametrize("verb", sorted({*JUDGED.values()}))
+def test_a_judged_verb_asks_for_points_and_admits(verb):
+    module, _, name = verb.rpartition(".")
+    tree = parsed(PACKAGE / f"{module.replace('.', '/')}.py")
+    body = next(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == name)
+    called = {
+        node.func.attr
+        for node in ast.walk(body)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    }
+    assert "admit" in called
+
+
+def test_the_page_says_why_a_door_has_no_gate():
+    page = (Path(__file__).parents[1] / "docs" / "how-to" / "verdict.md").read_text(encoding="utf-8")
+    rows = page.partition("| door without a gate |")[2].partition("\n\n")[0]
+    told = {line.split("|")[1].strip().strip("`") for line in rows.splitlines()[2:]}
+    # These two return tables without a call that places rows: figures of nodes, and one row a class.
+    assert told == {*OPEN.values(), "explore", "incrowd.compat.notebook"}
