@@ -344,14 +344,14 @@ class _RecodedRows(RowsThatLeave):
             # A hierarchy may have values that do not occur. A column of one value had nothing to lose.
             first, last = int(ranks.min()), int(ranks.max())
             if first < last:
-                kinds = len(np.unique(ranks))
                 style = policy.schema[domain.name].output or policy.output
-                used = {cells.labels[code] for code in np.unique(cells.codes[weights > 0]).tolist()}
                 if self.is_local and style == "mean":
+                    used = {cells.labels[code] for code in np.unique(cells.codes[weights > 0]).tolist()}
                     # A mean says by its class alone which values it is of; one mean of all says nothing.
                     everything = np.full(len(weights), len(used) == 1) | cells.starred
                 else:
                     covers = (cells.lo <= first) & (cells.hi >= last)
+                    kinds = len(np.unique(ranks)) if self.is_local else 0
                     for code in np.flatnonzero(covers).tolist() if self.is_local else ():
                         # The set {a, c} reaches from the first value to the last, and b is not in it.
                         members = read_set(cells.labels[code], domain.values)
