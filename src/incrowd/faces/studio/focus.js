@@ -24,10 +24,11 @@ addEventListener("pointerdown", ({ target }) => {
 });
 
 setInterval(() => {
-  if (last === null || document.activeElement !== document.body || usable(last.target)) return;
+  if (last === null || document.activeElement !== document.body) return;
   const again = last.names && document.querySelector(last.names);
-  const near = last.above.slice(1).filter(each => each.isConnected);
-  for (const place of [again, ...near].filter(Boolean))
+  // The part itself may be of use again: a button that was disabled for the moment of a quick job.
+  const near = last.above.filter(each => each.isConnected);
+  for (const place of [usable(last.target) && last.target, again, ...near].filter(Boolean))
     for (const each of [place, ...place.querySelectorAll(TAKES)].filter(usable)) {
       each.focus({ preventScroll: true });
       if (document.activeElement === each) return;
