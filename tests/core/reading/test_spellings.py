@@ -57,6 +57,15 @@ NUMBERS = {
     (None, "_", "1_000"): "1000",
     (".", None, "$5%"): None,
     (".", None, "\u22123"): "-3",
+    (None, ".", "1.234,5"): "1234.5",
+    (None, ".", "3.434.830"): "3434830",
+    (None, ".", "1.5"): None,
+    (None, ".", "45.000 TL"): "45000",
+    (None, ".", "R$ 45.000"): "45000",
+    (None, ".", "45.000 kr."): "45000",
+    (".", None, "12 PLN"): "12",
+    (".", None, "12 PAT"): None,
+    (".", None, "$. 5"): None,
 }
 
 
@@ -132,7 +141,8 @@ def test_recipes_take_declared_numbers_and_dates():
         ({"format": "%Y", "kind": "number"}, "makes it a date, but kind says number"),
         ({"decimal": ",", "kind": "date"}, "makes it a number, but kind says date"),
         ({"decimal": ";"}, "decimal must be one of '.', ','"),
-        ({"thousands": "."}, "the same sign"),
+        ({"thousands": ".", "decimal": "."}, "the same sign"),
+        ({"thousands": "?"}, "what a point means"),
         ({"decimal": ",", "thousands": ","}, "the same sign"),
         ({"format": "?"}, "day comes first"),
         ({"decimal": "?"}, "the decimal sign is not known yet"),
@@ -145,7 +155,7 @@ def test_a_spelling_that_makes_no_sense_is_refused(settings, message):
 
 @pytest.mark.parametrize(
     "setting",
-    ['format = "%d.%m"', 'format = "?"', 'decimal = ";"', 'thousands = "."', 'decimal = "?"', "decimal = 1",
+    ['format = "%d.%m"', 'format = "?"', 'decimal = ";"', 'thousands = "?"', 'decimal = "?"', "decimal = 1",
      'format = "%Y"\ndecimal = ","'],
 )  # fmt: skip
 def test_the_verifier_refuses_the_same_policies(tmp_path, setting):

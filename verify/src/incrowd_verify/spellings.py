@@ -16,11 +16,16 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from incrowd_verify.checks import Checks
-from incrowd_verify.errors import PolicyError
+from incrowd_verify.errors import PolicyError, SchemaError
 from incrowd_verify.lazy import pl
 from incrowd_verify.source import literal
 
-_CURRENCIES = ("$", "€", "£", "¥", "₹", "EUR", "USD", "GBP", "CHF", "%", "‰")
+_SIGNS = ("$", "€", "£", "¥", "₹", "₺", "₽", "₩", "₪", "₫", "฿", "₴", "₦", "₱", "R$", "%", "‰")
+_NAMES = (
+    "TL kr zł Kč Ft лв руб lei Rp "
+    "AED ARS AUD BGN BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR ISK JPY KRW MXN MYR NGN "
+    "NOK NZD PEN PHP PLN RON RUB SAR SEK SGD THB TRY TWD UAH USD UYU VND ZAR"
+)
 _BLANKS = " \u00a0\u202f"
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 # Null values that are numbers, days or points of time mean these however they are written.
@@ -37,6 +42,11 @@ class Spelling:
     format: str | None
     decimal: str | None
     thousands: str | None
+
+    @property
+    def point(self) -> str:
+        """The sign before decimals: a point, unless the policy says or its thousands need another."""
+        return self.decimal or ("," if self.thousands == "." else ".")
 
     def plain(self, text: str) -> str | None:
         """Return a text as a release would write it, or None where it is not spelled so."""
@@ -57,7 +67,8 @@ class Spelling:
         return f"{read.date()}T{read:%H:%M:%S}{part}"
 
     def _number(self, text: str) -> str | None:
-        for unit in _CURRENCIES:
+        names = _NAMES.split()
+        for unit in (*_SIGNS, *(f"{each}." for each in names), *names):
             signed = text[:1] if text[:1] in "+-−" else ""
             if text.startswith(unit, len(signed)):
                 rest = text[len(signed) + len(unit) :]
@@ -70,7 +81,7 @@ class Spelling:
                 text = rest[:-1] if rest[-1:] in tuple(_BLANKS) else rest
                 break
         text = text.replace("−", "-")
-        whole, point, part = text.partition(self.decimal or ".")
+        whole, point, part = text.partition(self.point)
         if self.thousands is not None:
             marks = {" ": _BLANKS, "'": "'’"}.get(self.thousands, self.thousands)
             first, *others = re.split(f"[{re.escape(marks)}]", whole)
@@ -110,9 +121,30 @@ def spelling_of(entry: dict[str, Any], where: str) -> Spelling | None:
         raise PolicyError(f"format of {where} must have the year, %Y or %y")
     if given["format"] is not None and (given["decimal"] or given["thousands"]):
         raise PolicyError(f"{where}: format is for dates, decimal and thousands are for numbers")
-    if given["format"] is None and given["thousands"] == (given["decimal"] or "."):
+    spelling = Spelling(**given)
+    if spelling.format is None and spelling.thousands == spelling.point:
         raise PolicyError(f"{where}: decimal and thousands are the same sign")
-    return Spelling(**given)
+    return spelling
+
+
+def refuse_open_points(con: Checks, table: str, cell: str, column: str, nulls: Sequence[str]) -> None:
+    """Refuse a column of numbers in texts if nobody can tell whether its points stand before decimals.
+
+    So it is where every point has one to three digits before it, the first of them no zero, and three behind.
+    """
+    kept = f"NOT {means_missing(cell, nulls)}" if nulls else "true"
+    number = r"[+-]?[0-9]+([.][0-9]+)?"
+    numbers, points, threes = con.row(
+        f"SELECT coalesce(bool_and(regexp_full_match({cell}, {literal(number)})), false), "
+        f"count(*) FILTER (contains({cell}, '.')), "
+        f"count(*) FILTER (regexp_full_match({cell}, '[+-]?[1-9][0-9]?[0-9]?[.][0-9][0-9][0-9]')) "
+        f"FROM {table} WHERE {cell} IS NOT NULL AND {cell} <> '*' AND {kept}"
+    )
+    if numbers and points and points == threes:
+        raise SchemaError(
+            f"column {column!r}: three digits follow every point in its numbers, so nobody can tell what a "
+            'point means; write thousands = "." or decimal = "." in the policy'
+        )
 
 
 def is_spelled(spelling: Spelling | None, stored: str) -> bool:

@@ -15,7 +15,7 @@ from incrowd_verify.errors import ParameterError, SchemaError, TableError, alike
 from incrowd_verify.lazy import duckdb
 from incrowd_verify.policy import Column, Nulls, Policy
 from incrowd_verify.source import CsvFormat, Part, Table, group_of, literal, open_file, reworded
-from incrowd_verify.spellings import is_spelled, means_missing, point_cells
+from incrowd_verify.spellings import is_spelled, means_missing, point_cells, refuse_open_points
 from incrowd_verify.values import written
 
 _ENDINGS = (".csv", ".csv.gz", ".parquet", ".pq")
@@ -471,6 +471,8 @@ def write_plainly(
     - Raises `SchemaError`: texts are not spelled as the policy says; they are counted, not repeated.
     """
     stored, name = group_of(declared), column.name
+    if column.spelling is None and stored == "text" and column.is_read_by_number:
+        refuse_open_points(con, table, cell, name, nulls.of(name))
     if column.spelling is None or not is_spelled(column.spelling, stored):
         return declared
     if in_script:

@@ -10,7 +10,7 @@ from typing import Any, overload
 from incrowd.core.io.beginnings import MISSING_TEXTS
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.reading.exact import MOMENT, NUMBER
-from incrowd.core.reading.spellings import Spelling
+from incrowd.core.reading.spellings import Spelling, has_open_points
 
 _MONTH = "(?P<month>[A-Za-z]{3,9})"
 _SHAPES = (
@@ -38,11 +38,14 @@ _NUMBERS = (
     Spelling(decimal=","),
     Spelling(decimal=".", thousands=","),
     Spelling(decimal=",", thousands="."),
+    Spelling(thousands="."),
     Spelling(decimal=",", thousands=" "),
     Spelling(decimal=".", thousands=" "),
     Spelling(decimal=".", thousands="'"),
     Spelling(decimal=",", thousands="'"),
 )
+OPEN_POINTS = (Spelling(thousands="."), Spelling(decimal="."))
+"""The two spellings of numbers with three digits behind every point."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +61,14 @@ class Recognized:
         plainly and only fillers stand beside them.
     fillers
         Well-known fillers among the texts, which were passed over.
+    unit
+        The sign beside all numbers, such as ``€`` or ``%``.
     """
 
     kind: str
     ways: tuple[Spelling, ...]
     fillers: tuple[str, ...] = ()
+    unit: str = ""
 
 
 def recognize(texts: Sequence[str]) -> Recognized | None:
@@ -80,7 +86,8 @@ def recognize(texts: Sequence[str]) -> Recognized | None:
     if not rest:
         return None
     if all(re.fullmatch(NUMBER, text) for text in rest):
-        return Recognized("number", (), fillers) if fillers else None
+        ways = OPEN_POINTS if has_open_points(pl.Series(rest, dtype=pl.String)) else ()
+        return Recognized("number", ways, fillers) if fillers or ways else None
     if all(re.fullmatch(MOMENT, text) and len(text) == 10 for text in rest):
         return Recognized("date", (), fillers) if fillers else None
     for kind, candidates in (("date", _patterns(rest[0])), ("number", _decimals(rest))):
@@ -90,7 +97,8 @@ def recognize(texts: Sequence[str]) -> Recognized | None:
             distinct: dict[tuple[str | None, ...], Spelling] = {}
             for way in ways:
                 distinct.setdefault(tuple(map(way.read, rest)), way)
-            return Recognized(kind, tuple(distinct.values()), fillers)
+            unit = ways[0].number(rest[0])[1] if kind == "number" else ""
+            return Recognized(kind, tuple(distinct.values()), fillers, unit)
     return None
 
 
@@ -213,7 +221,7 @@ def _decimals(texts: Sequence[str]) -> list[Spelling]:
         if grouped and not (blank or way.thousands in signs):
             continue
         if way.decimal == "," and "," not in signs:
-            continue
+            continue  # of whole numbers, Spelling(thousands=".") says it all
         # Three decimals throughout are no amounts of money.
         bare = way == Spelling(decimal=",") and unit
         if not (bare and all(re.search(r",[0-9]{3}\b", text) for text in texts if "," in text)):

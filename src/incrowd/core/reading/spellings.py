@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from incrowd.core.errors import ParameterError, SchemaError, null_values_setting, quoted
-from incrowd.core.lazy import NDArray, np
+from incrowd.core.lazy import NDArray, np, pl
 
 OPEN = "?"
 """A spelling that a draft asks about; no schema has it."""
@@ -28,8 +28,19 @@ _TIMES = frozenset("HIMSfp")
 DECIMALS = (".", ",")
 THOUSANDS = (",", ".", " ", "'", "_")
 _BLANKS = "[ \\u00a0\\u202f]"
-_UNIT = r"(?:[$€£¥₹]|EUR|USD|GBP|CHF|%|‰)"
+_CODES = (
+    "AED ARS AUD BGN BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR ISK JPY KRW MXN MYR NGN "
+    "NOK NZD PEN PHP PLN RON RUB SAR SEK SGD THB TRY TWD UAH USD UYU VND ZAR"
+)
+_UNIT = rf"(?:[$€£¥₹₺₽₩₪₫฿₴₦₱]|R\$|(?:{_CODES.replace(' ', '|')}|TL|kr|zł|Kč|Ft|лв|руб|lei|Rp)\.?|%|‰)"
+"""A sign of a currency, its code of ISO 4217, its short name, per cent or per mille."""
+_THREES = r"^[+-]?[1-9][0-9]{0,2}\.[0-9]{3}$"
+"""What may be a decimal number, or a whole one of more than a thousand."""
 _DAY = 86_400
+_LOOKED_AT = 100
+"""Texts that are looked at before all are."""
+QUESTIONS = ("format", "decimal", "thousands")
+"""The settings of a spelling, each of which a draft may ask for."""
 _LONGEST = 400
 """Characters of a number that is read."""
 
@@ -82,7 +93,8 @@ class Spelling:
     decimal
         What stands before the decimals of numbers: ``.`` or ``,``.
     thousands
-        What groups digits in threes: ``,``, ``.``, a blank, ``'`` or ``_``.
+        What groups digits in threes: ``,``, ``.``, a blank, ``'`` or ``_``. Where it is ``.``, a comma
+        stands before decimals.
     """
 
     format: str | None = None
@@ -96,6 +108,11 @@ class Spelling:
         """Return the declared fields by their names in attributes and policy files."""
         fields = {"format": self.format, "decimal": self.decimal, "thousands": self.thousands}
         return {name: value for name, value in fields.items() if value is not None}
+
+    @property
+    def point(self) -> str:
+        """The sign before the decimals of numbers, declared or not."""
+        return self.decimal or ("," if self.thousands == "." else ".")
 
     @property
     def kind(self) -> str:
@@ -138,7 +155,7 @@ class Spelling:
 
     def number(self, text: str) -> tuple[str | None, str]:
         """Return a number, or None, and the unit beside the number: a sign of currency or percent."""
-        match = _numbers(self.decimal or ".", self.thousands).fullmatch(text.strip())
+        match = _numbers(self.point, self.thousands).fullmatch(text.strip())
         if match is None or len(text) > _LONGEST or (match["before"] and match["after"]):
             return None, ""
         integer = re.sub(r"[^0-9]", "", match["whole"]).lstrip("0") or "0"
@@ -165,7 +182,8 @@ def check_spelling(column: str, spelling: Spelling, kind: str) -> None:
 
 def _check(spelling: Spelling, kind: str) -> None:
     if OPEN in (spelling.format, spelling.decimal, spelling.thousands):
-        raise ParameterError(open_spelling("format" if spelling.format == OPEN else "decimal"))
+        [setting, *_] = (each for each in QUESTIONS if getattr(spelling, each) == OPEN)
+        raise ParameterError(open_spelling(setting))
     if spelling.format is not None:
         if spelling.decimal is not None or spelling.thousands is not None:
             raise ParameterError("format is for dates, decimal and thousands are for numbers: name one kind")
@@ -178,7 +196,7 @@ def _check(spelling: Spelling, kind: str) -> None:
             raise ParameterError(
                 f"{name} must be one of {', '.join(map(repr, allowed))}, got {quoted(value)}"
             )
-    if spelling.thousands is not None and spelling.thousands == (spelling.decimal or "."):
+    if spelling.thousands is not None and spelling.thousands == spelling.point:
         raise ParameterError(
             "decimal and thousands are the same sign; say decimal = ',' or another thousands"
         )
@@ -194,10 +212,65 @@ def open_spelling(what: str) -> str:
             'the order of day and month is not known yet (format = "?"); write format = "%d/%m/%Y" if the '
             'day comes first, or "%m/%d/%Y" if the month does, with the signs that the column has'
         )
+    if what == "thousands":
+        return (
+            'what a point means is not known yet (thousands = "?"); write thousands = "." if 12.345 is more '
+            'than twelve thousand, or decimal = "." if it is a little more than twelve'
+        )
     return (
         'the decimal sign is not known yet (decimal = "?"); write decimal = "," if 1,234 is a little more '
         'than one, or thousands = "," if it is more than a thousand'
     )
+
+
+def has_open_points(texts: pl.Series) -> bool:
+    """Return whether the points in the texts of numbers may stand before decimals or between thousands.
+
+    So it is where three digits follow every point, and one to three without a leading zero come before it.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> has_open_points(pl.Series(["27.500", "954"]))
+    True
+    >>> has_open_points(pl.Series(["27.500", "0.125"])), has_open_points(pl.Series(["27.5", "65.650"]))
+    (False, False)
+    """
+    pointed = texts.str.contains(".", literal=True).fill_null(False)
+    # Most columns of numbers settle it at once.
+    for some in (texts.head(_LOOKED_AT), texts):
+        unlike = some.str.contains(".", literal=True) & ~some.str.contains(_THREES)
+        if unlike.any():
+            return False
+    return bool(pointed.any())
+
+
+def has_decimal_points(texts: pl.Series) -> bool:
+    """Return whether the points in the texts of numbers stand before decimals.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> has_decimal_points(pl.Series(["27.500", "0.125"])), has_decimal_points(pl.Series(["27"]))
+    (True, False)
+    """
+    return bool(texts.str.contains(".", literal=True).any()) and not has_open_points(texts)
+
+
+def refuse_open_points(texts: pl.Series, column: str) -> None:
+    """Refuse a column of numbers whose points may stand before decimals or between thousands.
+
+    Raises
+    ------
+    SchemaError
+        See `has_open_points`.
+    """
+    if texts.dtype == pl.String and has_open_points(texts):
+        raise SchemaError(
+            f"column {column!r}: three digits follow every point in its numbers, so nobody can tell what a "
+            'point means; write thousands = "." if 12.345 is more than twelve thousand, or decimal = "." if '
+            "it is a little more than twelve"
+        )
 
 
 def _check_format(pattern: str) -> None:
@@ -300,7 +373,7 @@ def _misspelled(column: str, spelling: Spelling, wrong: int, total: int) -> str:
         english = f" ({' and '.join(f'%{letter}' for letter in names)} in English)" if names else ""
         what = f"dates written {spelling.format!r}{english}"
     else:
-        marks = f"decimal {spelling.decimal or '.'!r}"
+        marks = f"decimal {spelling.point!r}"
         marks += f", thousands {spelling.thousands!r}" if spelling.thousands is not None else ""
         what = f"numbers with {marks}"
     return (

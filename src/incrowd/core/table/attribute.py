@@ -343,15 +343,20 @@ class Attribute:
         if self.role != "quasi":
             return self
         plain = self.as_texts().unspelled()
-        if not self.commas:
-            return plain
-        return WithCommas(**{each.name: getattr(plain, each.name) for each in fields(plain)})
+        return plain._as(WithCommas) if self.commas else plain
+
+    def with_points(self) -> Attribute:
+        """Return the attribute for values whose points are known to stand before decimals."""
+        return self._as(WithPoints)
+
+    def _as(self, kind: type[Attribute]) -> Attribute:
+        return kind(**{each.name: getattr(self, each.name) for each in fields(self)})
 
     @property
     def commas(self) -> bool:
         """Whether the released cells have decimal commas, which labels of a hierarchy never have."""
         ours = self.hierarchy is None or not getattr(self.hierarchy, "names_values", True)
-        return self.decimal == "," and self.kind != "category" and ours
+        return bool(self.spelling) and self.spelling.point == "," and self.kind != "category" and ours
 
     def unspelled(self) -> Attribute:
         """Return the attribute for plainly written values: ``2020-03-05``, ``1234.5``."""
@@ -389,6 +394,11 @@ def _check_levels(name: str, levels: object) -> None:
 @dataclass(frozen=True, slots=True)
 class WithCommas(Attribute):
     """A released column with decimal commas in the cells (see `Attribute.as_released`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class WithPoints(Attribute):
+    """A column of numbers whose points are known to stand before decimals, as in an earlier batch."""
 
 
 def attribute_of(name: str, role: Role, spec: object) -> Attribute:

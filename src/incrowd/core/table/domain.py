@@ -19,8 +19,8 @@ from incrowd.core.reading.cells import Span
 from incrowd.core.reading.exact import Line, days_of, moment_of, number_of
 from incrowd.core.reading.missing import null_values_of
 from incrowd.core.reading.recognition import column_of, picked
-from incrowd.core.reading.spellings import read_spelled, with_comma, without_comma
-from incrowd.core.table.attribute import WithCommas
+from incrowd.core.reading.spellings import read_spelled, refuse_open_points, with_comma, without_comma
+from incrowd.core.table.attribute import WithCommas, WithPoints
 from incrowd.core.table.parts import Parts
 from incrowd.core.table.schema import Attribute
 from incrowd.core.table.settings import Grid, grid_of
@@ -476,6 +476,10 @@ def _kind(
     if declared == "number" or (declared == "auto" and _all_like(texts, NUMBER_PATTERN)):
         wrong = len(texts) - int(texts.str.contains(NUMBER_PATTERN).sum() or 0)
         if not wrong and len(texts):
+            tree = attribute.hierarchy
+            by_text = tree is not None and getattr(tree, "names_values", True)
+            if not (by_text or isinstance(attribute, WithPoints)):
+                refuse_open_points(texts, attribute.name)
             return "number", texts.cast(pl.Float64).to_numpy()
         if declared == "number" and wrong:
             raise SchemaError(_not_all(attribute.name, wrong, len(texts), "plain numbers"))

@@ -13,7 +13,7 @@ from incrowd.core.io.frames import without_negative_zero
 from incrowd.core.io.shuffle import Draws
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.reading.missing import null_values_of
-from incrowd.core.reading.spellings import Spelling
+from incrowd.core.reading.spellings import Spelling, refuse_open_points
 from incrowd.core.treatments._linked import Linked
 from incrowd.core.treatments.base import HOUSEHOLD, PERSON, Batch, Coded, Codes, Distinct, Reads, Treatment
 
@@ -105,7 +105,10 @@ class TreatedColumn:
         SchemaError
             When a value cannot be read as the treatment wants it.
         """
-        columns = {"value": self._read(nameless(combinations.to_series()), Codes()).values}
+        raw = nameless(combinations.to_series())
+        if self.treatment.reads == "number" and not self.attribute.spelling:
+            refuse_open_points(raw, self.name)
+        columns = {"value": self._read(raw, Codes()).values}
         if self.treatment.strata is not None:
             missing = [each.missing for each in self.others if each.name == self.treatment.strata]
             nulls = (*self.null_values, *(missing[0] if missing else ()))
@@ -320,7 +323,7 @@ def _write_number(value: float, spelling: Spelling) -> str:
     if spelling.thousands is not None:
         sign = "-" if integer.startswith("-") else ""
         integer = sign + f"{int(integer.lstrip('-')):,}".replace(",", spelling.thousands)
-    return integer + (f"{spelling.decimal or '.'}{part}" if part else "")
+    return integer + (f"{spelling.point}{part}" if part else "")
 
 
 # --- days --------------------------------------------------------------------------------------------

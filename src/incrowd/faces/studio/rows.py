@@ -13,6 +13,7 @@ from incrowd.core.errors import visible
 from incrowd.core.io.columns import columns_named
 from incrowd.core.lazy import np, pl
 from incrowd.core.presentation.documents import loss_in_words
+from incrowd.core.reading.spellings import has_open_points
 from incrowd.faces.studio import parts
 from incrowd.faces.studio.panels.column_forms import ROLES
 
@@ -161,7 +162,8 @@ def shape_of(cells: pl.Series) -> list[int]:
     """
     numbers = cells.drop_nulls().cast(pl.Float64, strict=False)
     numbers = numbers.filter(numbers.is_finite())
-    if numbers.n_unique() > _BARS and len(numbers) >= 0.9 * (len(cells) - cells.null_count()):
+    is_open = cells.dtype == pl.String and has_open_points(cells)
+    if not is_open and numbers.n_unique() > _BARS and len(numbers) >= 0.9 * (len(cells) - cells.null_count()):
         return [int(count) for count in np.histogram(numbers, _BARS)[0]]
     counts = cells.cast(pl.String, strict=False).drop_nulls().value_counts(sort=True, name="records")
     return [int(count) for count in counts["records"].head(_BARS)]

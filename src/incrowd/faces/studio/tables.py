@@ -22,6 +22,7 @@ from incrowd.core.io.beginnings import MISSING_TEXTS
 from incrowd.core.io.columns import columns_named, passing
 from incrowd.core.lazy import pl
 from incrowd.core.progress import Progress, check, interrupting
+from incrowd.core.reading.spellings import QUESTIONS
 from incrowd.core.table.schema import OPEN_ROLE
 from incrowd.release.drafting.profile import profile_of
 from incrowd.release.policy.policy import Policy
@@ -238,7 +239,7 @@ def _answered(document: Mapping[str, Any]) -> dict[str, Any]:
             continue
         if settings.get("role") == OPEN_ROLE:
             settings["role"] = "insensitive"
-        for what in ("format", "decimal"):
+        for what in QUESTIONS:
             if settings.get(what) == OPEN_ROLE:
                 del settings[what]
     return copy

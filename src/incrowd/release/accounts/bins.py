@@ -105,7 +105,7 @@ def _scale(domain: Domain) -> _Scale | None:
     numbers, days = domain.numbers, domain.kind == "date"
     if not domain.ordered:
         known = recognize(texts) if domain.size > _NAMED and not domain.typed else None
-        if known is None or not known.ways:
+        if known is None or not known.ways or (known.kind == "number" and len(known.ways) > 1):
             is_code = domain.size > _NAMED and all(_CODE.fullmatch(text) for text in texts)
             return _code_scale(domain, lambda text: text) if is_code else None
         days = known.kind == "date"

@@ -6,8 +6,8 @@ A profile has counts and forms. It never leaves the process with a value in it.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from incrowd.core.errors import InputError
@@ -15,7 +15,8 @@ from incrowd.core.io.beginnings import MISSING_TEXTS
 from incrowd.core.io.columns import nameless
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.reading.exact import NUMBER
-from incrowd.core.reading.recognition import Recognized, recognize, recognize_digits, shape_of
+from incrowd.core.reading.recognition import Recognized, column_of, recognize, recognize_digits, shape_of
+from incrowd.core.reading.spellings import has_decimal_points, has_open_points
 from incrowd.core.table.schema import Attribute
 from incrowd.release.drafting.rounding import Rounding, rounding_of
 from incrowd.release.drafting.value_forms import (
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from incrowd.core.table.domain import Domain
 
 
+Points = Literal["", "decimals", "thousands"]
 _NUMBERS = ("99", "999", "9999", "99999", "-1", "-9", "-99", "-999", "-9999")
 _DAYS = ("1900-01-01", "1899-12-30", "9999-12-31", "2999-12-31")
 _SHARE = 0.01
@@ -163,6 +165,12 @@ class Profile:
         What the file says that the column is, as files of SPSS and Stata do; else empty.
     shapes
         The shapes of the most frequent values, such as ``AA-999``; see `shape_of`.
+    points
+        What stands behind the points in the texts of numbers, where these tell it.
+    told_by
+        The column of the same file that tells what the points mean; else empty.
+    unit
+        The sign beside all its numbers, such as ``€`` or ``%``.
     mean, least
         Of numbers; 0 where there are none.
     rounding
@@ -201,6 +209,9 @@ class Profile:
     ways: tuple[Spelling, ...] = ()
     label: str = ""
     shapes: tuple[str, ...] = ()
+    points: Points = ""
+    told_by: str = ""
+    unit: str = ""
     mean: float = 0.0
     least: float = 0.0
     rounding: Rounding | None = None
@@ -247,20 +258,34 @@ def is_of_periods(series: pl.Series, column: Profile) -> bool:
     )
 
 
-def profile_of(series: pl.Series, name: str, null_values: tuple[str, ...], label: str = "") -> Profile:
-    """Compute the profile of a column."""
+def profile_of(
+    series: pl.Series,
+    name: str,
+    null_values: tuple[str, ...],
+    label: str = "",
+    points: Points = "",
+) -> Profile:
+    """Compute the profile of a column.
+
+    `points` says what stands behind the points of numbers, where other columns tell it.
+    """
     from incrowd.core.table.domain import Domain
     from incrowd.engines.distinct import dictionary
 
     rows = len(series)
     try:
         distinct_values, places = dictionary(series, name, null_values)
-        domain, ranks = Domain.build(Attribute(name, "quasi"), distinct_values)
+        textual = distinct_values.kind is None
+        domain, ranks = Domain.build(Attribute(name, "quasi").with_points(), distinct_values)
         totals = np.bincount(ranks[places], minlength=domain.size)
         fillers = dict(probable_fillers(domain, totals))
         shapes = _shapes_of(domain, totals, set(fillers))
-        recognized = _recognized(domain)
+        recognized = _recognized(domain, textual=textual)
         ways: tuple[Spelling, ...] = ()
+        if recognized is not None and points:
+            told = "." if points == "decimals" else ","
+            likely = tuple(way for way in recognized.ways if way.point == told)
+            recognized = replace(recognized, ways=likely or recognized.ways)
         if recognized is not None:
             # Among numbers and dates a filler is one however few records have it.
             rank = {value: place for place, value in enumerate(domain.values)}
@@ -279,7 +304,7 @@ def profile_of(series: pl.Series, name: str, null_values: tuple[str, ...], label
     records, distinct = int(totals[has_value].sum()), int(has_value.sum())
     kind: str = domain.kind
     form: dict[str, Any]
-    if kind == "category" and len(ways) > 1 and recognized is not None:
+    if len(ways) > 1 and recognized is not None:
         kind = recognized.kind
         form = {"roundings": _roundings(series, name, ways, (*null_values, *recognized.fillers))}
     elif kind == "category":
@@ -301,8 +326,37 @@ def profile_of(series: pl.Series, name: str, null_values: tuple[str, ...], label
         ways=ways,
         label=label,
         shapes=shapes,
+        points=_points_of(domain, ways) if textual and kind == "number" else "",
+        unit="" if recognized is None else recognized.unit,
         **form,
     )
+
+
+def settle_points(
+    table: pl.DataFrame, profiles: Sequence[Profile], nulls: Callable[[str], tuple[str, ...]]
+) -> list[Profile]:
+    """Read numbers whose points may mean either thing as the other columns of the file are written.
+
+    >>> table = pl.DataFrame({"pay": ["27.500", "31.250"], "cost": ["1.204,50", "88,10"]})
+    >>> pay, _ = settle_points(table, [profile_of(table[name], name, ()) for name in table], lambda name: ())
+    >>> pay.told_by, pay.spread
+    ('cost', (27500.0, 31250.0))
+    """
+    tell: dict[Points, str] = {}
+    for column in profiles:
+        if column.points:
+            tell.setdefault(column.points, column.name)
+    if len(tell) != 1:
+        return list(profiles)
+    [(points, teller)] = tell.items()
+
+    def settled(column: Profile) -> Profile:
+        if len({way.point for way in column.ways}) < 2:
+            return column
+        again = profile_of(table[column.name], column.name, nulls(column.name), column.label, points)
+        return replace(again, told_by=teller)
+
+    return [settled(column) for column in profiles]
 
 
 def _roundings(
@@ -353,10 +407,19 @@ def _entropy(totals: NDArray[np.integer]) -> float:
     return float(max(np.log2(records) - counts @ np.log2(counts) / records, 0.0)) if records else 0.0
 
 
-def _recognized(domain: Domain) -> Recognized | None:
+def _points_of(domain: Domain, ways: tuple[Spelling, ...]) -> Points:
+    """Say what stands behind the points in the texts of a column of numbers, if it tells."""
+    if len(ways) == 1 and (ways[0].point == "," or ways[0].thousands):
+        return "thousands" if ways[0].point == "," else "decimals"
+    is_plain = len(ways) < 2 and has_decimal_points(column_of([text for text in domain.values if text]))
+    return "decimals" if is_plain else ""
+
+
+def _recognized(domain: Domain, *, textual: bool) -> Recognized | None:
     """Recognize numbers or dates in another notation, in texts or in eight-digit numbers."""
     texts = [value for value in domain.values if value is not None]
-    if domain.kind == "category":
+    is_number = domain.kind == "number"
+    if domain.kind == "category" or (is_number and textual and has_open_points(column_of(texts))):
         return recognize(texts)
     digits = recognize_digits(texts) if domain.kind == "number" else None
     return None if digits is None else Recognized("date", (digits,))

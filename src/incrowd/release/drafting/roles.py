@@ -144,6 +144,10 @@ def _with_profile(guess: Guess, column: Profile) -> Guess:
         reason = f"{reason}; cells are lists, parted by {column.lists!r}{_AS_ONE}"
     if column.label and f"({column.label})" not in reason:
         reason = f"{reason}; label: {column.label}"
+    if column.unit:
+        reason = f"{reason}; its numbers have the unit {column.unit}"
+    if column.told_by:
+        reason = f"{reason}; {column.told_by} tells what its points mean"
     is_nearly_unique = column.kind == "category" and column.share > _UNIQUE and column.known > _FEW_ROWS
     refused: tuple[Role, ...] = ("sensitive", "insensitive") if is_nearly_unique or column.formats else ()
     return replace(

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.core.errors import InfeasibleError, ParameterError, named, setting
 from incrowd.core.lazy import NDArray, np
+from incrowd.core.reading.recognition import column_of
+from incrowd.core.reading.spellings import has_decimal_points
 from incrowd.core.recoding import SUPPRESSED, Recoding
 from incrowd.core.recoding.people import add_people, add_sensitive
 from incrowd.core.table.classes import EquivalenceClasses
@@ -99,6 +101,11 @@ def _plain_schema(schema: Schema, recoding: Recoding) -> Schema:
     quasi = (
         replace(attribute.as_counted().as_texts(), kind=kind, output=None, weight=1.0, levels=None)
         for attribute, kind in zip(schema.quasi, kinds, strict=True)
+    )
+    # What the points of the earlier numbers mean, these mean, too.
+    quasi = (
+        each.with_points() if kind == "number" and has_decimal_points(column_of(domain.texts)) else each
+        for each, kind, domain in zip(quasi, kinds, recoding.domains, strict=True)
     )
     sensitive = (each.as_counted() for each in schema.sensitive)
     others = (each for role in ("person", "household", "weight") for each in schema.having(role))

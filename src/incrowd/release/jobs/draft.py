@@ -16,12 +16,13 @@ from incrowd.core.errors import TableError, named, setting
 from incrowd.core.io.beginnings import MISSING_TEXTS, refuse_double_header
 from incrowd.core.io.files import was_read
 from incrowd.core.lazy import pl
+from incrowd.core.reading.recognition import OPEN_POINTS
 from incrowd.core.reading.spellings import Spelling
 from incrowd.core.recoding.cells import is_nearly_unique
 from incrowd.core.table.schema import OPEN_ROLE, UNRELEASED
 from incrowd.release.accounts.value_warnings import alternatives
 from incrowd.release.drafting.panels import columns_of_ids, ids_of_panels
-from incrowd.release.drafting.profile import Profile, is_of_periods, profile_of
+from incrowd.release.drafting.profile import Profile, is_of_periods, profile_of, settle_points
 from incrowd.release.drafting.questions import Question, joined_questions, questions_of
 from incrowd.release.drafting.roles import (
     Guess,
@@ -231,6 +232,7 @@ def draft_policy(
             for text, share in column.fillers
             if text not in sure
         ]
+    profiles = settle_points(table, profiles, lambda name: (*missing, *codes_by_name.get(name, ())))
     first = [guess_role(column) for column in profiles]
     if book is not None:
         first = [
@@ -454,6 +456,8 @@ def _spelling(ways: Sequence[Spelling]) -> list[str]:
         comment = years if "%y" in (ways[0].format or "") else ""
         return [line + comment for line in toml_settings(ways[0].settings())]
     comment = alternatives(ways)
+    if ways == OPEN_POINTS:
+        return [f'thousands = "?"  # QUESTION, what the points in its numbers mean: {comment}']
     if ways[0].format is not None:
         return [f'format = "?"  # QUESTION, the order of day and month: {comment}']
     return [f'decimal = "?"  # QUESTION, what the signs in its numbers mean: {comment}']

@@ -25,7 +25,7 @@ from pydantic import (
 
 from incrowd.core.errors import PolicyError, did_you_mean, named, open_roles, quoted
 from incrowd.core.io.addresses import read_bytes
-from incrowd.core.reading.spellings import open_spelling
+from incrowd.core.reading.spellings import QUESTIONS, open_spelling
 from incrowd.core.table.schema import OPEN_ROLE, Kind, Party, Role, Style
 from incrowd.core.table.settings import Ends
 from incrowd.release.policy.settings import EARLIER_DEFAULTS, SETTINGS
@@ -245,7 +245,7 @@ def validate(document: Mapping[str, Any], source: str) -> PolicyFile:
     """
     if questions := _questions(document, "role"):
         raise PolicyError(f"{source}: {open_roles(questions)}")
-    for what in ("format", "decimal"):
+    for what in QUESTIONS:
         if questions := _questions(document, what):
             raise PolicyError(f"{source}: column {named(questions)}: {open_spelling(what)}")
     try:

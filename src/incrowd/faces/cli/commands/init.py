@@ -299,7 +299,8 @@ def _warning_lines(draft: Draft) -> list[str]:
     if draft.undescribed:
         lines += _name_lines("! columns that the codebook does not describe: ", list(draft.undescribed))
     if draft.unread:
-        lines += _name_lines("! QUESTION, which is day and month, or what a comma means: ", draft.unread)
+        asked = "which is day and month, or what a point or a comma means"
+        lines += _name_lines(f"! QUESTION, {asked}: ", draft.unread)
     if draft.answered_variously:
         heading = "! yes and no in several spellings, each counts as a value; write them one way: "
         lines += _name_lines(heading, draft.answered_variously)

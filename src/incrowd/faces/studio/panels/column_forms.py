@@ -153,7 +153,7 @@ class ColumnForms:
             select = choice_field(labels, "How its values are written", "spelling", chosen, on_change=take)
             hinted(select, "the texts do not tell").classes("w-full")
             return
-        for key in {"format", "decimal"} & settings.keys():
+        for key in [each for each in _SPELLED if each in settings]:
             asked = text_field(f"{key} of its values", key, settings[key], on_change=self._changed)
             asked.bind_value_to(settings, key, lambda text: text or OPEN_ROLE).classes("w-full")
 
