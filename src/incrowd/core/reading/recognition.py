@@ -44,7 +44,7 @@ _NUMBERS = (
     Spelling(decimal=".", thousands="'"),
     Spelling(decimal=",", thousands="'"),
 )
-OPEN_POINTS = (Spelling(thousands="."), Spelling(decimal="."))
+OPEN_POINTS: tuple[Spelling, ...] = (Spelling(thousands="."), Spelling(decimal="."))
 """The two spellings of numbers with three digits behind every point."""
 
 
@@ -86,7 +86,7 @@ def recognize(texts: Sequence[str]) -> Recognized | None:
     if not rest:
         return None
     if all(re.fullmatch(NUMBER, text) for text in rest):
-        ways = OPEN_POINTS if has_open_points(pl.Series(rest, dtype=pl.String)) else ()
+        ways = OPEN_POINTS if has_open_points(pl.Series(rest, dtype=pl.String)) else OPEN_POINTS[:0]
         return Recognized("number", ways, fillers) if fillers or ways else None
     if all(re.fullmatch(MOMENT, text) and len(text) == 10 for text in rest):
         return Recognized("date", (), fillers) if fillers else None

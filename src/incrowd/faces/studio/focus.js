@@ -23,10 +23,14 @@ addEventListener("pointerdown", ({ target }) => {
   if (!target.closest(TAKES)) last = null;
 });
 
+// A button that was disabled for the moment of a quick job has lost the focus, too.
+new MutationObserver(() => {
+  if (last !== null && !usable(last.target)) last.lost = true;
+}).observe(document, { subtree: true, attributes: true, attributeFilter: ["disabled"] });
+
 setInterval(() => {
-  if (last === null || document.activeElement !== document.body) return;
+  if (last === null || document.activeElement !== document.body || (!last.lost && usable(last.target))) return;
   const again = last.names && document.querySelector(last.names);
-  // The part itself may be of use again: a button that was disabled for the moment of a quick job.
   const near = last.above.filter(each => each.isConnected);
   for (const place of [usable(last.target) && last.target, again, ...near].filter(Boolean))
     for (const each of [place, ...place.querySelectorAll(TAKES)].filter(usable)) {
