@@ -34,7 +34,8 @@ def points_of_identifiers(release: Release) -> Iterator[Point]:
         texts = values.texts.parts["part"] if values.texts is not None else as_texts(values.values)
         if texts is not None and (reason := _name_of_people(column.name, texts.drop_nulls())) is not None:
             yield wording.named_identifier(column.name, reason)
-        elif _are_coordinates(column.name, values.values):
+        # A place of a quasi-identifier is one that enough people share.
+        elif column.role != "quasi" and _are_coordinates(column.name, values.values):
             yield wording.named_identifier(column.name, "its numbers are a latitude or a longitude")
 
 
