@@ -43,13 +43,20 @@ def people(tmp_path, monkeypatch):
 def test_a_release_of_people_says_beforehand_how_it_can_be_verified(run, people):
     made = run("anonymize", "raw.csv", "--policy", "policy.toml", "-o", "out.csv")
     assert made.status == 0
-    assert "people are counted (pid): add --row-map ROWS" in made.err
-    made = run("anonymize", "raw.csv", "--policy", "policy.toml", "-o", "o2.csv", "--row-map", "rows.parquet")
-    assert "--row-map ROWS" not in made.err
-    assert (
-        "--row-map"
-        not in run("anonymize", "raw.csv", "--policy", "policy.toml", "-o", "o3.csv", "--keep-order").err
-    )
+    assert "people are counted (pid): internal/out.csv.rows.parquet says whose row each is" in made.err
+    kept = people / "internal" / "out.csv.rows.parquet"
+    assert [oct(each.stat().st_mode)[-3:] for each in (kept.parent, kept)] == ["700", "600"]
+    # It is found without being named, and an earlier one is not replaced unasked.
+    verify = ("verify", "out.csv", "--policy", "policy.toml", "--against", "raw.csv")
+    assert run(*verify).status == 0
+    assert run("anonymize", "raw.csv", "--policy", "policy.toml", "-o", "out.csv").status == 2
+    assert run("anonymize", "raw.csv", "--policy", "policy.toml", "-o", "out.csv", "--force").status == 0
+    assert run(*verify).status == 0
+    for more in (("--row-map", "rows.parquet"), ("--keep-order",)):
+        made = run("anonymize", "raw.csv", "--policy", "policy.toml", "-o", f"o{len(more)}.csv", *more)
+        assert "people are counted" not in made.err
+    run("anonymize", "raw.csv", "--policy", "policy.toml", "-o", "o3.csv", "--dry-run")
+    assert [each.name for each in kept.parent.iterdir()] == [kept.name]
 
 
 def test_verify_names_the_call_that_counts_people(run, people):

@@ -57,7 +57,7 @@ def anonymize(run, name, policy="policy.toml", *more):
 
 def names(folder):
     return {path.name for path in folder.iterdir()} - {
-        "people.csv", "policy.toml", "other.toml", "spec.toml", "book"
+        "people.csv", "policy.toml", "other.toml", "spec.toml", "book", "internal"
     }  # fmt: skip
 
 
@@ -93,6 +93,7 @@ def test_a_harmful_release_is_refused_and_nothing_is_written(run, folder):
     assert "hospital A" in done.err
     assert "planted" not in done.err
     assert names(folder) == {"out.csv"}
+    assert [path.name for path in (folder / "internal").iterdir()] == ["out.csv.rows.parquet"]
     assert anonymize(run, "second.csv").status == 0
     assert len(Ledger.open("book").entries) == 2
 

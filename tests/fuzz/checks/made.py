@@ -287,7 +287,8 @@ def pointed(case: Case, name: str, released: pl.Series) -> list[str | None]:
     """Read released cells, with decimal points where the column's spelling has a comma."""
     [column] = (each for each in case["columns"] if each["name"] == name)
     named = column.get("paths") or "order" in column.get("recipe", {})
-    if column.get("decimal") != "," or column.get("kind") == "category" or named:
+    points = column.get("decimal") != "," and column.get("thousands") != "."
+    if points or column.get("kind") == "category" or named:
         return released.to_list()
     return [oracle.pointed(cell) for cell in released.to_list()]
 

@@ -33,7 +33,8 @@ class Spelling:
         """What a text says, as releases write it; None where it says nothing."""
         if self.format is not None:
             return _day_written(text.strip(), self.format)
-        return _number_written(text.strip(), self.decimal or ".", self.thousands)
+        point = "," if self.thousands == "." else "."
+        return _number_written(text.strip(), self.decimal or point, self.thousands)
 
 
 @dataclass(frozen=True)
@@ -292,7 +293,7 @@ def _days(raws: Sequence[Raw], null_values: Sequence[str]) -> list[Raw]:
 
 # --- spellings ----------------------------------------------------------------------------------------
 
-UNITS = ("$", "€", "£", "¥", "₹", "EUR", "USD", "GBP", "CHF", "%", "‰")
+UNITS = ("$", "€", "£", "¥", "₹", "EUR", "USD", "GBP", "CHF", "TL", "%", "‰")
 BLANKS = " \u00a0\u202f"
 TIMED = set("HIMSfp")
 

@@ -148,25 +148,27 @@ def test_the_verifier_adds_up_the_weights_of_the_raw_table(tmp_path):
     """With code of its own; without the raw table it says not checked."""
     TABLE.write_csv(tmp_path / "t.csv")
     models = ["k-map:9", "k-anonymity:2"]
-    release = ic.anonymize(
-        tmp_path / "t.csv", SCHEMA, models, "optimal", max_suppression=0.1, suppressed="keep"
-    )
-    release.save(tmp_path / "out")
+    made = ic.anonymize(tmp_path / "t.csv", SCHEMA, models, "optimal", max_suppression=0.1, suppressed="keep")
+    made.save(tmp_path / "out")
     saved = tmp_path / "out" / "release.csv", tmp_path / "out" / "policy.toml"
     whole = {"against": tmp_path / "t.csv", "row_map": tmp_path / "out" / "internal" / "rows.parquet"}
     found = ic.verify(*saved, **whole)
     assert found.ok
-    assert found.findings[0].reached == release.privacy.reached("k-map")
+    assert found.findings[0].reached == made.privacy.reached("k-map")
     assert found.findings[0].settings == {"population": "estimated by weights"}
-    for some in ({}, {"against": tmp_path / "t.csv"}):
-        found = ic.verify(*saved, **some)
+    # It finds the row map in the folder by itself, and without it cannot know whose weights these are.
+    assert ic.verify(*saved, against=tmp_path / "t.csv").ok
+    alone = tmp_path / "alone.csv"
+    alone.write_bytes(saved[0].read_bytes())
+    for release, some in ((saved[0], {}), (alone, {"against": tmp_path / "t.csv"})):
+        found = ic.verify(release, saved[1], **some)
         assert [finding.holds for finding in found.findings] == [None, True]
         assert found.is_open
         assert "the classes stand for by their sampling weights, an estimate" in " ".join(found.unchecked)
     # Other weights, other people.
     TABLE.with_columns(w=pl.col("w") / 8).write_csv(tmp_path / "t.csv")
     found = ic.verify(*saved, **whole)
-    assert found.findings[0].reached == pytest.approx(release.privacy.reached("k-map") / 8, abs=1e-5)
+    assert found.findings[0].reached == pytest.approx(made.privacy.reached("k-map") / 8, abs=1e-5)
     assert (found.findings[0].holds, found.ok) == (False, False)
     TABLE.with_columns(w=pl.lit("none")).write_csv(tmp_path / "t.csv")
     found = ic.verify(*saved, **whole)

@@ -65,10 +65,14 @@ def test_of_several_ids_that_repeat_the_one_of_people_says_whose_row_it_is():
     twice, codes = texts("{}", IDS * 37 + 9), texts("AB-{:06}", IDS * 13 + 5)
     draft = draft_of(patient_nbr=twice, x7=codes)
     assert (draft.having("person"), draft.repeated) == (["patient_nbr"], ["x7"])
-    draft = draft_of(x6=texts("CD-{:06}", IDS * 11 + 5), x7=codes)
+    # With one value each per other they are one person, and else nobody can tell.
+    same, others = IDS * 11 + 5, RNG.permutation(IDS) * 11 + 5
+    assert draft_of(x6=texts("CD-{:06}", same), x7=codes).having("person") == ["x6"]
+    draft = draft_of(x6=texts("CD-{:06}", others), x7=codes)
     assert draft.having("?") == draft.repeated == ["x6", "x7"]
     assert "whose row it is (person), or of something else" in draft.text
-    draft = draft_of(patient_nbr=twice, customer_id=texts("{}", IDS * 11 + 5))
+    assert draft_of(patient_nbr=twice, customer_id=texts("{}", same)).having("person") == ["patient_nbr"]
+    draft = draft_of(patient_nbr=twice, customer_id=texts("{}", others))
     assert draft.having("?") == ["patient_nbr", "customer_id"]
 
 
@@ -617,8 +621,22 @@ def test_lists_whose_parts_nothing_protects_are_left_out():
     assert (draft.trial.problem, release.verdict.state) == ("", "holds")
 
 
+def test_the_id_by_which_most_columns_are_constant_is_the_person():
+    # Of x7 some values have two people, of different age and town.
+    people = np.repeat(np.arange(ROWS // 4), 4)
+    ids = {"x6": texts("CD-{:06}", people * 11 + 5), "x7": texts("AB-{:06}", people % 487 * 13 + 5)}
+    towns = texts("town {}", people % 97)
+    sex = np.where(people % 2, "m", "f")
+    draft, release = tried_draft(**ids, age=20 + people % 40, sex=sex, town=towns)
+    assert (draft.having("person"), draft.trial.verdict.state) == (["x6"], "holds")
+    assert "each value has one 'sex'" in draft.text
+    assert "4 rows a person" in draft.text
+    assert draft.trial.verdict == release.verdict
+
+
 def test_who_is_a_person_and_what_is_lost_stay_points():
-    # Rows of a person are alike, so that classes have few people.
+    # Rows of a person are alike, so that classes have few people. Nobody knows of whom the rows are: both
+    # sexes are beside one id.
     people = np.repeat(np.arange(ROWS // 4), 4)
     ids = {"x6": texts("CD-{:06}", people * 11 + 5), "x7": texts("AB-{:06}", people % 487 * 13 + 5)}
     towns = texts("town {}", people % 97)
@@ -626,6 +644,66 @@ def test_who_is_a_person_and_what_is_lost_stay_points():
     assert [point.name for point in draft.trial.verdict.open] == ["repeated-id"]
     assert (draft.trial.verdict.state, draft.trial.remedies) == ("open", ())
     assert draft.trial.verdict == release.verdict
+
+
+@pytest.mark.parametrize(
+    "name", ["household_id", "hhid", "id_menage", "id_hogar", "Haushaltsnummer", "世帯番号", "v1"]
+)
+def test_a_household_is_recognized_by_name_or_by_people_of_one_place(name):
+    homes = np.repeat(np.arange(300), RNG.integers(1, 7, 300))
+    ages = RNG.integers(0, 90, len(homes))
+    table = pl.DataFrame(
+        {name: texts("H{:04}", homes * 7 + 1000), "age": ages, "region": texts("r{}", homes % 4)}
+    )
+    draft = draft_policy(table, "people.csv", ask=False)
+    assert draft.having("household") == [name]
+    policy = ic.Policy.from_dict(tomllib.loads(draft.text), Path(), "the draft")
+    # Nobody says whose row it is, so a class has people of five homes.
+    release = ic.anonymize(table, policy, unanswered="write")
+    assert draft.trial.verdict.state == release.verdict.state == "holds"
+    cells = release.table.with_columns(table[name][release.row_map()["row"].to_numpy() - 1])
+    assert cells.group_by("age", "region").agg(pl.col(name).n_unique())[name].min() >= 5
+
+
+@pytest.mark.parametrize("name", ["household_size", "household", "hh_income"])
+def test_a_size_of_a_household_is_none(name):
+    sizes = RNG.integers(1, 7, ROWS) * (9 if name == "hh_income" else 1)
+    assert "household" not in {guess.role for guess in draft_of(**{name: sizes}).guesses}
+
+
+def test_a_doctor_of_a_table_with_a_row_for_each_person_is_no_person():
+    doctors = RNG.integers(0, 40, ROWS)
+    for name in ("provider_id", "x_id"):
+        draft = draft_of(
+            person_id=np.arange(ROWS),
+            **{name: doctors},
+            sex=some("m", "f"),
+            birth=RNG.integers(1940, 2000, ROWS),
+        )
+        assert draft.having("person") == []
+        assert set(draft.having("identifying")) >= {"person_id", name}
+
+
+@pytest.mark.parametrize(("name", "of"), {
+    "email": "u{}@example.org", "iban": "AT61190430023457{:04}", "employee": "{:05}",
+    "full_name": "Ann{} Lee",
+}.items())  # fmt: skip
+def test_a_name_or_an_address_that_repeats_with_one_birth_year_is_the_person(name, of):
+    people = np.repeat(np.arange(100), ROWS // 100)
+    signs = (
+        [chr(97 + p // 26) + chr(97 + p % 26) for p in range(100)] if name == "full_name" else range(100, 200)
+    )
+    values = [of.format(signs[p]) for p in people]
+    born, sex = RNG.integers(1950, 2000, 100)[people], RNG.choice(["m", "f"], 100)[people]
+    draft = draft_of(**{name: values}, birth_year=born, sex=sex)
+    assert draft.having("person") == [name]
+    assert "20 rows a person" in draft.text
+
+
+def test_namesakes_are_no_person():
+    names = [f"{first} Lee" for first in RNG.choice([f"Ann{chr(97 + n)}" for n in range(26)], ROWS)]
+    draft = draft_of(name=names, birth_year=RNG.integers(1950, 2000, ROWS), sex=some("m", "f"))
+    assert draft.having("person") == []
 
 
 def test_an_answered_column_that_tells_a_generalized_one_is_left_out():

@@ -206,6 +206,11 @@ class Policy:
         """The columns that say whose row it is; some may be quasi-identifiers, too."""
         return tuple(each for each in self.columns if each.role == "person" or "person" in each.key_of)
 
+    @property
+    def is_about_people(self) -> bool:
+        """Whether a column says whose row it is, who lives together, or for how many people a row stands."""
+        return any(each.key_of or each.role in ("person", "household", "weight") for each in self.columns)
+
     def named(self, role: str) -> tuple[Column, ...]:
         """Return the columns of a role, in the order of the policy."""
         return tuple(column for column in self.columns if column.role == role)

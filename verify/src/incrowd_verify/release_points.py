@@ -239,7 +239,9 @@ class ReleasedRows(_Rows):
     def people(self, name: str) -> People | None:
         """Count the people of each class; a record without a value is of somebody else."""
         con, policy, released, tables = self.con, self.policy, self.released, self.tables
-        leaves = any(column.name == name and not column.treatment for column in self.columns)
+        leaves = any(
+            column.name == name and not column.treatment and column.role != "quasi" for column in self.columns
+        )
         table = released if leaves else tables.raw
         if table is None or not (leaves or tables.same_order(policy)):
             con.remarks.unchecked.append(

@@ -58,6 +58,9 @@ from incrowd_verify.tables import (
     wanted_tables,
 )
 
+INTERNAL, ROW_MAP = "internal", "rows.parquet"
+"""The folder of confidential files beside a release, and the file of the row map in it."""
+
 
 def verify(  # noqa: PLR0913
     path: str | PathLike[str],
@@ -102,7 +105,8 @@ def verify(  # noqa: PLR0913
     row_map
         Which record of the raw table each record of the release is: a file as `Release.write_row_map` writes
         it. Each record is then checked by itself; without it, the tables are compared as a whole. Where the
-        policy says whose row it is, people are counted with it.
+        policy says whose row it is, people are counted with it, and the one that was written with the
+        release is taken if you name none; see `row_map_of`.
     delimiter
         One character between the fields of CSV files, or one and a blank; None to find out.
     encoding
@@ -173,12 +177,14 @@ def verify(  # noqa: PLR0913
     raw = None if against is None else _named(against)
     people, rows = (None if each is None else _named(each, only_file=True) for each in (population, row_map))
     csv_format = CsvFormat(delimiter, encoding, sheet=sheet)
+    policy_file = Path(_named(policy_path, only_file=True))
+    policy = _with_profile(read_policy(policy_file), profile, policy_file.parent)
+    if raw is not None and rows is None and policy.is_about_people:
+        rows = row_map_of(_named(path))
     sources = Sources(
         _named(path), table, raw, against_table, people, rows, csv_format, names, escaped,
         header_row=header_row, suppressed_as=suppressed_as,
     )  # fmt: skip
-    policy_file = Path(_named(policy_path, only_file=True))
-    policy = _with_profile(read_policy(policy_file), profile, policy_file.parent)
     alone = replace(policy, demands=(), attackers=()) if published_as_one else policy
     # What leaves as one table has the points of one table.
     result = _verified(alone, sources, points=not published_as_one)
@@ -199,6 +205,22 @@ def verify(  # noqa: PLR0913
     left_out = 0 if not (problems or unchecked) else result.left_out
     problems, unchecked = [*result.problems, *problems], [*result.unchecked, *unchecked]
     return replace(result, problems=tuple(problems), unchecked=tuple(unchecked), left_out=left_out)
+
+
+def row_map_of(released: str) -> str | None:
+    """Return the row map that was written with a release, or None.
+
+    It lies in ``internal`` beside the release, under the name of the release, or as `Release.save` calls it::
+
+        safe.csv                              out/release.csv
+        internal/safe.csv.rows.parquet        out/internal/rows.parquet, where out/release.json is
+    """
+    if is_address(released):
+        return None
+    path = Path(released)
+    named = path.parent / INTERNAL / f"{path.name}.{ROW_MAP}"
+    saved = path.parent / INTERNAL / ROW_MAP if (path.parent / "release.json").exists() else named
+    return next((str(each) for each in (named, saved) if each.is_file()), None)
 
 
 def _with_profile(policy: Policy, name: str | None, folder: Path) -> Policy:

@@ -373,7 +373,7 @@ class Outputs:
             while not missing.exists():
                 self._new.append(missing)
                 missing = missing.parent
-            parent.mkdir(parents=True, exist_ok=True)
+            parent.mkdir(0o700 if parent.name == INTERNAL else 0o777, parents=True, exist_ok=True)
             self._folders[parent] = PrivateFolder(parent)
         self._slots += 1
         slot = self._folders[parent].path / str(self._slots)

@@ -76,8 +76,9 @@ def recognize(texts: Sequence[str]) -> Recognized | None:
 
     Examples
     --------
-    >>> recognize(["05.03.2020", "17.03.2020", "?"])
-    Recognized(kind='date', ways=(Spelling(format='%d.%m.%Y', decimal=None, thousands=None),), fillers=('?',))
+    >>> days = recognize(["05.03.2020", "17.03.2020", "?"])
+    >>> days.ways, days.fillers
+    ((Spelling(format='%d.%m.%Y', decimal=None, thousands=None),), ('?',))
     >>> len(recognize(["03/05/2020"]).ways)
     2
     """

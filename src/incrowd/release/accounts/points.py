@@ -387,22 +387,38 @@ class _RecodedRows(RowsThatLeave):
         classes = evidence.recoding.classes(self.frequency)
         if not len(classes):
             return None
+        people = self._values_of_classes(name, classes)
+        if people is None:
+            return None
+        limits = [int(model.limit) for model in evidence.policy.models if isinstance(model, KAnonymity)]
+        k = max(limits, default=int(classes.sizes.min()))
+        return People(k, int((people < k).sum()), len(classes), int(people.min()))
+
+    def _values_of_classes(self, name: str, classes: EquivalenceClasses) -> NDArray[np.int64] | None:
+        """Count the values of a column in each class, those of missing ones row by row: int64[classes]."""
+        evidence, table = self.evidence, self.frequency
         quasi = [each for each in evidence.counted.schema.attributes if each.role == "quasi"]
+        place = next((n for n, each in enumerate(quasi) if each.name == name), None)
+        if place is not None:
+            # The values of a quasi-identifier are those of the keys.
+            domain, codes = table.domains[place], table.codes[place][classes.members].astype(np.int64)
+            class_of = np.repeat(np.arange(len(classes)), np.diff(classes.indptr))
+            missing = codes == domain.missing
+            pairs = np.unique(class_of[~missing] * domain.size + codes[~missing]) // domain.size
+            lone = np.bincount(class_of[missing], table.weights[classes.members][missing], len(classes))
+            return np.bincount(pairs, minlength=len(classes)) + lone.astype(np.int64)
         schema = Schema.of(
             [*quasi, Attribute(name, "person")], null_values=evidence.counted.schema.null_values
         )
         try:
-            table = evidence.counted.rows.count(schema).frequency
+            counted = evidence.counted.rows.count(schema).frequency
         except InputError:
             return None
-        if table.keys != self.frequency.keys and table.row_keys is not None:
-            table = table.by_record()
-        if not all(map(np.array_equal, table.codes, self.frequency.codes)):
+        if counted.keys != table.keys and counted.row_keys is not None:
+            counted = counted.by_record()
+        if not all(map(np.array_equal, counted.codes, table.codes)):
             return None
-        people = EquivalenceClasses(table, classes.indptr, classes.members).counted.sizes
-        limits = [int(model.limit) for model in evidence.policy.models if isinstance(model, KAnonymity)]
-        k = max(limits, default=int(classes.sizes.min()))
-        return People(k, int((people < k).sum()), len(classes), int(people.min()))
+        return EquivalenceClasses(counted, classes.indptr, classes.members).counted.sizes
 
 
 def _is_starred(recoding: Recoding) -> bool:

@@ -338,7 +338,8 @@ def settle_points(
     """Read numbers whose points may mean either thing as the other columns of the file are written.
 
     >>> table = pl.DataFrame({"pay": ["27.500", "31.250"], "cost": ["1.204,50", "88,10"]})
-    >>> pay, _ = settle_points(table, [profile_of(table[name], name, ()) for name in table], lambda name: ())
+    >>> profiles = [profile_of(table[name], name, ()) for name in table.columns]
+    >>> pay, _ = settle_points(table, profiles, lambda name: ())
     >>> pay.told_by, pay.spread
     ('cost', (27500.0, 31250.0))
     """

@@ -8,20 +8,21 @@ never values.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from incrowd.core.reading.spellings import Spelling
 from incrowd.core.recoding.cells import is_nearly_unique
-from incrowd.core.table.schema import OPEN_ROLE, UNRELEASED, Role
+from incrowd.core.table.schema import OPEN_ROLE, UNRELEASED, Party, Role
 from incrowd.release.drafting.profile import Answers, Profile
 from incrowd.release.drafting.value_forms import example_of
+from incrowd_verify.gate.rules.identity import personal_word
 from incrowd_verify.words import languages
 from incrowd_verify.words.meanings import (
     find_word,
     is_of_several_people,
     named_after,
+    names_homes,
     special_category,
     subject_of,
     tokens,
@@ -37,7 +38,9 @@ _REPEATED = 0.02
 _MOSTLY = 0.3
 _ALIKE = 0.99
 """Share of one value from which a column protects and tells hardly anything."""
-_FEW_ROWS = 20
+FEW_ROWS = 20
+_HOMES = 0.05
+"""Households per row, of at most twenty people on average."""
 _FEW_NUMBERS = 12
 """Different whole numbers up to which they are probably codes or grades."""
 _ONE_VALUE = "columns of nearly one value"
@@ -98,6 +101,8 @@ class Guess:
         What the file says that the column is; else empty.
     shapes
         The shapes of its most frequent values.
+    key_of
+        Whom it names besides: a column of households where nobody says whose row it is.
     missing
         Texts that mean missing in it, as its file says.
     """
@@ -122,6 +127,7 @@ class Guess:
     unanswered: bool = False
     label: str = ""
     shapes: tuple[str, ...] = ()
+    key_of: tuple[Party, ...] = ()
     missing: tuple[str, ...] = ()
 
 
@@ -148,7 +154,7 @@ def _with_profile(guess: Guess, column: Profile) -> Guess:
         reason = f"{reason}; its numbers have the unit {column.unit}"
     if column.told_by:
         reason = f"{reason}; {column.told_by} tells what its points mean"
-    is_nearly_unique = column.kind == "category" and column.share > _UNIQUE and column.known > _FEW_ROWS
+    is_nearly_unique = column.kind == "category" and column.share > _UNIQUE and column.known > FEW_ROWS
     refused: tuple[Role, ...] = ("sensitive", "insensitive") if is_nearly_unique or column.formats else ()
     return replace(
         guess,
@@ -213,6 +219,17 @@ def _weight(column: Profile) -> Guess | None:
     return None
 
 
+def _household(column: Profile) -> Guess | None:
+    """Recognize numbers of households by the name: small groups of rows with ids."""
+    if column.kind == "number" and not column.whole:
+        return None
+    usual = column.distinct >= FEW_ROWS and _HOMES <= column.share < 1 and (column.whole or column.codes)
+    title = next((title for _, title in column.titles if names_homes(title)), None) if usual else None
+    if title is None or _is_no_id(column):
+        return None
+    return Guess(column.name, "household", f"the name says households: {title}; {column.counted}")
+
+
 def _identifier(column: Profile) -> Guess | None:
     """Recognize ids by the name and the number of values."""
     return next(
@@ -239,9 +256,9 @@ def _identifier_by(title: str, column: Profile) -> Guess | None:
     least = (
         3
         if own and (ends or column.codes)
-        else _FEW_ROWS
+        else FEW_ROWS
         if person
-        else max(_FEW_ROWS, _REPEATED * column.known)
+        else max(FEW_ROWS, _REPEATED * column.known)
     )
     if column.distinct < least:
         return None
@@ -289,7 +306,7 @@ def _quasi_by_name(column: Profile) -> Guess | None:
     if subject is None or column.prose:
         return None
     word, evidence = subject
-    if column.kind == "category" and column.share > _UNIQUE and column.known > _FEW_ROWS and not column.codes:
+    if column.kind == "category" and column.share > _UNIQUE and column.known > FEW_ROWS and not column.codes:
         reason = f"{evidence}, but nearly every row has its own value"
         return Guess(column.name, "identifying", f"{reason}; {column.counted}")
     what = word if subject_of(column.name) else evidence
@@ -311,7 +328,7 @@ def _sensitive_by_name(column: Profile) -> Guess | None:
             alike=alike,
             special=special[0] if special else "",
         )
-    if column.known > _FEW_ROWS:
+    if column.known > FEW_ROWS:
         if column.kind == "category" and column.share > _UNIQUE and not column.ways:
             reason = f"{word[1]}, but nearly every row has its own value"
             return Guess(column.name, "identifying", f"{reason}; {column.counted}")
@@ -326,7 +343,7 @@ def _sensitive_by_name(column: Profile) -> Guess | None:
 
 def _special(column: Profile) -> Guess | None:
     """Ask about a column that may be of a special category of personal data."""
-    if column.prose or column.reaches or (column.distinct > _FEW_ROWS and column.share > _UNIQUE):
+    if column.prose or column.reaches or (column.distinct > FEW_ROWS and column.share > _UNIQUE):
         return None
     category_and_reason = _special_of(column)
     if category_and_reason is None:
@@ -366,7 +383,7 @@ def _distinguishing(column: Profile) -> Guess | None:
         return Guess(column.name, "identifying", f"the values look like {column.reaches}; {column.counted}")
     if column.postal:
         return _quasi(column, f"the values look like postal codes; {column.counted}")
-    if column.known <= _FEW_ROWS:
+    if column.known <= FEW_ROWS:
         return None
     if column.prose:
         return Guess(column.name, "identifying", f"free text, which may name people; {column.counted}")
@@ -497,38 +514,22 @@ def with_parts(guess: Guess, separator: str) -> Guess:
     return replace(guess, parts=separator, reason=guess.reason.replace(_AS_ONE, ""))
 
 
-def may_name_people(guess: Guess, column: Profile) -> bool:
-    """Say whether a column may be an id of people: repeated and without another explanation."""
+def may_repeat(guess: Guess, column: Profile) -> bool:
+    """Say whether a column may name people or homes with several rows each, without another explanation."""
+    if guess.repeated or guess.role == "household":
+        return True
     usable = column.kind == "category" or (column.kind == "number" and column.whole)
-    repeats = column.distinct >= _FEW_ROWS and _REPEATED <= column.share <= 0.5 and not column.prose
-    open_ = (guess.role == OPEN_ROLE and not guess.special) or guess.repeated
-    return usable and repeats and open_ and not _is_no_id(column) and not named_after(column.name)
-
-
-def with_person(guesses: Sequence[Guess]) -> tuple[Guess, ...]:
-    """Give the repeated id the role person, or ask if there are several.
-
-    An id that its name calls one of people comes before others.
-    """
-    ids = [guess for guess in guesses if guess.repeated]
-    chosen = [guess for guess in ids if guess.named] or ids
-    if len(chosen) == 1:
-        reason = f"whose row it is: {chosen[0].reason}; people are counted, not rows"
-        person = replace(chosen[0], role="person", reason=reason)
-        return tuple(person if guess is chosen[0] else guess for guess in guesses)
-    question = "an id that repeats: whose row it is (person), or of something else (identifying)"
-    return tuple(
-        replace(guess, role=OPEN_ROLE, reason=f"{question}; {guess.reason.partition(': ')[2]}")
-        if guess in chosen
-        else guess
-        for guess in guesses
-    )
+    by_word = guess.role == "identifying" and (column.reaches or personal_word(guess.name))
+    most = _UNIQUE if by_word else 0.5
+    repeats = column.distinct >= FEW_ROWS and _REPEATED <= column.share <= most and not column.prose
+    fits = (guess.role == OPEN_ROLE and not guess.special) or by_word
+    return usable and repeats and bool(fits) and not _is_no_id(column) and not named_after(column.name)
 
 
 def _question(column: Profile) -> tuple[str, str]:
     """Return the kind of unexplained columns for a common question, and the possible meaning."""
     either = "may others know it, or must they not learn it"
-    own = column.share > _UNIQUE and column.known > _FEW_ROWS
+    own = column.share > _UNIQUE and column.known > FEW_ROWS
     if column.distinct <= 1:
         return _ONE_VALUE, "tells rows nothing apart"
     if column.lists:
@@ -549,7 +550,7 @@ def _question(column: Profile) -> tuple[str, str]:
     if column.mixed:
         reason = "numbers but for a few texts: name those that mean missing in null_values"
         return "columns of numbers with texts among them", reason
-    if column.share > _MOSTLY and column.known > _FEW_ROWS:
+    if column.share > _MOSTLY and column.known > FEW_ROWS:
         return "columns of rare texts", "many rare texts, which may tell who it is"
     return "columns of few words" if column.distinct <= MANY else "columns of many words", either
 
@@ -563,8 +564,8 @@ def _quasi(column: Profile, reason: str) -> Guess:
 
 
 _RULES = (
-    _unreadable, _day, _weight, _personal, _special_by_two_words, _identifier, _texts, _quasi_by_name,
-    _sensitive_by_name, _special, _distinguishing, _quasi_by_values,
+    _unreadable, _day, _weight, _personal, _household, _special_by_two_words, _identifier, _texts,
+    _quasi_by_name, _sensitive_by_name, _special, _distinguishing, _quasi_by_values,
 )  # fmt: skip
 """The rules in their order: the first that knows an answer decides."""
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from incrowd.core.errors import TableError, named, setting
+from incrowd.core.errors import TableError, setting
 from incrowd.core.io.beginnings import MISSING_TEXTS, refuse_double_header
 from incrowd.core.io.files import was_read
 from incrowd.core.lazy import pl
@@ -21,23 +21,21 @@ from incrowd.core.reading.spellings import Spelling
 from incrowd.core.recoding.cells import is_nearly_unique
 from incrowd.core.table.schema import OPEN_ROLE, UNRELEASED
 from incrowd.release.accounts.value_warnings import alternatives
-from incrowd.release.drafting.panels import columns_of_ids, ids_of_panels
-from incrowd.release.drafting.profile import Profile, is_of_periods, profile_of, settle_points
+from incrowd.release.drafting.people import with_people
+from incrowd.release.drafting.profile import Profile, profile_of, settle_points
 from incrowd.release.drafting.questions import Question, joined_questions, questions_of
 from incrowd.release.drafting.roles import (
     Guess,
     guess_role,
     leave_out,
-    may_name_people,
     with_field,
-    with_person,
     with_role,
 )
 from incrowd.release.jobs.draft_trial import Trial, try_draft
 from incrowd.release.policy.policy import POLICY_VERSION, toml_key, toml_settings, toml_value
 from incrowd.release.policy.settings import SETTINGS, setting_sentence
 from incrowd_verify.gate.rules.dependencies import determined_pairs
-from incrowd_verify.words.meanings import is_usual, marks_of_people, names_ids
+from incrowd_verify.words.meanings import is_usual
 
 if TYPE_CHECKING:
     from incrowd.core.table.schema import Role
@@ -45,6 +43,7 @@ if TYPE_CHECKING:
 _PARTS = (
     ("identifying", "Left out of every release."),
     ("person", "Whose row it is: models count people in place of rows. Left out of every release."),
+    ("household", "Who lives together. Left out of every release."),
     ("weight", "Sampling weights: how many people a row stands for. Left out of every release."),
     ("quasi", "Quasi-identifiers: who knows a person may know these. They are generalized."),
     ("sensitive", "Sensitive: released as they are, protected by the models."),
@@ -239,7 +238,7 @@ def draft_policy(
             with_field(guess, column, fields[guess.name], book.file) if guess.name in fields else guess
             for guess, column in zip(first, profiles, strict=True)
         ]
-    guesses = with_person(_with_people(table, first, profiles, missing))
+    guesses = with_people(table, first, profiles, missing)
     guesses = tuple(
         replace(guess, missing=codes_by_name.get(guess.name, ())) for guess in joined_questions(guesses)
     )
@@ -285,41 +284,6 @@ def _released_pairs(pairs: Iterable[tuple[str, str]], guesses: Iterable[Guess]) 
 
 def _is_open(guess: Guess) -> bool:
     return guess.role == OPEN_ROLE or (len(guess.ways) > 1 and guess.role not in UNRELEASED)
-
-
-def _with_people(
-    table: pl.DataFrame, guesses: Sequence[Guess], profiles: Sequence[Profile], null_values: tuple[str, ...]
-) -> list[Guess]:
-    """Recognize ids of people by facts that never change, or by the periods of a panel.
-
-    Such facts are birth and sex, or else the origin.
-    """
-    marks = marks_of_people(guess.name for guess in guesses if guess.role == "quasi")
-    periods = [column.name for column in profiles if is_of_periods(table[column.name], column)]
-    pairs = zip(guesses, profiles, strict=True)
-    candidates = {guess.name: column for guess, column in pairs if may_name_people(guess, column)}
-    panels = ids_of_panels(table, list(candidates), periods)
-    updated = list(guesses)
-    for place, guess in enumerate(guesses):
-        if guess.name not in candidates:
-            continue
-        fixed = columns_of_ids(table, guess.name, marks, null_values)
-        once = panels.get(guess.name, [])
-        if fixed or once:
-            evidence = (
-                f"each value has one {named(fixed)}" if fixed else f"no value has one {named(once)} twice"
-            )
-            reason = f"it repeats, and {evidence}: {candidates[guess.name].counted}"
-            updated[place] = replace(guess, role="identifying", reason=reason, repeated=True, named=True)
-    people = [guess.name for guess in updated if guess.named]
-    # A fact that no two people share, such as the days of an observation, tells their sex as an id does.
-    people = [name for name in people if names_ids(name)] or people
-    # A stay has one sex, too: of several ids the one that all others tell is the person's.
-    coarsest = [
-        one for one in people if all(columns_of_ids(table, other, [one]) for other in people if other != one)
-    ]
-    chosen = coarsest if len(coarsest) == 1 else people
-    return [replace(guess, named=guess.name in chosen) for guess in updated]
 
 
 def _has_quasi(guesses: Sequence[Guess], profiles: Sequence[Profile]) -> bool:
@@ -420,7 +384,7 @@ def _column(guess: Guess) -> list[str]:
     elif guess.recipe:
         lines.append(f"# {guess.recipe}")
     if guess.role in UNRELEASED:
-        return lines
+        return [*lines, *([f"key_of = {toml_value(list(guess.key_of))}"] if guess.key_of else [])]
     if guess.parts:
         lines.append(f"parts = {toml_value(guess.parts)}  # models look at each part of a list")
     if guess.answers == "several spellings":

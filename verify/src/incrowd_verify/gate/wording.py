@@ -322,8 +322,8 @@ def derived(other: str, one: str, *, follows: bool) -> Point:
     )  # fmt: skip
 
 
-def repeated_id(name: str, ids: int, people: Sequence[int] | None = None) -> Point:
-    """Return the point of a column that looks like the id of people with several rows.
+def repeated_id(name: str, ids: int, people: Sequence[int] | None = None, whose: str = "person") -> Point:
+    """Return the point of a column that looks like the id of people, or of households, with several rows.
 
     - `ids`: how many ids occur more than once.
     - `people`: the class size that is asked for, the classes with fewer people, all classes, and the fewest
@@ -333,13 +333,16 @@ def repeated_id(name: str, ids: int, people: Sequence[int] | None = None) -> Poi
     then = ""
     if people is not None:
         k, small, classes, least = people
-        then = f" If so, {small:,} of {classes:,} classes hold fewer than {k:,} people, the least {least:,}."
+        held = "people" if whose == "person" else f"{whose}s"
+        then = f" If so, {small:,} of {classes:,} classes hold fewer than {k:,} {held}, the least {least:,}."
+    way_out = f"Name the id of people with {setting('person=', '--person')}"
+    if whose != "person":
+        way_out = f"Name it with {setting('household=', '--household')} in place of a quasi-identifier"
     return Point(
         "repeated-id", (name,), None,
-        f"{occur} more than once: is this a person? Every figure counts rows, and a "
+        f"{occur} more than once: is this a {whose}? Every figure counts rows, and a "
         f"class may have fewer people than it seems.{then}",
-        f"Name the id of people with {setting('person=', '--person')}, or accept it if these are "
-        "namesakes or things.",
+        f"{way_out}, or accept it if these are namesakes or things.",
     )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ together in a name are one word here: ``etatcivil``. A word with a star at its e
 One with a star at its beginning also ends them: ``*diagnose`` is in ``Hauptdiagnose``. The lists are:
 
 - ``personal``: what names or reaches one person; ``names``: names of people, and of everything else, too;
+- ``homes``: households, as their numbers are called;
 - ``people``: people; ``ids``: what ends the name of an identifier; ``things``: what has ids of its own;
 - ``postal``: postal codes; ``coordinates``: latitudes and longitudes;
 - ``sampling``: sampling weights; ``weights``: weights, of a sample or of a body;
@@ -34,7 +35,7 @@ LANGUAGES = (
 """The languages by their codes of ISO 639; each is the file of its code in this folder."""
 LISTS = (
     "personal", "names", "people", "ids", "things", "postal", "coordinates", "sensitive", "neutral", "before",
-    "sampling", "weights", "body", "prose",
+    "sampling", "weights", "body", "prose", "homes",
 )  # fmt: skip
 """The lists of words that every language has."""
 

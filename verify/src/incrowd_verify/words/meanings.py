@@ -159,6 +159,34 @@ def is_of_several_people(column: str) -> bool:
     return last.endswith("s") and people.has(last) and people.has(last[:-1])
 
 
+def names_a_person(column: str) -> bool:
+    """Say whether a name calls a column the key of a person.
+
+    Examples
+    --------
+    >>> names_a_person("person_id"), names_a_person("provider_id"), names_a_person("患者番号")
+    (True, False, True)
+    """
+    words = tokens(column)
+    ends = bool(words) and find_word("ids", words[-1]) is not None
+    return find_word("people", column if ends else words[-1] if words else "") is not None
+
+
+def names_homes(column: str) -> bool:
+    """Say whether a name calls a column the number of a household, as ``hhid`` does.
+
+    Examples
+    --------
+    >>> names_homes("household_id"), names_homes("HHID"), names_homes("household_size")
+    (True, True, False)
+    """
+    parts, lists = tokens(column), _lists()
+    if "".join(parts) in lists["homes"].whole:
+        return True
+    called = [part for part in parts if lists["homes"].has(part)]
+    return bool(called) and all(part in called or lists["ids"].has(part) for part in parts)
+
+
 def names_ids(column: str) -> bool:
     """Say whether a name ends with a word for ids or for a person.
 

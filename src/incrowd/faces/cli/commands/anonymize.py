@@ -205,7 +205,9 @@ def anonymize(
     It shows what the release lost. Nothing is written when a model cannot be satisfied, or a point of the
     verdict is open (exit status 1).
     """
+    from incrowd.core.io.targets import INTERNAL
     from incrowd.faces.cli.tables import progress
+    from incrowd.release.accounts.row_map import ROW_MAP
     from incrowd.release.jobs.anonymize import anonymize as release_of
     from incrowd.release.jobs.plan import plan
 
@@ -232,10 +234,15 @@ def anonymize(
             keep_order=policy.keep_order or keep_order,
             seed=policy.seed if seed is None else seed,
         )
-        if places.output is not None and places.row_map is None and _hides_people(policy):
+        keeps_map = places.output is not None and places.row_map is None and isinstance(data, Path)
+        if keeps_map and not dry_run and _hides_people(policy):
+            assert places.output is not None
+            beside = places.output.parent / INTERNAL / f"{places.output.name}.{ROW_MAP}"
+            targets = targets._replace(row_map=outputs.add_output(files, beside, private=True))
+            people = ", ".join(policy.schema.person)
             LOG.say(
-                f"people are counted ({', '.join(policy.schema.person)}): add --row-map ROWS if verify or "
-                "utility shall look at the release; it says whose row each is, and cannot be written later",
+                f"people are counted ({people}): {beside} says whose row each is, so verify "
+                "--against finds it there; do not publish that folder",
                 err=True,
             )
         settings: dict[str, Any] = {

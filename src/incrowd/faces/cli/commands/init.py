@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _HEADINGS = (
     ("identifying", "left out"),
     ("person", "whose row it is, left out"),
+    ("household", "who lives together, left out"),
     ("weight", "sampling weights, left out"),
     ("quasi", "quasi-identifiers"),
     ("sensitive", "sensitive"),

@@ -16,6 +16,8 @@ from incrowd_verify.words.meanings import (
     is_of_several_people,
     marks_of_people,
     named_after,
+    names_a_person,
+    names_homes,
     special_category,
     subject_of,
     tokens,
@@ -25,6 +27,8 @@ _FEW = 20
 """Keys that are told from a category."""
 _OWN, _SHARED, _REPEATED, _MOST = 0.9, 0.3, 0.02, 0.5
 """Distinct values per row: of a key of a row, of codes with few rows each, and limits of a repeated key."""
+_OF_MANY = 0.1
+"""Distinct values per row below which a key may be of somebody who has to do with many people."""
 _STRONG = ("id", "ids", "ident", "identifier", "key", "rownames", "rowid")
 """Words that name an id whatever the values are."""
 _WIDTH = 3
@@ -58,7 +62,10 @@ def points_of_people(release: Release) -> Iterator[Point]:
     candidates = {
         column.name: column
         for column in table.columns
-        if column.role in ("identifying", "insensitive", "sensitive", None)
+        if (
+            column.role in ("identifying", "insensitive", "sensitive", None)
+            or (column.role == "quasi" and release.raw is not None and _says_key(column.name))
+        )
         and not (release.raw is None and column.treatment)
         and not column.is_person
     }
@@ -78,7 +85,7 @@ def points_of_people(release: Release) -> Iterator[Point]:
             continue
         try:
             if rows[name].n_unique() == rows.height and table.lone_rows([name]) == table.records:
-                if _says_person(name):
+                if names_a_person(name):
                     return  # rows are people
                 continue  # of very many values, none comes again
             ids = _Ids.of(column, table.values(name))
@@ -89,7 +96,8 @@ def points_of_people(release: Release) -> Iterator[Point]:
     for name in _finest(keys, table):
         people = release.people(name)
         if people is None or people.small:
-            yield wording.repeated_id(name, keys[name].repeated, people)
+            home = candidates[name].role == "quasi" and names_homes(name)
+            yield wording.repeated_id(name, keys[name].repeated, people, "household" if home else "person")
 
 
 def _finest(keys: dict[str, _Ids], table: Table) -> list[str]:
@@ -211,11 +219,11 @@ def _may_be_ids(column: Column, rows: pl.Series) -> bool:
     return float((fits | texts.str.contains(_REACHING)).sum()) > _OWN * len(texts)
 
 
-def _says_person(name: str) -> bool:
-    """Say whether a name calls a column the key of a person, as ``person_id`` does."""
+def _says_key(name: str) -> bool:
+    """Say whether a name calls a column the key of people or of households."""
     words = tokens(name)
-    ends = bool(words) and find_word("ids", words[-1]) is not None
-    return find_word("people", name if ends else words[-1] if words else "") is not None
+    is_id = find_word("ids", words[-1] if words else "") is not None
+    return names_homes(name) or (is_id and names_a_person(name))
 
 
 def _names_people(column: Column, ids: _Ids, table: Table, marks: list[str]) -> bool:
@@ -227,9 +235,11 @@ def _names_people(column: Column, ids: _Ids, table: Table, marks: list[str]) -> 
     name, words = column.name, tokens(column.name)
     if not ids.repeated or len(ids.values) < _FEW or named_after(name):
         return False
+    if column.role == "quasi":
+        return ids.share >= _REPEATED and (ids.codes or ids.whole)
     if ids.share <= _OWN and (ids.reaching or (column.role == "identifying" and ids.are_called(name))):
         return True
-    ends, person = bool(words) and find_word("ids", words[-1]) is not None, _says_person(name)
+    ends, person = bool(words) and find_word("ids", words[-1]) is not None, names_a_person(name)
     if not person and (subject_of(name) or special_category(name) or find_word("sensitive", name)):
         return False  # a birth year, a code of a diagnosis
     if is_of_several_people(name) and ids.whole:
@@ -240,6 +250,8 @@ def _names_people(column: Column, ids: _Ids, table: Table, marks: list[str]) -> 
         return ids.codes or ids.whole
     if ids.share < _REPEATED:
         return False
+    if ids.share < _OF_MANY and any(_differs(column, table, mark) for mark in marks):
+        return False  # a doctor with many patients
     if ends and (ids.codes or (ids.whole and (words[-1] in _STRONG or ids.is_wide))):
         return True
     # What its owner calls identifying names people, if it has the form of codes.
@@ -254,14 +266,26 @@ def _never_changes(column: Column, table: Table, mark: str) -> bool:
 
     Several ids share a value: else the column is another way to write the fact.
     """
+    pairs, of_id = _facts(column, table, mark)
+    return bool(
+        of_id.height >= _FEW
+        and (of_id["fact"] == 1).all()
+        and 1 < pairs["fact"].n_unique() < pairs["id"].n_unique()
+    )
+
+
+def _differs(column: Column, table: Table, mark: str) -> bool:
+    """Say whether most ids have several values of such a fact, as those of doctors have of their patients."""
+    _, of_id = _facts(column, table, mark)
+    return of_id.height >= _FEW and float((of_id["fact"] == 1).sum()) < _MOST * of_id.height
+
+
+def _facts(column: Column, table: Table, mark: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the known pairs of an id and a fact, and how many facts each id of several rows has."""
     of_mark = next(each for each in table.columns if each.name == mark)
     rows, counts = table.combinations([column.name, mark])
     ids, facts = (rows[:, place].alias(name) for place, name in enumerate(("id", "fact")))
     known = ~(column.missing(ids) | of_mark.missing(facts))
     pairs = pl.DataFrame([ids, facts.cast(pl.String, strict=False), pl.Series("n", counts)]).filter(known)
     of_id = pairs.group_by("id").agg(pl.col("fact").n_unique(), pl.col("n").sum()).filter(pl.col("n") > 1)
-    return bool(
-        of_id.height >= _FEW
-        and (of_id["fact"] == 1).all()
-        and 1 < pairs["fact"].n_unique() < pairs["id"].n_unique()
-    )
+    return pairs, of_id
