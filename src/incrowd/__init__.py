@@ -66,6 +66,11 @@ def _place_of(name: str) -> str:
 
 
 sys.meta_path.insert(0, _Documented)
+_WAYS = {
+    "init": "; write incrowd.draft_policy(table, 'people.csv').text, which is the policy file",
+    "read_csv": "; give the path of the file in place of a table",
+}
+"""The way out for names of other tools and of the command line."""
 
 
 def __getattr__(name: str) -> object:
@@ -78,6 +83,5 @@ def __getattr__(name: str) -> object:
             raise
         from incrowd.core.errors import did_you_mean
 
-        raise AttributeError(
-            f"module 'incrowd' has no attribute {name!r}{did_you_mean(name, __all__)}"
-        ) from None
+        way_out = _WAYS.get(name) or did_you_mean(name, __all__)
+        raise AttributeError(f"module 'incrowd' has no attribute {name!r}{way_out}") from None

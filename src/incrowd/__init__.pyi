@@ -86,6 +86,7 @@ from .release.jobs.assess import assess as assess
 from .release.jobs.compare import Comparison as Comparison
 from .release.jobs.compare import compare as compare
 from .release.jobs.distributed import DistributedRelease as DistributedRelease
+from .release.jobs.draft import draft_policy as draft_policy
 from .release.jobs.ensure_privacy import ProcessedTable as ProcessedTable
 from .release.jobs.ensure_privacy import ensure_privacy as ensure_privacy
 from .release.jobs.evaluate import Evaluation as Evaluation

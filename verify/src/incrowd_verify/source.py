@@ -260,12 +260,14 @@ def _json_lines(part: Part) -> Part:
 
 
 def _unescaped(part: Part) -> Part:
-    """Take a quotation mark off texts that begin as formulas do behind it."""
+    """Take a quotation mark off texts and names of columns that begin as formulas do behind it."""
     mark = literal(ESCAPED)
     columns = ", ".join(
         f"regexp_replace(c{place}, {mark}, '\\1') AS c{place}" for place in range(len(part.names))
     )
-    return replace(part, relation=f"(SELECT {columns} FROM {part.relation})", plainly=None, header=None)
+    names = tuple(re.sub(ESCAPED, r"\1", name) for name in part.names)
+    relation = f"(SELECT {columns} FROM {part.relation})"
+    return replace(part, relation=relation, names=names, plainly=None, header=None)
 
 
 def _check_gzip(path: Path) -> None:

@@ -127,18 +127,18 @@ def spelling_of(entry: dict[str, Any], where: str) -> Spelling | None:
     return spelling
 
 
-def refuse_open_points(con: Checks, table: str, cell: str, column: str, nulls: Sequence[str]) -> None:
+def refuse_open_points(con: Checks, table: str, text: str, column: str, nulls: Sequence[str]) -> None:
     """Refuse a column of numbers in texts if nobody can tell whether its points stand before decimals.
 
     So it is where every point has one to three digits before it, the first of them no zero, and three behind.
     """
-    kept = f"NOT {means_missing(cell, nulls)}" if nulls else "true"
+    kept = f"NOT {means_missing(text, nulls)}" if nulls else "true"
     number = r"[+-]?[0-9]+([.][0-9]+)?"
     numbers, points, threes = con.row(
-        f"SELECT coalesce(bool_and(regexp_full_match({cell}, {literal(number)})), false), "
-        f"count(*) FILTER (contains({cell}, '.')), "
-        f"count(*) FILTER (regexp_full_match({cell}, '[+-]?[1-9][0-9]?[0-9]?[.][0-9][0-9][0-9]')) "
-        f"FROM {table} WHERE {cell} IS NOT NULL AND {cell} <> '*' AND {kept}"
+        f"SELECT coalesce(bool_and(regexp_full_match({text}, {literal(number)})), false), "
+        f"count(*) FILTER (contains({text}, '.')), "
+        f"count(*) FILTER (regexp_full_match({text}, '[+-]?[1-9][0-9]?[0-9]?[.][0-9][0-9][0-9]')) "
+        f"FROM {table} WHERE {text} IS NOT NULL AND {text} <> '*' AND {kept}"
     )
     if numbers and points and points == threes:
         raise SchemaError(

@@ -472,7 +472,7 @@ def write_plainly(
     """
     stored, name = group_of(declared), column.name
     if column.spelling is None and stored == "text" and column.is_read_by_number:
-        refuse_open_points(con, table, cell, name, nulls.of(name))
+        refuse_open_points(con, table, f"CAST({cell} AS VARCHAR)", name, nulls.of(name))
     if column.spelling is None or not is_spelled(column.spelling, stored):
         return declared
     if in_script:

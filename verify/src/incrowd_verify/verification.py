@@ -268,7 +268,13 @@ def _named(path: str | PathLike[str], *, only_file: bool = False) -> str:
 
     An address may have a password.
     """
-    named = os.fspath(path)
+    try:
+        named = os.fspath(path)
+    except TypeError:
+        raise ParameterError(
+            f"verify reads files, and got {type(path).__name__}: give the paths of the release and of the "
+            "policy, as release.write('safe.csv') and policy.write('policy.toml') write them"
+        ) from None
     if is_address(named) and not only_file:
         return named
     if re.match(r"(?i)\s*[a-z][a-z0-9+.:-]+:/|.*://|.*:/\S*@|.*\bpassword\s*=", named):

@@ -505,14 +505,16 @@ _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
 def escape(table: Frame) -> Frame:
-    """Put ``'`` before texts that begin as formulas do and are not plain numbers."""
-    columns = []
+    """Put ``'`` before texts and names of columns that begin as formulas do and are not plain numbers."""
+    columns, names = [], {}
     for name, kind in table.lazy().collect_schema().items():
+        if re.match(_FORMULA, name) and not re.match(_NUMBER, name):
+            names[name] = f"'{name}"
         if isinstance(kind, pl.String | pl.Categorical | pl.Enum):
             text = column_named(name).cast(pl.String)
             runs = text.str.contains(_FORMULA) & ~text.str.contains(_NUMBER)
             columns.append(pl.when(runs).then(pl.lit("'") + text).otherwise(text).alias(name))
-    return table.with_columns(columns)
+    return table.with_columns(columns).rename(names)
 
 
 def unescape(table: Frame) -> Frame:
@@ -523,4 +525,5 @@ def unescape(table: Frame) -> Frame:
             text = column_named(name)
             escaped = text.str.contains(_ESCAPED)
             columns.append(pl.when(escaped).then(text.str.slice(1)).otherwise(text).alias(name))
-    return table.with_columns(columns)
+    names = {name: name[1:] for name in table.lazy().collect_schema() if re.match(_ESCAPED, name)}
+    return table.with_columns(columns).rename(names)

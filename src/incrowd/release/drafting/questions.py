@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -34,6 +35,8 @@ class Question:
         What the file says that a column is, by column, where it does.
     refused
         The roles that a column cannot have, by column.
+    bits
+        How much they tell of a record, in bits, each for itself.
     """
 
     mark: str
@@ -43,6 +46,7 @@ class Question:
     shapes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     refused: Mapping[str, frozenset[Role]] = field(default_factory=dict)
+    bits: float = 0.0
 
 
 def joined_questions(guesses: Sequence[Guess]) -> tuple[Guess, ...]:
@@ -91,6 +95,7 @@ def _question(guesses: Sequence[Guess]) -> Question:
         {guess.name: guess.shapes for guess in guesses},
         {guess.name: guess.label for guess in guesses if guess.label},
         {guess.name: guess.refused for guess in guesses if guess.refused},
+        math.fsum(guess.bits for guess in guesses),
     )
 
 

@@ -101,6 +101,8 @@ class Guess:
         What the file says that the column is; else empty.
     shapes
         The shapes of its most frequent values.
+    bits
+        Shannon entropy of its values, in bits: what is lost where it is left out.
     key_of
         Whom it names besides: a column of households where nobody says whose row it is.
     missing
@@ -127,6 +129,7 @@ class Guess:
     unanswered: bool = False
     label: str = ""
     shapes: tuple[str, ...] = ()
+    bits: float = 0.0
     key_of: tuple[Party, ...] = ()
     missing: tuple[str, ...] = ()
 
@@ -163,6 +166,7 @@ def _with_profile(guess: Guess, column: Profile) -> Guess:
         answers=column.answers,
         label=column.label,
         shapes=column.shapes,
+        bits=column.bits,
         by_way=tuple({} if each is None else each.settings() for each in column.roundings),
         refused=frozenset(refused),
     )

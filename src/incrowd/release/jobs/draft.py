@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from incrowd.core.errors import TableError, setting
 from incrowd.core.io.beginnings import MISSING_TEXTS, refuse_double_header
 from incrowd.core.io.files import was_read
-from incrowd.core.lazy import pl
+from incrowd.core.lazy import nw, pl
 from incrowd.core.reading.recognition import OPEN_POINTS
 from incrowd.core.reading.spellings import Spelling
 from incrowd.core.recoding.cells import is_nearly_unique
@@ -106,8 +106,9 @@ class Draft:
 
     @property
     def unanswered(self) -> list[str]:
-        """Columns that are left out because nobody answered."""
-        return [guess.name for guess in self.guesses if guess.unanswered]
+        """Columns that are left out because nobody answered, the one that tells most first."""
+        left_out = [guess for guess in self.guesses if guess.unanswered]
+        return [guess.name for guess in sorted(left_out, key=lambda guess: -guess.bits)]
 
     @property
     def rounded(self) -> list[str]:
@@ -139,9 +140,9 @@ class Draft:
         return [guess.name for guess in self.guesses if guess.repeated and guess.role != "person"]
 
 
-def draft_policy(
-    table: pl.DataFrame,
-    source: str,
+def draft_policy(  # noqa: PLR0913
+    table: Any,
+    source: str = "",
     null_values: tuple[str, ...] = (),
     *,
     ask: bool = True,
@@ -149,15 +150,16 @@ def draft_policy(
     labels: Mapping[str, str] | None = None,
     missing_codes: Mapping[str, Sequence[str]] | None = None,
     codebook: str | os.PathLike[str] | None = None,
+    counted: Collection[str] = (),
 ) -> Draft:
     """Draft a policy file with comments, and try the draft unless there are questions.
 
     Parameters
     ----------
     table
-        The table as read.
+        A frame, or the path of a file.
     source
-        Name of the table's file, for the head line.
+        Name of the table's file, for the head line; by default that of the path.
     null_values
         Texts that mean missing.
     ask
@@ -172,6 +174,9 @@ def draft_policy(
     codebook
         The file of a codebook: a data dictionary of REDCap, a DDI Codebook, or Croissant. Its labels and
         missing codes are used where the table's file has none. Roles that it speaks for are proposals.
+    counted
+        Columns that a count table shows: without an answer they stay as quasi-identifiers, or as sensitive
+        where they may be of a special category.
 
     Raises
     ------
@@ -180,6 +185,7 @@ def draft_policy(
         row, or when there are two rows of names; or when the codebook cannot be read, or describes no
         column of the table.
     """
+    table, source = _read(table, source)
     # Of a table whose names do not come from a line none can be a row.
     if was_read(table) and (number := _row_for_header(table)):
         raise TableError(
@@ -248,6 +254,13 @@ def draft_policy(
             with_role(guess, column, roles[guess.name], "answered") if guess.name in roles else guess
             for guess, column in zip(guesses, profiles, strict=True)
         )
+    if not ask:
+        guesses = tuple(
+            with_role(guess, column, "sensitive" if guess.special else "quasi", "a count table shows it")
+            if guess.name in counted and guess.role == OPEN_ROLE
+            else guess
+            for guess, column in zip(guesses, profiles, strict=True)
+        )
     kept_open = not ask and not _has_quasi(guesses, profiles) and any(map(_is_open, guesses))
     if not ask and not kept_open:
         guesses = tuple(map(_without_question, guesses))
@@ -270,6 +283,15 @@ def draft_policy(
     telling = tuple(_released_pairs(pairs, guesses))
     undescribed = () if book is None else tuple(name for name in table.columns if name not in fields)
     return Draft(guesses, table.height, missing, tuple(fillers), text, telling, trial, kept_open, undescribed)
+
+
+def _read(table: Any, source: str) -> tuple[pl.DataFrame, str]:
+    """Return a table in memory, and what it is called."""
+    from incrowd.engines import loaded
+
+    if isinstance(table, str | os.PathLike):
+        source = source or os.path.basename(table)
+    return nw.from_native(loaded(table), eager_only=True).to_polars(), source or "the table"
 
 
 def _released_names(guesses: Iterable[Guess]) -> list[str]:
@@ -330,6 +352,8 @@ def _policy_text(
         lines += ["", f"# --- {title}"]
         if role == OPEN_ROLE:
             lines += _how_to_answer()
+        # Of what nobody was asked about, that comes first by whose loss most is lost.
+        chosen.sort(key=lambda guess: -guess.bits if guess.unanswered else 0.0)
         by_name = {guess.name: guess for guess in chosen}
         for question in questions_of(chosen) if role == OPEN_ROLE else ():
             if len(question.names) > 1:
@@ -374,6 +398,9 @@ def _column(guess: Guess) -> list[str]:
         f"[columns.{toml_key(guess.name)}]",
         f"role = {toml_value(guess.mark or guess.role)}  # {_plain(guess.reason)}",
     ]
+    if guess.unanswered:
+        kept = "sensitive" if guess.special else "quasi"
+        lines.append(f'# To keep it, write role = "{kept}"{" and its spelling" if guess.ways[1:] else ""}.')
     if guess.missing and guess.role not in UNRELEASED:
         codes = toml_value(list(guess.missing))
         lines.append(f"missing = {codes}  # its file says so; without this line they are values")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from incrowd.core.errors import ParameterError, TableError, setting
 from incrowd.core.io.kinds.files import usual_suffix
@@ -51,6 +51,14 @@ if TYPE_CHECKING:
     from incrowd.search.lattice import SolutionSpace
     from incrowd_verify.gate.points import Accepted
     from incrowd_verify.profiles import Attestation
+
+
+_WRITE = "; write a file with release.write('safe.csv'), whose name says the kind"
+_TABLE = "; the released rows are release.table, of the kind of frame that came in"
+_WAYS = dict.fromkeys(("to_csv", "to_parquet", "to_excel", "write_csv", "write_parquet"), _WRITE)
+_WAYS |= dict.fromkeys(
+    ("to_pandas", "to_polars", "to_frame", "frame", "data", "df", "head", "columns"), _TABLE
+)
 
 
 @dataclass(frozen=True)
@@ -265,6 +273,11 @@ class Release:
                     + setting("wildcards='value'", "--wildcards value")
                 )
         return class_table(self.frequency, self.recoding, sensitive)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Raise for a name that it does not have, with the way out for names that tables have."""
+        way_out = _WAYS.get(name, "")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{way_out}", name=name)
 
     def row_map(self) -> pl.DataFrame:
         """Return the raw row of each released row.

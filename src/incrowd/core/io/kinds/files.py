@@ -211,6 +211,11 @@ def refuse_content(path: Path, start: bytes) -> None:
     for mark, kind in _KINDS:
         if start.startswith(mark):
             raise TableError(f"{path}: this is {kind.title} and no CSV; name it {kind.suffixes[0]}")
+    if path.suffix.lower() == ".json" and start.lstrip()[:1] in (b"{", b"["):
+        raise TableError(
+            f"{path}: this is a JSON document and no table; write one object per line and name it .ndjson, "
+            "of a FHIR bundle with: jq -c '.entry[].resource | select(.resourceType == \"Patient\")'"
+        )
     for mark, title in _SIGNATURES:
         if start.startswith(mark):
             sheets = ".xlsx (without macros), " if mark in (_ZIP, _OLE) else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +15,7 @@ from incrowd.faces.cli import option_groups, options, outputs
 from incrowd.faces.cli.completing import names, program
 from incrowd.faces.cli.flattening import Without
 from incrowd.faces.cli.logs import LOG
+from incrowd.faces.cli.parsing import names_of
 from incrowd_verify.profiles import PROFILES, profile_lines, read_profile
 
 if TYPE_CHECKING:
@@ -58,6 +60,8 @@ _QUESTION_COLUMNS = 6
 """Columns of a group printed with shapes of values."""
 _LINES = 2
 """Most lines of names per role."""
+_OF_THE_RUN = ("stream", "memory")
+"""Options that say how the rows are read, and not how they are written."""
 
 
 def init(
@@ -134,6 +138,7 @@ def init(
         labels=None if csv_format is None else csv_format.labels,
         missing_codes=None if csv_format is None else csv_format.missing_codes,
         codebook=codebook,
+        counted=[name for each in tables or () for name in names_of(each)],
     )
     counted = [line for each in tables or () for line in _table_lines(each, table.columns)]
     text = draft.text + "".join(f"{line}\n" for line in [*counted, *rules])
@@ -146,9 +151,9 @@ def init(
     arguments = [
         quote(str(data)),
         *(
-            f"--{key.replace('_', '-')} {quote(str(value))}"
-            for key in ("table", "sheet", "header_row")
-            if (value := getattr(source, key))
+            f"--{each.name.replace('_', '-')} {quote(str(value))}"
+            for each in fields(source)
+            if each.name not in _OF_THE_RUN and (value := getattr(source, each.name)) != each.default
         ),
     ]
     for line in _summary(draft, source_label, " ".join(arguments), output):
@@ -157,7 +162,6 @@ def init(
 
 def _table_lines(text: str, columns: Sequence[str]) -> list[str]:
     """Return the ``[[tables]]`` of the option ``--tables age,sex``."""
-    from incrowd.faces.cli.parsing import names_of
     from incrowd.release.policy.policy import toml_settings
     from incrowd.release.tables.layout import CountTable, name_of
 
@@ -176,7 +180,8 @@ def _answers(questions: list[Question]) -> dict[str, Role]:
     roles: dict[str, Role] = {}
     if questions:
         typer.echo(_HOW, err=True)
-    for number, question in enumerate(questions, 1):
+    # What tells most of a record comes first, so that three answers keep most of what can be kept.
+    for number, question in enumerate(sorted(questions, key=lambda each: -each.bits), 1):
         several = len(question.names) > 1
         lines = ["", f"{number} of {len(questions)}. {question.text}"]
         if several:
