@@ -30,6 +30,7 @@ from .core.treatments import AgeAt as AgeAt
 from .core.treatments import Bottom as Bottom
 from .core.treatments import Constant as Constant
 from .core.treatments import EmailDomain as EmailDomain
+from .core.treatments import Fold as Fold
 from .core.treatments import FormatPreserving as FormatPreserving
 from .core.treatments import HouseholdSwap as HouseholdSwap
 from .core.treatments import KeepFirst as KeepFirst

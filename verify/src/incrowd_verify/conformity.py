@@ -204,11 +204,12 @@ def off_grid(column: Column, cells: Collection[str | None]) -> tuple[set[str], s
     # Beyond 100 two digits are multiples of five, and are moved by more than one.
     small = numbers if years else [number for number in numbers if abs(number) <= 100]
     wide = bool(small) and max(small) - min(small) >= _WIDE
+    narrow = _narrow_step(numbers)
     wrong = {
         cell
         for cell, ends in known.items()
         if not all(
-            end is None or _fits(end, column, last=bool(n), years=years, wide=wide)
+            end is None or _fits(end, column, last=bool(n), years=years, wide=wide, narrow=narrow)
             for n, end in enumerate(ends)
         )
     }
@@ -218,7 +219,21 @@ def off_grid(column: Column, cells: Collection[str | None]) -> tuple[set[str], s
     return wrong, "" if typed or not wrong else "the policy gives them no kind"
 
 
-def _fits(end: str, column: Column, *, last: bool, years: bool, wide: bool) -> bool:
+def _narrow_step(numbers: Collection[Fraction]) -> Fraction | None:
+    """Return the step of ends that all have the same leading digits, or None for others.
+
+    The values may be spread a little less than the ends, and so have ends ten times as fine::
+
+        values 1000050 to 1001040, ends 1000000 to 1001100: multiples of 10
+    """
+    spread = max(numbers) - min(numbers) if numbers else Fraction(0)
+    if not spread:
+        return None
+    size, width = (math.floor(math.log10(each)) for each in (max(map(abs, numbers)), spread))
+    return Fraction(10) ** (width - 2) if spread < 4 * Fraction(10) ** (size - 1) else None
+
+
+def _fits(end: str, column: Column, *, last: bool, years: bool, wide: bool, narrow: Fraction | None) -> bool:
     grid = column.grid
     if day_of(end) is not None:
         return len(end) == 10 and _is_edge(
@@ -228,7 +243,8 @@ def _fits(end: str, column: Column, *, last: bool, years: bool, wide: bool) -> b
     if isinstance(grid, Fraction):
         return (number / grid).denominator == 1
     digits = end.lstrip("-").partition("e")[0].replace(".", "").strip("0")
-    return grid == USUAL and (years or len(digits) <= 2) and not (wide and number % 5)
+    fine = narrow is not None and not number % narrow
+    return grid == USUAL and (years or len(digits) <= 2 or fine) and not (wide and number % 5)
 
 
 def _is_edge(day: datetime.date, unit: str, *, last: bool) -> bool:

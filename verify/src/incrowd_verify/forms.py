@@ -22,6 +22,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from unicodedata import normalize
 
 from incrowd_verify.checks import Checks, Script
 from incrowd_verify.classes import count_rows
@@ -138,6 +139,8 @@ def _form_of_texts(treatment: Treatment) -> Form | None:
         case "email-domain":
             least = 5 if first is True else int(first)
             return lambda text, records: text == "other" or ("@" not in text and records >= least)
+        case "fold":
+            return lambda text, _: text == " ".join(normalize("NFKC", text).lower().split())
         case "redact":
             return lambda text, _: text == "[redacted]"
         case "constant":

@@ -550,6 +550,7 @@ _OF_TREATMENT: dict[str, tuple[str, ...]] = {
     "keep-last": ("keep_length", "linked"),
     "mask": ("mark", "linked"),
     "email-domain": ("linked",),
+    "fold": (),
     "other": ("label", "linked"),
     "redact": (),
     "presidio": (),

@@ -174,15 +174,15 @@ def verify(  # noqa: PLR0913
             f"{setting('names=', '--names')} are for a raw table without a header, and "
             f"{setting('header_row=', '--header-row')} says where it is; leave one out"
         )
-    raw = None if against is None else _named(against)
+    released, raw = _named(path), None if against is None else _named(against)
     people, rows = (None if each is None else _named(each, only_file=True) for each in (population, row_map))
     csv_format = CsvFormat(delimiter, encoding, sheet=sheet)
     policy_file = Path(_named(policy_path, only_file=True))
     policy = _with_profile(read_policy(policy_file), profile, policy_file.parent)
     if raw is not None and rows is None and policy.is_about_people:
-        rows = row_map_of(_named(path))
+        rows = row_map_of(released)
     sources = Sources(
-        _named(path), table, raw, against_table, people, rows, csv_format, names, escaped,
+        released, table, raw, against_table, people, rows, csv_format, names, escaped,
         header_row=header_row, suppressed_as=suppressed_as,
     )  # fmt: skip
     alone = replace(policy, demands=(), attackers=()) if published_as_one else policy

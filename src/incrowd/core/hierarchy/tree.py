@@ -46,10 +46,13 @@ class TreeBuilder:
             When the label is empty or names another node; only a node right above may have the same.
         """
         if not label:
-            raise self.fail("a label is empty; name every node", line)
+            # The last label of a line is that of the root, which is added first.
+            ending = "" if parent >= 0 else ", and write no sign at the end of a line"
+            raise self.fail(f"a label is empty; name every node{ending}", line)
         if parent < 0 and self.labels:
+            header = "; if line 1 is a header, delete it" if line == 2 else ""
             raise self.fail(
-                f"{label!r} is a second root beside {self.labels[0]!r}; give both one parent", line
+                f"{label!r} is a second root beside {self.labels[0]!r}; give both one parent{header}", line
             )
         same = self._topmost.get(label)
         if same is not None:
@@ -431,7 +434,8 @@ class Hierarchy:
             leaves.add(node)
         for line, label in alone:
             if not builder.labels or label != builder.labels[0]:
-                raise builder.fail("a path needs a value and the root above it", line)
+                tabs = "; write semicolons in place of tabs" if "\t" in label else ""
+                raise builder.fail(f"a path needs a value and the root above it{tabs}", line)
         return builder.finish()
 
     @classmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -538,8 +538,15 @@ def _leaf_ranks(column: str, tree: Hierarchy, texts: Sequence[str]) -> list[int]
             "hierarchy; add them to it, or name those that mean missing with "
             + null_values_setting()
             + read_as_labels(tree.values, unknown)
+            + _as_whole(ranks, unknown)
         )
     return [ranks[text] for text in texts]
+
+
+def _as_whole(leaves: Mapping[str, int], unknown: Sequence[str]) -> str:
+    """Say how ``20.0`` is read as the leaf ``20``, as pandas writes whole numbers beside missing ones."""
+    is_whole = all(_WHOLE.fullmatch(text) and text.partition(".")[0] in leaves for text in unknown)
+    return '; write decimal = "." for the column, by which 20.0 is the leaf 20' if is_whole else ""
 
 
 def _rank(

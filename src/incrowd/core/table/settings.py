@@ -126,9 +126,9 @@ def grid_of(declared: float | str | None, kind: str, values: Sequence[str], colu
     Parameters
     ----------
     declared
-        What its `Attribute` says; None for the usual one: two significant digits of numbers, whole numbers
-        where all values are years, multiples of five besides where the values are 20 or more apart, and
-        months of dates.
+        What its `Attribute` says; None for the usual one: two significant digits of numbers, or of their
+        spread where all have the same leading digits, whole numbers where all values are years, multiples of
+        five besides where the values are 20 or more apart, and months of dates.
     kind
         ``number`` or ``date``.
     values
@@ -150,7 +150,13 @@ def grid_of(declared: float | str | None, kind: str, values: Sequence[str], colu
     ends = [number_of(value) or Decimal(0) for value in (*values[:1], *values[-1:])]
     years = bool(ends) and _YEARS[0] <= ends[0] and ends[-1] <= _YEARS[1]
     years = years and all(Decimal(value) % 1 == 0 for value in values)
-    wide = bool(ends) and ends[-1] - ends[0] >= _WIDE
+    spread = ends[-1] - ends[0] if ends else Decimal(0)
+    wide = spread >= _WIDE
+    largest = max(map(abs, ends), default=Decimal(0))
+    if not years and spread and spread < 2 * Decimal(10) ** (largest.adjusted() - 1):
+        # Of 1,000,000 to 1,001,000 the leading digits say nothing, so that every end would be one number.
+        step = Decimal(10) ** (spread.adjusted() - 1)
+        return Grid(_written(max(step, Decimal(5)) if wide else step))
     return Grid(("5" if wide else "1") if years else _FIVES if wide else _DIGITS)
 
 

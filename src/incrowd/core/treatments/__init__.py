@@ -19,6 +19,7 @@ from incrowd.core.treatments.age_at import AgeAt as AgeAt
 from incrowd.core.treatments.keep_end import KeepFirst as KeepFirst, KeepLast as KeepLast
 from incrowd.core.treatments.mask import Mask as Mask
 from incrowd.core.treatments.email_domain import EmailDomain as EmailDomain
+from incrowd.core.treatments.fold import Fold as Fold
 from incrowd.core.treatments.other import Other as Other
 from incrowd.core.treatments.redact import Redact as Redact
 from incrowd.core.treatments.presidio import Presidio as Presidio

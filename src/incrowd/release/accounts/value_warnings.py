@@ -14,6 +14,7 @@ from incrowd.core.reading.recognition import Recognized, column_of, recognize
 from incrowd.core.reading.spellings import has_open_points
 from incrowd.core.table.domain import Dictionary, Domain
 from incrowd.core.table.schema import Attribute
+from incrowd.core.treatments.fold import look_alikes
 from incrowd.release.drafting.profile import probable_fillers
 from incrowd.release.policy.policy import toml_settings, toml_value
 from incrowd_verify.gate.wording import percent
@@ -45,6 +46,17 @@ def value_warnings(frequency: FrequencyTable, schema: Schema) -> list[str]:
     ]
     sensitive = [(counts.domain, counts.totals) for counts in frequency.sensitive]
     warnings = _filler_warnings([*quasi, *sensitive])
+    alike = [
+        f"{domain.name} ({number})"
+        for domain, _ in (*quasi, *sensitive)
+        if domain.kind == "category" and (number := _look_alikes(domain))
+    ]
+    if alike:
+        where = setting("treatments={...: ic.Fold()}", "--treat COLUMN=fold", "treat = { fold = true }")
+        warnings.append(
+            f"Values of {', '.join(alike[:5])} differ only in case, blanks or the form of letters, and count "
+            f"as different ones; {where} joins them."
+        )
     for domain, _ in quasi:
         recognized = _recognized(domain, schema[domain.name])
         if recognized is not None:
@@ -68,6 +80,10 @@ def _domain_by_values(
     new_totals = np.zeros(by_value.size, np.int64)
     new_totals[ranks[: domain.size]] = totals
     return replace(by_value, typed=domain.typed), new_totals
+
+
+def _look_alikes(domain: Domain) -> int:
+    return look_alikes(column_of([text for text in domain.values if text is not None]))
 
 
 def _filler_warnings(columns: list[tuple[Domain, NDArray[np.int64]]]) -> list[str]:

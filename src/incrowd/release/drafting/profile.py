@@ -18,6 +18,7 @@ from incrowd.core.reading.exact import NUMBER
 from incrowd.core.reading.recognition import Recognized, column_of, recognize, recognize_digits, shape_of
 from incrowd.core.reading.spellings import has_decimal_points, has_open_points
 from incrowd.core.table.schema import Attribute
+from incrowd.core.treatments.fold import look_alikes
 from incrowd.release.drafting.rounding import Rounding, rounding_of
 from incrowd.release.drafting.value_forms import (
     contacts_in,
@@ -167,6 +168,8 @@ class Profile:
         The shapes of the most frequent values, such as ``AA-999``; see `shape_of`.
     points
         What stands behind the points in the texts of numbers, where these tell it.
+    look_alikes
+        Values that differ from another one only in how they are typed; see `ic.Fold`.
     told_by
         The column of the same file that tells what the points mean; else empty.
     unit
@@ -210,6 +213,7 @@ class Profile:
     label: str = ""
     shapes: tuple[str, ...] = ()
     points: Points = ""
+    look_alikes: int = 0
     told_by: str = ""
     unit: str = ""
     mean: float = 0.0
@@ -327,6 +331,9 @@ def profile_of(
         label=label,
         shapes=shapes,
         points=_points_of(domain, ways) if textual and kind == "number" else "",
+        look_alikes=look_alikes(column_of([value for value in domain.values if value is not None]))
+        if kind == "category"
+        else 0,
         unit="" if recognized is None else recognized.unit,
         **form,
     )
@@ -409,7 +416,7 @@ def _entropy(totals: NDArray[np.integer]) -> float:
 
 
 def _points_of(domain: Domain, ways: tuple[Spelling, ...]) -> Points:
-    """Say what stands behind the points in the texts of a column of numbers, if it tells."""
+    """Say whether decimals or thousands stand behind the points of a column of numbers, if it tells."""
     if len(ways) == 1 and (ways[0].point == "," or ways[0].thousands):
         return "thousands" if ways[0].point == "," else "decimals"
     is_plain = len(ways) < 2 and has_decimal_points(column_of([text for text in domain.values if text]))

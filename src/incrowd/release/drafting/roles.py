@@ -101,6 +101,8 @@ class Guess:
         What the file says that the column is; else empty.
     shapes
         The shapes of its most frequent values.
+    look_alikes
+        Values that differ from another one only in how they are typed.
     bits
         Shannon entropy of its values, in bits: what is lost where it is left out.
     key_of
@@ -129,6 +131,7 @@ class Guess:
     unanswered: bool = False
     label: str = ""
     shapes: tuple[str, ...] = ()
+    look_alikes: int = 0
     bits: float = 0.0
     key_of: tuple[Party, ...] = ()
     missing: tuple[str, ...] = ()
@@ -166,6 +169,7 @@ def _with_profile(guess: Guess, column: Profile) -> Guess:
         answers=column.answers,
         label=column.label,
         shapes=column.shapes,
+        look_alikes=column.look_alikes,
         bits=column.bits,
         by_way=tuple({} if each is None else each.settings() for each in column.roundings),
         refused=frozenset(refused),

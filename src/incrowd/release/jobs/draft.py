@@ -111,6 +111,12 @@ class Draft:
         return [guess.name for guess in sorted(left_out, key=lambda guess: -guess.bits)]
 
     @property
+    def look_alikes(self) -> list[tuple[str, int]]:
+        """Columns that leave with values that differ only in how they are typed, and how many do."""
+        left = (guess for guess in self.guesses if guess.look_alikes and guess.role not in UNRELEASED)
+        return [(guess.name, guess.look_alikes) for guess in left]
+
+    @property
     def rounded(self) -> list[str]:
         """Columns of numbers that are released rounded because few rows share a number."""
         return [guess.name for guess in self.guesses if guess.treatment is not None]
@@ -286,7 +292,7 @@ def draft_policy(  # noqa: PLR0913
 
 
 def _read(table: Any, source: str) -> tuple[pl.DataFrame, str]:
-    """Return a table in memory, and what it is called."""
+    """Return a table in memory, and its name."""
     from incrowd.engines import loaded
 
     if isinstance(table, str | os.PathLike):
@@ -412,6 +418,11 @@ def _column(guess: Guess) -> list[str]:
         lines.append(f"# {guess.recipe}")
     if guess.role in UNRELEASED:
         return [*lines, *([f"key_of = {toml_value(list(guess.key_of))}"] if guess.key_of else [])]
+    if guess.look_alikes:
+        lines.append(
+            f"# {guess.look_alikes} of its values differ only in case, blanks or the form of letters; "
+            "treat = { fold = true } joins them."
+        )
     if guess.parts:
         lines.append(f"parts = {toml_value(guess.parts)}  # models look at each part of a list")
     if guess.answers == "several spellings":

@@ -30,7 +30,7 @@ __all__ = ["LANGUAGES", "LISTS", "Language", "languages"]
 
 LANGUAGES = (
     "en", "de", "fr", "es", "pt", "it", "nl", "sv", "pl", "cs", "tr", "ru", "uk", "ar", "he", "zh", "ja",
-    "ko",
+    "ko", "el", "hi", "id",
 )  # fmt: skip
 """The languages by their codes of ISO 639; each is the file of its code in this folder."""
 LISTS = (

@@ -298,6 +298,11 @@ def _warning_lines(draft: Draft) -> list[str]:
     if draft.telling:
         pairs = [f"{_short_name(one)} > {_short_name(other)}" for one, other in draft.telling]
         lines += _name_lines("! columns that tell others, so hide both or none: ", pairs)
+    if draft.look_alikes:
+        columns = [f"{_short_name(name)} ({values})" for name, values in draft.look_alikes]
+        lines += _name_lines(
+            "! values that differ only in case or blanks; treat = { fold = true }: ", columns
+        )
     if draft.rounded:
         lines += _name_lines("! released rounded, since few rows share the exact number: ", draft.rounded)
     if draft.spelled:
