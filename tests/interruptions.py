@@ -164,7 +164,9 @@ def stopped(
         killed |= way == "SIGKILL"
     if killed:
         # The next run that writes there does away with what the killed one left.
-        Outputs().add(work / "later.csv")
+        for place in (work, work / "internal"):
+            if place.is_dir():
+                Outputs().add(place / "later.csv")
         remove_dead(work / "temporary")
     assert not [*work.rglob(_PRIVATE)], what
     after, now = content(work, book), entries(book, alone=not killed)

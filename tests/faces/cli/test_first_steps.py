@@ -145,8 +145,8 @@ def test_init_tells_on_one_screen_what_it_found_and_what_to_do(run, tmp_path, mo
     assert max(map(len, lines)) < 80
     for part in (
         "people.csv: 500 rows, 73 columns",
-        "left out (2): patient_id, name",
-        "whose row it is, left out (1): subject",
+        # Each patient has one row, so that nothing else says whose row it is.
+        "left out (3): patient_id, name, subject",
         "sensitive (3): diagnosis, length_of_stay, cost",
         "QUESTIONS (2):",
         "  ?1 60 columns of nearly one value such as ...",

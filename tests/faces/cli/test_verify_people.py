@@ -52,6 +52,8 @@ def test_people_on_the_command_line(run, tmp_path, monkeypatch):
     assert (document["records"], document["smallest"]) == (len(table), release.privacy.smallest)
     assert (document["findings"][0]["unit"], document["findings"][0]["holds"]) == ("people", True)
     # Nothing is known of people: that is no verdict, and no success.
+    assert verify(*WHOLE[:2])[0] == 0, "the row map in the folder is found"
+    (tmp_path / "out/internal/rows.parquet").rename(tmp_path / "rows.parquet")
     for more in [], WHOLE[:2]:
         status, out = verify(*more)
         assert status == 2
