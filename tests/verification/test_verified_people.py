@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from pathlib import Path
 
 import duckdb
 import polars as pl
@@ -239,6 +240,9 @@ def test_a_database_tells_no_order(tmp_path):
 def test_without_an_order_people_are_not_counted(tmp_path):
     _, given = saved(tmp_path, people_table(3, people=60), [ic.KAnonymity(3), ic.LDiversity(1)])
     row_map = given.pop("row_map")
+    # The one of the folder is found; elsewhere it has to be named.
+    if Path(row_map).parent.name == "internal":
+        row_map = Path(row_map).rename(tmp_path / "rows.parquet")
     found = verify(**given)
     assert [finding.holds for finding in found.findings] == [None, True, True]
     assert "name the row map (row_map=)" in found.unchecked[0]

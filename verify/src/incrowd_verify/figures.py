@@ -64,7 +64,9 @@ def find_figures(
         refuse_in_script(sensitive)
     for place, column in enumerate(sensitive):
         stored = released.type_of(column.name)
-        stored = write_plainly(con, "member", f"s{place}", stored, column, policy.null_values)
+        stored = write_plainly(
+            con, "member", f"s{place}", stored, column, policy.null_values, of_file=released.in_order
+        )
         attributes[column.name] = Attribute(con, place, column, stored, by_person=by_person)
         attributes[column.name].check_kind()
     if tables.population is not None:

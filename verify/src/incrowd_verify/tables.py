@@ -457,21 +457,24 @@ def respell_values(con: Checks, table: Table, policy: Policy) -> Table:
         if table.has(column.name):
             place = table.place(column.name)
             types[place] = write_plainly(
-                con, table.name, f"c{place}", types[place], column, policy.null_values
-            )
+                con, table.name, f"c{place}", types[place], column, policy.null_values,
+                of_file=table.in_order,
+            )  # fmt: skip
     return replace(table, types=tuple(types))
 
 
 def write_plainly(
-    con: Checks, table: str, cell: str, declared: str, column: Column, nulls: Nulls, *, in_script: bool = True
-) -> str:
+    con: Checks, table: str, cell: str, declared: str, column: Column, nulls: Nulls,
+    *, in_script: bool = True, of_file: bool = True,
+) -> str:  # fmt: skip
     """Write the values of a column as a release would, if they are spelled, and return their type then.
 
     - `in_script`: whether a script says so, and checks that there are no other values.
+    - `of_file`: whether its texts come from a file; a database may show numbers of its own types as texts.
     - Raises `SchemaError`: texts are not spelled as the policy says; they are counted, not repeated.
     """
     stored, name = group_of(declared), column.name
-    if column.spelling is None and stored == "text" and column.is_read_by_number:
+    if of_file and column.spelling is None and stored == "text" and column.is_read_by_number:
         refuse_open_points(con, table, f"CAST({cell} AS VARCHAR)", name, nulls.of(name))
     if column.spelling is None or not is_spelled(column.spelling, stored):
         return declared
