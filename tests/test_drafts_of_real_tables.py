@@ -38,7 +38,7 @@ def test_no_draft_asks_more_than_ten_questions(name):
     assert sorted(asked) == sorted(found.having("?")), "each open column is in one question"
 
 
-@pytest.mark.parametrize(("name", "person"), {"nlswork": ["idcode"], "resume": [], "helpfull": [],
+@pytest.mark.parametrize(("name", "person"), {"nlswork": ["idcode"], "resume": [], "helpfull": ["ID"],
                                               "services": ["id"], "clinic": ["Patientennummer"], "pbcseq": ["id"],
                                               "wagepan": ["nr"], "evals": ["prof_id"]}.items())  # fmt: skip
 def test_who_has_several_rows_is_found(name, person):
