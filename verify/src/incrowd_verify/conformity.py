@@ -204,7 +204,9 @@ def off_grid(column: Column, cells: Collection[str | None]) -> tuple[set[str], s
     # Beyond 100 two digits are multiples of five, and are moved by more than one.
     small = numbers if years else [number for number in numbers if abs(number) <= 100]
     wide = bool(small) and max(small) - min(small) >= _WIDE
-    narrow = _narrow_step(numbers)
+    # Where most ends have two digits, one with more is beside the grid.
+    longer = [number for number in texts if day_of(number) is None and _digits(number) > 2]
+    narrow = _narrow_step(numbers) if 2 * len(longer) > len(numbers) else None
     wrong = {
         cell
         for cell, ends in known.items()
@@ -242,9 +244,13 @@ def _fits(end: str, column: Column, *, last: bool, years: bool, wide: bool, narr
     number = Fraction(end)
     if isinstance(grid, Fraction):
         return (number / grid).denominator == 1
-    digits = end.lstrip("-").partition("e")[0].replace(".", "").strip("0")
     fine = narrow is not None and not number % narrow
-    return grid == USUAL and (years or len(digits) <= 2 or fine) and not (wide and number % 5)
+    return grid == USUAL and (years or _digits(end) <= 2 or fine) and not (wide and number % 5)
+
+
+def _digits(end: str) -> int:
+    """Count the significant digits of a number."""
+    return len(end.lstrip("-").partition("e")[0].replace(".", "").strip("0"))
 
 
 def _is_edge(day: datetime.date, unit: str, *, last: bool) -> bool:
