@@ -110,18 +110,21 @@ class Column:
         return frozenset[str | None](parts) or frozenset([None])
 
     @property
+    def names_values(self) -> bool:
+        """Whether its hierarchy lists values by their texts: a file, or an order."""
+        return isinstance(self.hierarchy, Path) or "order" in (self.hierarchy or {})
+
+    @property
     def is_read_by_number(self) -> bool:
         """Whether its texts are numbers to the models if they look so, since nothing else is declared."""
-        named = isinstance(self.hierarchy, Path) or "order" in (self.hierarchy or {})
-        plain = not named and self.parts is None and self.treatment is None
+        plain = not self.names_values and self.parts is None and self.treatment is None
         return plain and self.kind in ("auto", "number") and self.role in ("quasi", "sensitive", "weight")
 
     @property
     def has_commas(self) -> bool:
         """Whether its released cells have decimal commas: a hierarchy that names values has its own texts."""
-        named = isinstance(self.hierarchy, Path) or "order" in (self.hierarchy or {})
         point = None if self.spelling is None or self.spelling.format else self.spelling.point
-        return point == "," and self.kind != "category" and not named
+        return point == "," and self.kind != "category" and not self.names_values
 
     @property
     def measure(self) -> str | None:

@@ -236,13 +236,12 @@ def has_open_points(texts: pl.Series) -> bool:
     >>> has_open_points(pl.Series(["27.500", "0.125"])), has_open_points(pl.Series(["27.5", "65.650"]))
     (False, False)
     """
-    pointed = texts.str.contains(".", literal=True).fill_null(False)
     # Most columns of numbers settle it at once.
     for some in (texts.head(_LOOKED_AT), texts):
         unlike = some.str.contains(".", literal=True) & ~some.str.contains(_THREES)
         if unlike.any():
             return False
-    return bool(pointed.any())
+    return bool(texts.str.contains(".", literal=True).any())
 
 
 def has_decimal_points(texts: pl.Series) -> bool:

@@ -355,8 +355,13 @@ class Attribute:
     @property
     def commas(self) -> bool:
         """Whether the released cells have decimal commas, which labels of a hierarchy never have."""
-        ours = self.hierarchy is None or not getattr(self.hierarchy, "names_values", True)
-        return bool(self.spelling) and self.spelling.point == "," and self.kind != "category" and ours
+        told = self.spelling.point == "," and self.kind != "category"
+        return told and not self.names_values
+
+    @property
+    def names_values(self) -> bool:
+        """Whether the hierarchy lists values by their texts, as a file or an order does."""
+        return self.hierarchy is not None and bool(getattr(self.hierarchy, "names_values", True))
 
     def unspelled(self) -> Attribute:
         """Return the attribute for plainly written values: ``2020-03-05``, ``1234.5``."""

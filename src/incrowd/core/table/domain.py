@@ -476,9 +476,7 @@ def _kind(
     if declared == "number" or (declared == "auto" and _all_like(texts, NUMBER_PATTERN)):
         wrong = len(texts) - int(texts.str.contains(NUMBER_PATTERN).sum() or 0)
         if not wrong and len(texts):
-            tree = attribute.hierarchy
-            by_text = tree is not None and getattr(tree, "names_values", True)
-            if not (by_text or isinstance(attribute, WithPoints)):
+            if not (attribute.names_values or isinstance(attribute, WithPoints)):
                 refuse_open_points(texts, attribute.name)
             return "number", texts.cast(pl.Float64).to_numpy()
         if declared == "number" and wrong:
