@@ -51,3 +51,12 @@ def test_summaries_say_what_a_thing_is_or_does():
     ]
     assert len(summaries) > 4_000
     assert len([each for each in summaries if re.search(r"\bwhat\b", each, re.IGNORECASE)]) <= MOST
+
+
+def test_literals_of_docstrings_begin_and_end_without_a_blank():
+    """Else the page of the reference shows a broken link in place of the literal."""
+    texts = {place(path): re.findall(r"``(.+?)``", path.read_text(encoding="utf-8")) for path in sources()}
+    assert sum(map(len, texts.values())) > 500
+    assert {
+        path: [one for one in found if one != one.strip()] for path, found in texts.items()
+    } == {path: [] for path in texts}

@@ -18,6 +18,7 @@ from incrowd.core.lazy import NDArray, np
 from incrowd.core.progress import check
 from incrowd.core.recoding import SUPPRESSED
 from incrowd_verify.gate import wording
+from incrowd_verify.gate.rules.values import least_base
 
 _NAMED = 3
 """Columns that remarks name, those that most guesses rest on."""
@@ -79,7 +80,11 @@ def remarks(setting: Setting, columns: dict[str, float], success: float) -> tupl
     for name in names:
         way_out = "Generalize it more, or leave it out."
         if name not in setting.quasi:
-            way_out = wording.way_out_of_values(name, numbers=setting.columns[name].numeric)
+            column = setting.columns[name]
+            base = None
+            if column.numeric:
+                base = least_base(*np.unique(column.values[: setting.people], return_counts=True))
+            way_out = wording.way_out_of_values(name, base)
         sentences.append(f"{name}: {way_out}")
     largest = _largest_risk(setting)
     if success > largest:

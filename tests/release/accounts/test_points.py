@@ -577,4 +577,16 @@ def test_numbers_that_are_none_are_rounded_in_a_file_too(tmp_path):
     assert [each.sentence() for each in checked.verdict.points] == [
         each.sentence() for each in release.verdict.points
     ]
-    assert "round:1000" in release.verdict.points[0].way_out
+    assert "round:0.5" in release.verdict.points[0].way_out
+
+
+@pytest.mark.parametrize(("scale", "base"), [(0.01, "0.02"), (1, "2"), (1000, "2000")])
+def test_the_advice_to_round_fits_the_scale_of_the_column(scale, base):
+    """Rounded as the point says, the column is no point any more, and most of what it tells is left."""
+    table = TABLE.with_columns(stay=pl.Series([number * scale for number in range(ROWS)]))
+    points = [(point.name, point.way_out) for point in write(table, schema("stay"), K).verdict.points]
+    assert [name for name, _ in points] == ["unique-column"]
+    assert f"treatments={{'stay': 'round:{base}'}}" in points[0][1]
+    rounded = write(table, schema("stay", treatments={"stay": f"round:{base}"}), K)
+    assert not rounded.verdict.points
+    assert rounded.table["stay"].n_unique() > ROWS // 4

@@ -14,7 +14,7 @@ class Fold(Treatment):
     """Write codes that differ only in case, blanks or the form of their letters one way.
 
     A text becomes small letters in the usual form of Unicode (NFKC), without blanks around it and with one
-    blank between words. Else ``Flu``, ``flu`` and ``flu `` count as three values, so that a class seems to
+    blank between words. Else ``Flu``, ``flu`` and ``"flu "`` count as three values, so that a class seems to
     have several.
 
     Examples

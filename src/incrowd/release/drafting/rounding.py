@@ -5,12 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, count, dropwhile, repeat, takewhile
-from operator import mul
+from itertools import dropwhile
 
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd_verify.gate.rules.columns import are_numbers
-from incrowd_verify.gate.rules.values import TELLING, unique_share
+from incrowd_verify.gate.rules.values import (
+    TELLING,
+    multiples,
+    round_numbers,
+    rounding_steps,
+    unique_share,
+)
 
 __all__ = ["Rounding", "coarser_steps", "rounding_base", "rounding_of"]
 
@@ -78,7 +83,7 @@ def rounding_of(numbers: NDArray[np.float64], counts: NDArray[np.integer]) -> Ro
         return None
     best = Rounding(None)
     enough = 0
-    for step in _steps(numbers):
+    for step in rounding_steps(numbers):
         tails = _TAILS if counts.sum() >= _LIMITED else _TAILS[:1]
         if not enough and _rounded_within(numbers, counts, step, tails[-1]).share < ENOUGH:
             continue
@@ -94,19 +99,6 @@ def rounding_of(numbers: NDArray[np.float64], counts: NDArray[np.integer]) -> Ro
     return best
 
 
-def _steps(numbers: NDArray[np.float64]) -> Iterator[float]:
-    """Yield 1, 2 and 5 times powers of ten, from the least distance to a quarter of the range."""
-    # Numbers of more than 15 digits may be one float.
-    numbers = np.unique(numbers)
-    # Python subtracts enormous numbers to infinity without a warning.
-    extent = float(numbers[-1]) - float(numbers[0])
-    if len(numbers) < 2 or not math.isfinite(extent):
-        return
-    power = math.floor(math.log10(float(np.diff(numbers).min())))
-    power = max(power, math.floor(math.log10(extent)) - 8)
-    yield from takewhile(lambda step: step <= extent / 4, _round_numbers(power))
-
-
 def coarser_steps(step: float) -> Iterator[float]:
     """Yield 1, 2 and 5 times powers of ten above a step, without end.
 
@@ -116,19 +108,7 @@ def coarser_steps(step: float) -> Iterator[float]:
     >>> list(islice(coarser_steps(2), 4)), list(islice(coarser_steps(0.1), 3))
     ([5, 10, 20, 50], [0.2, 0.5, 1])
     """
-    return dropwhile(lambda each: each <= step, _round_numbers(math.floor(math.log10(step))))
-
-
-def _round_numbers(power: int) -> Iterator[float]:
-    """Yield 1, 2 and 5 times powers of ten, from a power on."""
-    for each in count(power):
-        for factor in (1, 2, 5):
-            step = float(f"{factor}e{each}")
-            yield int(step) if step.is_integer() else step
-
-
-def _round(numbers: NDArray[np.float64], step: float) -> NDArray[np.float64]:
-    return np.asarray(np.sign(numbers) * np.floor(np.abs(numbers) / step + 0.5), np.float64)
+    return dropwhile(lambda each: each <= step, round_numbers(math.floor(math.log10(step))))
 
 
 def _shared_share(values: NDArray[np.float64], counts: NDArray[np.integer]) -> float:
@@ -143,18 +123,18 @@ def _rounded_within(
 ) -> Rounding:
     """Round numbers between two quantiles, without a limit that helps little."""
     if tail is None:
-        return Rounding(step, share=_shared_share(_round(numbers, step), counts))
+        return Rounding(step, share=_shared_share(multiples(numbers, step), counts))
     cumulated = np.cumsum(counts)
     low, high = (
         float(numbers[min(int(np.searchsorted(cumulated, share * cumulated[-1])), len(numbers) - 1)])
         for share in (tail, 1 - tail)
     )
-    both = _shared_share(_round(np.clip(numbers, low, high), step), counts)
+    both = _shared_share(multiples(np.clip(numbers, low, high), step), counts)
     if both < ENOUGH:
         return Rounding(step, 1 - tail, tail, both)
-    above = _shared_share(_round(np.minimum(numbers, high), step), counts)
+    above = _shared_share(multiples(np.minimum(numbers, high), step), counts)
     bottom = tail if both > above + _GAIN else None
-    below = _shared_share(_round(np.maximum(numbers, low), step), counts)
+    below = _shared_share(multiples(np.maximum(numbers, low), step), counts)
     top = 1 - tail if both > below + _GAIN else None
     if top and bottom:
         return Rounding(step, top, bottom, both)
@@ -175,7 +155,7 @@ def rounding_base(
     others
         Columns that single out records together with it; none if it does so alone.
     bases
-        The bases that are tried, ascending; powers of ten from 10 if None.
+        The bases that are tried, ascending; 1, 2 and 5 times powers of ten if None.
 
     Returns
     -------
@@ -184,15 +164,15 @@ def rounding_base(
     Examples
     --------
     >>> rounding_base(pl.Series(range(1000)))
-    10
+    2
     >>> rounding_base(pl.Series(["a", "b"])) is None
     True
     """
     if not are_numbers(column):
         return None
-    numbers = column.cast(pl.Float64, strict=False)
-    for base in accumulate(repeat(10), mul) if bases is None else bases:
-        rounded = (numbers / base).round()
+    numbers = column.cast(pl.Float64, strict=False).fill_null(math.nan).to_numpy()
+    for base in rounding_steps(numbers[np.isfinite(numbers)]) if bases is None else bases:
+        rounded = pl.Series(multiples(numbers, base))
         if rounded.n_unique() < 2:
             return None
         if all(unique_share([rounded, *other]) < TELLING for other in ([[each] for each in others] or [[]])):

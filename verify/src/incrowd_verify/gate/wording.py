@@ -134,19 +134,25 @@ def conformity(problem: str) -> Point:
     )  # fmt: skip
 
 
-def unique_column(name: str, share: float, *, numbers: bool) -> Point:
-    """Return the point of a column in which many records have a unique value."""
+def unique_column(name: str, share: float, *, base: float | None) -> Point:
+    """Return the point of a column in which many records have a unique value.
+
+    `base`: as for `way_out_of_values`.
+    """
     return Point(
         "unique-column", (name,), share,
         f"{percent(share)} of the records have a value of {name} that no other record has. Whoever knows the "
         "value finds the record.",
-        way_out_of_values(name, numbers=numbers),
+        way_out_of_values(name, base),
     )  # fmt: skip
 
 
-def way_out_of_values(name: str, *, numbers: bool) -> str:
-    """Name the changes after which values of a column no longer single out records."""
-    first = f"Round it ({_treat(name, 'round', '1000')})" if numbers else "Give it a treatment"
+def way_out_of_values(name: str, base: float | None) -> str:
+    """Name the changes after which values of a column no longer single out records.
+
+    `base`: a number by rounding to whose multiples they do not; None where they are no numbers, or none does.
+    """
+    first = "Give it a treatment" if base is None else f"Round it ({_treat(name, 'round', f'{base}')})"
     return f"{first}, make it a quasi-identifier, or leave it out."
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, combinations
+from itertools import chain, combinations, count, takewhile
 
 from incrowd_verify.gate import wording
 from incrowd_verify.gate.points import Point
@@ -32,12 +33,16 @@ def points_of_values(release: Release) -> Iterator[Point]:
             values = release.values(column.name)
         except UnansweredError as reason:
             if (share := _lone_share(release, [column.name])) >= TELLING:
-                yield wording.unique_column(column.name, share, numbers=False)
+                yield wording.unique_column(column.name, share, base=None)
             yield wording.unread_column(column.name, str(reason))
             continue
         share = values.alone / max(release.records, 1)
         if share >= TELLING:
-            yield wording.unique_column(column.name, share, numbers=values.are_numbers)
+            numbers, are_days = _numbers_in(values.values.drop_nulls(), column)
+            base = None
+            if numbers is not None and not are_days:
+                base = least_base(numbers, values.only(values.values.is_not_null()).counts)
+            yield wording.unique_column(column.name, share, base=base)
         else:
             sizes[column.name] = len(values.values)
         if not values.is_readable:
@@ -87,6 +92,53 @@ def unique_share(columns: Sequence[pl.Series]) -> float:
     rows = pl.DataFrame([column.alias(f"c{place}") for place, column in enumerate(columns)])
     sizes = rows.group_by(pl.all()).len("rows")
     return sizes.filter(pl.col("rows") == 1).height / max(rows.height, 1)
+
+
+def least_base(numbers: NDArray[np.float64], counts: NDArray[np.integer]) -> float | None:
+    """Return the least round number of whose multiples fewer than a fifth of the records are alone.
+
+    - `numbers`, `counts`: numbers, and how many records have each: float64[values], int[values].
+
+    Examples
+    --------
+    >>> least_base(np.arange(1.0, 41), np.ones(40, int)), least_base(np.array([7.0]), np.array([1]))
+    (2, None)
+    """
+    finite = np.isfinite(numbers)
+    numbers, counts = numbers[finite], counts[finite]
+    for step in rounding_steps(numbers):
+        _, places = np.unique(multiples(numbers, step), return_inverse=True)
+        if (np.bincount(places, weights=counts) == 1).sum() < TELLING * counts.sum():
+            return step
+    return None
+
+
+def rounding_steps(numbers: NDArray[np.float64]) -> Iterator[float]:
+    """Yield 1, 2 and 5 times powers of ten, from the least distance to a quarter of the range."""
+    # Numbers of more than 15 digits may be one float.
+    numbers = np.unique(numbers)
+    if len(numbers) < 2:
+        return
+    # Python subtracts enormous numbers to infinity without a warning.
+    extent = float(numbers[-1]) - float(numbers[0])
+    if not math.isfinite(extent):
+        return
+    power = math.floor(math.log10(float(np.diff(numbers).min())))
+    power = max(power, math.floor(math.log10(extent)) - 8)
+    yield from takewhile(lambda step: step <= extent / 4, round_numbers(power))
+
+
+def round_numbers(power: int) -> Iterator[float]:
+    """Yield 1, 2 and 5 times powers of ten, from a power on."""
+    for each in count(power):
+        for factor in (1, 2, 5):
+            step = float(f"{factor}e{each}")
+            yield int(step) if step.is_integer() else step
+
+
+def multiples(numbers: NDArray[np.float64], step: float) -> NDArray[np.float64]:
+    """Return of which multiple of a step each number is nearest."""
+    return np.asarray(np.sign(numbers) * np.floor(np.abs(numbers) / step + 0.5), np.float64)
 
 
 def outlying_value(column: Column, values: Values, records: int) -> Point | None:
