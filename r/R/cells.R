@@ -189,5 +189,17 @@ other_class <- function(text, raw) {
   categories <- is.factor(raw) || (length(labels) && all(code_text(raw) %in% c(names(labels), NA)))
   if (!categories) return(text)
   known <- sort(unique(text), method = "radix")
+  if (is.ordered(raw)) {
+    # [a - b], {a, b} or a: each from one level to another. Where none overlap, the order is that of the levels.
+    ends <- vapply(strsplit(gsub("^[[{]|[]}]$", "", known), " - |, "), function(names) {
+      range(match(names, order))
+    }, integer(2))
+    if (!anyNA(ends)) {
+      by_level <- base::order(ends[1, ])
+      known <- known[by_level]
+      ends <- ends[, by_level, drop = FALSE]
+      if (all(ends[1, -1] > ends[2, -length(known)])) return(factor(text, levels = known, ordered = TRUE))
+    }
+  }
   factor(text, levels = c(order[order %in% known], setdiff(known, order)))
 }

@@ -43,6 +43,13 @@ policy <- function(quasi = NULL, sensitive = NULL, identifying = NULL, insensiti
                    household = NULL, weight = NULL, k = NULL, l = NULL, t = NULL, models = list(),
                    hierarchies = list(), treat = list(), columns = list(), algorithm = NULL,
                    accepted = NULL, unlisted = NULL, ...) {
+  limits <- Filter(Negate(is.null), list(k = k, l = l, t = t))
+  for (name in names(limits)) {
+    each <- limits[[name]]
+    if (!is.numeric(each) || length(each) != 1 || !is.finite(each)) {
+      fail(name, " has to be one number, such as ", name, " = ", c(k = "5", l = "2", t = "0.2")[[name]])
+    }
+  }
   roles <- list(
     identifying = identifying, quasi = quasi, sensitive = sensitive, insensitive = insensitive,
     person = person, household = household, weight = weight
@@ -52,6 +59,15 @@ policy <- function(quasi = NULL, sensitive = NULL, identifying = NULL, insensiti
     for (name in utf8(as.character(roles[[role]]))) {
       if (!is.null(settings[[name]])) fail("the column ", quoted(name), " has two roles in the policy")
       settings[[name]] <- list(role = role)
+    }
+  }
+  for (name in names(hierarchies)) {
+    each <- hierarchies[[name]]
+    if (!(is.list(each) && length(names(each))) && !(is.character(each) && length(each) == 1)) {
+      fail(
+        "hierarchies: that of ", quoted(name), " is a recipe with its name, such as ",
+        "list(intervals = c(5, 10)) or list(prefix = TRUE), or the path of a file"
+      )
     }
   }
   hierarchies <- lapply(hierarchies, function(each) {

@@ -48,6 +48,14 @@ test_that("new cells make a factor of categories and texts of numbers", {
     incrowd:::released_column(c("low", "*", "mid", "{low, mid}"), raw),
     factor(c("low", "*", "mid", "{low, mid}"), levels = c("mid", "low", "*", "{low, mid}"))
   )
+  # Ranges of levels that do not overlap keep the order.
+  raw <- factor(c("low", "mid", "high"), levels = c("low", "mid", "high"), ordered = TRUE)
+  expect_identical(
+    incrowd:::released_column(c("high", "[low - mid]", NA), raw),
+    factor(c("high", "[low - mid]", NA), levels = c("[low - mid]", "high"), ordered = TRUE)
+  )
+  expect_false(is.ordered(incrowd:::released_column(c("mid", "[low - mid]"), raw)))
+  expect_false(is.ordered(incrowd:::released_column(c("mid", "{low, high}"), raw)))
   expect_identical(incrowd:::released_column(c("[1-2]", "3", NA), 1:3), c("[1-2]", "3", NA))
   expect_identical(incrowd:::released_column(c("2024", NA), as.Date(c("2024-01-01", NA))), c("2024", NA))
   expect_identical(incrowd:::released_column(c("2024-02-31"), as.Date("2024-01-01")), "2024-02-31")

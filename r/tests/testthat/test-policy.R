@@ -39,7 +39,15 @@ test_that("accepted points name a column, or none", {
 
 test_that("mistakes are named", {
   expect_error(policy(quasi = "a", sensitive = "a"), "'a' has two roles", class = "incrowd_input_error")
-  expect_error(format(policy(quasi = "a", k = NA)), "'k'.*missing", class = "incrowd_input_error")
+  for (k in list("five", NA, c(2, 5), Inf)) {
+    expect_error(policy(quasi = "a", k = k), "k has to be one number, such as k = 5", class = "incrowd_input_error")
+  }
+  for (each in list(c(5, 10), list(5, 10), TRUE, c("a", "b"))) {
+    expect_error(
+      policy(quasi = "a", hierarchies = list(a = each)), "that of 'a' is a recipe with its name",
+      class = "incrowd_input_error"
+    )
+  }
   expect_error(policy(quasi = "a", accepted = "why"), "point", class = "incrowd_input_error")
   expect_error(policy(quasi = "a", hierarchies = list(list(flat = TRUE))), "hierarchies", class = "incrowd_input_error")
 })

@@ -78,6 +78,46 @@ def test_the_verifier_reads_what_the_engine_reads(tmp_path):
     assert as_texts(theirs) == as_texts(ours)
 
 
+def test_cells_merged_down_a_column_have_the_value_of_the_first_if_that_is_said(tmp_path, run_command):
+    """A workbook of a ward, where the town stands once for several people; verified against itself, too."""
+    rows = [
+        ["town", "age"],
+        *([town if not place else None, 30 + place % 2] for town in "ab" for place in range(6)),
+    ]
+
+    def towns(book, page):
+        page.merge_range("A2:A7", "a")
+        page.merge_range("A8:A13", "b")
+
+    path = workbook(tmp_path / "a.xlsx", rows, then=towns)
+    with pytest.raises(TableError, match=r"the cells A2:A7 are merged.*fill_merged=True"):
+        read_table(path)
+    filled = read_table(path, CsvFormat(fill_merged=True))[0]
+    assert filled["town"].to_list() == [*"aaaaaabbbbbb"]
+    assert filled["age"].to_list() == [30, 31] * 6
+    words = ["anonymize", path, "--qi", "town,age", "-k", "3", "-o", tmp_path / "out.xlsx", "--save-policy"]
+    assert run_command(*words, tmp_path / "p.toml").status == 2
+    assert run_command(*words, tmp_path / "p.toml", "--fill-merged").status == 0
+    check = ["verify", tmp_path / "out.xlsx", "--policy", tmp_path / "p.toml", "--against", path]
+    assert run_command(*check).status == 1
+    result = run_command(*check, "--fill-merged")
+    assert result.status == 0, result.err
+
+
+def test_cells_merged_across_columns_are_refused_all_the_same(tmp_path):
+    path = workbook(tmp_path / "a.xlsx", then=merged)
+    with pytest.raises(TableError, match=r"the cells B6:C6 are merged; split them"):
+        read_table(path, CsvFormat(fill_merged=True))
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.jsonl"])
+def test_files_without_merged_cells_refuse_the_setting(tmp_path, name):
+    table = pl.DataFrame({"a": ["x", "y"]})
+    write_table(table, tmp_path / name, tmp_path / name, CsvFormat())
+    with pytest.raises(TableError, match="merged cells"):
+        read_table(tmp_path / name, CsvFormat(fill_merged=True))
+
+
 def test_names_may_be_numbers(tmp_path):
     path = workbook(tmp_path / "a.xlsx", [["town", 2023, 2024.5], ["Lund", 1, 2]])
     assert read_table(path)[0].columns == ["town", "2023", "2024.5"]

@@ -95,6 +95,8 @@ def parser() -> ArgumentParser:
     option("--suppressed-as", action="append", default=[], metavar="TEXT",
            help="what stands in suppressed cells beside *; again for more")  # fmt: skip
     option("--header-row", type=int, metavar="N", help="the line of the raw table that names its columns")
+    option("--fill-merged", action="store_true",
+           help="cells of a workbook that are merged down a column have the value of the first")  # fmt: skip
     option("--escape-formulas", dest="escaped", action="store_true",
            help="the CSV was written with this option")  # fmt: skip
     option("--emit-sql", type=Path, metavar="FILE",
@@ -180,7 +182,10 @@ def _raw_of(given: Namespace) -> RawTable | None:
     if given.against is None:
         return None
     names = tuple(name.strip() for name in (given.names or "").split(",") if name.strip())
-    how = CsvFormat(given.delimiter, given.encoding, names, sheet=given.sheet, header_row=given.header_row)
+    how = CsvFormat(
+        given.delimiter, given.encoding, names, sheet=given.sheet, header_row=given.header_row,
+        fill_merged=given.fill_merged,
+    )  # fmt: skip
     return RawTable(given.against, given.against_table, how)
 
 

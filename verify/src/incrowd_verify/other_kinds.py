@@ -10,14 +10,21 @@ import codecs
 import csv
 import datetime
 import logging
+import posixpath
+import re
 import secrets
+import zipfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from html import unescape
 from itertools import accumulate, islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from incrowd_verify.errors import MissingExtraError, TableError, setting
 from incrowd_verify.lazy import duckdb, pl
+
+if TYPE_CHECKING:
+    from incrowd_verify.source import CsvFormat
 
 _CARD = 80
 """Bytes of a header of a SAS transport file."""
@@ -38,13 +45,11 @@ def is_json_lines(path: Path) -> bool:
 
 
 def as_parquet(
-    path: Path, scratch: Path, sheet: str | None = None, wanted: Collection[str] = (), header_row: int | None
-    = None,
-) -> Path | None:  # fmt: skip
+    path: Path, scratch: Path, csv_format: CsvFormat | None = None, wanted: Collection[str] = ()
+) -> Path | None:
     """Copy a file of another kind, told by its name, into a Parquet file in a private folder.
 
     - `wanted`: names of columns that are looked for, in a workbook whose names stand below titles.
-    - `header_row`: the row of a workbook that names the columns, from 1.
 
     Returns
     -------
@@ -57,7 +62,7 @@ def as_parquet(
         why = "is no file" if path.exists() else "No such file or directory"
         raise TableError(f"{path}: the file cannot be read ({why})")
     copy = scratch / f"{secrets.token_hex(8)}.parquet"
-    table = _excel(path, sheet, wanted, header_row) if read is _excel else read(path)
+    table = _excel(path, csv_format, wanted) if read is _excel else read(path)
     if not table.width:
         raise TableError(f"{path}: the file has no columns")
     table.write_parquet(copy)
@@ -82,10 +87,10 @@ def _json_lines(path: Path) -> pl.DataFrame:
         raise TableError(f"{path}: the file cannot be read as JSON lines") from None
 
 
-def _excel(
-    path: Path, asked: str | None = None, wanted: Collection[str] = (), header_row: int | None = None
-) -> pl.DataFrame:
+def _excel(path: Path, csv_format: CsvFormat | None = None, wanted: Collection[str] = ()) -> pl.DataFrame:
     """Read the sheet that is asked for, or the only one with cells, from the row that names the columns."""
+    asked = None if csv_format is None else csv_format.sheet
+    header_row = None if csv_format is None else csv_format.header_row
     try:
         import fastexcel
     except ImportError:
@@ -118,6 +123,8 @@ def _excel(
         ).to_polars()
     except fastexcel.FastExcelError:
         raise TableError(f"{path}: the file cannot be read as an Excel workbook") from None
+    if csv_format is not None and csv_format.fill_merged:
+        below = _filled(path, sheet, above + 1, below)
     names = first.row(0)
     if not below.height or len(names) < below.width or None in names:
         raise TableError(f"{path}: the sheet has no rows, or a column without a name in its row of names")
@@ -125,6 +132,43 @@ def _excel(
         raise TableError(f"{path}: two columns have the same name; rename one")
     rows = below.filter(~pl.all_horizontal(pl.all().is_null()))
     return pl.DataFrame([_typed(column).alias(name) for name, column in zip(names, rows, strict=True)])
+
+
+def _filled(path: Path, sheet: str, above: int, below: pl.DataFrame) -> pl.DataFrame:
+    """Repeat the first value of merged cells down their column.
+
+    `above`: rows of the sheet above the table.
+    """
+    with zipfile.ZipFile(path) as book:
+        ids = {
+            unescape(_attribute(tag, "name")): _attribute(tag, "id")
+            for tag in re.findall(r"<(?:\w+:)?sheet\s[^>]*>", book.read("xl/workbook.xml").decode())
+        }
+        links = {
+            _attribute(tag, "Id"): _attribute(tag, "Target")
+            for tag in re.findall(r"<Relationship\s[^>]*>", book.read("xl/_rels/workbook.xml.rels").decode())
+        }
+        part = posixpath.normpath(posixpath.join("/xl", links[ids[sheet]]))[1:]
+        tags = re.findall(r"<(?:\w+:)?mergeCell\s[^>]*>", book.read(part).decode())
+    for tag in tags:
+        block = re.fullmatch(r"([A-Z]+)([0-9]+):([A-Z]+)([0-9]+)", _attribute(tag, "ref"))
+        if block is None or block[1] != block[3] or int(block[2]) <= above:
+            continue
+        at = -1
+        for letter in block[1]:
+            at = 26 * (at + 1) + ord(letter) - ord("A")
+        if at < below.width:
+            first, last = int(block[2]) - above - 1, int(block[4]) - above - 1
+            cells = pl.nth(at)
+            inside = pl.int_range(pl.len()).is_between(first, last)
+            below = below.with_columns(pl.when(inside).then(cells.get(first)).otherwise(cells).name.keep())
+    return below
+
+
+def _attribute(tag: str, name: str) -> str:
+    """Return an attribute of an element, whatever its prefix is."""
+    found = re.search(rf"""\s(?:\w+:)?{name}\s*=\s*["']([^"']*)["']""", tag)
+    return "" if found is None else found[1]
 
 
 def _typed(column: pl.Series) -> pl.Series:

@@ -68,6 +68,7 @@ class CsvFormat:
     - `sheet`: the sheet of a workbook.
     - `header_row`: the line of a CSV, or the row of a workbook, that names the columns, from 1; None finds it
       out.
+    - `fill_merged`: whether cells of a workbook that are merged down a column have the value of the first.
     """
 
     delimiter: str | None = None
@@ -76,6 +77,7 @@ class CsvFormat:
     escaped: bool = False
     sheet: str | None = None
     header_row: int | None = None
+    fill_merged: bool = False
 
     def __post_init__(self) -> None:
         mark = self.delimiter
@@ -214,7 +216,7 @@ def open_file(
     header.
     """
     refuse_pipe(path)
-    copy = as_parquet(path, scratch, csv_format.sheet, wanted, csv_format.header_row)
+    copy = as_parquet(path, scratch, csv_format, wanted)
     if copy is not None:
         part = _parquet(con, copy)
         if is_json_lines(path):

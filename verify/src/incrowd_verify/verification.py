@@ -77,6 +77,7 @@ def verify(  # noqa: PLR0913
     escaped: bool = False,
     sheet: str | None = None,
     header_row: int | None = None,
+    fill_merged: bool = False,
     previous_release: str | PathLike[str] | None = None,
     published_as_one: bool = False,
     account: str | PathLike[str] | None = None,
@@ -120,6 +121,8 @@ def verify(  # noqa: PLR0913
     header_row
         The line of the raw CSV, or the row of the raw workbook, that names the columns, from 1; None finds it
         out.
+    fill_merged
+        Whether cells of a workbook that are merged down a column all have the value of the first.
     previous_release
         The file of an earlier release by the same policy. Each of the two is checked alone, and the limits on
         both as one table, too. Of the raw table of the earlier release nothing is checked.
@@ -176,7 +179,7 @@ def verify(  # noqa: PLR0913
         )
     released, raw = _named(path), None if against is None else _named(against)
     people, rows = (None if each is None else _named(each, only_file=True) for each in (population, row_map))
-    csv_format = CsvFormat(delimiter, encoding, sheet=sheet)
+    csv_format = CsvFormat(delimiter, encoding, sheet=sheet, fill_merged=fill_merged)
     policy_file = Path(_named(policy_path, only_file=True))
     policy = _with_profile(read_policy(policy_file), profile, policy_file.parent)
     if raw is not None and rows is None and policy.is_about_people:

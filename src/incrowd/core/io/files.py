@@ -29,7 +29,7 @@ from incrowd.core.io.beginnings import (
     utf16_of,
 )
 from incrowd.core.io.columns import column_named, flat, repeated_columns
-from incrowd.core.io.kinds.base import Kept, refuse_types
+from incrowd.core.io.kinds.base import Kept, Place, refuse_types
 from incrowd.core.io.kinds.files import (
     LONGEST_SIGNATURE,
     PARQUET,
@@ -75,6 +75,9 @@ class CsvFormat:
     header_row
         The line of a CSV, or the row of a workbook, that names the columns, from 1; None finds it out. The
         lines above it are not read.
+    fill_merged
+        Whether cells of a workbook that are merged down a column all have the value of the first; without it
+        such a workbook is refused.
     kept
         What a file of another kind said beside its cells; it is found out when the file is read.
     """
@@ -85,6 +88,7 @@ class CsvFormat:
     escaped: bool = False
     sheet: str | None = None
     header_row: int | None = None
+    fill_merged: bool = False
     kept: Kept | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -106,6 +110,11 @@ class CsvFormat:
             raise TableError(
                 f"encoding {quoted(self.encoding)} is not known as one of text files; try utf-8 or latin-1"
             )
+
+    @property
+    def place(self) -> Place:
+        """Where the table stands in a workbook."""
+        return Place(self.sheet, self.header_row, self.fill_merged)
 
     @property
     def labels(self) -> dict[str, str]:
@@ -181,11 +190,11 @@ def read_table(
     kind = kind_of(path)
     if kind is not None:
         row = 1 if written else csv_format.header_row
-        table, metadata = read_kind(kind, path, csv_format.sheet, row)
+        table, metadata = read_kind(kind, path, replace(csv_format.place, header_row=row))
         # What else is read in the same way is a file of its own, with sheets of its own.
-        used = replace(csv_format, kept=metadata, sheet=None, header_row=None)
+        used = replace(csv_format, kept=metadata, sheet=None, header_row=None, fill_merged=False)
         return note_names_of_line(table) if kind.sheets else table, used
-    refuse_sheet(path, csv_format.sheet)
+    refuse_sheet(path, csv_format.place)
     try:
         data = read_bytes(path)
     except OSError as error:

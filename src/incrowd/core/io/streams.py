@@ -232,7 +232,7 @@ def scan(
         first.
     """
     if csv_format is not None:
-        refuse_sheet(Path(path), csv_format.sheet)
+        refuse_sheet(Path(path), csv_format.place)
     limit = usual_memory() if memory is None else bytes_of(memory)
     text = os.fspath(file_path(path))
     files = _find_files(text)

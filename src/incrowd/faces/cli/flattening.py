@@ -34,7 +34,8 @@ HEADINGS = {
     ),
     "Search": ("--algorithm", "--levels", "--style", "--set-limit", "--shuffle", "--seed", "--seeds"),
     "Reading": (
-        "--table", "--sheet", "--header-row", "--delimiter", "--encoding", "--names", "--stream", "--memory",
+        "--table", "--sheet", "--header-row", "--fill-merged", "--delimiter", "--encoding", "--names",
+        "--stream", "--memory",
     ),
     "Verdict": ("--accept", "--unanswered"),
     "Ledger": ("--ledger", "--recipient", "--ledger-keys", "--ledger-new-people"),

@@ -22,6 +22,7 @@ from incrowd.faces.cli.options import (
     Delimiter,
     Encoding,
     EndsName,
+    FillMerged,
     HeaderRow,
     Hierarchies,
     Household,
@@ -86,6 +87,7 @@ class CsvOptions:
     names: Names = None
     sheet: Sheet = None
     header_row: HeaderRow = None
+    fill_merged: FillMerged = False
 
     def check(self) -> None:
         """Raise for an unknown encoding or an invalid delimiter."""
@@ -102,6 +104,7 @@ class CsvOptions:
             tuple(names_of(self.names)),
             sheet=self.sheet,
             header_row=self.header_row,
+            fill_merged=self.fill_merged,
         )
 
     def read(self, data: Path) -> tuple[pl.DataFrame, CsvFormat | None]:

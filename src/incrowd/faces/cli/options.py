@@ -152,6 +152,13 @@ HeaderRow = Annotated[
         help="The line of a CSV, or the row of a workbook, that names the columns; found out by default.",
     ),
 ]
+FillMerged = Annotated[
+    bool,
+    typer.Option(
+        "--fill-merged",
+        help="Cells of a workbook that are merged down a column all have the value of the first.",
+    ),
+]
 FileOrAddress = Annotated[
     Any,
     typer.Argument(

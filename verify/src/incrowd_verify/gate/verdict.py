@@ -164,6 +164,7 @@ def _number(points: Sequence[Point], one: str, several: str) -> str:
 
 
 def _kinds(points: Sequence[Point]) -> str:
-    """Name the points by kind and column, of many only the first."""
-    names = [f"{point.name}: {point.columns[0]}" if point.columns else point.name for point in points]
+    """Name the points by kind and column, each once with how many there are, of many only the first."""
+    kinds = Counter(f"{point.name}: {point.columns[0]}" if point.columns else point.name for point in points)
+    names = [name if number == 1 else f"{name} ({number:,})" for name, number in kinds.items()]
     return "; ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")

@@ -34,6 +34,25 @@ class Kept:
     sheet: str | None = None
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a table stands in a workbook.
+
+    Attributes
+    ----------
+    sheet
+        None for the only one with cells.
+    header_row
+        The row that names the columns, from 1; None finds it out.
+    fill_merged
+        Whether cells that are merged down a column all have the value of the first.
+    """
+
+    sheet: str | None = None
+    header_row: int | None = None
+    fill_merged: bool = False
+
+
 class Kind(ABC):
     """A kind of table file that is neither CSV nor Parquet. Such files are read and written whole.
 
@@ -67,9 +86,8 @@ class Kind(ABC):
     sheets: ClassVar[bool] = False
 
     @abstractmethod
-    def read(self, path: Path, sheet: str | None, header_row: int | None = None) -> tuple[pl.DataFrame, Kept]:
-        """Read a file, or a sheet of a workbook, with the column names in row `header_row` (None: find the
-        row).
+    def read(self, path: Path, place: Place) -> tuple[pl.DataFrame, Kept]:
+        """Read a file, or the table at a place of a workbook.
 
         Raises
         ------

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from incrowd.core.errors import TableError
 from incrowd.core.io.beginnings import HEAD_ROWS, header_row_setting, place_of_names, say_row_of_names
-from incrowd.core.io.kinds.base import Kept, Kind, simple_cells
+from incrowd.core.io.kinds.base import Kept, Kind, Place, simple_cells
 from incrowd.core.io.kinds.labels import Column, Limits, written
 from incrowd.core.lazy import pl
 
@@ -33,13 +33,13 @@ class Excel(Kind):
     libraries: ClassVar[tuple[str, ...]] = ("fastexcel", "xlsxwriter")
     sheets = True
 
-    def read(self, path: Path, sheet: str | None, header_row: int | None = None) -> tuple[pl.DataFrame, Kept]:
+    def read(self, path: Path, place: Place) -> tuple[pl.DataFrame, Kept]:
         """Read a sheet from the row of names on (see `Kind.read`)."""
         import fastexcel
 
-        from incrowd.core.io.kinds.workbook import chosen_sheet, require_values
+        from incrowd.core.io.kinds.workbook import chosen_sheet, fill_merged, require_values
 
-        chosen = chosen_sheet(path, sheet)
+        chosen, header_row = chosen_sheet(path, place.sheet), place.header_row
         sheet = chosen.name
         location = f"{path}, sheet {sheet!r}"
         # It says of a column without values that it does not know its type.
@@ -51,7 +51,7 @@ class Excel(Kind):
                 head = _texts(book, sheet, chosen.top - 1, HEAD_ROWS)
                 cells = [[(cell or "").strip() for cell in cells] for cells in head.rows()]
                 row = chosen.top + place_of_names(cells)
-            require_values(location, chosen, row)
+            require_values(location, chosen, row, filled=place.fill_merged)
             if row != header_row and row > 1:
                 say_row_of_names(location, "row", row)
             first = _texts(book, sheet, row - 1, 1)
@@ -63,6 +63,8 @@ class Excel(Kind):
         names = _names(location, first, below)
         if not names:
             return pl.DataFrame(), Kept(self.name)
+        if place.fill_merged:
+            below = fill_merged(below, chosen.blocks, row)
         rows = below.filter(~pl.all_horizontal(pl.all().is_null()))
         columns = [_typed(column).alias(name) for name, column in zip(names, rows, strict=True)]
         about = {name: Column(_kind(column)) for name, column in zip(names, columns, strict=True)}

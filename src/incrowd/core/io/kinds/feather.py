@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from incrowd.core.errors import TableError
 from incrowd.core.io.addresses import read_bytes
-from incrowd.core.io.kinds.base import Kept, Kind, refuse_types
+from incrowd.core.io.kinds.base import Kept, Kind, Place, refuse_types
 from incrowd.core.lazy import nw, pl
 
 _OLD = b"FEA1"
@@ -23,7 +23,7 @@ class Feather(Kind):
     suffixes: ClassVar[tuple[str, ...]] = (".feather", ".arrow", ".ipc")
     marks: ClassVar[tuple[bytes, ...]] = (b"ARROW1",)
 
-    def read(self, path: Path, sheet: str | None, header_row: int | None = None) -> tuple[pl.DataFrame, Kept]:
+    def read(self, path: Path, place: Place) -> tuple[pl.DataFrame, Kept]:
         """Read a file (see `Kind.read`)."""
         data = read_bytes(path)
         if data.startswith((_OLD, _STREAM)):

@@ -11,7 +11,7 @@ from incrowd.core.io.beginnings import header_row_setting, refuse_double_header
 from incrowd.core.io.columns import flat
 from incrowd.core.io.frames import without_negative_zero
 from incrowd.core.io.kinds import KINDS
-from incrowd.core.io.kinds.base import GIB, Kept, Kind
+from incrowd.core.io.kinds.base import GIB, Kept, Kind, Place
 from incrowd.core.lazy import pl
 
 
@@ -47,16 +47,21 @@ def refuse_streamed(path: Path) -> None:
         )
 
 
-def refuse_sheet(path: Path, sheet: str | None) -> None:
+def refuse_sheet(path: Path, place: Place) -> None:
     """Refuse a sheet that is asked for of a file that has none.
 
     Raises
     ------
     TableError
     """
-    if sheet is not None:
+    if place.sheet is not None:
         raise TableError(
             f"{path}: a sheet ({setting('sheet', '--sheet')}) is one of an Excel workbook; leave it out"
+        )
+    if place.fill_merged:
+        raise TableError(
+            f"{path}: merged cells ({setting('fill_merged', '--fill-merged')}) are those of a workbook; "
+            "leave it out"
         )
 
 
@@ -73,15 +78,8 @@ def refuse_header_row(path: Path, header_row: int | None) -> None:
         )
 
 
-def read_kind(
-    kind: Kind, path: Path, sheet: str | None, header_row: int | None = None
-) -> tuple[pl.DataFrame, Kept]:
+def read_kind(kind: Kind, path: Path, place: Place) -> tuple[pl.DataFrame, Kept]:
     """Read a file of a kind.
-
-    Parameters
-    ----------
-    header_row
-        The row of a workbook that names the columns, from 1; None finds it out.
 
     Raises
     ------
@@ -91,8 +89,8 @@ def read_kind(
     """
     kind.require()
     if not kind.sheets:
-        refuse_sheet(path, sheet)
-        refuse_header_row(path, None if header_row == 1 else header_row)
+        refuse_sheet(path, place)
+        refuse_header_row(path, None if place.header_row == 1 else place.header_row)
     try:
         require_regular(path)
         size = path.stat().st_size
@@ -101,7 +99,7 @@ def read_kind(
                 f"{path}: {kind.title} is read whole, and more than {kind.most // GIB} GiB are not; save the "
                 "table as .parquet"
             )
-        table, kept = kind.read(path, sheet, header_row)
+        table, kept = kind.read(path, place)
     except OSError as error:
         raise TableError(f"{path}: cannot be read ({error.strerror})") from None
     if not table.height or not table.width:
@@ -126,7 +124,7 @@ def write_kind(kind: Kind, table: pl.DataFrame, place: Path, target: Path, kept:
     kept = kept if kept is not None and kept.kind == kind.name else None
     meant = kind.prepared(table, target, kept)
     kind.write(meant, place, kept)
-    copy, _ = kind.read(place, None, 1)
+    copy, _ = kind.read(place, Place(header_row=1))
     if copy.columns != meant.columns or copy.height != meant.height:
         raise TableError(f"{target}: what was written does not read back the same; nothing is kept")
     for name in meant.columns:

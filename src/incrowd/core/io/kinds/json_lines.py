@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from incrowd.core.errors import TableError
 from incrowd.core.io.addresses import read_bytes
-from incrowd.core.io.kinds.base import Kept, Kind, refuse_types
+from incrowd.core.io.kinds.base import Kept, Kind, Place, refuse_types
 from incrowd.core.lazy import pl
 
 _EXACT = 2.0**53
@@ -22,7 +22,7 @@ class JsonLines(Kind):
     title = "a file of JSON lines"
     suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".ndjson")
 
-    def read(self, path: Path, sheet: str | None, header_row: int | None = None) -> tuple[pl.DataFrame, Kept]:
+    def read(self, path: Path, place: Place) -> tuple[pl.DataFrame, Kept]:
         """Read a file (see `Kind.read`)."""
         data = read_bytes(path).removeprefix(b"\xef\xbb\xbf")
         if not data.strip():

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from incrowd.core.errors import TableError
 from incrowd.core.io.addresses import read_bytes
-from incrowd.core.io.kinds.base import Kept
+from incrowd.core.io.kinds.base import Kept, Place
 from incrowd.core.io.kinds.labels import Limits, Written
 from incrowd.core.io.kinds.stat_files import StatFile, arguments
 from incrowd.core.lazy import np, pl
@@ -28,12 +28,12 @@ class Sas(StatFile):
     marks: ClassVar[tuple[bytes, ...]] = (b"HEADER RECORD*******LIB",)
     limits = Limits(labels=0)
 
-    def read(self, path: Path, sheet: str | None, header_row: int | None = None) -> tuple[pl.DataFrame, Kept]:
+    def read(self, path: Path, place: Place) -> tuple[pl.DataFrame, Kept]:
         """Read a file and record the file's version."""
         data = read_bytes(path)
         if data.count(_HEADER + b"MEMB") > 1:
             raise TableError(f"{path}: the file has several tables; save each to a file of its own")
-        table, kept = super().read(path, sheet)
+        table, kept = super().read(path, place)
         return table, replace(kept, version=5 if data.startswith(_HEADER + b"LIBRARY ") else 8)
 
     def parsed(self, path: Path) -> tuple[Mapping[str, list[Any]], Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from incrowd.core.errors import TableError
-from incrowd.core.io.kinds.base import Kept, Kind, simple_cells
+from incrowd.core.io.kinds.base import Kept, Kind, Place, simple_cells
 from incrowd.core.io.kinds.labels import Code, Column, Limits, Written, shown, written
 from incrowd.core.lazy import pl
 
@@ -29,7 +29,7 @@ class StatFile(Kind):
     def put(self, table: pl.DataFrame, place: Path, columns: Mapping[str, Written], kept: Kept) -> None:
         """Write values and codes, with the columns' metadata of the source file."""
 
-    def read(self, path: Path, sheet: str | None, header_row: int | None = None) -> tuple[pl.DataFrame, Kept]:
+    def read(self, path: Path, place: Place) -> tuple[pl.DataFrame, Kept]:
         """Read a file (see `Kind.read`)."""
         import pyreadstat
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import posixpath
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 from pathlib import Path
 from xml.parsers import expat
 
 from incrowd.core.errors import TableError, named, setting
 from incrowd.core.io.beginnings import header_row_setting
+from incrowd.core.lazy import pl
 
 _OLD = b"\xd0\xcf\x11\xe0"
 _UNPACKED = 4 << 30
@@ -32,6 +34,8 @@ class Sheet:
         Where it stands in the archive.
     first
         The place of the first cell, as ``B3``.
+    blocks
+        The merged cells of the sheet, as ``B3:B7``, in the order of the file.
     formulas, merged, wrong
         The first formula, merged cells and error value of each row, by its number; those of all rows that are
         no titles any more under one number.
@@ -40,6 +44,7 @@ class Sheet:
     name: str
     part: str
     first: str | None = None
+    blocks: list[str] = field(default_factory=list)
     formulas: dict[int, str] = field(default_factory=dict)
     merged: dict[int, str] = field(default_factory=dict)
     wrong: dict[int, str] = field(default_factory=dict)
@@ -72,20 +77,29 @@ def chosen_sheet(path: Path, asked: str | None) -> Sheet:
     return sheet
 
 
-def require_values(place: str, sheet: Sheet, header_row: int) -> None:
+def require_values(place: str, sheet: Sheet, header_row: int, *, filled: bool = False) -> None:
     """Raise for a sheet with anything but values below the row of names.
+
+    Parameters
+    ----------
+    filled
+        Whether cells that are merged down a column are filled.
 
     Raises
     ------
     TableError
         When it has formulas, merged cells or error values, or the table does not begin in column A.
     """
-    if merged := _from(sheet.merged, header_row):
-        titles = ""
+    wide = next((each for each in sheet.blocks if not _is_filled(each, header_row)), None) if filled else None
+    if merged := wide if filled else _from(sheet.merged, header_row):
+        ways = ""
+        if _is_filled(merged, header_row):
+            fill = setting("CsvFormat(fill_merged=True)", "--fill-merged")
+            ways = f"; if the value is that of each of these rows, say so ({fill})"
         if header_row == sheet.top:
-            titles = f"; if they are a title, say which row names the columns ({header_row_setting()})"
+            ways += f"; if they are a title, say which row names the columns ({header_row_setting()})"
         raise TableError(
-            f"{place}: the cells {merged} are merged; split them, a table has one value a cell{titles}"
+            f"{place}: the cells {merged} are merged; split them, a table has one value a cell{ways}"
         )
     if formula := _from(sheet.formulas, header_row):
         raise TableError(
@@ -100,6 +114,28 @@ def require_values(place: str, sheet: Sheet, header_row: int) -> None:
         )
 
 
+def fill_merged(table: pl.DataFrame, blocks: Iterable[str], header_row: int) -> pl.DataFrame:
+    """Give every cell of merged ones the value of the first.
+
+    The rows of the table are those of the sheet below the row of names.
+    """
+    columns = {name: table[name].to_list() for name in table.columns}
+    for block in blocks:
+        first, _, last = block.partition(":")
+        top, bottom = _row(first) - header_row - 1, min(_row(last) - header_row, table.height)
+        place = _column(first)
+        if 0 <= top < bottom and place < table.width:
+            values = columns[table.columns[place]]
+            values[top:bottom] = [values[top]] * (bottom - top)
+    return pl.DataFrame(columns, table.schema)
+
+
+def _is_filled(block: str, header_row: int) -> bool:
+    """Say whether a merged block is above the row of names, or below it in one column."""
+    first, _, last = block.partition(":")
+    return _row(last) < header_row or (_row(first) > header_row and _column(first) == _column(last))
+
+
 def _from(positions: Mapping[int, str], row: int) -> str | None:
     """Return the first of some positions in or below a row."""
     return next((positions[each] for each in sorted(positions) if each >= min(row, _TITLES + 1)), None)
@@ -108,6 +144,12 @@ def _from(positions: Mapping[int, str], row: int) -> str | None:
 def _note(positions: dict[int, str], place: str) -> None:
     """Record a position by the last row."""
     positions.setdefault(min(_row(place), _TITLES + 1), place)
+
+
+def _column(place: str) -> int:
+    """Return the column of a place such as ``B3``, from 0."""
+    letters = place.lstrip("$").rstrip("$0123456789")
+    return reduce(lambda number, letter: 26 * number + ord(letter) - ord("A") + 1, letters, 0) - 1
 
 
 def _row(place: str) -> int:
@@ -198,6 +240,7 @@ def _scanned(archive: zipfile.ZipFile, name: str, part: str) -> Sheet:
             _note(sheet.formulas, cell["r"])
             sheet.first = sheet.first or cell["r"]
         elif element == "mergeCell":
+            sheet.blocks.append(attributes.get("ref", ""))
             _note(sheet.merged, attributes.get("ref", ""))
 
     _parse(archive, part, begin)

@@ -60,6 +60,7 @@ def verify(
             help="The line or row of the raw table that names its columns; found out by default.",
         ),
     ] = None,
+    fill_merged: options.FillMerged = False,
     escape_formulas: Annotated[
         bool, typer.Option("--escape-formulas", help="The CSV was written with --escape-formulas.")
     ] = False,
@@ -135,7 +136,14 @@ def verify(
             account=account,
             profile=profile,
         )
-        how = CsvFormat(delimiter, encoding, tuple(names_of(names)), sheet=sheet, header_row=header_row)
+        how = CsvFormat(
+            delimiter,
+            encoding,
+            tuple(names_of(names)),
+            sheet=sheet,
+            header_row=header_row,
+            fill_merged=fill_merged,
+        )
         raw = None if against is None else RawTable(data_name(against), against_table, how)
         _verify_tables(released, policy, raw, json=json)
         return
@@ -171,6 +179,7 @@ def verify(
         escaped=escape_formulas,
         sheet=sheet,
         header_row=header_row,
+        fill_merged=fill_merged,
         previous_release=previous_release,
         published_as_one=published_as_one,
         account=account,

@@ -124,7 +124,8 @@ def rounding_steps(numbers: NDArray[np.float64]) -> Iterator[float]:
     if not math.isfinite(extent):
         return
     power = math.floor(math.log10(float(np.diff(numbers).min())))
-    power = max(power, math.floor(math.log10(extent)) - 8)
+    # The quotient of a number and a step has to be a number, too.
+    power = max(power, math.floor(math.log10(extent)) - 8, -300)
     yield from takewhile(lambda step: step <= extent / 4, round_numbers(power))
 
 
