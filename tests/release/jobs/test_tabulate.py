@@ -13,6 +13,7 @@ import pytest
 
 import incrowd as ic
 from incrowd.core.errors import ParameterError, TableError, VerdictError
+from incrowd.core.io.files import read_table
 from incrowd.release.tables.audit import intervals
 from incrowd.release.tables.cells import Linked
 from incrowd.release.tables.key_table import threshold_rounding
@@ -457,6 +458,46 @@ def test_later_tables_of_the_same_data_are_protected_with_earlier_ones(tmp_path)
     assert (intervals(joined, low, high, cells).widths >= 4).all()
     assert ledger.show()["command"].to_list() == ["tabulate", "tabulate"]
     assert ledger.verify() is None
+
+
+def _as_csv(table, path):
+    table.write_csv(path / "table.csv", line_terminator="\r\n")
+    return read_table(path / "table.csv")[0], path / "table.csv"
+
+
+def _as_parquet(table, path):
+    table.sample(fraction=1, shuffle=True, seed=2).write_parquet(path / "table.parquet")
+    return pl.read_parquet(path / "table.parquet"), path / "table.parquet"
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        lambda table, path: (table.sort("ill", "age"), None),
+        lambda table, path: (table.select(reversed(table.columns)).to_pandas(), None),
+        lambda table, path: (table.with_columns(new=pl.lit("x")), None),
+        _as_csv,
+        _as_parquet,
+    ],
+    ids=["sorted", "pandas", "further column", "csv", "parquet"],
+)
+def test_the_same_records_in_another_form_are_the_same_data(tmp_path, again):
+    """What the earlier table hides stays hidden, though no byte of the input is as it was."""
+    table, ledger = people(1), ic.Ledger.init(tmp_path / "ledger")
+    first = ic.tabulate(table, ic.Policy(SCHEMA), [AREA])
+    ledger.add(first, table, recipient="the press")
+    other, file = again(table, tmp_path)
+    [earlier] = ledger.tables_of(other, file)
+    assert earlier["layout"]["name"] == AREA.name
+    fewer = other.head(len(other) - 7)
+    assert ledger.tables_of(fewer) == []
+    assert ledger.tables_of(table.drop("area")) == []
+    second = ic.tabulate(other, ic.Policy(SCHEMA), [AGE], earlier=[earlier])
+    totals = [
+        {ill for code, ill in hidden_of(each, name) if code == "Total"}
+        for each, name in ((first, "area-ill"), (second, "age-ill"))
+    ]
+    assert totals[0] == totals[1]
 
 
 def test_a_group_that_differs_by_few_people_is_refused(tmp_path):

@@ -18,13 +18,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from html import unescape
 from itertools import accumulate, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from incrowd_verify.errors import MissingExtraError, TableError, setting
 from incrowd_verify.lazy import duckdb, pl
-
-if TYPE_CHECKING:
-    from incrowd_verify.source import CsvFormat
 
 _CARD = 80
 """Bytes of a header of a SAS transport file."""
@@ -45,11 +42,19 @@ def is_json_lines(path: Path) -> bool:
 
 
 def as_parquet(
-    path: Path, scratch: Path, csv_format: CsvFormat | None = None, wanted: Collection[str] = ()
+    path: Path,
+    scratch: Path,
+    sheet: str | None = None,
+    wanted: Collection[str] = (),
+    header_row: int | None = None,
+    *,
+    fill_merged: bool = False,
 ) -> Path | None:
     """Copy a file of another kind, told by its name, into a Parquet file in a private folder.
 
     - `wanted`: names of columns that are looked for, in a workbook whose names stand below titles.
+    - `header_row`: the row of a workbook that names the columns, from 1.
+    - `fill_merged`: whether cells of a workbook that are merged down a column have the value of the first.
 
     Returns
     -------
@@ -62,7 +67,7 @@ def as_parquet(
         why = "is no file" if path.exists() else "No such file or directory"
         raise TableError(f"{path}: the file cannot be read ({why})")
     copy = scratch / f"{secrets.token_hex(8)}.parquet"
-    table = _excel(path, csv_format, wanted) if read is _excel else read(path)
+    table = _excel(path, sheet, wanted, header_row, fill_merged=fill_merged) if read is _excel else read(path)
     if not table.width:
         raise TableError(f"{path}: the file has no columns")
     table.write_parquet(copy)
@@ -87,10 +92,15 @@ def _json_lines(path: Path) -> pl.DataFrame:
         raise TableError(f"{path}: the file cannot be read as JSON lines") from None
 
 
-def _excel(path: Path, csv_format: CsvFormat | None = None, wanted: Collection[str] = ()) -> pl.DataFrame:
+def _excel(
+    path: Path,
+    asked: str | None = None,
+    wanted: Collection[str] = (),
+    header_row: int | None = None,
+    *,
+    fill_merged: bool = False,
+) -> pl.DataFrame:
     """Read the sheet that is asked for, or the only one with cells, from the row that names the columns."""
-    asked = None if csv_format is None else csv_format.sheet
-    header_row = None if csv_format is None else csv_format.header_row
     try:
         import fastexcel
     except ImportError:
@@ -123,7 +133,7 @@ def _excel(path: Path, csv_format: CsvFormat | None = None, wanted: Collection[s
         ).to_polars()
     except fastexcel.FastExcelError:
         raise TableError(f"{path}: the file cannot be read as an Excel workbook") from None
-    if csv_format is not None and csv_format.fill_merged:
+    if fill_merged:
         below = _filled(path, sheet, above + 1, below)
     names = first.row(0)
     if not below.height or len(names) < below.width or None in names:

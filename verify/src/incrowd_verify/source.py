@@ -216,7 +216,9 @@ def open_file(
     header.
     """
     refuse_pipe(path)
-    copy = as_parquet(path, scratch, csv_format, wanted)
+    copy = as_parquet(
+        path, scratch, csv_format.sheet, wanted, csv_format.header_row, fill_merged=csv_format.fill_merged
+    )
     if copy is not None:
         part = _parquet(con, copy)
         if is_json_lines(path):

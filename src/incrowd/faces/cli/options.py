@@ -117,7 +117,7 @@ SuppressedAs = Annotated[
     typer.Option(
         "--suppressed-as",
         metavar="TEXT",
-        help="What stands in suppressed cells of a release of another tool beside *, e.g. NA; '' is an empty "
+        help="What stands in suppressed cells of another tool beside *, e.g. NA; '' is an empty "
         "cell; again for more.",
     ),
 ]

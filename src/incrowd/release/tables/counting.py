@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -116,6 +118,36 @@ def count_cells(engine: Any, schema: Schema, layout: CountTable) -> Cells:
     largest = scaled(cells.largest.astype(np.float64), -power)
     keys = None if marks is None else cells.marks
     return Cells(layout, tuple(axes), counts, cells.people, largest, overlapping, keys)
+
+
+def content_of(engine: Any, layout: CountTable) -> str | None:
+    """Return the SHA-256 of how many records have each combination of values in the columns of a table.
+
+    It is the same for the same records in another order, or in a file of another kind: ``5`` of a CSV is
+    ``5.0`` of a frame. Roles and hierarchies do not count. None where a column is not there.
+    """
+    names = sorted({column for column, _ in layout.dimensions} | {*filter(None, [layout.sum])})
+    if not {*names} <= {*engine.columns}:
+        return None
+    attributes = [Attribute(name, "quasi", kind="category") for name in names]
+    table = engine.count(Schema.of(attributes, unlisted="drop")).frequency
+    columns = {
+        name: pl.Series(map(_plain, domain.values), dtype=pl.String).gather(codes)
+        for name, domain, codes in zip(names, table.domains, table.codes, strict=True)
+    }
+    records = max(names, key=len) + "_"
+    rows = pl.DataFrame({**columns, records: table.weights}).group_by(names).agg(pl.col(records).sum())
+    content = rows.sort(names, nulls_last=True).write_json().encode()
+    return hashlib.sha256(content).hexdigest()
+
+
+def _plain(value: Any) -> str | None:
+    """Write a value as one text, whatever kind of file it came from."""
+    if value is None:
+        return None
+    with suppress(ValueError, OverflowError):
+        return f"{float(value):.17g}"
+    return str(value)
 
 
 def _count(engine: Any, schema: Schema, attributes: Sequence[Attribute]) -> Any:

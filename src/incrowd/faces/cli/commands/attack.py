@@ -42,7 +42,7 @@ def attack(
     attacks: Annotated[int, typer.Option("--attacks", min=10, help="Guesses of each kind.")] = 500,
     columns: Annotated[int, typer.Option("--columns", min=1, help="Columns of a predicate.")] = 3,
     neighbours: Annotated[
-        int, typer.Option("--neighbours", min=1, help="Records that linkability looks at on either side.")
+        int, typer.Option("--neighbours", min=1, help="Records that linkability takes on either side.")
     ] = 1,
     aligned: options.Aligned = False,
     row_map: options.RowMap = None,

@@ -27,6 +27,7 @@ from incrowd.core.io.seals import digest_of
 from incrowd.core.lazy import nw, pl
 from incrowd.core.table.schema import require_different
 from incrowd.engines import engine_for
+from incrowd.engines.open import loaded
 from incrowd.release.jobs.apply import AppliedBatch
 from incrowd.release.jobs.ledger.deduction import deduced_people, signatures_of, without_m_invariance
 from incrowd.release.jobs.ledger.exposure import (
@@ -40,6 +41,7 @@ from incrowd.release.jobs.ledger.people import account_of, column_digest, key_di
 from incrowd.release.jobs.randomize import RandomizedTable
 from incrowd.release.jobs.release import Release
 from incrowd.release.jobs.tabulate import TableRelease
+from incrowd.release.tables.counting import content_of
 from incrowd.release.tables.layout import CountTable
 from incrowd_verify.gate.points import Point
 from incrowd_verify.gate.verdict import Verdict
@@ -250,6 +252,9 @@ class Ledger:
     def tables_of(self, table: Any, file: str | os.PathLike[str] | None = None) -> list[dict[str, Any]]:
         """Return the count tables of earlier entries that were made of some data, as `tables`.
 
+        Data is what a table counts: the columns of each earlier table are counted anew. So the same records
+        in another order, or in a file of another kind, are the same data.
+
         Parameters
         ----------
         table
@@ -257,8 +262,27 @@ class Ledger:
         file
             The file that it was read from; None for a frame.
         """
-        known = self.input_digest(_digest_of(table) if file is None else digest_of(file_path(file)))
-        return [each for entry in self.entries if entry["input"] == known for each in self.tables(entry)]
+        digest = _digest_of(table) if file is None else digest_of(file_path(file))
+        known = None if digest is None else self.input_digest(digest)
+        engine = engine_for(loaded(table), starred=True)
+        contents: dict[Any, str | None] = {}
+        return [
+            each
+            for entry in self.entries
+            for each in self.tables(entry)
+            if entry["input"] == known or self._content(engine, each, contents) == each["content"]
+        ]
+
+    def _content(
+        self, engine: Any, document: Mapping[str, Any], contents: dict[Any, str | None]
+    ) -> str | None:
+        """Return the keyed digest of the columns that a table counts; None where one is not there."""
+        layout = CountTable.from_settings(document["layout"])
+        columns = (frozenset(name for name, _ in layout.dimensions), layout.sum)
+        if columns not in contents:
+            content = content_of(engine, layout)
+            contents[columns] = None if content is None else self.input_digest(content)
+        return contents[columns]
 
     def with_people(self, entries: Sequence[Entry]) -> list[tuple[Entry, pl.DataFrame]]:
         """Return the entries that have people, with the digests of the people of each."""
@@ -365,9 +389,13 @@ class Ledger:
         entry |= {"policy": None, **{name: digest_of(path) for name, path in paths.items()}}
         documents = b""
         if isinstance(release, TableRelease):
-            documents = json.dumps(release.documents()).encode()
+            engine = engine_for(loaded(table), starred=True)
+            contents: dict[Any, str | None] = {}
+            documents = json.dumps(
+                [each | {"content": self._content(engine, each, contents)} for each in release.documents()]
+            ).encode()
         if "input" not in entry:
-            entry["input"] = _digest_of(table)
+            entry["input"] = _digest_of(table) or _sha256(documents or secrets.token_bytes())
         if "release" not in entry:
             made = None if isinstance(release, TableRelease) else release.table
             entry["release"] = _sha256(documents) if made is None else _digest_of(made)
@@ -623,8 +651,10 @@ def _entry_name(entry: Entry) -> str:
     return f"release {entry['number']} of the ledger ({entry['date'][:10]}, {quoted(entry['recipient'])})"
 
 
-def _digest_of(table: Any) -> str:
-    return _sha256(nw.from_native(table, eager_only=True).to_polars().write_csv().encode())
+def _digest_of(table: Any) -> str | None:
+    """Return the digest of the rows of a frame; None for a table that is not in memory."""
+    frame = nw.from_native(table, eager_only=True, pass_through=True)
+    return _sha256(frame.to_polars().write_csv().encode()) if isinstance(frame, nw.DataFrame) else None
 
 
 def _sha256(content: bytes) -> str:
