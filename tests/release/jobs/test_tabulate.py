@@ -599,3 +599,37 @@ def test_a_total_of_nothing_is_hidden_with_a_small_part():
     layout = ic.CountTable("t", rows=["age"], sum="cost", threshold=3)
     release = ic.tabulate(rows, ic.Policy(schema), [layout])
     assert release["t"].filter(pl.col("mark") == "x")["age"].to_list() == ["Total", "20"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"rows": 5}, "rows names columns"),
+        ({"rows": True}, "rows names columns"),
+        ({"rows": {"area": 1}}, "rows names columns"),
+        ({"rows": [["area"]]}, "rows names columns"),
+        ({"rows": "area", "columns": [5]}, "columns names columns"),
+        ({"rows": "area", "columns": [None]}, "columns names columns"),
+        ({"rows": "area", "sum": ["cost"]}, "sum is one text"),
+        ({"rows": "area", "key": 5}, "key is one text"),
+        ({"rows": "area", "key_table": 5, "protect": "cell-key"}, "key_table is one text"),
+    ],
+)
+def test_a_setting_of_another_type_is_named(settings, message):
+    with pytest.raises(ParameterError, match=f"table t: {message}"):
+        ic.CountTable.from_settings({"name": "t", **settings})
+
+
+def test_a_weight_is_not_passed_over_in_silence():
+    """15 people for a weighted 285.75: a count of the sample would be read as one of the population."""
+    table = people(1).with_columns(weight=pl.lit(19.05))
+    weighted = ic.Schema(quasi=["area", "sex"], sensitive=["ill"], weights="weight", unlisted="drop")
+    with pytest.raises(ParameterError, match="'weight' is the weight of each row"):
+        ic.tabulate(table, ic.Policy(weighted), [AREA])
+
+
+@pytest.mark.parametrize("text", ["[" * 99_999, '{"format": "incrowd tables", "files": ' + "[" * 99_999])
+def test_a_manifest_of_brackets_is_none(tmp_path, text):
+    (tmp_path / "tables.json").write_text(text)
+    with pytest.raises(TableError, match="is no manifest of count tables"):
+        verify_tables(tmp_path)

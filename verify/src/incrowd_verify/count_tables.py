@@ -210,7 +210,8 @@ class _System:
 
     def narrow(self) -> dict[str, int]:
         """Count the cells of each table whose interval is narrower than its rules allow."""
-        ends = dict(zip(self.unknown, self._intervals(), strict=True))
+        # What one table tells of a cell is known of it in the others, too.
+        ends = self.bounds | dict(zip(self.unknown, self._intervals(), strict=True))
         return {
             table.name: sum(self._is_narrow(table, cell, ends) for cell in table.bounds)
             for table in self.tables
@@ -221,7 +222,7 @@ class _System:
         entry, (low, high) = table.entry, table.bounds[cell]
         if low == high:
             return bool(entry["protect"] != "suppress" and 0 < low < entry["threshold"])
-        low, high = ends.get(cell, (low, low))
+        low, high = ends[cell]
         if "sum" in entry:
             shown = (most for least, most in table.bounds.values() if least == most)
             least = _EXACT * max([1.0, *shown])

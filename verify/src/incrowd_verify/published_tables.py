@@ -42,7 +42,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         files = manifest["files"].items() if manifest["format"] == "incrowd tables" else None
     except OSError as error:
         raise TableError(f"{place}: cannot be read ({error.strerror})") from None
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         files = None
     if files is None:
         raise TableError(f"{place}: is no manifest of count tables")

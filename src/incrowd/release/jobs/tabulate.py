@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incrowd.core.errors import ParameterError, those_are
+from incrowd.core.errors import ParameterError, quoted, those_are
 from incrowd.core.io.addresses import file_path
 from incrowd.core.io.seals import digest_of
 from incrowd.core.lazy import NDArray, np, pl
@@ -109,6 +109,12 @@ def tabulate(
             "the policy has no table; add one: [[tables]] name = 'ages', rows = ['age'], columns = ['sex']"
         )
     UNANSWERED.check(unanswered, "tabulate", "unanswered")
+    if policy.schema.weights is not None:
+        raise ParameterError(
+            f"{quoted(policy.schema.weights)} is the weight of each row, and count tables are not weighted: "
+            "a count would be that of the sample, and read as that of the population. Give the column "
+            "another role in a policy for tables, such as role = 'identifying', and say what is counted"
+        )
     job = progress or Silent()
     job.stage("count")
     engine = engine_for(loaded(table, csv_format), progress=progress, starred=True)

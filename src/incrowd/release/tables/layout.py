@@ -136,10 +136,7 @@ class CountTable:
                 "has at most 60 characters, since the file is named after it"
             )
         check_fields(self, f"table {self.name}")
-        for side in ("rows", "columns"):
-            texts = getattr(self, side)
-            texts = (texts,) if isinstance(texts, str) else tuple(texts)
-            object.__setattr__(self, side, texts)
+        self._check_texts()
         if not self.rows and not self.columns:
             raise ParameterError(f"table {self.name}: name at least one column in rows or columns")
         names = [column for column, _ in self.dimensions]
@@ -166,6 +163,17 @@ class CountTable:
             )
         if self.sum is not None and self.protect != "suppress":
             raise ParameterError(f"table {self.name}: a sum is protected by protect = 'suppress'")
+
+    def _check_texts(self) -> None:
+        for side in ("rows", "columns"):
+            texts = getattr(self, side)
+            texts = (texts,) if isinstance(texts, str) else texts
+            if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
+                raise ParameterError(f"table {self.name}: {side} names columns, as {side} = ['age', 'sex']")
+            object.__setattr__(self, side, tuple(texts))
+        for setting in ("sum", "key", "key_table"):
+            if not isinstance(getattr(self, setting), str | None):
+                raise ParameterError(f"table {self.name}: {setting} is one text")
 
     def _check_key_table(self) -> None:
         if self.key_table is None:
