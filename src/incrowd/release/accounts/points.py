@@ -210,7 +210,7 @@ class _Table:
 def _counted(rows: pl.DataFrame) -> tuple[pl.DataFrame, NDArray[np.int64]]:
     """Count equal rows."""
     rows.columns = [f"c{place}" for place in range(rows.width)]
-    groups = rows.group_by(rows.columns, maintain_order=True).len("n")
+    groups = rows.group_by(pl.all(), maintain_order=True).len("n")
     return groups.drop("n"), groups["n"].cast(pl.Int64).to_numpy()
 
 

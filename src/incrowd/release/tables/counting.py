@@ -131,13 +131,16 @@ def content_of(engine: Any, layout: CountTable) -> str | None:
         return None
     attributes = [Attribute(name, "quasi", kind="category") for name in names]
     table = engine.count(Schema.of(attributes, unlisted="drop")).frequency
-    columns = {
-        name: pl.Series(map(_plain, domain.values), dtype=pl.String).gather(codes)
-        for name, domain, codes in zip(names, table.domains, table.codes, strict=True)
-    }
-    records = max(names, key=len) + "_"
-    rows = pl.DataFrame({**columns, records: table.weights}).group_by(names).agg(pl.col(records).sum())
-    content = rows.sort(names, nulls_last=True).write_json().encode()
+    # A column may have any name, and Polars takes some for patterns.
+    texts = [
+        pl.Series(map(_plain, domain.values), dtype=pl.String).gather(codes)
+        for domain, codes in zip(table.domains, table.codes, strict=True)
+    ]
+    places = [f"c{place}" for place in range(len(names))]
+    rows = pl.DataFrame([*texts, pl.Series(table.weights)], schema=[*places, "records"])
+    counts = rows.group_by(pl.exclude("records")).agg(pl.col("records").sum())
+    content = counts.sort(pl.exclude("records"), nulls_last=True).write_json().encode()
+    content += repr(names).encode()
     return hashlib.sha256(content).hexdigest()
 
 
