@@ -18,7 +18,8 @@
 #' keep only the levels and labels that a row still has, because others would be raw values.
 #'
 #' A column with other cells, such as `[20-39]`, `{a, b}` or `*`, is a factor where the raw column has
-#' categories (an ordered one if ranges of its levels do not overlap), else one of texts. A number among such cells is a text, too. `*` is a suppressed cell,
+#' categories (an ordered one if ranges of its levels do not overlap), else one of texts. A number
+#' among such cells is a text, too. `*` is a suppressed cell,
 #' and not a missing one, so it is no `NA`.
 #'
 #' Names of rows and other attributes of the data frame are not released. A labelled value is read as

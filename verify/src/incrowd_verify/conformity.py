@@ -204,7 +204,7 @@ def off_grid(column: Column, cells: Collection[str | None]) -> tuple[set[str], s
     # Beyond 100 two digits are multiples of five, and are moved by more than one.
     small = numbers if years else [number for number in numbers if abs(number) <= 100]
     wide = bool(small) and max(small) - min(small) >= _WIDE
-    # Where most ends have two digits, one with more is beside the grid.
+    # If most ends have at most two digits, an end with more is not on the grid.
     longer = [number for number in texts if day_of(number) is None and _digits(number) > 2]
     narrow = _narrow_step(numbers) if 2 * len(longer) > len(numbers) else None
     wrong = {

@@ -210,7 +210,7 @@ class _System:
 
     def narrow(self) -> dict[str, int]:
         """Count the cells of each table whose interval is narrower than its rules allow."""
-        # What one table tells of a cell is known of it in the others, too.
+        # Each table bounds the cells that it shares with others.
         ends = self.bounds | dict(zip(self.unknown, self._intervals(), strict=True))
         return {
             table.name: sum(self._is_narrow(table, cell, ends) for cell in table.bounds)

@@ -160,6 +160,7 @@ def _filled(path: Path, sheet: str, above: int, below: pl.DataFrame) -> pl.DataF
         }
         part = posixpath.normpath(posixpath.join("/xl", links[ids[sheet]]))[1:]
         tags = re.findall(r"<(?:\w+:)?mergeCell\s[^>]*>", book.read(part).decode())
+    cells = [column.to_list() for column in below]
     for tag in tags:
         block = re.fullmatch(r"([A-Z]+)([0-9]+):([A-Z]+)([0-9]+)", _attribute(tag, "ref"))
         if block is None or block[1] != block[3] or int(block[2]) <= above:
@@ -167,12 +168,10 @@ def _filled(path: Path, sheet: str, above: int, below: pl.DataFrame) -> pl.DataF
         at = -1
         for letter in block[1]:
             at = 26 * (at + 1) + ord(letter) - ord("A")
-        if at < below.width:
-            first, last = int(block[2]) - above - 1, int(block[4]) - above - 1
-            cells = pl.nth(at)
-            inside = pl.int_range(pl.len()).is_between(first, last)
-            below = below.with_columns(pl.when(inside).then(cells.get(first)).otherwise(cells).name.keep())
-    return below
+        first, last = int(block[2]) - above - 1, int(block[4]) - above - 1
+        for row in range(first + 1, min(last + 1, below.height)) if at < below.width else ():
+            cells[at][row] = cells[at][first]
+    return pl.DataFrame(cells, below.schema, orient="col")
 
 
 def _attribute(tag: str, name: str) -> str:

@@ -145,7 +145,7 @@ def content_of(engine: Any, layout: CountTable) -> str | None:
 
 
 def _plain(value: Any) -> str | None:
-    """Write a value as one text, whatever kind of file it came from."""
+    """Return the text of a value, the same for files of every kind."""
     if value is None:
         return None
     with suppress(ValueError, OverflowError):

@@ -36,9 +36,9 @@ class Sheet:
         The place of the first cell, as ``B3``.
     blocks
         The merged cells of the sheet, as ``B3:B7``, in the order of the file.
-    formulas, merged, wrong
-        The first formula, merged cells and error value of each row, by its number; those of all rows that are
-        no titles any more under one number.
+    formulas, wrong
+        The first formula and error value of each row, by its number; those of all rows that are no titles any
+        more under one number.
     """
 
     name: str
@@ -46,7 +46,6 @@ class Sheet:
     first: str | None = None
     blocks: list[str] = field(default_factory=list)
     formulas: dict[int, str] = field(default_factory=dict)
-    merged: dict[int, str] = field(default_factory=dict)
     wrong: dict[int, str] = field(default_factory=dict)
 
     @property
@@ -90,10 +89,12 @@ def require_values(place: str, sheet: Sheet, header_row: int, *, filled: bool = 
     TableError
         When it has formulas, merged cells or error values, or the table does not begin in column A.
     """
-    wide = next((each for each in sheet.blocks if not _is_filled(each, header_row)), None) if filled else None
-    if merged := wide if filled else _from(sheet.merged, header_row):
+    first_row = min(header_row, _TITLES + 1)
+    blocks = [each for each in sheet.blocks if _row(each) >= first_row]
+    if refused := [each for each in blocks if not (filled and _is_one_column(each, header_row))]:
+        merged = min(refused, key=lambda each: min(_row(each), _TITLES + 1))
         ways = ""
-        if _is_filled(merged, header_row):
+        if _is_one_column(merged, header_row):
             fill = setting("CsvFormat(fill_merged=True)", "--fill-merged")
             ways = f"; if the value is that of each of these rows, say so ({fill})"
         if header_row == sheet.top:
@@ -115,7 +116,7 @@ def require_values(place: str, sheet: Sheet, header_row: int, *, filled: bool = 
 
 
 def fill_merged(table: pl.DataFrame, blocks: Iterable[str], header_row: int) -> pl.DataFrame:
-    """Give every cell of merged ones the value of the first.
+    """Fill merged cells of a column with the value of the first one.
 
     The rows of the table are those of the sheet below the row of names.
     """
@@ -130,10 +131,10 @@ def fill_merged(table: pl.DataFrame, blocks: Iterable[str], header_row: int) -> 
     return pl.DataFrame(columns, table.schema)
 
 
-def _is_filled(block: str, header_row: int) -> bool:
-    """Say whether a merged block is above the row of names, or below it in one column."""
+def _is_one_column(block: str, header_row: int) -> bool:
+    """Say whether merged cells are in one column, below the row of names."""
     first, _, last = block.partition(":")
-    return _row(last) < header_row or (_row(first) > header_row and _column(first) == _column(last))
+    return _row(first) > header_row and _column(first) == _column(last)
 
 
 def _from(positions: Mapping[int, str], row: int) -> str | None:
@@ -241,7 +242,6 @@ def _scanned(archive: zipfile.ZipFile, name: str, part: str) -> Sheet:
             sheet.first = sheet.first or cell["r"]
         elif element == "mergeCell":
             sheet.blocks.append(attributes.get("ref", ""))
-            _note(sheet.merged, attributes.get("ref", ""))
 
     _parse(archive, part, begin)
     return sheet

@@ -262,8 +262,9 @@ class Ledger:
         file
             The file that it was read from; None for a frame.
         """
-        digest = _digest_of(table) if file is None else digest_of(file_path(file))
-        known = None if digest is None else self.input_digest(digest)
+        known = None
+        if file is not None or _is_in_memory(table):
+            known = self.input_digest(_digest_of(table) if file is None else digest_of(file_path(file)))
         engine = engine_for(loaded(table), starred=True)
         contents: dict[Any, str | None] = {}
         return [
@@ -276,7 +277,7 @@ class Ledger:
     def _content(
         self, engine: Any, document: Mapping[str, Any], contents: dict[Any, str | None]
     ) -> str | None:
-        """Return the keyed digest of the columns that a table counts; None where one is not there."""
+        """Return the keyed digest of the columns that a table counts; None if the data lacks one of them."""
         layout = CountTable.from_settings(document["layout"])
         columns = (frozenset(name for name, _ in layout.dimensions), layout.sum)
         if columns not in contents:
@@ -395,7 +396,9 @@ class Ledger:
                 [each | {"content": self._content(engine, each, contents)} for each in release.documents()]
             ).encode()
         if "input" not in entry:
-            entry["input"] = _digest_of(table) or _sha256(documents or secrets.token_bytes())
+            # Nobody has read all rows of a table of a database: what it counts stands for it.
+            counted = documents and not _is_in_memory(table)
+            entry["input"] = _sha256(documents) if counted else _digest_of(table)
         if "release" not in entry:
             made = None if isinstance(release, TableRelease) else release.table
             entry["release"] = _sha256(documents) if made is None else _digest_of(made)
@@ -651,10 +654,12 @@ def _entry_name(entry: Entry) -> str:
     return f"release {entry['number']} of the ledger ({entry['date'][:10]}, {quoted(entry['recipient'])})"
 
 
-def _digest_of(table: Any) -> str | None:
-    """Return the digest of the rows of a frame; None for a table that is not in memory."""
-    frame = nw.from_native(table, eager_only=True, pass_through=True)
-    return _sha256(frame.to_polars().write_csv().encode()) if isinstance(frame, nw.DataFrame) else None
+def _is_in_memory(table: Any) -> bool:
+    return isinstance(nw.from_native(table, eager_only=True, pass_through=True), nw.DataFrame)
+
+
+def _digest_of(table: Any) -> str:
+    return _sha256(nw.from_native(table, eager_only=True).to_polars().write_csv().encode())
 
 
 def _sha256(content: bytes) -> str:

@@ -38,10 +38,9 @@ def points_of_values(release: Release) -> Iterator[Point]:
             continue
         share = values.alone / max(release.records, 1)
         if share >= TELLING:
-            numbers, are_days = _numbers_in(values.values.drop_nulls(), column)
-            base = None
-            if numbers is not None and not are_days:
-                base = least_base(numbers, values.only(values.values.is_not_null()).counts)
+            known = values.only(values.values.is_not_null())
+            numbers, are_days = _numbers_in(known.values, column)
+            base = None if numbers is None or are_days else least_base(numbers, known.counts)
             yield wording.unique_column(column.name, share, base=base)
         else:
             sizes[column.name] = len(values.values)
@@ -115,7 +114,7 @@ def least_base(numbers: NDArray[np.float64], counts: NDArray[np.integer]) -> flo
 
 def rounding_steps(numbers: NDArray[np.float64]) -> Iterator[float]:
     """Yield 1, 2 and 5 times powers of ten, from the least distance to a quarter of the range."""
-    # Numbers of more than 15 digits may be one float.
+    # Two numbers of more than 15 digits may be equal as floats.
     numbers = np.unique(numbers)
     if len(numbers) < 2:
         return
