@@ -21,6 +21,16 @@ Raw = None | bool | int | float | Decimal | dt.date | str
 Key = None | str | Fraction
 
 
+def _power_below(number: Fraction) -> Fraction:
+    """The power of ten at or below a number above 0, such as 100 for 250."""
+    power = Fraction(1)
+    while power * 10 <= number:
+        power *= 10
+    while power > number:
+        power /= 10
+    return power
+
+
 @dataclass(frozen=True)
 class Spelling:
     """How a column writes dates (`format`) or numbers."""
@@ -93,6 +103,11 @@ class Column:
         wide = self.extremes[1] - self.extremes[0] >= 20
         if years and all(number.denominator == 1 for number in self.numbers.values()):
             return 5 if wide else 1
+        spread = self.extremes[1] - self.extremes[0]
+        if not years and 0 < spread < 2 * _power_below(max(map(abs, self.extremes))) / 10:
+            # The leading digits of all values are the same, so the digits of their spread count.
+            step = _power_below(spread) / 10
+            return float(max(step, Fraction(5)) if wide else step)
         return "fives" if wide else "digits"
 
     @property

@@ -206,7 +206,8 @@ def off_grid(column: Column, cells: Collection[str | None]) -> tuple[set[str], s
     wide = bool(small) and max(small) - min(small) >= _WIDE
     # If most ends have at most two digits, an end with more is not on the grid.
     longer = [number for number in texts if day_of(number) is None and _digits(number) > 2]
-    narrow = _narrow_step(numbers) if 2 * len(longer) > len(numbers) else None
+    single = [Fraction(cell) for cell in cells if cell is not None and is_value(cell) and day_of(cell) is None]
+    narrow = _narrow_step([*numbers, *single]) if 2 * len(longer) > len(numbers) else None
     wrong = {
         cell
         for cell, ends in known.items()
@@ -218,7 +219,10 @@ def off_grid(column: Column, cells: Collection[str | None]) -> tuple[set[str], s
     typed = column.measure is not None or any(
         cell is not None and (is_value(cell) or None in known.get(cell, ())) for cell in cells
     )
-    return wrong, "" if typed or not wrong else "the policy gives them no kind"
+    if wrong and not typed:
+        return wrong, "the policy gives them no kind"
+    alone = bool(longer) and len({*numbers, *single}) == 1
+    return wrong, "the release shows one number of it alone" if wrong and alone else ""
 
 
 def _narrow_step(numbers: Collection[Fraction]) -> Fraction | None:

@@ -102,6 +102,8 @@ def _scale(domain: Domain) -> _Scale | None:
     if domain.hierarchy is not None:
         return None
     texts = [text for text in domain.values if text is not None]
+    if not texts:
+        return None
     numbers, days = domain.numbers, domain.kind == "date"
     if not domain.ordered:
         known = recognize(texts) if domain.size > _NAMED and not domain.typed else None
