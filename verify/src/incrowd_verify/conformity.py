@@ -206,7 +206,8 @@ def off_grid(column: Column, cells: Collection[str | None]) -> tuple[set[str], s
     wide = bool(small) and max(small) - min(small) >= _WIDE
     # If most ends have at most two digits, an end with more is not on the grid.
     longer = [number for number in texts if day_of(number) is None and _digits(number) > 2]
-    single = [Fraction(cell) for cell in cells if cell is not None and is_value(cell) and day_of(cell) is None]
+    plain = [cell for cell in cells if cell is not None and is_value(cell)]
+    single = [Fraction(cell) for cell in plain if day_of(cell) is None]
     narrow = _narrow_step([*numbers, *single]) if 2 * len(longer) > len(numbers) else None
     wrong = {
         cell

@@ -376,8 +376,18 @@ def _hidden(names: list[str]) -> str:
 
 
 def _number_plainly(con: Checks, policy: Policy, table: Table, column: Column) -> Callable[[str], str]:
-    """Return a function that writes the SQL of a value; in a column of numbers 5 and 5.0 are one text."""
+    """Return a function that writes the SQL of a value; in a column of numbers 5 and 5.0 are one text.
+
+    So are two spellings of one date or number, where the policy says how they are spelled.
+    """
     text = written(con, table, column.name, policy.null_values)
+    if column.spelling is not None and table.kind_of(column.name) == "text":
+        texts = con.execute(f"SELECT DISTINCT {text} FROM {table.name} AS t WHERE {text} IS NOT NULL")
+        plain = [(each, column.spelling.plain(each)) for (each,) in texts.fetchall()]
+        spelled = f"spelled_{table.name}_{column.name.encode().hex()}"
+        con.execute(f"DROP TABLE IF EXISTS {spelled}")
+        con.fill(spelled, "raw VARCHAR, plain VARCHAR", [pair for pair in plain if pair[1] is not None])
+        return lambda text: f"coalesce((SELECT plain FROM {spelled} WHERE raw = {text}), {text})"
     is_number = column.hierarchy is None and column.kind in ("auto", "number")
     if is_number and table.kind_of(column.name) == "text":
         (others,) = con.row(
