@@ -57,6 +57,8 @@ class CellQuestion:
         How many of the largest parts of a sum are asked for.
     marks
         A number of 64 bits for each person, of which the sum is asked for; None for no such sum.
+    parts
+        Whether each person's part of each finest cell is asked for, where people are in several.
     """
 
     nodes: Sequence[NDArray[np.int64]]
@@ -66,6 +68,7 @@ class CellQuestion:
     amounts: Amounts | None = None
     largest: int = 0
     marks: Amounts | None = None
+    parts: bool = False
 
     @property
     def depths(self) -> Iterator[tuple[int, ...]]:
@@ -76,6 +79,34 @@ class CellQuestion:
     def strides(self) -> list[int]:
         """The factor of the code of each quasi-identifier in the number of a cell."""
         return [prod(self.sizes[place + 1 :]) for place in range(len(self.sizes))]
+
+    @cached_property
+    def finest(self) -> list[NDArray[np.int64]]:
+        """Per quasi-identifier int64[values]: the finest code above each value."""
+        return [nodes[(nodes >= 0).sum(axis=0) - 1, np.arange(nodes.shape[1])] for nodes in self.nodes]
+
+    def has_repeats(self, people: NDArray[np.int64]) -> bool:
+        """Say whether somebody is in several of the finest cells, by the people of each cell."""
+        leaves = people.reshape(self.sizes)[np.ix_(*map(np.unique, self.finest))]
+        return bool(leaves.sum() > people[0])
+
+
+class PersonParts(NamedTuple):
+    """The part of each person in each of the finest cells that the person is in.
+
+    Attributes
+    ----------
+    cell
+        int64[parts]: the finest cell.
+    person
+        int64[parts]: whose it is, -1 where no one is named: each such part is a person's own.
+    part
+        int64 or float64[parts]: the sum of the person's amounts there.
+    """
+
+    cell: NDArray[np.int64]
+    person: NDArray[np.int64]
+    part: NDArray[Any]
 
 
 class CellPeople(NamedTuple):
@@ -91,19 +122,26 @@ class CellPeople(NamedTuple):
         int64[cells, n]: the largest parts of it, in descending order, one a person.
     marks
         uint64[cells]: the sum of the marks modulo 2**64.
+    contributors
+        int64[cells]: how many people have a part above 0.
+    parts
+        The parts of each person; None where they were not asked for, or nobody is in several finest cells.
     """
 
     people: NDArray[np.int64]
     sums: NDArray[np.int64]
     largest: NDArray[np.int64]
     marks: NDArray[np.uint64]
+    contributors: NDArray[np.int64]
+    parts: PersonParts | None = None
 
     @classmethod
     def none(cls, question: CellQuestion) -> CellPeople:
         """Return cells without people, to be filled."""
         size = prod(question.sizes)
-        people, sums, largest = (np.zeros(each, np.int64) for each in (size, size, (size, question.largest)))
-        return cls(people, sums, largest, np.zeros(size, np.uint64))
+        people, sums, contributors = (np.zeros(size, np.int64) for _ in range(3))
+        largest = np.zeros((size, question.largest), np.int64)
+        return cls(people, sums, largest, np.zeros(size, np.uint64), contributors)
 
     def add_largest(
         self, cell: NDArray[np.int64], parts: NDArray[np.int64], people: NDArray[np.int64] | None = None
@@ -187,8 +225,20 @@ def people_of_lines(question: CellQuestion, lines: CellLines) -> CellPeople:
             np.add.at(cells.marks, cell, marks[who])
         if parts is not None:
             np.add.at(cells.sums, cell, parts if people is None else parts * people)
+            np.add.at(cells.contributors, cell, (parts > 0) * (1 if people is None else people))
             cells.add_largest(cell, parts, people)
-    return cells
+    if not question.parts or not question.has_repeats(cells.people):
+        return cells
+    cell = np.zeros(number, np.int64)
+    for finest, code, stride in zip(question.finest, lines.codes, question.strides, strict=True):
+        cell += finest[code] * stride
+    own = np.zeros(number, np.int64) if amounts is None else amounts
+    cell, who, own = _each_once(cell, unit, own, alone=alone)
+    is_named = np.ones(unit.max(initial=-1) + 1, np.bool_)
+    is_named[unit[unnamed]] = False
+    person = np.where(is_named[who], who, -1)
+    many = np.ones(len(who), np.int64) if standing is None else standing[who]
+    return cells._replace(parts=PersonParts(*(np.repeat(each, many) for each in (cell, person, own))))
 
 
 def _each_once(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from incrowd.core.errors import TableError, named
 from incrowd.core.lazy import np, pl
-from incrowd.engines.cells import Amounts, CellPeople, CellQuestion
+from incrowd.engines.cells import Amounts, CellPeople, CellQuestion, PersonParts
 from incrowd.engines.fetched import FetchedCount
 from incrowd.engines.fold import CHANGED
 from incrowd.engines.plan import CellsPlan
@@ -81,7 +81,12 @@ def plan_of(
     return CellsPlan(source, codes, question.strides, person, amount, marks, question.largest, **options)
 
 
-def people_of_answers(question: CellQuestion, frames: Iterable[pl.DataFrame], rows: int) -> CellPeople:
+def people_of_answers(
+    question: CellQuestion,
+    frames: Iterable[pl.DataFrame],
+    rows: int,
+    fetch_parts: Callable[[], pl.DataFrame],
+) -> CellPeople:
     """Read the people of cells.
 
     Parameters
@@ -90,6 +95,8 @@ def people_of_answers(question: CellQuestion, frames: Iterable[pl.DataFrame], ro
         The results of `CellsPlan.cells`.
     rows
         How many rows there are.
+    fetch_parts
+        Asks `CellsPlan.parts`.
 
     Raises
     ------
@@ -98,16 +105,19 @@ def people_of_answers(question: CellQuestion, frames: Iterable[pl.DataFrame], ro
     """
     cells, total = CellPeople.none(question), 0
     for frame in frames:
-        cell, people, records, high, low, sums, parts, shared = (
+        cell, people, records, high, low, sums, contributors, parts, shared = (
             each.cast(pl.Int64).to_numpy() for each in frame.get_columns()
         )
-        cells.people[cell], cells.sums[cell] = people, sums
+        cells.people[cell], cells.sums[cell], cells.contributors[cell] = people, sums, contributors
         cells.marks[cell] = (high.astype(np.uint64) << np.uint64(32)) + low.astype(np.uint64)
         total = max(total, int(records.max(initial=0)))
         cells.add_largest(cell, parts, shared)
     if total != rows:
         raise TableError(CHANGED)
-    return cells
+    if not question.parts or not question.has_repeats(cells.people):
+        return cells
+    cell, person, part, shared = (each.cast(pl.Int64).to_numpy() for each in fetch_parts().get_columns())
+    return cells._replace(parts=PersonParts(*(np.repeat(each, shared) for each in (cell, person, part))))
 
 
 def refused_person(names: Sequence[str]) -> TableError:

@@ -298,8 +298,8 @@ class CellsPlan:
 
         Returns
         -------
-        SQL of lines with the cell, its people, rows, sums of the halves of marks, and sum; then one of the
-        largest parts, and how many people have it.
+        SQL of lines with the cell, its people, rows, sums of the halves of marks, sum, and people with a
+        part above 0; then one of the largest parts, and how many people have it.
         """
         chosen = [f"d{j}_{depth}" for j, depth in enumerate(depths)]
         number = " + ".join(f"{name} * {stride}" for name, stride in zip(chosen, self.strides, strict=True))
@@ -307,7 +307,7 @@ class CellsPlan:
         lines = f"SELECT u.*, {number} AS cell FROM {units} AS u WHERE {there}"
         pairs = self._grouped(f"({lines}) AS c", ["cell"])
         halves = [f"n * {name}" for name in _HALVES] if self.marks else ["0", "0"]
-        sums = ["n", "records", *halves, "n * part"]
+        sums = ["n", "records", *halves, "n * part", "CASE WHEN part > 0 THEN n ELSE 0 END"]
         if not self.largest:
             totals = [f"SUM({each})" for each in sums]
             return f"SELECT {self._whole(['cell', *totals, '0', '0'])} FROM ({pairs}) AS x GROUP BY cell"
@@ -316,6 +316,20 @@ class CellsPlan:
         columns = ["cell", *(f"t{j}" for j in range(len(sums))), "part", "n"]
         placed = f"SELECT cell, {each_sum}, part, n, {place} FROM ({pairs}) AS x"
         return f"SELECT {self._whole(columns)} FROM ({placed}) AS y WHERE place <= {self.largest}"
+
+    def parts(self, units: str) -> str:
+        """Write SQL of lines with a finest cell, a person, the person's part, and how many people have it.
+
+        People are numbers from 1 on, and -1 where no one is named.
+        """
+        finest = [
+            f"COALESCE({', '.join(f'd{j}_{depth}' for depth in reversed(range(len(each))))})"
+            for j, each in enumerate(self.codes)
+        ]
+        cell = " + ".join(f"{name} * {stride}" for name, stride in zip(finest, self.strides, strict=True))
+        number = f"DENSE_RANK() OVER (ORDER BY {', '.join(self._names)})"
+        columns = [cell, f"CASE WHEN {self._nobody} THEN -1 ELSE {number} END", "part", "n"]
+        return f"SELECT {self._whole(columns)} FROM {units} AS u"
 
     def _grouped(self, source: str, columns: Sequence[str]) -> str:
         """Add up lines of a person, or of nobody, with the same values of some columns."""

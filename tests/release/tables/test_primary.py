@@ -27,7 +27,8 @@ def cells(parts, **settings):
         largest[place, : len(top)] = top
     values = np.array([sum(parts) + 50, sum(parts), 50.0])
     people = np.array([len(parts) + 50, len(parts), 50])
-    return Cells(layout, (AXIS,), values, people, largest, ())
+    contributors = np.array([sum(each > 0 for each in parts) + 50, sum(each > 0 for each in parts), 50])
+    return Cells(layout, (AXIS,), values, people, largest, (), contributors)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from incrowd.core.lazy import st
@@ -53,6 +54,7 @@ def people_of_cells(engine: Any, frame: Any, count: FetchedCount, question: Cell
             to_polars(ask(" UNION ALL ".join(queries[first : first + _AT_ONCE]), units=units))
             for first in range(0, len(queries), _AT_ONCE)
         ]
+        ask_parts = partial(ask, plan.parts("{units}"), units=units)
+        return people_of_answers(question, frames, count.total, lambda: to_polars(ask_parts()))
     finally:
         units.unpersist()
-    return people_of_answers(question, frames, count.total)

@@ -34,4 +34,4 @@ def people_of_cells(rows: TableRows, count: FetchedCount, question: CellQuestion
     plan = plan_of(question, source, columns, person, integer=dialect.whole)
     with table.kept(uploads, plan.units()) as units:
         frames = [table.fetch(plan.cells(units, depths)) for depths in question.depths]
-    return people_of_answers(question, frames, count.total)
+        return people_of_answers(question, frames, count.total, lambda: table.fetch(plan.parts(units)))

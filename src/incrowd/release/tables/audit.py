@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from incrowd.core.errors import TableError
+from incrowd.core.errors import InfeasibleError, TableError
 from incrowd.core.lazy import NDArray, np
 from incrowd.core.progress import check
 from incrowd.release.tables.cells import Linked
@@ -14,8 +19,34 @@ from incrowd.release.tables.cells import Linked
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+_END: ContextVar[float] = ContextVar("the end of the time for protection and audit", default=math.inf)
 NEAR = 1e-6
 """How far a solution of the linear programme may be from a whole number that it stands for."""
+
+
+@contextmanager
+def ending_after(seconds: float) -> Iterator[None]:
+    """Let everything here that computes long end after some seconds, with an error."""
+    token = _END.set(time.monotonic() + seconds)
+    try:
+        yield
+    finally:
+        _END.reset(token)
+
+
+def check_time() -> None:
+    """Raise where the job was cancelled, or the time is up.
+
+    Raises
+    ------
+    InfeasibleError
+    """
+    check()
+    if time.monotonic() > _END.get():
+        raise InfeasibleError(
+            "no protection was found and audited in time: give more seconds, fewer or coarser codes, or "
+            "protect = 'round'"
+        )
 
 
 class Intervals(NamedTuple):
@@ -133,7 +164,7 @@ class Part:
         self,
         places: NDArray[np.int64],
         enough: NDArray[np.float64] | None = None,
-        fitting: NDArray[np.float64] | None = None,
+        fitting: list[NDArray[np.float64]] | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the least and the largest value of the cells at some places.
 
@@ -144,16 +175,17 @@ class Part:
         enough
             As in `intervals`.
         fitting
-            float64[cells of the part]: values that are known to fit, such as the true ones.
+            float64[cells of the part] each: values that are known to fit, such as the true ones. Those that
+            are computed here are added.
         """
         # Every solution is a table that fits, so it shows a value of each cell. A cell whose bound is among
         # the values shown needs no programme of its own.
         shown = [np.full(len(self.cells), np.inf), np.full(len(self.cells), -np.inf)]
-        if fitting is not None:
-            _show(shown, fitting)
+        for values in fitting or ():
+            _show(shown, values)
         bound, ends = (self.lower, self.upper), [np.empty(len(places)) for _ in range(2)]
         for number, place in enumerate(places.tolist()):
-            check()
+            check_time()
             for side in (1, 0):
                 wide = enough is not None and shown[1][place] - shown[0][place] >= enough[number]
                 if wide or shown[side][place] == bound[side][place]:
@@ -162,6 +194,8 @@ class Part:
                 ends[side][number], values = self._extreme(place, side)
                 if values is not None:
                     _show(shown, values)
+                    if fitting is not None:
+                        fitting.append(values)
         return ends[0], ends[1]
 
     def _extreme(self, place: int, side: int) -> tuple[float, NDArray[np.float64] | None]:

@@ -13,7 +13,7 @@ from incrowd.core.hierarchy.builders import Flat
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.table.schema import Attribute, Schema
 from incrowd.core.treatments.keys import read_key
-from incrowd.engines.cells import Amounts, CellQuestion, scaled, whole_units
+from incrowd.engines.cells import Amounts, CellQuestion, PersonParts, scaled, whole_units
 from incrowd.release.tables.cell_key import record_keys
 from incrowd.release.tables.cells import Axis, with_totals
 from incrowd.release.tables.layout import CountTable
@@ -40,6 +40,10 @@ class Cells:
         The columns of which a person has several codes.
     keys
         uint64[cells]: the cell keys, where they decide what becomes of a cell.
+    contributors
+        int64[cells]: how many people have a part of a sum above 0; all of them where values are counts.
+    parts
+        The part of each person in each finest cell, in the unit of `values`; None where nobody is in several.
     """
 
     layout: CountTable
@@ -48,7 +52,9 @@ class Cells:
     people: NDArray[np.int64]
     largest: NDArray[np.float64]
     overlapping: tuple[str, ...]
+    contributors: NDArray[np.int64]
     keys: NDArray[np.uint64] | None = None
+    parts: PersonParts | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -100,14 +106,14 @@ def count_cells(engine: Any, schema: Schema, layout: CountTable) -> Cells:
             "one key_of = ['person']"
         )
     if not schema.person and layout.sum is None:
-        no_parts = np.empty((len(counts), 0))
-        return Cells(layout, tuple(axes), counts, counts.astype(np.int64), no_parts, ())
+        no_parts, people = np.empty((len(counts), 0)), counts.astype(np.int64)
+        return Cells(layout, tuple(axes), counts, people, no_parts, (), people)
     amounts, power = (None, 0) if layout.sum is None else _amounts(engine, schema, layout)
     marks = _marks(engine, schema, layout) if layout.keyed else None
     rank = 0 if layout.sum is None else max(2, layout.dominance[0] if layout.dominance else 2)
     sizes, null_values = [axis.tree.n_nodes for axis in axes], schema.null_values
     cells = count.people_of_cells(
-        CellQuestion(nodes, sizes, schema.person, null_values, amounts, rank, marks)
+        CellQuestion(nodes, sizes, schema.person, null_values, amounts, rank, marks, layout.has_parts)
     )
     overlapping: tuple[str, ...] = ()
     if layout.sum is not None:
@@ -117,7 +123,9 @@ def count_cells(engine: Any, schema: Schema, layout: CountTable) -> Cells:
         overlapping = tuple(_overlapping(axes, cells.people))
     largest = scaled(cells.largest.astype(np.float64), -power)
     keys = None if marks is None else cells.marks
-    return Cells(layout, tuple(axes), counts, cells.people, largest, overlapping, keys)
+    contributors = cells.people if layout.sum is None else cells.contributors
+    parts = cells.parts and cells.parts._replace(part=scaled(cells.parts.part.astype(np.float64), -power))
+    return Cells(layout, tuple(axes), counts, cells.people, largest, overlapping, contributors, keys, parts)
 
 
 def content_of(engine: Any, layout: CountTable) -> str | None:

@@ -229,6 +229,11 @@ class CountTable:
         return (self.protect == "cell-key" and self.rule is None) or self.rounding == "random"
 
     @property
+    def has_parts(self) -> bool:
+        """Whether cells are suppressed in which people have parts: of a sum, or records."""
+        return self.protect == "suppress" and (self.sum is not None or self.count == "records")
+
+    @property
     def multiple(self) -> int:
         """The number of which rounded values are multiples."""
         return self.threshold if self.base is None else self.base

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from incrowd.core.lazy import NDArray, np
 from incrowd.release.tables.audit import Intervals
@@ -46,6 +46,13 @@ class Need:
     def enough(self) -> NDArray[np.float64] | None:
         """The widths at which an interval needs no further look; None where its ends count, too."""
         return None if self.share or self.slack.any() else self.width
+
+    def scaled(self, factor: float) -> Need:
+        """Return the need of the same values in another unit."""
+        return replace(
+            self, values=self.values * factor, width=self.width * factor, slack=self.slack * factor,
+            floor=self.floors * factor,
+        )  # fmt: skip
 
     def bounds(self, hidden: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the bounds of each cell by its publication alone: the least and the largest value."""

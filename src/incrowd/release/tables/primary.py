@@ -15,7 +15,8 @@ _EXACT = 1e-5
 def primary_cells(cells: Cells) -> NDArray[np.bool_]:
     """Return bool[cells]: which cells the rules of a table find unsafe.
 
-    - threshold: fewer people than n, and at least one (or none, where zeros are hidden).
+    - threshold: fewer people than n, and at least one (or none, where zeros are hidden). Of a sum, only
+      those count whose part is above 0.
     - dominance (n, share): the n largest people have more than the share of the sum.
     - p %: the sum less its two largest parts is less than p % of the largest, so the second largest person
       can tell the largest part to within p %.
@@ -23,7 +24,7 @@ def primary_cells(cells: Cells) -> NDArray[np.bool_]:
     Source: Hundepool et al., Statistical Disclosure Control, Wiley 2012, section 4.2.
     """
     layout, people = cells.layout, cells.people
-    unsafe = (people < layout.threshold) & ((people > 0) | (layout.zeros == "hide"))
+    unsafe = (cells.contributors < layout.threshold) & ((people > 0) | (layout.zeros == "hide"))
     return unsafe | (_slack(cells) > 0)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from incrowd.core.errors import ParameterError, named
 from incrowd.core.io.seals import digest_of
 from incrowd.core.lazy import NDArray, np, pl
-from incrowd.release.tables.audit import NEAR, Intervals, intervals
+from incrowd.release.tables.audit import NEAR, Intervals, ending_after, intervals
 from incrowd.release.tables.cell_key import PerturbationTable, perturbation_table
 from incrowd.release.tables.cells import Axis, Linked
 from incrowd.release.tables.counting import Cells
@@ -23,8 +23,11 @@ from incrowd.release.tables.primary import cost_of, need_of, primary_cells
 from incrowd.release.tables.ring import with_ring
 from incrowd.release.tables.rounding import round_controlled, round_randomly
 from incrowd.release.tables.small_counts import round_small_counts
-from incrowd.release.tables.suppress import suppress
+from incrowd.release.tables.suppress import suppress, told_together
+from incrowd.release.tables.unions import Unions
 
+_GRACE = 10.0
+"""Seconds that repair and audit have beside those of the search, and as many as these."""
 MARK = "x"
 """What stands beside a suppressed cell."""
 
@@ -257,9 +260,22 @@ def protect(
         joined.all([each.floors for each in needs], 0.0, np.maximum),
         all(each.whole for each in needs),
     )
+    with ending_after(2 * seconds + _GRACE):
+        return _by_way(joined, need, primary, seconds, earlier, ring)[:new]
+
+
+def _by_way(
+    joined: _Joined,
+    need: Need,
+    primary: NDArray[np.bool_],
+    seconds: float,
+    earlier: Sequence[tuple[Cells, NDArray[np.bool_]]],
+    ring: Cells | None,
+) -> list[PublishedTable]:
+    tables = joined.tables
     way = tables[0].layout.protect
     if way == "suppress":
-        return _suppressed(joined, need, primary, seconds, [hidden for _, hidden in earlier], ring)[:new]
+        return _suppressed(joined, need, primary, seconds, [hidden for _, hidden in earlier], ring)
     if len({table.layout.rounding for table in tables}) > 1:
         raise ParameterError(
             "tables that are rounded have cells in common, such as the total: give all of them one rounding"
@@ -290,21 +306,30 @@ def _suppressed(
             if show:
                 allowed[place[table.people == 0]] = False
                 primary[place[table.people == 0]] = False
-    for hidden, place in zip(earlier, joined.linked.cells[len(joined.tables) - len(earlier) :], strict=True):
+    new = len(joined.tables) - len(earlier)
+    for hidden, place in zip(earlier, joined.linked.cells[new:], strict=True):
         # What is known already cannot be hidden any more, and what is hidden is known to nobody.
         allowed[place[~hidden]] = primary[place[~hidden]] = False
         primary[place[hidden]] = True
+    unit = 1.0
+    if not need.whole:
+        # The programmes know neither cents nor thousands: the least width is 1.
+        unit = float(need.width.min())
+        need = need.scaled(1 / unit)
     linked, sought, further = joined.linked, need, 0
     if ring is not None:
         # The search knows the whole table, so that it hides what the tables tell together.
         linked = Linked.of([*(table.axes for table in joined.tables), ring.axes], _overlapping(joined.tables))
         further = linked.size - joined.linked.size
         true = np.append(need.values, np.zeros(further))
-        true[linked.cells[-1]] = ring.values
+        true[linked.cells[-1]] = ring.values / unit
         width, slack, floor = (
             np.append(each, np.zeros(further)) for each in (need.width, need.slack, need.floors)
         )
         sought = Need(true, width, slack, need.share, floor, need.whole)
+    unions = [
+        (Unions(table), place) for table, place in zip(joined.tables[:new], joined.linked.cells, strict=False)
+    ]
     chosen = suppress(
         linked,
         sought,
@@ -313,6 +338,7 @@ def _suppressed(
         np.append(allowed, np.zeros(further, np.bool_)),
         seconds=seconds,
         whole_table=np.arange(linked.size) >= joined.linked.size,
+        unions=unions,
     )
     hidden = chosen.hidden[: joined.linked.size]
     cells = np.flatnonzero(hidden)
@@ -321,6 +347,7 @@ def _suppressed(
     ends = joined.intervals(*need.bounds(hidden), cells, whole=need.whole, enough=enough)
     unsafe = np.zeros(joined.linked.size, np.bool_)
     unsafe[cells] = need.shortfall(cells, ends) > NEAR
+    unsafe |= told_together(joined.linked, need, primary, hidden, unions)
     values = [
         np.where(hidden[place], np.nan, table.values)
         for table, place in zip(joined.tables, joined.linked.cells, strict=True)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from incrowd.core.errors import InfeasibleError
 from incrowd.core.lazy import NDArray, np
-from incrowd.core.progress import check
-from incrowd.release.tables.audit import NEAR, Intervals, Part, parts_of
+from incrowd.release.tables.audit import NEAR, Intervals, Part, check_time, parts_of
 from incrowd.release.tables.cells import Linked
 from incrowd.release.tables.need import Need
+from incrowd.release.tables.unions import Breach, Unions
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ def suppress(
     *,
     seconds: float = 30.0,
     whole_table: NDArray[np.bool_] | None = None,
+    unions: Sequence[tuple[Unions, NDArray[np.int64]]] = (),
 ) -> Suppression:
     """Choose the cells that are suppressed to protect those that must be.
 
@@ -78,6 +80,9 @@ def suppress(
         Time for the search of the cheapest choice, above 0.
     whole_table
         bool[cells]: cells of a whole table that ties the others together, and is not published. None without.
+    unions
+        The tables whose unions of hidden cells are asked what each cell is asked, with int64[cells of the
+        table]: the number of each of its cells among all.
 
     Raises
     ------
@@ -97,8 +102,30 @@ def suppress(
     (array([4, 5, 7, 8]), 19.0, True)
     """
     unpublished = np.zeros(linked.size, np.bool_) if whole_table is None else whole_table
-    search = _Search(linked, need, primary | unpublished, cost, allowed | primary | unpublished, unpublished)
+    allowed = allowed | primary | unpublished
+    search = _Search(linked, need, primary | unpublished, cost, allowed, unpublished, unions)
     return search.run(time.monotonic() + seconds)
+
+
+def told_together(
+    linked: Linked,
+    need: Need,
+    primary: NDArray[np.bool_],
+    hidden: NDArray[np.bool_],
+    unions: Sequence[tuple[Unions, NDArray[np.int64]]],
+) -> NDArray[np.bool_]:
+    """Return which cells unsafe unions tell, or one person who knows cells that are the person's alone.
+
+    The parameters are those of `suppress`, and a choice of cells that are hidden; bool[cells].
+    """
+    nothing = np.zeros(linked.size, np.bool_)
+    audit = _Search(linked, need, primary, np.ones(linked.size), ~nothing, nothing, unions)
+    told = nothing.copy()
+    for union, _, _ in audit._breaches(hidden, chains=True):
+        told[union] = True
+    for _, cells, _ in audit._failing_for_one(hidden):
+        told[cells] = True
+    return told
 
 
 @dataclass
@@ -110,10 +137,20 @@ class _Search:
     allowed: NDArray[np.bool_]
     unpublished: NDArray[np.bool_]
     """Cells that are hidden whatever is chosen, and need no protection."""
+    unions: Sequence[tuple[Unions, NDArray[np.int64]]] = ()
     cuts: list[tuple[NDArray[np.int64], NDArray[np.float64], float]] = field(default_factory=list)
     """Conditions on the choice: ``sum of weights of chosen cells >= least``."""
     _safe: set[bytes] = field(default_factory=set)
     """Parts, by their cells, in which nothing can be computed too closely."""
+    _safe_for_one: set[bytes] = field(default_factory=set)
+    """Parts, with the cells that a person knows, in which the person computes nothing too closely."""
+    _fitting: dict[bytes, list[NDArray[np.float64]]] = field(default_factory=dict)
+    """Values that fit all that is published of a part."""
+
+    @cached_property
+    def of_one_person(self) -> list[NDArray[np.int64]]:
+        """int64[cells] each: cells that are one person's alone."""
+        return [place[cells] for unions, place in self.unions for cells in unions.of_one_person()]
 
     def run(self, deadline: float) -> Suppression:
         if not (self.primary & ~self.unpublished).any():
@@ -122,14 +159,14 @@ class _Search:
         bound, hidden, took = 0.0, self.primary.copy(), 0.0
         # A search that is cut short has a worse choice than the one before.
         while (left := deadline - (begin := time.monotonic())) > took:
-            check()
+            check_time()
             chosen, least = self._cheapest(left)
             took = time.monotonic() - begin
             bound = max(bound, least)
             if chosen is None:
                 break
             hidden = chosen
-            if not self._cut_by_audit(hidden):
+            if not self._cut(hidden):
                 return Suppression(hidden, self._price(hidden), bound)
         hidden = self._repair(hidden)
         return Suppression(hidden, self._price(hidden), bound)
@@ -196,14 +233,47 @@ class _Search:
                     )
                     self.cuts.append((np.append(others, cell), np.append(weights, -lacking[cell]), 0.0))
 
-    def _cut_by_audit(self, hidden: NDArray[np.bool_]) -> bool:
+    def _cut(self, hidden: NDArray[np.bool_]) -> bool:
+        """Add conditions for all that a choice tells, and say whether there is any."""
+        if self._cut_by_unions(hidden, chains=False) | self._cut_by_audit(hidden, self._failing(hidden)):
+            return True
+        return self._cut_by_unions(hidden, chains=True) | self._cut_by_audit(
+            hidden, ((part, cells) for part, cells, _ in self._failing_for_one(hidden))
+        )
+
+    def _breaches(self, hidden: NDArray[np.bool_], *, chains: bool) -> Iterator[Breach]:
+        """Yield the unsafe unions by the numbers of cells among all, with cells that may be hidden, too."""
+        for unions, place in self.unions:
+            for union, further, share in unions.breaches(hidden[place], chains=chains):
+                cells, more = np.unique(place[union]), place[further]
+                if not (able := self.allowed[more]).any() and self.primary[cells].all():
+                    raise _hopeless()
+                yield Breach(cells, more[able], share[able])
+
+    def _cut_by_unions(self, hidden: NDArray[np.bool_], *, chains: bool) -> bool:
+        """Add a condition for each unsafe union: where all of it is hidden, enough of what it lacks is, too.
+
+        Example: A and B lack half of what C has, and a fifth of what D has, so one of both must be hidden::
+
+            .5 C + .2 D >= A + B - 1        is no condition where A or B is shown
+        """
+        failing = False
+        for union, further, share in self._breaches(hidden, chains=chains):
+            failing = True
+            weights = np.append(share, -np.ones(len(union)))
+            self.cuts.append((np.append(further, union), weights, 1.0 - len(union)))
+        return failing
+
+    def _cut_by_audit(
+        self, hidden: NDArray[np.bool_], narrow: Iterator[tuple[Part, NDArray[np.int64]]]
+    ) -> bool:
         """Add a condition for each suppressed cell that can be computed too closely, if there is one."""
         everything = np.flatnonzero(~hidden & self.allowed)
         failing = False
-        for part, cells in self._failing(hidden):
+        for part, cells in narrow:
             failing = True
             for cell in cells.tolist():
-                check()
+                check_time()
                 further = self._telling(part, cell)
                 if further is None:
                     # What whole numbers alone give away has no such proof: any other cell may help.
@@ -224,12 +294,69 @@ class _Search:
             places = np.flatnonzero(~self.unpublished[part.cells])
             cells = part.cells[places]
             enough = None if need.enough is None else need.enough[cells]
-            ends = part.extremes(places, enough, need.values[part.cells])
+            self._fitting[known] = [need.values[part.cells]]
+            ends = part.extremes(places, enough, self._fitting[known])
             cells = cells[need.shortfall(cells, Intervals(*ends)) > NEAR]
             if len(cells):
                 yield part, cells
             else:
                 self._safe.add(known)
+
+    def _failing_for_one(
+        self, hidden: NDArray[np.bool_]
+    ) -> Iterator[tuple[Part, NDArray[np.int64], NDArray[np.int64]]]:
+        """Yield unsafe cells that somebody computes who knows cells of the own alone; these come last."""
+        need = self.need
+        own = [cells[hidden[cells]] for cells in self.of_one_person]
+        for part in parts_of(self.linked, *need.bounds(hidden), whole=need.whole):
+            fitting = self._fitting.setdefault(part.cells.tobytes(), [need.values[part.cells]])
+            for cells in own:
+                known = cells[np.isin(cells, part.cells)]
+                key = part.cells.tobytes() + known.tobytes()
+                if not len(known) or len(known) == len(part.cells) or key in self._safe_for_one:
+                    continue
+                narrow = part.cells[self._narrow_beside(part, np.searchsorted(part.cells, known), fitting)]
+                if not len(narrow):
+                    self._safe_for_one.add(key)
+                    continue
+                low, high = need.bounds(hidden)
+                low[known] = high[known] = need.values[known]
+                for each in parts_of(self.linked, low, high, whole=need.whole):
+                    if len(here := np.intersect1d(each.cells, narrow)):
+                        yield each, here, known
+
+    def _narrow_beside(
+        self, part: Part, known: NDArray[np.int64], fitting: list[NDArray[np.float64]]
+    ) -> NDArray[np.int64]:
+        """Return the places of a part's cells that are too narrow for whoever knows others of them.
+
+        Tables that fit and have the true values there show how open each cell is. A programme is solved only
+        for a cell of which they do not show enough. A person's own part of a cell is known to the person, so
+        an interval need not reach below it: it must be wide, wherever it lies.
+        """
+        need, true = replace(self.need, slack=np.zeros(self.linked.size)), self.need.values[part.cells]
+        told = np.array([values for values in fitting if np.allclose(values[known], true[known])])
+        low, high = told.min(axis=0), told.max(axis=0)
+        lower, upper = part.lower.copy(), part.upper.copy()
+        lower[known] = upper[known] = true[known]
+        fixed = replace(part, lower=lower, upper=upper)
+        asked = self.primary[part.cells] & ~self.unpublished[part.cells]
+        asked[known] = False
+        narrow = []
+        for place in np.flatnonzero(asked):
+            cell = part.cells[place : place + 1]
+            here = slice(place, place + 1)
+            if need.shortfall(cell, Intervals(low[here], high[here]))[0] <= NEAR:
+                continue
+            more: list[NDArray[np.float64]] = []
+            ends = fixed.extremes(np.array([place]), None, more)
+            fitting += more
+            for values in more:
+                np.minimum(low, values, out=low)
+                np.maximum(high, values, out=high)
+            if need.shortfall(cell, Intervals(*ends))[0] > NEAR:
+                narrow.append(place)
+        return np.array(narrow, np.int64)
 
     def _telling(self, part: Part, cell: int) -> NDArray[np.int64] | None:
         """Return the cells that keep a cell's interval narrow: one of them must be suppressed, too.
@@ -272,19 +399,38 @@ class _Search:
     def _repair(self, hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Suppress further cells until no suppressed cell can be computed too closely."""
         hidden, further = hidden.copy(), 0.0
-        while failing := [cell for _, cells in self._failing(hidden) for cell in cells.tolist()]:
+        while True:
+            self._widen(hidden)
+            failing = [cell for _, cells in self._failing(hidden) for cell in cells.tolist()]
             before = hidden.sum()
             for apart in self._apart(failing):
-                check()
+                check_time()
                 moved = self._cover(hidden, apart, further)
                 if moved is None:
                     for cell in apart:
                         hidden |= self._cover_one(hidden, cell, further)
                 else:
                     hidden |= moved
+            if not failing:
+                for _, cells, known in self._failing_for_one(hidden):
+                    for cell in cells.tolist():
+                        failing.append(cell)
+                        hidden |= self._cover_one(hidden, cell, further, known)
+                if not failing and not self._widen(hidden, chains=True):
+                    return hidden
             # A change by parts of a person may hide nothing among whole people: then a larger one is sought.
-            further = further + 1 if hidden.sum() == before else 0.0
-        return hidden
+            lacking = float(np.maximum(self.need.width[failing], self.need.slack[failing]).max(initial=0.0))
+            further = max(2 * further, 0.1 * lacking, 1.0) if hidden.sum() == before else 0.0
+
+    def _widen(self, hidden: NDArray[np.bool_], *, chains: bool = False) -> bool:
+        """Suppress what unsafe unions lack, the cheapest for what it helps first; say if there was any."""
+        before = hidden.sum()
+        while breach := next(self._breaches(hidden, chains=chains), None):
+            order = np.argsort(self.cost[breach.further] / breach.help, kind="stable")
+            if not len(order):
+                raise _hopeless()
+            hidden[breach.further[order[: 1 + np.searchsorted(np.cumsum(breach.help[order]), 1.0)]]] = True
+        return bool(hidden.sum() > before)
 
     def _apart(self, cells: list[int]) -> list[list[int]]:
         """Share cells out so that no two of one group are in the same sum.
@@ -307,10 +453,19 @@ class _Search:
             sums[place] |= own
         return groups
 
-    def _cover_one(self, hidden: NDArray[np.bool_], cell: int, further: float) -> NDArray[np.bool_]:
-        """Return the cells of the cheapest change of the table that moves a cell as far as it must."""
+    def _cover_one(
+        self,
+        hidden: NDArray[np.bool_],
+        cell: int,
+        further: float,
+        known: NDArray[np.int64] | None = None,
+    ) -> NDArray[np.bool_]:
+        """Return the cells of the cheapest change of the table that moves a cell as far as it must.
+
+        - `known`: int64[cells]: cells that the change must leave as they are.
+        """
         for far, falls in ((False, False), (True, False), (True, True)):
-            moved = self._cover(hidden, [cell], further, far=far, falls=falls)
+            moved = self._cover(hidden, [cell], further, known, far=far, falls=falls)
             if moved is not None:
                 return moved
         raise _hopeless()
@@ -320,6 +475,7 @@ class _Search:
         hidden: NDArray[np.bool_],
         cells: list[int],
         further: float,
+        known: NDArray[np.int64] | None = None,
         *,
         far: bool = False,
         falls: bool = False,
@@ -334,13 +490,16 @@ class _Search:
 
         matrix, most = self.linked.rows
         need, exact = self.need, most == 0
-        free = np.flatnonzero(self.allowed | hidden)
+        able = self.allowed | hidden
+        able[[] if known is None else known] = False
+        free = np.flatnonzero(able)
         over = hstack([matrix[:, free], -matrix[:, free]]).tocsr()
         spare = (matrix @ need.values)[~exact]
         price = np.tile(np.where(hidden[free], 1e-6, self.cost[free]), 2)
         down = np.maximum(need.values[free] - need.floors[free], 0)
         places = np.searchsorted(free, cells)
         lower, upper = np.zeros((2, len(free))), np.stack([np.full(len(free), np.inf), down])
+        far = far or not need.whole
         width = need.width[cells] if far else np.maximum(need.width[cells] - down[places], 1)
         move = np.maximum(width, need.slack[cells]) + further
         if falls and (down[places] < move).any():

@@ -1,0 +1,301 @@
+"""Cells that are hidden apart and known together: their union is asked what each cell is asked.
+
+The total and what is shown tell the sum of all hidden parts, however many there are::
+
+    Total 560 = A ? + B ? + C 200 + D 200      A + B = 160
+
+Whoever computes it knows as much of its people as a cell would tell. One person may have both A and B.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import fsum
+from typing import NamedTuple
+
+from incrowd.core.lazy import NDArray, np
+from incrowd.release.tables.cells import Sums, sums_of
+from incrowd.release.tables.counting import Cells
+
+_MOST = 2_000
+"""Combinations of sums that are looked at in one table."""
+
+
+class Breach(NamedTuple):
+    """A union of hidden cells that is unsafe and can be computed.
+
+    Attributes
+    ----------
+    cells
+        int64[cells]: the hidden cells.
+    further
+        int64[cells]: shown cells, of which some must be hidden, too.
+    help
+        float64[cells]: the share that each of them has of what the union lacks, above 0, and 1 for enough.
+    """
+
+    cells: NDArray[np.int64]
+    further: NDArray[np.int64]
+    help: NDArray[np.float64]
+
+
+class _Members(NamedTuple):
+    """The people of a cell or a union, and their parts of it, the largest first.
+
+    Where nobody is in several finest cells, only the largest parts are there, and the people have no numbers.
+    """
+
+    person: NDArray[np.int64]
+    part: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Unions:
+    """The sums of a table that hold exactly, and the people of each of its cells.
+
+    Attributes
+    ----------
+    cells
+        The table.
+    """
+
+    cells: Cells
+
+    @cached_property
+    def _sums(self) -> Sums:
+        sums, overlapping = sums_of(self.cells.axes), self.cells.overlapping
+        exact = np.array([axis.column not in overlapping for axis in self.cells.axes])[sums.axis]
+        parts = [each for each, holds in zip(sums.parts, exact, strict=True) if holds]
+        return Sums(sums.totals[exact], parts, sums.axis[exact])
+
+    @cached_property
+    def _ranks(self) -> list[NDArray[np.int64]]:
+        """Per dimension int64[parts]: the place of each person's finest code among the finest codes."""
+        assert self.cells.parts is not None
+        codes = np.unravel_index(self.cells.parts.cell, self.cells.shape)
+        return [
+            np.searchsorted(axis.tree.leaves, code) for axis, code in zip(self.cells.axes, codes, strict=True)
+        ]
+
+    @cached_property
+    def _person(self) -> NDArray[np.int64]:
+        """int64[parts]: whose each part is; a part of nobody is a person of its own."""
+        assert self.cells.parts is not None
+        person = self.cells.parts.person
+        unnamed = person < 0
+        return np.where(unnamed, person.max(initial=0) + np.cumsum(unnamed), person)
+
+    @cached_property
+    def _members(self) -> dict[int, _Members]:
+        return {}
+
+    def members(self, cell: int) -> _Members:
+        """Return the people of a cell who have a part of it."""
+        if cell not in self._members:
+            self._members[cell] = self._count_members(cell)
+        return self._members[cell]
+
+    def _count_members(self, cell: int) -> _Members:
+        table, parts = self.cells, self.cells.parts
+        if parts is None:
+            own = table.largest[cell][table.largest[cell] > 0]
+            return _Members(np.zeros(0, np.int64), own)
+        inside = parts.part > 0 if table.layout.sum is not None else np.ones(len(parts.cell), np.bool_)
+        for axis, rank, code in zip(
+            table.axes, self._ranks, np.unravel_index(cell, table.shape), strict=True
+        ):
+            inside &= (rank >= axis.tree.lo[code]) & (rank < axis.tree.hi[code])
+        return _merged(self._person[inside], parts.part[inside])
+
+    def of_one_person(self) -> list[NDArray[np.int64]]:
+        """Return the cells that are one person's alone, by person: who knows the own part knows them.
+
+        None for counts of people, where the number of others is what nobody knows.
+        """
+        table = self.cells
+        if table.layout.sum is None and np.array_equal(table.values, table.people):
+            return []
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for cell in np.flatnonzero(table.contributors == 1).tolist():
+            if table.parts is not None:
+                groups.setdefault((int(self.members(cell).person[0]),), []).append(cell)
+                continue
+            # The person has one part, in the finest cell that is not empty.
+            codes = np.unravel_index(cell, table.shape)
+            below = np.ix_(
+                *(
+                    axis.tree.leaves[axis.tree.lo[code] : axis.tree.hi[code]]
+                    for axis, code in zip(table.axes, codes, strict=True)
+                )
+            )
+            [place] = np.argwhere(table.contributors.reshape(table.shape)[below])
+            groups.setdefault(
+                tuple(int(each.flat[n]) for each, n in zip(below, place, strict=True)), []
+            ).append(cell)
+        return [np.array(cells, np.int64) for cells in groups.values()]
+
+    def breaches(self, hidden: NDArray[np.bool_], *, chains: bool) -> Iterator[Breach]:
+        """Yield the unions that are unsafe and can be computed.
+
+        Parameters
+        ----------
+        hidden
+            bool[cells of the table]: which are hidden.
+        chains
+            Whether several sums together are looked at, too, as far as they are `_MOST`.
+        """
+        sums = self._sums
+        ways: list[dict[int, int]] = []
+        for total, parts in zip(sums.totals.tolist(), sums.parts, strict=True):
+            count = int(hidden[parts].sum())
+            if hidden[total] or count:
+                ways.append({total: -1, **dict.fromkeys(parts.tolist(), 1)})
+            if not hidden[total] and count > 1:
+                yield from self._breach(ways[-1], hidden)
+        for way in _chains(ways, hidden, everybody=self.cells.parts is not None) if chains else ():
+            yield from self._breach(way, hidden)
+
+    def _breach(self, way: dict[int, int], hidden: NDArray[np.bool_]) -> Iterator[Breach]:
+        """Yield the union that a combination of sums tells, if it is unsafe."""
+        union = np.array([cell for cell in way if hidden[cell]], np.int64)
+        lack = self._lack(union)
+        if lack is None:
+            return
+        shown = np.array([cell for cell, sign in way.items() if sign and not hidden[cell]], np.int64)
+        # A total says nothing any more once it is hidden; another part makes the union larger.
+        is_line = all(way[cell] > 0 for cell in union) and sum(sign < 0 for sign in way.values()) <= 1
+        share = np.array(
+            [lack.help(self, cell) if is_line and way[cell] == 1 else 1.0 for cell in shown.tolist()]
+        )
+        yield Breach(union, shown[share > 0], share[share > 0])
+
+    def _lack(self, union: NDArray[np.int64]) -> _Lack | None:
+        """Return what a union lacks to be safe, None for a safe one."""
+        table, layout = self.cells, self.cells.layout
+        members = [self.members(cell) for cell in union.tolist()]
+        if table.parts is None:
+            number = int(table.contributors[union].sum())
+            everybody = _Members(members[0].person, np.sort(np.concatenate([m.part for m in members]))[::-1])
+        else:
+            everybody = _merged(*(np.concatenate(each) for each in zip(*members, strict=True)))
+            number = len(everybody.person)
+        people = int(table.people[union].sum())
+        if number < layout.threshold and (people or layout.zeros == "hide"):
+            return _Lack(layout.threshold - number, everybody, None)
+        if layout.sum is None:
+            return None
+        total = float(table.values[union].sum())
+        for weights, share in _rules(table):
+            top = np.zeros(len(weights))
+            top[: len(everybody.part)] = everybody.part[: len(weights)]
+            lack = float(weights @ top) - share * total
+            if lack > 1e-9 * total:
+                return _Lack(lack, everybody, (weights, share))
+        return None
+
+
+class _Lack(NamedTuple):
+    """What a union lacks: people, or by a rule so much of the sum that is not of its largest people."""
+
+    amount: float
+    members: _Members
+    rule: tuple[NDArray[np.float64], float] | None
+
+    def help(self, unions: Unions, cell: int) -> float:
+        """Return the share of what is lacking that one more cell has, at most 1, and 0 for none."""
+        table, own = unions.cells, unions.members(cell)
+        if self.rule is None:
+            more = int(table.contributors[cell])
+            if table.parts is not None:
+                more = len(own.person) - len(np.intersect1d(own.person, self.members.person))
+        else:
+            weights, share = self.rule
+            more = share * float(table.values[cell])
+            if table.parts is not None:
+                top = dict(zip(self.members.person.tolist(), weights.tolist(), strict=False))
+                pairs = zip(own.person.tolist(), own.part.tolist(), strict=True)
+                more -= fsum(top.get(person, 0.0) * part for person, part in pairs)
+        # A share near 0 would be lost among the tolerances of the programme.
+        return 0.0 if more <= 0 else min(max(more / self.amount, 1e-4), 1.0)
+
+
+def _rules(table: Cells) -> Iterator[tuple[NDArray[np.float64], float]]:
+    """Yield weights w and a share s of each rule: a sum X of parts x1 >= x2 ... is safe if ``w @ x <= s X``.
+
+    Example: p % of 20 is ``X - x1 - x2 >= .2 x1``, so the weights are 1.2 and 1, and the share is 1.
+    """
+    layout = table.layout
+    if layout.dominance is not None:
+        number, share = layout.dominance
+        yield np.ones(number), share
+    if layout.p_percent is not None:
+        yield np.array([1 + layout.p_percent / 100, 1.0]), 1.0
+
+
+def _merged(person: NDArray[np.int64], part: NDArray[np.float64]) -> _Members:
+    """Add up the parts of each person, and put the largest first."""
+    who, place = np.unique(person, return_inverse=True)
+    sums = np.zeros(len(who))
+    np.add.at(sums, place, part)
+    order = np.argsort(-sums, kind="stable")
+    return _Members(who[order], sums[order])
+
+
+def _chains(
+    ways: list[dict[int, int]], hidden: NDArray[np.bool_], *, everybody: bool
+) -> Iterator[dict[int, int]]:
+    """Yield sums and differences of two or three sums that tell a union of hidden cells.
+
+    A cell that one has and another takes away is gone::
+
+        Total = north ? + south 9           Total 30 = north1 ? + north2 ? + 9
+        north ? = north1 ? + north2 ?
+
+    - `everybody`: whether sums of different cells are combined, too. Where nobody is in several cells, the
+      union of two safe ones is safe.
+    """
+    seen = {_key(way, hidden) for way in ways}
+    level, touching = ways, _touching(ways, hidden)
+    for _ in range(2):
+        further: list[dict[int, int]] = []
+        for way in level:
+            near = {place for cell in way if hidden[cell] for place in touching.get(cell, ())}
+            for place in range(len(ways)) if everybody else sorted(near):
+                for sign in (1, -1):
+                    both = _combined(way, ways[place], sign)
+                    unknown = {cell: each for cell, each in both.items() if hidden[cell]}
+                    key = _key(both, hidden)
+                    if not unknown or key in seen or not {*unknown.values()} <= {1, -1}:
+                        continue
+                    seen.add(key)
+                    further.append(both)
+                    if len({*unknown.values()}) == 1 and len(unknown) > 1:
+                        yield both
+                    if len(seen) > _MOST + len(ways):
+                        return
+        level = further
+
+
+def _touching(ways: list[dict[int, int]], hidden: NDArray[np.bool_]) -> dict[int, list[int]]:
+    touching: dict[int, list[int]] = {}
+    for place, way in enumerate(ways):
+        for cell in way:
+            if hidden[cell]:
+                touching.setdefault(cell, []).append(place)
+    return touching
+
+
+def _combined(one: dict[int, int], other: dict[int, int], sign: int) -> dict[int, int]:
+    both = dict(one)
+    for cell, each in other.items():
+        both[cell] = both.get(cell, 0) + sign * each
+    return {cell: each for cell, each in both.items() if each}
+
+
+def _key(way: dict[int, int], hidden: NDArray[np.bool_]) -> frozenset[tuple[int, int]]:
+    """Return what tells combinations of the same hidden cells: the first sign does not count."""
+    unknown = sorted((cell, each) for cell, each in way.items() if hidden[cell])
+    first = unknown[0][1] if unknown else 1
+    return frozenset((cell, each * first) for cell, each in unknown)

@@ -1,0 +1,188 @@
+"""No union of hidden cells that can be computed is unsafe, and no lone contributor computes an unsafe cell."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.optimize import linprog
+
+import incrowd as ic
+from incrowd.core.errors import InfeasibleError
+from incrowd.engines import engine_for
+from incrowd.release.tables.counting import count_cells
+from incrowd.release.tables.protect import protect
+from incrowd.release.tables.unions import Unions
+
+RULES = [
+    {"threshold": 3, "p_percent": 20.0},
+    {"threshold": 2, "p_percent": 24.0},
+    {"threshold": 2, "dominance": [2, 0.8]},
+    {"threshold": 5},
+    {"threshold": 4, "count": "records", "width": 2},
+    {"threshold": 6, "count": "people", "width": 2},
+]
+
+
+def rows_of(draw, *, two_way):
+    """Rows of some people in a few cells; some are in several, and some give nothing."""
+    people, size = draw.randint(6, 40), draw.randint(8, 60)
+    return [
+        (
+            draw.randrange(people) if draw.random() < 0.9 else None,
+            draw.choice("abcd"),
+            draw.choice("xyz") if two_way else "x",
+            draw.choice([0, 1, 3, 10, 40, 100, 250]),
+        )
+        for _ in range(size)
+    ]
+
+
+def release_of(rows, rule, *, two_way):
+    schema = ic.Schema(
+        person=["who"], quasi={"g": ic.Hierarchy.flat(), "h": ic.Hierarchy.flat()}, insensitive=["v"]
+    )
+    value = {} if "count" in rule else {"sum": "v"}
+    layout = ic.CountTable("t", rows=["g"], columns=["h"] if two_way else [], **value, **rule)
+    frame = pl.DataFrame(rows, schema=["who", "g", "h", "v"], orient="row")
+    cells = count_cells(engine_for(frame, starred=True), schema, layout)
+    return cells, protect([cells], seconds=20)[0]
+
+
+def persons_of(rows, codes):
+    """The parts of each person in a cell, by its codes."""
+    parts = {}
+    for number, (who, *own, v) in enumerate(rows):
+        if all(code in ("Total", mine) for code, mine in zip(codes, own, strict=False)):
+            person = ("nobody", number) if who is None else who
+            parts[person] = parts.get(person, 0) + v
+    return parts
+
+
+def unsafe(parts, layout, cells):
+    """The rule, read anew: parts of each person in a union of cells."""
+    counted = sorted((part for part in parts.values() if part > 0 or layout.sum is None), reverse=True)
+    if parts and len(counted) < layout.threshold:
+        return True
+    if layout.sum is None:
+        return False
+    total, first, second = sum(counted), *[*counted, 0, 0][:2]
+    if layout.dominance and sum(counted[: layout.dominance[0]]) > layout.dominance[1] * total + 1e-6:
+        return True
+    return bool(layout.p_percent and total - first - second < layout.p_percent / 100 * first - 1e-6)
+
+
+def sums_of(cells):
+    """Every sum as a line of -1 and 1 over the cells."""
+    shape = cells.shape
+    lines = []
+    for place in np.ndindex(*shape):
+        for axis, size in enumerate(shape):
+            if place[axis] == 0 and cells.axes[axis].column not in cells.overlapping:
+                line = np.zeros(shape)
+                line[place] = -1
+                for code in range(1, size):
+                    line[(*place[:axis], code, *place[axis + 1 :])] = 1
+                lines.append(line.ravel())
+    return np.array(lines).reshape(-1, math.prod(shape))
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+@pytest.mark.parametrize("two_way", [False, True])
+def test_no_union_that_can_be_computed_is_unsafe(rule, two_way):
+    protected = 0
+    for seed in range(25):
+        draw = random.Random(f"{rule}{two_way}{seed}")
+        rows = rows_of(draw, two_way=two_way)
+        try:
+            cells, table = release_of(rows, rule, two_way=two_way)
+        except InfeasibleError:
+            continue
+        assert table.unsafe == 0
+        hidden = np.flatnonzero(table.hidden)
+        protected += bool(len(hidden))
+        names = list(itertools.product(*(axis.codes for axis in table.axes)))
+        parts = [persons_of(rows, codes) for codes in names]
+        over = sums_of(cells)[:, hidden]
+        if len(hidden) > 11:
+            continue
+        rank = np.linalg.matrix_rank(over) if over.size else 0
+        for size in range(1, len(hidden) + 1):
+            for union in itertools.combinations(range(len(hidden)), size):
+                told = np.isin(np.arange(len(hidden)), union).astype(float)
+                if not over.size or np.linalg.matrix_rank(np.vstack([over, told])) > rank:
+                    continue
+                together = {}
+                for place in union:
+                    for person, part in parts[hidden[place]].items():
+                        together[person] = together.get(person, 0) + part
+                assert not unsafe(together, table.layout, cells), (seed, [names[hidden[n]] for n in union])
+    assert protected > 5
+
+
+@pytest.mark.parametrize("rule", RULES[:4], ids=str)
+def test_nobody_computes_an_unsafe_cell_from_the_own_ones(rule):
+    knowing = 0
+    for seed in range(25):
+        draw = random.Random(f"{rule}{seed}")
+        rows = rows_of(draw, two_way=True)
+        try:
+            cells, table = release_of(rows, rule, two_way=True)
+        except InfeasibleError:
+            continue
+        hidden = np.flatnonzero(table.hidden)
+        names = list(itertools.product(*(axis.codes for axis in table.axes)))
+        parts = [{who: part for who, part in persons_of(rows, codes).items() if part > 0} for codes in names]
+        over = sums_of(cells)
+        for person in {who for each in parts for who in each}:
+            own = [cell for cell in hidden if set(parts[cell]) == {person}]
+            for cell in hidden if own else ():
+                if cell in own or not unsafe(parts[cell], table.layout, cells):
+                    continue
+                knowing += 1
+                known = np.isin(np.arange(len(names)), [*np.flatnonzero(~table.hidden), *own])
+                bounds = [(v, v) if k else (0, None) for v, k in zip(cells.values, known, strict=True)]
+                aim = (np.arange(len(names)) == cell).astype(float)
+                ends = [
+                    linprog(sign * aim, A_eq=over, b_eq=np.zeros(len(over)), bounds=bounds)
+                    for sign in (1, -1)
+                ]
+                upper = math.inf if ends[1].status == 3 else -ends[1].fun
+                assert upper - ends[0].fun > 1e-6, (seed, names[cell])
+    assert knowing
+
+
+def test_the_people_of_a_union_are_counted_once():
+    rows = [(1, "a", "x", 100), (1, "b", "x", 60), (2, "b", "x", 5), (3, "c", "x", 50)]
+    cells, _ = release_of(
+        rows * 1 + [(n, "d", "x", 40) for n in range(4, 30)], {"threshold": 2}, two_way=False
+    )
+    members = Unions(cells).members(0)
+    assert members.part.tolist()[:3] == [160, 50, 40]
+    assert Unions(cells).members(2).person.tolist() != Unions(cells).members(3).person.tolist()
+
+
+@pytest.mark.parametrize("unit", [0.01, 10.0, 1e4, 1e9])
+@pytest.mark.parametrize("seconds", [1e-9, 20])
+def test_the_unit_of_a_sum_changes_nothing(unit, seconds):
+    draw = random.Random("units")
+    rows = [
+        (n, draw.choice("abcdef"), draw.choice("xyzw"), draw.choice([1, 3, 10, 40, 300])) for n in range(90)
+    ]
+    schema = ic.Schema(
+        person=["who"], quasi={"g": ic.Hierarchy.flat(), "h": ic.Hierarchy.flat()}, insensitive=["v"]
+    )
+    layout = ic.CountTable(
+        "t", rows=["g"], columns=["h"], sum="v", threshold=3, p_percent=20.0, cost="people"
+    )
+    hidden = []
+    for factor in (1.0, unit):
+        values = [(*row[:3], round(row[3] * factor, 2)) for row in rows]
+        frame = pl.DataFrame(values, schema=["who", "g", "h", "v"], orient="row")
+        cells = count_cells(engine_for(frame, starred=True), schema, layout)
+        hidden.append(protect([cells], seconds=seconds)[0].hidden)
+    assert hidden[0].tolist() == hidden[1].tolist()
