@@ -233,12 +233,13 @@ def people_of_lines(question: CellQuestion, lines: CellLines) -> CellPeople:
     for finest, code, stride in zip(question.finest, lines.codes, question.strides, strict=True):
         cell += finest[code] * stride
     own = np.zeros(number, np.int64) if amounts is None else amounts
-    cell, who, own = _each_once(cell, unit, own, alone=alone)
+    cell, who, parts = _each_once(cell, unit, own, alone=alone)
+    assert parts is not None
     is_named = np.ones(unit.max(initial=-1) + 1, np.bool_)
     is_named[unit[unnamed]] = False
     person = np.where(is_named[who], who, -1)
     many = np.ones(len(who), np.int64) if standing is None else standing[who]
-    return cells._replace(parts=PersonParts(*(np.repeat(each, many) for each in (cell, person, own))))
+    return cells._replace(parts=PersonParts(*(np.repeat(each, many) for each in (cell, person, parts))))
 
 
 def _each_once(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
+import random
 import re
 from dataclasses import replace
 
@@ -14,8 +16,10 @@ import pytest
 import incrowd as ic
 from incrowd.core.errors import ParameterError, TableError, VerdictError
 from incrowd.core.io.files import read_table
+from incrowd.engines import engine_for
 from incrowd.release.tables.audit import intervals
 from incrowd.release.tables.cells import Linked
+from incrowd.release.tables.counting import count_cells
 from incrowd.release.tables.key_table import threshold_rounding
 from incrowd_verify.count_tables import verify_tables
 
@@ -633,3 +637,100 @@ def test_a_manifest_of_brackets_is_none(tmp_path, text):
     (tmp_path / "tables.json").write_text(text)
     with pytest.raises(TableError, match="is no manifest of count tables"):
         verify_tables(tmp_path)
+
+
+def _people(number, columns):
+    draw = random.Random("people")
+    return pl.DataFrame(
+        [{"who": n, **{name: draw.choice(codes) for name, codes in columns.items()}} for n in range(number)]
+    )
+
+
+def _policy(*quasi, **settings):
+    return ic.Policy(
+        ic.Schema(person=["who"], quasi={name: ic.Hierarchy.flat() for name in quasi}, **settings)
+    )
+
+
+def test_a_column_and_its_copy_are_one_system():
+    rows = _people(60, {"g": "abcd", "h": "xyz"}).with_columns(copy=pl.col("g"))
+    tables = [
+        ic.CountTable("one", rows=["g"], columns=["h"], cost="cells"),
+        ic.CountTable("two", rows=["copy"], columns=["h"], cost="people"),
+    ]
+    release = ic.tabulate(rows, _policy("g", "h", "copy"), tables)
+    assert release["one"]["mark"].to_list() == release["two"]["mark"].to_list()
+    assert (release["one"]["mark"] == "x").any()
+
+
+def test_a_column_that_another_determines_is_a_group_of_it():
+    """What the towns of an area tell, the table of areas may not hide in another way."""
+    rows = _people(300, {"town": "abcdef", "ill": ["flu", "flu", "flu", "cold", "cold", "cold", "hiv"]})
+    rows = rows.with_columns(area=pl.col("town").replace_strict(dict(zip("abcdef", "NNSSSS", strict=True))))
+    towns = ic.CountTable("towns", rows=["town"], columns=["ill"], threshold=6)
+    areas = ic.CountTable("areas", rows=["area"], columns=["ill"], threshold=6, cost="cells")
+    nested = ic.Hierarchy.from_nested({"*": {"N": ["a", "b"], "S": ["c", "d", "e", "f"]}})
+    whole = ic.Policy(ic.Schema(person=["who"], quasi={"town": nested, "ill": ic.Hierarchy.flat()}))
+    release = ic.tabulate(rows, _policy("town", "area", "ill"), [towns, areas], unanswered="write")
+    cells = {(town, ill): mark for town, ill, _, mark in release["towns"].rows()}
+    cells |= {(area, ill): mark for area, ill, _, mark in release["areas"].rows()}
+    one = ic.tabulate(rows, whole, [ic.CountTable("t", rows=["town"], columns=["ill"], threshold=6)])
+    axes = [one.tables[0].axes]
+    linked = Linked.of(axes)
+    places = [
+        linked.cells[0][n]
+        for n, codes in enumerate(itertools.product(*(axis.codes for axis in axes[0])))
+        if cells[codes] == "x"
+    ]
+    true = count_cells(engine_for(rows, starred=True), whole.schema, towns).values
+    low, high = true.copy(), true.copy()
+    low[places], high[places] = 1, np.inf
+    assert len(places) > 3
+    assert (intervals(linked, low, high, np.array(places)).widths >= 6).all()
+
+
+def test_people_and_records_are_one_where_nobody_has_two():
+    rows = _people(80, {"g": "abcde", "h": "xyzw"})
+    tables = [
+        ic.CountTable("people", rows=["g"], columns=["h"], cost="people"),
+        ic.CountTable("records", rows=["g"], columns=["h"], count="records", cost="cells"),
+    ]
+    release = ic.tabulate(rows, _policy("g", "h"), tables)
+    assert release["people"]["mark"].to_list() == release["records"]["mark"].to_list()
+    with pytest.raises(ParameterError, match="protect both alike"):
+        ic.tabulate(rows, _policy("g", "h"), [tables[0], replace(tables[1], protect="round")])
+
+
+def test_the_people_without_a_code_are_a_cell():
+    """Of 23 people 20 have drug A, so 3 have none."""
+    drugs = {"A": range(1, 21), "B": [*range(4, 21), 21], "C": range(15, 24)}
+    rows = pl.DataFrame([{"who": who, "drug": drug} for drug, people in drugs.items() for who in people])
+    release = ic.tabulate(rows, _policy("drug"), [ic.CountTable("t", rows=["drug"])])
+    shown = dict(zip(release["t"]["drug"], release["t"]["people"], strict=True))
+    assert shown["Total"] is None or shown["A"] is None
+
+
+def test_sums_that_counts_tell_are_a_point():
+    rows = _people(60, {"g": "ab", "ill": [0, 1]})
+    tables = [
+        ic.CountTable("sums", rows=["g"], sum="ill"),
+        ic.CountTable("counts", rows=["g"], columns=["ill"]),
+    ]
+    release = ic.tabulate(rows, _policy("g", sensitive=["ill"]), tables, unanswered="write")
+    assert [point.name for point in release.verdict.points] == ["linked-columns"]
+    ones = rows.with_columns(one=pl.lit(2.0))
+    tables = [ic.CountTable("sums", rows=["g"], sum="one"), ic.CountTable("counts", rows=["g"])]
+    release = ic.tabulate(ones, _policy("g", sensitive=["one"]), tables, unanswered="write")
+    assert [point.name for point in release.verdict.points] == ["linked-columns"]
+
+
+@pytest.mark.gated
+def test_a_table_of_which_much_is_hidden_has_a_point_with_what_helps():
+    rows = _people(250, {"g": "abcdefghij", "h": "klmnopqrst"})
+    layout = ic.CountTable("t", rows=["g"], columns=["h"])
+    release = ic.tabulate(rows, _policy("g", "h"), [layout], unanswered="write")
+    [point] = release.verdict.points
+    assert (point.name, point.state) == ("much-suppressed", "open")
+    assert "Without h" in point.way_out or "Without g" in point.way_out
+    with pytest.raises(VerdictError, match="not shown"):
+        ic.tabulate(rows, _policy("g", "h"), [layout])

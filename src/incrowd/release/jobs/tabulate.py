@@ -5,12 +5,13 @@ from __future__ import annotations
 import html
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incrowd.core.errors import ParameterError, quoted, those_are
+from incrowd.core.errors import InfeasibleError, ParameterError, quoted, those_are
 from incrowd.core.io.addresses import file_path
 from incrowd.core.io.seals import digest_of
 from incrowd.core.lazy import NDArray, np, pl
@@ -22,7 +23,7 @@ from incrowd.engines.open import loaded
 from incrowd.release.accounts.board import file_facts
 from incrowd.release.accounts.statements import versions
 from incrowd.release.policy.policy import Policy
-from incrowd.release.tables.counting import Cells, count_cells
+from incrowd.release.tables.counting import Cells, count_cells, nested_codes
 from incrowd.release.tables.heat import heat_of
 from incrowd.release.tables.layout import CountTable
 from incrowd.release.tables.primary import OPEN_SHARE
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
 
 MANIFEST = "tables.json"
 """The file that says how the tables beside it are made, for a reader and for `verify`."""
+_MUCH, _MANY = 1 / 3, 30
+"""A table of which more is hidden than this share, and at least so many cells, has a point."""
+_TRIAL_SECONDS = 2.0
 KINDS = ("csv", "parquet", "xlsx")
 """Kinds of files that tables are written to."""
 
@@ -122,32 +126,35 @@ def tabulate(
         counts = [count_cells(engine, policy.schema, layout) for layout in layouts]
         again = [_count_again(engine, policy, document) for document in earlier]
         every = [*counts, *(each for each, _ in again)]
-        rings = {
-            unit: _count_ring(engine, policy, unit, every)
-            for unit in dict.fromkeys(each.unit for each in layouts)
-        }
+        units = dict.fromkeys(each.unit for each in counts)
+        alike = {unit: [each for each in every if each.unit == unit] for unit in units}
+        rings = {unit: _count_ring(engine, policy, tables) for unit, tables in alike.items()}
+        nested = {unit: nested_codes(engine, policy.schema, tables) for unit, tables in alike.items()}
     job.stage("protect")
     published: dict[str, PublishedTable] = {}
-    for unit in dict.fromkeys(layout.unit for layout in layouts):
-        chosen = [each for each in counts if each.layout.unit == unit]
-        before = [each for each in again if each[0].layout.unit == unit]
+    for unit in units:
+        chosen = [each for each in counts if each.unit == unit]
+        before = [each for each in again if each[0].unit == unit]
         _require_one_way(chosen, before)
-        made = protect(chosen, seconds=seconds, earlier=before, ring=rings[unit])
+        made = protect(chosen, seconds=seconds, earlier=before, ring=rings[unit], nested=nested[unit])
         published |= {each.layout.name: each for each in made}
-    points = answered([*_points_of_tables(counts), *dict.fromkeys(_points_of_rings(every))], policy.accepted)
+    told = [*_points_of_tables(counts), *_points_of_rings(every), *_points_of_sums(every)]
+    told += (
+        wording.many_hidden(cells.layout.name, share, _trials(engine, policy, cells))
+        for cells in counts
+        if (share := _much_hidden(published[cells.layout.name], cells)) is not None
+    )
+    points = answered(dict.fromkeys(told), policy.accepted)
     release = TableRelease(tuple(published[layout.name] for layout in layouts), points)
     release.verdict.refuse(only_broken=unanswered == "write")
     return release
 
 
-def _count_ring(
-    engine: Any, policy: Policy, unit: tuple[str, str | None], tables: Sequence[Cells]
-) -> Cells | None:
+def _count_ring(engine: Any, policy: Policy, tables: Sequence[Cells]) -> Cells | None:
     """Count the whole table of the columns that tie the tables of a quantity in a ring, for suppression.
 
     None where there is no ring, one that is too large, or another protection, which searches nothing.
     """
-    tables = [each for each in tables if each.layout.unit == unit]
     ring = ring_of([each.axes for each in tables])
     if not ring or is_too_large(ring) or tables[0].layout.protect != "suppress":
         return None
@@ -224,10 +231,50 @@ def points_of_codes(axis: Axis, people: NDArray[np.int64], all_people: int) -> I
 
 def _points_of_rings(tables: Sequence[Cells]) -> Iterator[Point]:
     """Yield a point for each quantity whose tables tie to one another in a ring that is too large."""
-    for unit in dict.fromkeys(each.layout.unit for each in tables):
-        ring = ring_of([each.axes for each in tables if each.layout.unit == unit])
+    for unit in dict.fromkeys(each.unit for each in tables):
+        ring = ring_of([each.axes for each in tables if each.unit == unit])
         if is_too_large(ring):
             yield wording.linked_tables([axis.column for axis in ring])
+
+
+def _points_of_sums(tables: Sequence[Cells]) -> Iterator[Point]:
+    """Yield a point for each number that is summed in one table, and whose counts another tells."""
+    dimensions = {axis.column for each in tables if each.layout.sum is None for axis in each.axes}
+    for each in tables:
+        column = each.layout.sum
+        if column in dimensions:
+            yield wording.linked_columns(column, f"the counts of {column} in another table tell its sums")
+        elif column is not None and each.constant and any(other.layout.sum is None for other in tables):
+            yield wording.linked_columns(
+                column, f"{column} has one value, so its sums are counts, which another table has"
+            )
+
+
+def _much_hidden(table: PublishedTable, cells: Cells) -> float | None:
+    """Return the share of hidden cells among those with people, or None where it is no point."""
+    hidden, share = int(table.hidden.sum()), float(table.hidden[cells.people > 0].mean())
+    return share if hidden >= _MANY and share > _MUCH else None
+
+
+def _trials(engine: Any, policy: Policy, cells: Cells) -> str:
+    """Try the table with coarser codes of each column, or without it, and say what is hidden then."""
+    layout, shares = cells.layout, dict[str, float]()
+    for axis, (column, level) in zip(cells.axes, layout.dimensions, strict=True):
+        texts = {side: list(getattr(layout, side)) for side in ("rows", "columns")}
+        [side] = [side for side in texts if {column, f"{column}:{level}"} & {*texts[side]}]
+        place = next(n for n, text in enumerate(texts[side]) if text in (column, f"{column}:{level}"))
+        coarser = [f"{column}:{level + 1}"] if axis.tree.height > 1 else []
+        texts[side][place : place + 1] = coarser
+        if not any(texts.values()):
+            continue
+        changes: dict[str, Any] = texts
+        other = count_cells(engine, policy.schema, replace(layout, **changes))
+        with suppress(InfeasibleError):
+            [table] = protect([other], seconds=_TRIAL_SECONDS)
+            name = f"With {coarser[0]}" if coarser else f"Without {column}"
+            shares[name] = float(table.hidden[other.people > 0].mean())
+    best = sorted(shares, key=shares.__getitem__)[:2]
+    return " ".join(f"{name} {percent(shares[name])} are not shown." for name in best)
 
 
 @dataclass(frozen=True)

@@ -181,8 +181,8 @@ class Part:
         # Every solution is a table that fits, so it shows a value of each cell. A cell whose bound is among
         # the values shown needs no programme of its own.
         shown = [np.full(len(self.cells), np.inf), np.full(len(self.cells), -np.inf)]
-        for values in fitting or ():
-            _show(shown, values)
+        for each in fitting or ():
+            _show(shown, each)
         bound, ends = (self.lower, self.upper), [np.empty(len(places)) for _ in range(2)]
         for number, place in enumerate(places.tolist()):
             check_time()

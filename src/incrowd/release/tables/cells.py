@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from math import prod
@@ -159,6 +159,25 @@ def sums_of(axes: Sequence[Axis]) -> Sums:
     return Sums(np.concatenate(totals), parts, np.concatenate(along))
 
 
+class Nested(NamedTuple):
+    """A code of one column that is the sum of codes of another, which determines the first.
+
+    Example: every town is in one area, so the area is the sum of its towns. A copy of a column has one part.
+
+    Attributes
+    ----------
+    column, code
+        The column that is determined, and its code.
+    below, parts
+        The other column, and its codes.
+    """
+
+    column: str
+    code: str
+    below: str
+    parts: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Linked:
     """Tables of the same people read as one: a cell that two of them have is one cell.
@@ -174,6 +193,11 @@ class Linked:
     exact
         bool[sums]: whether the total is the sum of its parts. Where people are counted who may be in several
         parts, the total is at most the sum and at least each part.
+    nested
+        The codes of columns that others determine.
+    excess
+        int64[pairs, 2]: pairs of sums that are no exact ones, one of people and one of some of them. By what
+        the parts of some exceed their total, those of all exceed theirs at least.
     """
 
     cells: list[NDArray[np.int64]]
@@ -181,9 +205,16 @@ class Linked:
     totals: NDArray[np.int64]
     parts: list[NDArray[np.int64]] = field(repr=False)
     exact: NDArray[np.bool_]
+    nested: tuple[Nested, ...] = ()
+    excess: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 2), np.int64))
 
     @classmethod
-    def of(cls, tables: Iterable[Sequence[Axis]], overlapping: Iterable[str] = ()) -> Linked:
+    def of(
+        cls,
+        tables: Iterable[Sequence[Axis]],
+        overlapping: Iterable[str] = (),
+        nested: Iterable[Nested] = (),
+    ) -> Linked:
         """Give each cell of some tables a number among all.
 
         Two cells are one if they ask the same of the same columns: the cell (Total, north) of age by area is
@@ -195,9 +226,11 @@ class Linked:
             The dimensions of each table.
         overlapping
             Columns of which a person may have several codes.
+        nested
+            Codes of columns that other columns determine.
         """
         number: dict[tuple[tuple[str, str], ...], int] = {}
-        overlapping = set(overlapping)
+        overlapping, nested = set(overlapping), tuple(nested)
         cells: list[NDArray[np.int64]] = []
         totals: list[NDArray[np.int64]] = []
         parts: list[NDArray[np.int64]] = []
@@ -214,7 +247,13 @@ class Linked:
             totals.append(table[own.totals])
             parts.extend(table[each] for each in own.parts)
             exact.append(np.array([axis.column not in overlapping for axis in axes])[own.axis])
-        return cls(cells, len(number), np.concatenate(totals), parts, np.concatenate(exact))
+        for total, below, holds in _nested_sums(number, nested, overlapping):
+            totals.append(np.array([total], np.int64))
+            parts.append(np.array(below, np.int64))
+            exact.append(np.array([holds]))
+        sums = np.concatenate(totals), parts, np.concatenate(exact)
+        excess = _excesses(number, *sums) if len(overlapping) > 1 else np.zeros((0, 2), np.int64)
+        return cls(cells, len(number), *sums, nested, excess)
 
     @cached_property
     def rows(self) -> tuple[csr_array, NDArray[np.float64]]:
@@ -227,6 +266,8 @@ class Linked:
             one, further rows have 1 for the total and -1 for one part.
         most
             float64[rows]: 0 where the sum is exact, else infinity.
+
+        A pair of `excess` has a row, too: the parts of all less their total, less the same of some.
         """
         from scipy.sparse import csr_array
 
@@ -245,7 +286,62 @@ class Linked:
             column += [total, part]
             value += [np.ones(len(pairs)), -np.ones(len(pairs))]
         count = len(lengths) + len(pairs)
+        for all_people, some in self.excess.tolist():
+            for sign, each in ((1.0, all_people), (-1.0, some)):
+                own = np.append(self.parts[each], self.totals[each])
+                row.append(np.full(len(own), count))
+                column.append(own)
+                value.append(np.append(np.full(len(own) - 1, sign), -sign))
+            count += 1
         most = np.full(count, np.inf)
         most[: len(lengths)][self.exact] = 0
         where = (np.concatenate(row), np.concatenate(column))
         return csr_array((np.concatenate(value), where), (count, self.size)), most
+
+
+def _nested_sums(
+    number: dict[tuple[tuple[str, str], ...], int], nested: Iterable[Nested], overlapping: set[str]
+) -> Iterator[tuple[int, list[int], bool]]:
+    """Yield each cell of a code that other codes add up to, with the cells of these for all other codes."""
+    by_code: dict[tuple[str, str], list[tuple[tuple[str, str], ...]]] = {}
+    for key in number:
+        for pair in key:
+            by_code.setdefault(pair, []).append(key)
+    for column, code, below, parts in nested:
+        for key in by_code.get((column, code), ()):
+            rest = [pair for pair in key if pair != (column, code)]
+            if below in {name for name, _ in rest}:
+                continue
+            others = [number.get(tuple(sorted([*rest, (below, part)]))) for part in parts]
+            cells = [each for each in others if each is not None]
+            if len(cells) == len(others):
+                yield number[key], cells, not overlapping & {column, below}
+
+
+def _excesses(
+    number: dict[tuple[tuple[str, str], ...], int],
+    totals: NDArray[np.int64],
+    parts: list[NDArray[np.int64]],
+    exact: NDArray[np.bool_],
+) -> NDArray[np.int64]:
+    """Return the pairs of sums that are not exact, of people and of some of them: those with a further code.
+
+    Example: people with several drugs and several illnesses. Those of flu are some of all::
+
+        all:  A 5 + B 4 - 7 = 2 people have both drugs          2 >= 1
+        flu:  A 3 + B 2 - 4 = 1 person has both while ill
+    """
+    names = {cell: key for key, cell in number.items()}
+    sums: dict[tuple[tuple[tuple[str, str], ...], frozenset[tuple[str, str]]], int] = {}
+    pairs = []
+    for place in np.flatnonzero(~exact).tolist():
+        above = names[int(totals[place])]
+        along = frozenset(pair for part in parts[place].tolist() for pair in set(names[part]) - set(above))
+        sums[above, along] = place
+    for (total, along), place in sums.items():
+        pairs += [
+            (all_people, place)
+            for pair in total
+            if (all_people := sums.get((tuple(each for each in total if each != pair), along))) is not None
+        ]
+    return np.array(sorted(pairs), np.int64).reshape(-1, 2)

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Any
 
 from incrowd.core.errors import ParameterError, SchemaError, TableError, those_are
@@ -15,7 +16,7 @@ from incrowd.core.table.schema import Attribute, Schema
 from incrowd.core.treatments.keys import read_key
 from incrowd.engines.cells import Amounts, CellQuestion, PersonParts, scaled, whole_units
 from incrowd.release.tables.cell_key import record_keys
-from incrowd.release.tables.cells import Axis, with_totals
+from incrowd.release.tables.cells import Axis, Nested, with_totals
 from incrowd.release.tables.layout import CountTable
 
 
@@ -55,6 +56,20 @@ class Cells:
     contributors: NDArray[np.int64]
     keys: NDArray[np.uint64] | None = None
     parts: PersonParts | None = None
+
+    @property
+    def unit(self) -> tuple[str, str | None]:
+        """The quantity in the cells: records are people where nobody has two."""
+        layout = self.layout
+        if layout.sum is None and self.values[0] == self.people[0]:
+            return "people", None
+        return layout.unit
+
+    @property
+    def constant(self) -> bool:
+        """Whether each person has the same part of a sum above 0."""
+        top = self.largest[0, 0] if self.largest.size else 0.0
+        return bool(self.layout.sum is not None and top and self.values[0] == top * self.people[0])
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -126,6 +141,37 @@ def count_cells(engine: Any, schema: Schema, layout: CountTable) -> Cells:
     contributors = cells.people if layout.sum is None else cells.contributors
     parts = cells.parts and cells.parts._replace(part=scaled(cells.parts.part.astype(np.float64), -power))
     return Cells(layout, tuple(axes), counts, cells.people, largest, overlapping, contributors, keys, parts)
+
+
+def nested_codes(engine: Any, schema: Schema, tables: Sequence[Cells]) -> list[Nested]:
+    """Return the codes of a column of one table that are sums of codes of a column of another.
+
+    Example: each town is in one area. Then a table by town tells one by area, and a copy of a column tells
+    the column.
+    """
+    counts: dict[tuple[str, str], Any] = {}
+    nested: dict[Nested, None] = {}
+    for one, other in permutations(tables, 2):
+        columns = {axis.column for axis in one.axes}
+        for above, axis in ((above, axis) for above in other.axes for axis in one.axes):
+            pair = axis.column, above.column
+            if above.column in columns or axis.column in {each.column for each in other.axes}:
+                continue
+            if pair not in counts:
+                both = [_counted(schema, one.layout, name) for name in pair]
+                counts[pair] = _count(engine, schema, both).frequency
+            table = counts[pair]
+            places = [
+                Axis(each.column, domain.tree).cut(domain.tree.height - each.tree.height)[1][codes]
+                for each, domain, codes in zip((axis, above), table.domains, table.codes, strict=True)
+            ]
+            below, over = np.unique(np.stack(places), axis=1)
+            if len(below) > len(np.unique(below)):
+                continue
+            for leaf in np.unique(over).tolist():
+                parts = tuple(axis.codes[axis.tree.leaves[each]] for each in below[over == leaf])
+                nested[Nested(above.column, above.codes[above.tree.leaves[leaf]], axis.column, parts)] = None
+    return list(nested)
 
 
 def content_of(engine: Any, layout: CountTable) -> str | None:

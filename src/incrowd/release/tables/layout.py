@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
@@ -285,9 +285,19 @@ def check_tables(tables: tuple[CountTable, ...]) -> None:
     names = [table.name.casefold() for table in tables]
     if len(set(names)) < len(names):
         raise ParameterError("tables: two tables have one name, and each has a file of its own")
-    ways: dict[tuple[str, str | None], CountTable] = {}
-    for table in tables:
-        other = ways.setdefault(table.unit, table)
+    for unit in {table.unit for table in tables}:
+        require_one_way([table for table in tables if table.unit == unit])
+
+
+def require_one_way(tables: Sequence[CountTable]) -> None:
+    """Check that tables of one quantity are protected alike.
+
+    Raises
+    ------
+    ParameterError
+    """
+    for table in tables[1:]:
+        other = tables[0]
         if other.protect != table.protect:
             raise ParameterError(
                 f"tables {other.name} and {table.name} have cells in common, such as the total, and what one "

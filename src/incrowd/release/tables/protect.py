@@ -14,10 +14,10 @@ from incrowd.core.io.seals import digest_of
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.release.tables.audit import NEAR, Intervals, ending_after, intervals
 from incrowd.release.tables.cell_key import PerturbationTable, perturbation_table
-from incrowd.release.tables.cells import Axis, Linked
+from incrowd.release.tables.cells import Axis, Linked, Nested
 from incrowd.release.tables.counting import Cells
 from incrowd.release.tables.key_table import KeyTable, threshold_rounding
-from incrowd.release.tables.layout import CountTable
+from incrowd.release.tables.layout import CountTable, require_one_way
 from incrowd.release.tables.need import Need
 from incrowd.release.tables.primary import cost_of, need_of, primary_cells
 from incrowd.release.tables.ring import with_ring
@@ -155,8 +155,8 @@ class _Joined:
     linked: Linked
 
     @classmethod
-    def of(cls, tables: Sequence[Cells]) -> _Joined:
-        return cls(tables, Linked.of([table.axes for table in tables], _overlapping(tables)))
+    def of(cls, tables: Sequence[Cells], nested: Sequence[Nested]) -> _Joined:
+        return cls(tables, Linked.of([table.axes for table in tables], _overlapping(tables), nested))
 
     def intervals(
         self,
@@ -227,6 +227,7 @@ def protect(
     seconds: float,
     earlier: Sequence[tuple[Cells, NDArray[np.bool_]]] = (),
     ring: Cells | None = None,
+    nested: Sequence[Nested] = (),
 ) -> list[PublishedTable]:
     """Protect tables of one quantity, and audit the result from the published cells alone.
 
@@ -241,14 +242,19 @@ def protect(
         Time for the search of the best protection.
     ring
         The whole table of the columns that tie all tables in a ring, if they do.
+    nested
+        The codes of columns that other columns determine.
 
     Raises
     ------
     InfeasibleError
         When a small cell cannot be protected.
+    ParameterError
+        When tables that tell the same are protected in different ways.
     """
+    require_one_way([table.layout for table in tables])
     new, tables = len(tables), [*tables, *(cells for cells, _ in earlier)]
-    joined = _Joined.of(tables)
+    joined = _Joined.of(tables, nested)
     values = joined.all([table.values for table in tables], 0.0, np.maximum)
     primary = joined.all([primary_cells(table) for table in tables], False, np.logical_or)
     needs = [need_of(table, primary[place]) for table, place in zip(tables, joined.linked.cells, strict=True)]
@@ -319,7 +325,8 @@ def _suppressed(
     linked, sought, further = joined.linked, need, 0
     if ring is not None:
         # The search knows the whole table, so that it hides what the tables tell together.
-        linked = Linked.of([*(table.axes for table in joined.tables), ring.axes], _overlapping(joined.tables))
+        axes = [*(table.axes for table in joined.tables), ring.axes]
+        linked = Linked.of(axes, _overlapping(joined.tables), joined.linked.nested)
         further = linked.size - joined.linked.size
         true = np.append(need.values, np.zeros(further))
         true[linked.cells[-1]] = ring.values / unit

@@ -207,7 +207,7 @@ class _Lack(NamedTuple):
         """Return the share of what is lacking that one more cell has, at most 1, and 0 for none."""
         table, own = unions.cells, unions.members(cell)
         if self.rule is None:
-            more = int(table.contributors[cell])
+            more = float(table.contributors[cell])
             if table.parts is not None:
                 more = len(own.person) - len(np.intersect1d(own.person, self.members.person))
         else:

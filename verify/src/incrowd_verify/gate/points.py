@@ -42,6 +42,7 @@ KINDS = {
     "ledger": Kind("people are exposed together with earlier releases", accepted=False, broken=True),
     "cell": Kind("a cell of a count table can be computed too closely", accepted=False, broken=True),
     "linked-tables": Kind("count tables tie to one another, and what they tell together was not computed"),
+    "linked-columns": Kind("count tables of two quantities tell each other"),
     "nothing-left": Kind("no cell of a quasi-identifier tells anything", accepted=False, broken=True),
     "not-checked": Kind(
         "a limit or a kind of point could not be checked with what was given", accepted=False
@@ -61,7 +62,9 @@ KINDS = {
     "suppressed-records": Kind("suppressed records leave and satisfy no model"),
     "few-matches": Kind("records with suppressed cells fit fewer released ones than k"),
     "blanked-column": Kind("most cells of a quasi-identifier stand for every value"),
-    "much-suppressed": Kind("more than a fifth of the records are suppressed"),
+    "much-suppressed": Kind(
+        "more than a fifth of the records, or a third of the cells of a count table, are suppressed"
+    ),
 }
 """Every kind of point by its name, in the order in which a verdict lists them."""
 

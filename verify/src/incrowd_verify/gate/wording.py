@@ -117,6 +117,18 @@ def linked_tables(columns: Sequence[str]) -> Point:
     )  # fmt: skip
 
 
+def linked_columns(column: str, why: str) -> Point:
+    """Return the point of count tables of two quantities that tell each other.
+
+    `why`: what tells what, in a sentence without a full stop.
+    """
+    return Point(
+        "linked-columns", (column,), None,
+        f"Two quantities are protected apart and tell each other: {why}.",
+        "Leave one of the tables out, or accept it with a reason.",
+    )  # fmt: skip
+
+
 def _model(model: str, attribute: str | None, attacker: str | None) -> str:
     about = f" of {attribute}" if attribute else ""
     return f"{model}{about}" + (f" against {attacker}" if attacker else "")
@@ -396,6 +408,19 @@ def much_suppressed(share: float) -> Point:
         f"{percent(share)} of the records are suppressed, so figures of the release are biased to what is "
         "frequent.",
         "Name fewer quasi-identifiers, give them hierarchies, or ask for less.",
+    )  # fmt: skip
+
+
+def many_hidden(table: str, share: float, trials: str = "") -> Point:
+    """Return the point of a count table of which many cells are not shown.
+
+    - `share`: the hidden cells among those with people.
+    - `trials`: what other codes would hide, in sentences.
+    """
+    return Point(
+        "much-suppressed", (), share,
+        f"Table {table}: {percent(share)} of the cells with people are not shown.",
+        f"{trials or 'Use coarser codes, or a column less.'} Or accept it with a reason.",
     )  # fmt: skip
 
 
