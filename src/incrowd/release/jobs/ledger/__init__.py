@@ -14,11 +14,10 @@ from collections.abc import Callable, Mapping, Sequence, Sized
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import product
 from pathlib import Path
 from typing import Any
 
-from incrowd.core.errors import SchemaError, TableError, quoted, setting
+from incrowd.core.errors import SchemaError, TableError, setting
 from incrowd.core.io.addresses import file_path
 from incrowd.core.io.chain import Chain, Content, read_chained, write_private
 from incrowd.core.io.placing import Publication
@@ -27,7 +26,6 @@ from incrowd.core.io.seals import digest_of
 from incrowd.core.lazy import nw, pl
 from incrowd.core.table.schema import require_different
 from incrowd.engines import engine_for
-from incrowd.engines.open import loaded
 from incrowd.release.jobs.apply import AppliedBatch
 from incrowd.release.jobs.ledger.deduction import deduced_people, signatures_of, without_m_invariance
 from incrowd.release.jobs.ledger.exposure import (
@@ -38,13 +36,11 @@ from incrowd.release.jobs.ledger.exposure import (
     strictest,
 )
 from incrowd.release.jobs.ledger.people import account_of, column_digest, key_digest, macs
+from incrowd.release.jobs.ledger.refusal import entry_name, refuse
+from incrowd.release.jobs.ledger.tables import Counted, refuse_near_tables
 from incrowd.release.jobs.randomize import RandomizedTable
 from incrowd.release.jobs.release import Release
 from incrowd.release.jobs.tabulate import TableRelease
-from incrowd.release.tables.counting import content_of
-from incrowd.release.tables.layout import CountTable
-from incrowd_verify.gate.points import Point
-from incrowd_verify.gate.verdict import Verdict
 
 FILE_NAME = re.compile(r"[0-9a-f]{16}\.parquet")
 TABLE_NAME = re.compile(r"[0-9a-f]{16}\.json")
@@ -265,25 +261,13 @@ class Ledger:
         known = None
         if file is not None or _is_in_memory(table):
             known = self.input_digest(_digest_of(table) if file is None else digest_of(file_path(file)))
-        engine = engine_for(loaded(table), starred=True)
-        contents: dict[Any, str | None] = {}
+        counted = Counted(table, self.input_digest)
         return [
             each
             for entry in self.entries
             for each in self.tables(entry)
-            if entry["input"] == known or self._content(engine, each, contents) == each["content"]
+            if entry["input"] == known or counted.content(each) == each["content"]
         ]
-
-    def _content(
-        self, engine: Any, document: Mapping[str, Any], contents: dict[Any, str | None]
-    ) -> str | None:
-        """Return the keyed digest of the columns that a table counts; None if the data lacks one of them."""
-        layout = CountTable.from_settings(document["layout"])
-        columns = (frozenset(name for name, _ in layout.dimensions), layout.sum)
-        if columns not in contents:
-            content = content_of(engine, layout)
-            contents[columns] = None if content is None else self.input_digest(content)
-        return contents[columns]
 
     def with_people(self, entries: Sequence[Entry]) -> list[tuple[Entry, pl.DataFrame]]:
         """Return the entries that have people, with the digests of the people of each."""
@@ -324,14 +308,14 @@ class Ledger:
                 continue
             if column not in digests.columns:
                 raise SchemaError(
-                    f"{_entry_name(entry)} is about another sensitive attribute than {attribute!r}"
+                    f"{entry_name(entry)} is about another sensitive attribute than {attribute!r}"
                 )
             matches = persons.join(signatures_of(digests).unique("person"), on="person")
             for row, signature in matches.select("row", "signature").iter_rows():
                 if not place.keys() >= set(signature):
                     option = setting("earlier=", "--earlier-release")
                     raise TableError(
-                        f"{_entry_name(entry)} has sensitive values that no row of the table has, and "
+                        f"{entry_name(entry)} has sensitive values that no row of the table has, and "
                         f"counterfeit records need them: give that release, too ({option})"
                     )
                 by_row[row] = tuple(sorted(place[each] for each in signature))
@@ -390,15 +374,14 @@ class Ledger:
         entry |= {"policy": None, **{name: digest_of(path) for name, path in paths.items()}}
         documents = b""
         if isinstance(release, TableRelease):
-            engine = engine_for(loaded(table), starred=True)
-            contents: dict[Any, str | None] = {}
+            counted = Counted(table, self.input_digest)
             documents = json.dumps(
-                [each | {"content": self._content(engine, each, contents)} for each in release.documents()]
+                [each | {"content": counted.content(each)} for each in release.documents()]
             ).encode()
         if "input" not in entry:
             # Nobody has read all rows of a table of a database: what it counts stands for it.
-            counted = documents and not _is_in_memory(table)
-            entry["input"] = _sha256(documents) if counted else _digest_of(table)
+            stands = documents and not _is_in_memory(table)
+            entry["input"] = _sha256(documents) if stands else _digest_of(table)
         if "release" not in entry:
             made = None if isinstance(release, TableRelease) else release.table
             entry["release"] = _sha256(documents) if made is None else _digest_of(made)
@@ -414,7 +397,7 @@ class Ledger:
                     self._remove_unrecorded(before.records)
                     self._refuse(entry, people, before.records, new_people)
                     if documents:
-                        self._refuse_near_tables(entry, json.loads(documents), before.records)
+                        refuse_near_tables(entry, json.loads(documents), before.records, self.tables)
                         write_private(path, documents)
                         entry["tables"] = {"name": path.name, "sha256": _sha256(documents)}
                     if people is not None:
@@ -481,39 +464,14 @@ class Ledger:
             if path.name not in recorded and is_ours:
                 path.unlink(missing_ok=True)
 
-    def _refuse_near_tables(
-        self, entry: Entry, documents: Sequence[Mapping[str, Any]], before: Sequence[Entry]
-    ) -> None:
-        """Refuse tables of a group that differs by few people from that of earlier tables.
-
-        Whoever subtracts one table from the other has a table of these few::
-
-            May  412 people, 37 with asthma
-            June 413 people, 38 with asthma      the one who came has asthma
-        """
-        for earlier in before:
-            # Tables of the same data were protected together, and noise by cell keys covers a difference.
-            same = earlier["input"] == entry["input"]
-            for then, now in product([] if same else self.tables(earlier), documents):
-                few = max(CountTable.from_settings(each["layout"]).threshold for each in (then, now))
-                noise = "cell-key" in (then["layout"].get("protect"), now["layout"].get("protect"))
-                if not noise and 0 < abs(then["people"] - now["people"]) < few:
-                    _refuse(
-                        f"Table {now['layout']['name']} is about a group that differs from that of table "
-                        f"{then['layout']['name']} in {_entry_name(earlier)} by fewer than {few} people, so "
-                        "that the difference of both tables tells of them.",
-                        "Wait until more people have come or gone, or use protect = 'cell-key' for tables "
-                        "that are made again and again.",
-                    )
-
     def _refuse(self, entry: Entry, people: pl.DataFrame | None, before: Sequence[Entry], new: bool) -> None:
         """Refuse a release that exposes people together with earlier releases, or spends too much."""
         every = [*before, entry]
         limit = min((e["epsilon_limit"] for e in every if e["epsilon_limit"] is not None), default=math.inf)
         spent = math.fsum(each["epsilon"] for each in every)
         if entry["epsilon"] and spent > limit * (1 + 1e-12):
-            earlier_spending = "".join(f" with {_entry_name(each)}" for each in before if each["epsilon"])
-            _refuse(
+            earlier_spending = "".join(f" with {entry_name(each)}" for each in before if each["epsilon"])
+            refuse(
                 f"The release{earlier_spending} would bring epsilon of the ledger to {spent:g}, and "
                 f"{limit:g} is allowed.",
                 "Lower epsilon, or leave columns out.",
@@ -526,7 +484,7 @@ class Ledger:
                 differ = f"by {each['matched_by']}, and this one by {entry['matched_by']}"
                 columns = setting("keys=", "--ledger-keys")
                 raise SchemaError(
-                    f"{_entry_name(each)} finds people {differ}; name the same columns ({columns})"
+                    f"{entry_name(each)} finds people {differ}; name the same columns ({columns})"
                 )
         if not new:
             _refuse_unmatched(
@@ -535,7 +493,7 @@ class Ledger:
         if entry["m"]:
             series = [digests for number, digests in earlier.items() if before[number - 1].get("m")]
             if others := len(without_m_invariance([*series, people], entry["m"])):
-                _refuse(
+                refuse(
                     f"The classes of {others:,} people have fewer than {entry['m']} sensitive values, or "
                     "others than in an earlier release of the ledger.",
                     "Make the release with incrowd next.",
@@ -574,16 +532,6 @@ def _is_people(frame: pl.DataFrame, entry: Entry) -> bool:
     )
 
 
-def _refuse(text: str, way_out: str) -> None:
-    """Raise for a release that breaks a promise together with earlier releases.
-
-    Raises
-    ------
-    VerdictError
-    """
-    Verdict((Point("ledger", (), None, text, way_out),)).refuse()
-
-
 def _refuse_together(
     before: Sequence[Entry], released: Mapping[int, ReleasePeople], latest: ReleasePeople, matched_by: str
 ) -> None:
@@ -594,7 +542,7 @@ def _refuse_together(
         return
     counts = {number: len(exposed_together(each, latest)) for number, each in others.items()}
     worst = max(counts, key=counts.__getitem__)
-    exposed, source, involved = counts[worst], _entry_name(before[worst - 1]), [others[worst]]
+    exposed, source, involved = counts[worst], entry_name(before[worst - 1]), [others[worst]]
     if not exposed:
         involved = list(others.values())
         exposed, source = len(exposed_by_intersection([*involved, latest])), _several(involved)
@@ -602,7 +550,7 @@ def _refuse_together(
     if exposed:
         k, least = strictest([*involved, latest])
         values = f" or {max(least.values())} sensitive values" if least else ""
-        _refuse(
+        refuse(
             f"Together with {source} the release exposes {exposed:,} people {found_by}. Fewer than {k} "
             f"people{values} share all their classes, or are left of a class without those of the other "
             "release.",
@@ -610,7 +558,7 @@ def _refuse_together(
         )
     if exposed := len(deduced_people([*released.values(), latest], latest=True)):
         least = strictest([*released.values(), latest])[1]
-        _refuse(
+        refuse(
             f"Together with {_several(released)} the release exposes {exposed:,} people {found_by}. Whoever "
             f"compares the values of all classes can rule values out: fewer than "
             f"{max(least.values(), default=2)} are left for a person, or no more could be shown to be.",
@@ -640,7 +588,7 @@ def _refuse_unmatched(
         similar = next(each for each, _ in earlier if each["number"] == max(shares, key=shares.__getitem__))
         option = setting("new_people=True", "--ledger-new-people")
         raise TableError(
-            f"the ledger finds {max(shares.values()):.0%} of the people of {_entry_name(similar)} again, "
+            f"the ledger finds {max(shares.values()):.0%} of the people of {entry_name(similar)} again, "
             f"which has the same columns and a similar size; if they are the same people, write "
             f"{entry['matched_by']} as it was written then; if they are others, say so ({option})"
         )
@@ -648,10 +596,6 @@ def _refuse_unmatched(
 
 def _several(releases: Sized) -> str:
     return f"{len(releases)} earlier release{'s' * (len(releases) != 1)} of the ledger"
-
-
-def _entry_name(entry: Entry) -> str:
-    return f"release {entry['number']} of the ledger ({entry['date'][:10]}, {quoted(entry['recipient'])})"
 
 
 def _is_in_memory(table: Any) -> bool:
