@@ -37,7 +37,7 @@ from incrowd.release.jobs.ledger.exposure import (
 )
 from incrowd.release.jobs.ledger.people import account_of, column_digest, key_digest, macs
 from incrowd.release.jobs.ledger.refusal import entry_name, refuse
-from incrowd.release.jobs.ledger.tables import Counted, refuse_near_tables
+from incrowd.release.jobs.ledger.tables import Counted, Shown, refuse_beside
 from incrowd.release.jobs.randomize import RandomizedTable
 from incrowd.release.jobs.release import Release
 from incrowd.release.jobs.tabulate import TableRelease
@@ -97,9 +97,10 @@ _FIELDS: Mapping[str, Callable[[Any], bool]] = {
     "input": _digest, "policy": _or_none(_digest), "release": _digest,
     "linked": lambda value: type(value) is bool, "columns": _or_none(is_column_digest),
     "key": _or_none(is_column_digest), "tables": _or_none(lambda value: _file(value, TABLE_NAME)),
+    "cells": _or_none(_file),
 }  # fmt: skip
 """What each field is."""
-_LATER = {"m": None, "linked": False, "columns": None, "key": None, "tables": None}
+_LATER = {"m": None, "linked": False, "columns": None, "key": None, "tables": None, "cells": None}
 """The fields that entries of earlier versions lack."""
 _MISSING = object()
 
@@ -131,6 +132,8 @@ __all__ = ["Ledger"]
 Entry = dict[str, Any]
 _CHAIN, _KEY, _PEOPLE = "ledger.jsonl", "key", "people"
 _KEY_SIZE = 32
+_ENDINGS = {"file": ".parquet", "cells": ".parquet", "tables": ".json"}
+"""The files of an entry, by the field that names each."""
 _ALIKE = 2
 """How many times as many people a table of a similar size has at most."""
 _AGAIN = 0.25
@@ -206,7 +209,7 @@ class Ledger:
             entries = self.entries
             self._key(entries)
             list(map(self.people, entries))
-            list(map(self.tables, entries))
+            list(map(self._shown, entries))
         except TableError as error:
             return str(error)
         return None
@@ -220,15 +223,24 @@ class Ledger:
 
     def people(self, entry: Entry) -> pl.DataFrame | None:
         """Return the digests of the people of an entry, or None for an entry without people."""
-        if entry["file"] is None:
+        return self._digests("people", entry, "file", _is_people)
+
+    def _digests(
+        self, kind: str, entry: Entry, file: str, fits: Callable[[pl.DataFrame, Entry], bool]
+    ) -> pl.DataFrame | None:
+        if entry.get(file) is None:
             return None
-        content = read_chained(self.folder / _PEOPLE / entry["file"]["name"])
-        if _sha256(content) == entry["file"]["sha256"]:
+        content = read_chained(self.folder / _PEOPLE / entry[file]["name"])
+        if _sha256(content) == entry[file]["sha256"]:
             with suppress(Exception, pl.exceptions.PanicException):
                 digests = pl.read_parquet(io.BytesIO(content))
-                if _is_people(digests, entry):
+                if fits(digests, entry):
                     return digests
-        raise self._changed("people", entry)
+        raise self._changed(kind, entry)
+
+    def _shown(self, entry: Entry) -> Shown:
+        """Return what an entry shows, for comparison with tables and rows."""
+        return Shown(entry, self._digests("cells", entry, "cells", _is_cells), self.tables(entry))
 
     def tables(self, entry: Entry) -> list[dict[str, Any]]:
         """Return the count tables of an entry, as `TableRelease.documents`; none for one of rows."""
@@ -368,16 +380,11 @@ class Ledger:
         TableError
             When people cannot be found, or are not found again.
         """
-        entry, people = self._entry(release, table, keys, epsilon)
+        entry, people, shown = self._entry(release, table, keys, epsilon)
         entry |= {"date": datetime.now(UTC).isoformat(timespec="seconds"), "recipient": recipient}
         paths = {name: getattr(path, "temporary", path) for name, path in (files or {}).items() if path}
         entry |= {"policy": None, **{name: digest_of(path) for name, path in paths.items()}}
-        documents = b""
-        if isinstance(release, TableRelease):
-            counted = Counted(table, self.input_digest)
-            documents = json.dumps(
-                [each | {"content": counted.content(each)} for each in release.documents()]
-            ).encode()
+        documents = json.dumps(shown.documents).encode() if shown.documents else b""
         if "input" not in entry:
             # Nobody has read all rows of a table of a database: what it counts stands for it.
             stands = documents and not _is_in_memory(table)
@@ -387,7 +394,15 @@ class Ledger:
             entry["release"] = _sha256(documents) if made is None else _digest_of(made)
         # A plain digest of the input would confirm a guess of its rows.
         entry["input"] = self.input_digest(entry["input"])
-        path = self.folder / _PEOPLE / f"{secrets.token_hex(8)}.{'json' if documents else 'parquet'}"
+        contents: dict[str, bytes] = {}
+        for name, frame in (("file", people), ("cells", shown.people)):
+            if frame is not None:
+                file = io.BytesIO()
+                frame.write_parquet(file)
+                contents[name] = file.getvalue()
+        if documents:
+            contents["tables"] = documents
+        places = {name: f"{secrets.token_hex(8)}{_ENDINGS[name]}" for name in contents}
         with publishing():
             try:
                 with Chain(self.folder / _CHAIN).adding() as (before, append):
@@ -396,15 +411,10 @@ class Ledger:
                     entry["number"] = before.lines
                     self._remove_unrecorded(before.records)
                     self._refuse(entry, people, before.records, new_people)
-                    if documents:
-                        refuse_near_tables(entry, json.loads(documents), before.records, self.tables)
-                        write_private(path, documents)
-                        entry["tables"] = {"name": path.name, "sha256": _sha256(documents)}
-                    if people is not None:
-                        file = io.BytesIO()
-                        people.write_parquet(file)
-                        write_private(path, file.getvalue())
-                        entry["file"] = {"name": path.name, "sha256": _sha256(file.getvalue())}
+                    self._refuse_beside(shown, before.records)
+                    for name, content in contents.items():
+                        write_private(self.folder / _PEOPLE / places[name], content)
+                        entry[name] = {"name": places[name], "sha256": _sha256(content)}
                     if isinstance(publish, Publication):
                         entry["mark"] = publish.recorded(self.folder / _CHAIN)
                     append(entry)
@@ -412,8 +422,8 @@ class Ledger:
             except BaseException:
                 # After the line that names it, which stays where it cannot be taken back.
                 with suppress(TableError, OSError):
-                    if path.name not in _files(self.entries):
-                        path.unlink(missing_ok=True)
+                    for name in {*places.values()} - _files(self.entries):
+                        (self.folder / _PEOPLE / name).unlink(missing_ok=True)
                 raise
 
     def judge(
@@ -427,7 +437,9 @@ class Ledger:
         """Refuse a release as `add` does, with its parameters and errors, and record nothing."""
         entries = self.entries
         self._key(entries)
-        self._refuse(*self._entry(release, table, keys, None), entries, new_people)
+        entry, people, shown = self._entry(release, table, keys, None)
+        self._refuse(entry, people, entries, new_people)
+        self._refuse_beside(shown, entries)
 
     def input_digest(self, digest: str) -> str:
         """Return the ``input`` of an entry, given the SHA-256 of the raw file."""
@@ -439,22 +451,29 @@ class Ledger:
         table: Any,
         keys: Sequence[str],
         epsilon: float | None,
-    ) -> tuple[Entry, pl.DataFrame | None]:
-        """Return figures, limits and promises of a release, and the digests of its people if it has such."""
+    ) -> tuple[Entry, pl.DataFrame | None, Shown]:
+        """Return figures, limits and promises of a release, the digests of its people, and what it shows."""
         require_different(keys)
         key, people = self._key(()), None
         entry: Entry = {"models": {}, "people": None, "matched_by": None, "k": None, "l": {}, "file": None}
-        entry |= {"m": None, "key": key_digest(key), "tables": None}
+        entry |= {"m": None, "key": key_digest(key), "tables": None, "cells": None}
+        shown = Shown(entry, None)
         if isinstance(release, TableRelease):
             entry |= {"command": "tabulate", "epsilon": 0.0, "epsilon_limit": None, "linked": False}
-            entry |= {"records": max(each["people"] for each in release.documents()), "columns": None}
+            counted = Counted(table, self.input_digest)
+            documents = [each | {"content": counted.content(each)} for each in release.documents()]
+            entry |= {"records": max(each["people"] for each in documents), "columns": None}
+            shown = Shown(entry, None, documents)
+            if release.schema is not None:
+                shown = counted.shown(key, entry, release.schema, documents, keys)
         elif isinstance(release, RandomizedTable):
             entry |= {"command": "randomize", "epsilon": release.epsilon, "epsilon_limit": epsilon}
             entry["records"] = len(nw.from_native(release.table, eager_only=True))
         else:
-            account, people = account_of(key, release, getattr(release, "came", table), keys)
+            account, people, cells = account_of(key, release, getattr(release, "came", table), keys)
             entry |= account | {"columns": column_digest(key, *sorted(engine_for(table).columns))}
-        return entry, people
+            shown = Shown(entry, cells)
+        return entry, people, shown
 
     def _remove_unrecorded(self, entries: Sequence[Entry]) -> None:
         """Remove the files of people whose release was never recorded."""
@@ -463,6 +482,12 @@ class Ledger:
             is_ours = FILE_NAME.fullmatch(path.name) or TABLE_NAME.fullmatch(path.name)
             if path.name not in recorded and is_ours:
                 path.unlink(missing_ok=True)
+
+    def _refuse_beside(self, shown: Shown, before: Sequence[Entry]) -> None:
+        """Refuse tables beside earlier tables or rows, and rows beside tables, that tell of few people."""
+        others = ("tables", "cells") if shown.documents else ("tables",)
+        earlier = [self._shown(each) for each in before if any(each.get(name) for name in others)]
+        refuse_beside(self._key(()), shown, earlier)
 
     def _refuse(self, entry: Entry, people: pl.DataFrame | None, before: Sequence[Entry], new: bool) -> None:
         """Refuse a release that exposes people together with earlier releases, or spends too much."""
@@ -513,7 +538,19 @@ class Ledger:
 
 def _files(entries: Sequence[Entry]) -> set[str]:
     """Return the names of the files of people in entries."""
-    return {each[name]["name"] for each in entries for name in ("file", "tables") if each.get(name)}
+    return {each[name]["name"] for each in entries for name in _ENDINGS if each.get(name)}
+
+
+def _is_cells(frame: pl.DataFrame, entry: Entry) -> bool:
+    """Say whether a frame has digests of the cells of people, and nothing else."""
+    digests = frame.drop("person", "row", RECORDS, strict=False)
+    return (
+        len({"person", "row"} & {*frame.columns}) == 1
+        and set(frame.drop(RECORDS).dtypes) == {pl.Binary}
+        and all(map(is_column_digest, digests.columns))
+        and frame[RECORDS].dtype.is_integer()
+        and bool((frame[RECORDS] > 0).all())
+    )
 
 
 def _is_people(frame: pl.DataFrame, entry: Entry) -> bool:
