@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.core.errors import VerdictError
+from forged_ledgers import records_of, rewrite
+from incrowd.core.errors import TableError, VerdictError
 
 SCHEMA = ic.Schema(person="id", quasi=["zip"], sensitive=["ill"], insensitive=["cost"])
 TABLE = ic.CountTable("t", rows=["zip"], columns=["ill"])
@@ -175,6 +178,30 @@ def test_nothing_raw_of_tables_is_in_the_ledger(ledger):
     assert {name: kind for name, kind in frame.schema.items() if kind != pl.Binary} == {"records": pl.Int64}
     assert not any(word in content for word in (b"p17", b"flu", b"HIV", b"zip", b"cost"))
     assert frame["person"].is_sorted()
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        lambda frame: frame.drop(frame.columns[1]),
+        lambda frame: frame.drop("person"),
+        lambda frame: frame.drop("records"),
+        lambda frame: frame.with_columns(records=0),
+        lambda frame: frame.rename({frame.columns[1]: "zip"}),
+    ],
+)
+def test_forged_cells_are_told(ledger, forge):
+    """Also where the entry has the digest of the forged file."""
+    add(ledger, people(*FIRST), TABLE)
+    [_, record] = records_of(ledger.folder)
+    path = ledger.folder / "people" / record["cells"]["name"]
+    forge(pl.read_parquet(path)).write_parquet(path)
+    assert "the cells of entry 1 were changed" in ledger.verify()
+    record["cells"]["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    rewrite(ledger.folder, [records_of(ledger.folder)[0], record])
+    assert "the cells of entry 1 were changed" in ledger.verify()
+    with pytest.raises(TableError, match="back from a copy"):
+        add(ledger, newcomers(*LARGE), TABLE)
 
 
 # --- rows beside tables -----------------------------------------------------------------------------------

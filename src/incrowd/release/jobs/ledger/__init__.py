@@ -240,7 +240,10 @@ class Ledger:
 
     def _shown(self, entry: Entry) -> Shown:
         """Return what an entry shows, for comparison with tables and rows."""
-        return Shown(entry, self._digests("cells", entry, "cells", _is_cells), self.tables(entry))
+        shown = Shown(entry, self._digests("cells", entry, "cells", _is_cells), self.tables(entry))
+        if not shown.is_whole(self._key(())):
+            raise self._changed("cells", entry)
+        return shown
 
     def tables(self, entry: Entry) -> list[dict[str, Any]]:
         """Return the count tables of an entry, as `TableRelease.documents`; none for one of rows."""

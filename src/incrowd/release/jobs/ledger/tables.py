@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
@@ -148,6 +148,13 @@ class Shown:
     documents: Sequence[Document] = ()
     amounts: Mapping[str, Units] = field(default_factory=dict)
 
+    def is_whole(self, key: bytes) -> bool:
+        """Say whether people have a code in each dimension of each table."""
+        layouts = [CountTable.from_settings(each["layout"]) for each in self.documents]
+        pairs = [pair for layout in layouts for pair in layout.dimensions]
+        pairs += [(layout.sum, _AMOUNT) for layout in layouts if layout.sum is not None]
+        return self.people is None or {_dimension(key, *pair) for pair in pairs} <= {*self.people.columns}
+
     def sides(self, key: bytes) -> list[Side]:
         """Return the tables that show true values, beside those that they hide."""
         return [
@@ -194,17 +201,13 @@ def refuse_beside(key: bytes, now: Shown, before: Sequence[Shown]) -> None:
     for earlier in before:
         if now.documents and earlier.documents:
             _refuse_near(key, earlier, now)
-        elif (rows_came_first := bool(now.documents)) or earlier.documents:
-            rows, tables = (earlier, now) if rows_came_first else (now, earlier)
-            told = _told_by_rows(key, rows, tables) if _are_comparable(rows, tables) else {}
-            if told:
-                name, cells = next(iter(told.items()))
-                here, there = f"table {name}", entry_name(earlier.entry)
-                shown = (
-                    (f"the rows of {there}", here) if rows_came_first else ("the rows", f"{here} in {there}")
-                )
+        elif _are_comparable(earlier, now) and (now.documents or earlier.documents):
+            rows, tables = (earlier, now) if now.documents else (now, earlier)
+            for name, cells in _told_by_rows(key, rows, tables):
+                there = f" of {entry_name(earlier.entry)}"
                 refuse(
-                    f"{cells:,} cell{'s' * (cells > 1)} that {shown[1]} hides can be counted in {shown[0]}.",
+                    f"{cells:,} cell{'s' * (cells > 1)} that table {name}{there * (rows is now)} hides can "
+                    f"be counted in the rows{there * (tables is now)}.",
                     "Release the rows or the tables, or make the tables of the released rows.",
                 )
 
@@ -261,15 +264,14 @@ def _refuse_near(key: bytes, earlier: Shown, now: Shown) -> None:
             )
 
 
-def _told_by_rows(key: bytes, rows: Shown, tables: Shown) -> dict[str, int]:
-    """Count the hidden cells of each table that released rows tell.
+def _told_by_rows(key: bytes, rows: Shown, tables: Shown) -> Iterator[tuple[str, int]]:
+    """Yield each table of which released rows tell hidden cells, and count them.
 
     The rows of classes within the codes of a cell are in it, and those of classes that reach beyond may be.
     A cell is told if this leaves fewer values than the table does. Who is in one alone may be anywhere.
     """
     assert rows.people is not None
     assert tables.people is not None
-    told = {}
     for side in tables.sides(key):
         frames = [
             each.rename({"person" if side.named else "row": WHO}) for each in (rows.people, tables.people)
@@ -283,73 +285,59 @@ def _told_by_rows(key: bytes, rows: Shown, tables: Shown) -> dict[str, int]:
         both = pl.concat([numbers[0], numbers[1].with_columns(-pl.col(RECORDS))])
         apart = int(both.group_by(WHO).agg(pl.col(RECORDS).sum())[RECORDS].abs().sum())
         if cells := _narrow_cells(key, side, frames[0], side.layout.open_width - apart):
-            told[side.layout.name] = cells
-    return told
+            yield side.layout.name, cells
 
 
 def _narrow_cells(key: bytes, side: Side, rows: pl.DataFrame, width: int) -> int:
     """Count the hidden cells for which released rows leave fewer values than a width."""
-    columns = {axis.column: column_digest(key, "released", axis.column) for axis in side.axes}
-    there = [digest for digest in columns.values() if digest in rows.columns]
+    columns = [column_digest(key, "released", axis.column) for axis in side.axes]
+    there = [digest for digest in columns if digest in rows.columns]
     if width <= 0 or not there:
         return 0
     classes = rows.group_by(there).agg(pl.col(RECORDS).sum())
     number = classes[RECORDS].to_numpy()
     cells = np.unravel_index(np.flatnonzero(side.hidden), [axis.tree.n_nodes for axis in side.axes])
-    asked, inside, reach = np.ones(len(cells[0]), np.bool_), [], []
-    for place, (axis, codes) in enumerate(zip(side.axes, cells, strict=True)):
-        digest = columns[axis.column]
-        if digest not in there:
+    ways: list[tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]] = []
+    asked = np.ones(len(cells[0]), np.bool_)
+    for place, (axis, digest, codes) in enumerate(zip(side.axes, columns, cells, strict=True)):
+        if digest in there:
+            members = rows.select(WHO, digest).unique().join(side.lines.select(WHO, str(place)), on=WHO)
+            ways.append((codes, *_inside(key, axis, classes[digest], members.drop(WHO).unique())))
+        else:
             # The total asks nothing of a column that no row shows.
             asked &= codes == 0
-            continue
-        members = side.lines.select(WHO, str(place)).unique()
-        own = rows.select(WHO, digest).unique().join(members, on=WHO).select(digest, str(place))
-        leaves = _leaves_of_texts(key, axis, classes[digest], own)
-        under = _leaves_under(axis.tree)
-        inside.append(~(leaves @ ~under.T))
-        reach.append(leaves @ under.T)
     narrow = 0
     for cell in np.flatnonzero(asked).tolist():
-        nodes = [
-            codes[cell] for axis, codes in zip(side.axes, cells, strict=True) if columns[axis.column] in there
-        ]
-        low, high = (
-            number[np.all([each[:, node] for each, node in zip(ways, nodes, strict=True)], axis=0)].sum()
-            for ways in (inside, reach)
-        )
-        narrow += bool(high - low < width)
+        within = np.all([inside[:, codes[cell]] for codes, inside, _ in ways], axis=0)
+        reach = np.all([reaching[:, codes[cell]] for codes, _, reaching in ways], axis=0)
+        narrow += bool(number[reach & ~within].sum() < width)
     return narrow
 
 
-def _leaves_of_texts(key: bytes, axis: Axis, texts: pl.Series, members: pl.DataFrame) -> NDArray[np.bool_]:
-    """bool[texts, finest codes]: which codes the released texts of a column may stand for.
+def _inside(
+    key: bytes, axis: Axis, texts: pl.Series, members: pl.DataFrame
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """bool[texts, codes], twice: whether a released text of a column is within a code, and may be in it.
 
     Parameters
     ----------
     texts
         Their digests.
     members
-        Digests of texts beside the code of a person who has one. They say what a text stands for that is no
-        code of the table.
+        Digests of texts beside the finest code of somebody who has one. They say what a text stands for that
+        is no code of the table.
     """
     tree = axis.tree
     codes = codes_digests(key, axis.column, pl.Series(["*", *axis.codes[1:]], dtype=pl.String))
     node = dict(zip(codes.to_list(), range(tree.n_nodes), strict=True))
-    rank = {leaf: place for place, leaf in enumerate(tree.leaves.tolist())}
     seen: dict[bytes, list[int]] = {}
     for text, leaf in members.iter_rows():
-        seen.setdefault(text, []).append(rank[leaf])
-    leaves = np.zeros((len(texts), tree.n_leaves), np.bool_)
-    for place, text in enumerate(texts.to_list()):
-        if text in node:
-            leaves[place, tree.lo[node[text]] : tree.hi[node[text]]] = True
-        else:
-            leaves[place, seen.get(text, slice(None))] = True
-    return leaves
-
-
-def _leaves_under(tree: Hierarchy) -> NDArray[np.bool_]:
-    """bool[codes, finest codes]: which are below each code."""
-    leaf = np.arange(tree.n_leaves)
-    return np.asarray((leaf >= tree.lo[:, None]) & (leaf < tree.hi[:, None]))
+        seen.setdefault(text, []).append(int(tree.lo[leaf]))
+    distinct = dict(zip(texts.unique(maintain_order=True).to_list(), range(len(texts)), strict=False))
+    leaves = np.zeros((len(distinct), tree.n_leaves), np.bool_)
+    for text, place in distinct.items():
+        own = slice(tree.lo[node[text]], tree.hi[node[text]]) if text in node else seen.get(text, slice(None))
+        leaves[place, own] = True
+    leaf, place = np.arange(tree.n_leaves), [distinct[text] for text in texts.to_list()]
+    under = (leaf >= tree.lo[:, None]) & (leaf < tree.hi[:, None])
+    return ~(leaves @ ~under.T)[place], (leaves @ under.T)[place]
