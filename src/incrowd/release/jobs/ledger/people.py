@@ -43,7 +43,9 @@ def account_of(
     key_columns = list(keys) or (person_columns if series is None else list(series.keys))
     quasi = [each.name for each in policy.schema.quasi]
     rows = rows_of(release, raw, list(dict.fromkeys(key_columns or quasi)))
-    people = _people_of(key, release, rows, key_columns)
+    persons = key_texts(rows.raw.select(columns_named(key_columns or quasi)))
+    who = people_of_rows(key, persons, named=bool(key_columns))
+    people = _people_of(key, release, rows, key_columns, persons, who)
     judged = [each for each in privacy.privacy if each.limit is not None]
     least: dict[str, int] = {}
     for model in policy.models:
@@ -61,19 +63,14 @@ def account_of(
         "models": {f"{each.model} {each.attribute or ''}": [each.limit, each.value] for each in judged},
         "epsilon_limit": policy.ledger_epsilon, "matched_by": matched_by(key_columns, quasi),
         **rows.sums,
-    }, people, None if series else _codes_of(key, release, rows, key_columns)  # fmt: skip
+    }, people, None if series else _codes_of(key, release, rows, who)  # fmt: skip
 
 
-def _codes_of(
-    key: bytes, release: Release | AppliedBatch, rows: Rows, key_columns: Sequence[str]
-) -> pl.DataFrame:
+def _codes_of(key: bytes, release: Release | AppliedBatch, rows: Rows, who: pl.Series) -> pl.DataFrame:
     """Return the digests of people with those of the released cells and sensitive values of each."""
     schema, released = release.policy.schema, rows.released
-    quasi = [each.name for each in schema.quasi]
-    columns = [
-        people_of_rows(key, rows.raw.select(columns_named(key_columns or quasi)), named=bool(key_columns))
-    ]
-    for name in dict.fromkeys([*quasi, *(each.name for each in schema.sensitive)]):
+    columns = [who]
+    for name in dict.fromkeys(each.name for each in (*schema.quasi, *schema.sensitive)):
         if name in released.columns:
             texts = plain_texts(released.select(column_named(name))).to_series().fill_null("<missing>")
             columns.append(codes_digests(key, name, texts).alias(column_digest(key, "released", name)))
@@ -84,13 +81,17 @@ def _codes_of(
 
 
 def _people_of(
-    key: bytes, release: Release | AppliedBatch, rows: Rows, key_columns: Sequence[str]
+    key: bytes,
+    release: Release | AppliedBatch,
+    rows: Rows,
+    key_columns: Sequence[str],
+    persons: pl.DataFrame,
+    who: pl.Series,
 ) -> pl.DataFrame:
     option = setting("a ledger", "--ledger")
     series = isinstance(release, SeriesRelease)
     quasi = [each.name for each in release.policy.schema.quasi]
     raw_rows, released_rows = rows.raw, rows.released
-    persons = key_texts(raw_rows.select(columns_named(key_columns or quasi)))
     if not series and (missing := [name for name in key_columns if persons[name].null_count()]):
         raise SchemaError(f"{option}: column {named(missing)} does not say of every row whose it is")
     cells = plain_texts(released_rows.select(columns_named([GROUP] if series else quasi)))
@@ -106,14 +107,12 @@ def _people_of(
     if rows.times is not None:
         # One digest serves all rows that are alike.
         place = np.repeat(np.arange(len(digests)), rows.times.to_numpy())
-        persons, cells, digests = persons[place], cells[place], digests[place]
-    digests = digests.with_columns(
-        macs(key, "person", persons if key_columns else _name_people(persons, digests)).alias("person")
-    )
+        persons, cells, digests, who = persons[place], cells[place], digests[place], who[place]
+    if not key_columns:
+        who = macs(key, "person", _name_people(persons, digests))
+    digests = digests.with_columns(who.alias("person"))
     if series:
         # Each record keeps its row. A counterfeit record has no person.
-        nobody = persons.select(pl.all_horizontal(pl.all().is_null())).to_series()
-        digests = digests.with_columns(person=pl.when(~nobody).then("person"))
         return digests.sort(columns_named(digests.columns))
     starred = cells.select(pl.all_horizontal(pl.all().eq_missing(SUPPRESSED))).to_series()
     digests = digests.with_columns(pl.when(~starred).then("class").alias("class"))
@@ -127,12 +126,11 @@ def _people_of(
 
 
 def people_of_rows(key: bytes, texts: pl.DataFrame, *, named: bool) -> pl.Series:
-    """Return a keyed digest of the person of each row; null where the row names nobody.
+    """Return a keyed digest of the person of each row of `key_texts`; null where it names nobody.
 
     Without columns that name people it says what the row has, so that alike rows have one digest, and is
     called ``row`` in place of ``person``.
     """
-    texts = key_texts(texts)
     digests = macs(key, "person" if named else "row", texts)
     if not named:
         return digests.alias("row")

@@ -11,6 +11,7 @@ from typing import Any
 from incrowd.core.errors import setting
 from incrowd.core.hierarchy.tree import Hierarchy
 from incrowd.core.lazy import NDArray, np, pl
+from incrowd.core.reading.keys import key_texts
 from incrowd.core.table.schema import Attribute, Schema, require_columns
 from incrowd.engines import TooManyKeysError, engine_for
 from incrowd.engines.cells import whole_units
@@ -87,7 +88,7 @@ class Counted:
             return Shown(entry, None, documents)
         entry["matched_by"] = matched_by(named, names)
         ranks = dict(zip(attributes, zip(table.domains, table.codes, strict=True), strict=True))
-        columns = [people_of_rows(key, _texts(ranks, names), named=bool(named))]
+        columns = [people_of_rows(key, key_texts(_texts(ranks, names)), named=bool(named))]
         for column, level in dimensions:
             domain, codes = ranks[column]
             axis, place = Axis(column, domain.tree).cut(level)
