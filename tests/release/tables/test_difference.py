@@ -8,7 +8,7 @@ import pytest
 
 from incrowd.core.hierarchy.tree import Hierarchy
 from incrowd.release.tables.cells import Axis
-from incrowd.release.tables.difference import Side, _Common, told_by_difference
+from incrowd.release.tables.difference import Side, _Common, count_disclosures_by_difference
 from incrowd.release.tables.layout import CountTable
 
 AREAS = Axis("area", Hierarchy.from_nested({"*": {"north": ["a", "b"], "south": ["c", "d"]}}))
@@ -66,17 +66,17 @@ def test_codes_are_common_where_all_above_them_are():
 )
 def test_cells_of_few_people_who_came_or_left_are_counted(new, hidden, told):
     may, june = side(AREAS, MAY, hidden), side(AREAS, MAY + group(900, **new))
-    assert told_by_difference([may], [june]) == told
-    assert told_by_difference([june], [may]) == told
+    assert count_disclosures_by_difference([may], [june]) == told
+    assert count_disclosures_by_difference([june], [may]) == told
 
 
 def test_tables_of_other_levels_have_their_upper_codes_in_common():
     june = [(name, {"a": "north", "b": "north"}.get(code, "south")) for name, code in MAY]
-    assert told_by_difference([side(AREAS, MAY)], [side(COARSE, june)]) == 0
-    assert told_by_difference([side(AREAS, MAY)], [side(COARSE, [*june, ("new", "north")])]) == 2
+    assert count_disclosures_by_difference([side(AREAS, MAY)], [side(COARSE, june)]) == 0
+    assert count_disclosures_by_difference([side(AREAS, MAY)], [side(COARSE, [*june, ("new", "north")])]) == 2
 
 
 def test_the_largest_threshold_counts():
     new = MAY + group(900, a=6)
-    assert told_by_difference([side(AREAS, MAY)], [side(AREAS, new)]) == 0
-    assert told_by_difference([side(AREAS, MAY, threshold=7)], [side(AREAS, new)]) == 3
+    assert count_disclosures_by_difference([side(AREAS, MAY)], [side(AREAS, new)]) == 0
+    assert count_disclosures_by_difference([side(AREAS, MAY, threshold=7)], [side(AREAS, new)]) == 3

@@ -21,14 +21,14 @@ from incrowd.engines.cells import CellLines, CellQuestion, people_of_lines, scal
 from incrowd.release.tables.cells import Axis
 from incrowd.release.tables.counting import Cells, ancestors, overlapping_columns
 from incrowd.release.tables.layout import CountTable
-from incrowd.release.tables.protect import told_cells
+from incrowd.release.tables.protect import count_disclosures
 
 WHO, AMOUNT, RECORDS = "who", "amount", "records"
 """Columns of lines: whose a line is, a digest of what is summed, and how many records are alike."""
 
 
 class Units(NamedTuple):
-    """What the digests of amounts stand for.
+    """The amounts that digests stand for.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ def _paths(axis: Axis) -> list[tuple[str, ...]]:
     return paths
 
 
-def told_by_difference(then: Sequence[Side], now: Sequence[Side]) -> int:
+def count_disclosures_by_difference(then: Sequence[Side], now: Sequence[Side]) -> int:
     """Count the cells of few people, among those who came or left, that two sets of tables tell together.
 
     Both are tables of one quantity. The rules of the later tables are asked, with the largest threshold. Of
@@ -184,7 +184,7 @@ def told_by_difference(then: Sequence[Side], now: Sequence[Side]) -> int:
             if len(changed):
                 cells.append((_cells(own, axes, changed, other), known[0] & known[1]))
     return sum(
-        told_cells([each for each, _ in cells], [known for _, known in cells])
+        count_disclosures([each for each, _ in cells], [known for _, known in cells])
         for cells in (came, left)
         if cells
     )

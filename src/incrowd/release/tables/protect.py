@@ -277,7 +277,7 @@ def protect(
     return _changed_by_keys(joined, primary)
 
 
-def told_cells(tables: Sequence[Cells], known: Sequence[NDArray[np.bool_]]) -> int:
+def count_disclosures(tables: Sequence[Cells], known: Sequence[NDArray[np.bool_]]) -> int:
     """Count the unsafe cells of some tables that are known, or follow too closely from those that are.
 
     Parameters

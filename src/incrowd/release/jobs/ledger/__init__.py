@@ -239,7 +239,7 @@ class Ledger:
         raise self._changed(kind, entry)
 
     def _shown(self, entry: Entry) -> Shown:
-        """Return what an entry shows, for comparison with tables and rows."""
+        """Return the tables or rows of an entry, for comparison with others."""
         shown = Shown(entry, self._digests("cells", entry, "cells", _is_cells), self.tables(entry))
         if not shown.is_whole(self._key(())):
             raise self._changed("cells", entry)
@@ -455,7 +455,7 @@ class Ledger:
         keys: Sequence[str],
         epsilon: float | None,
     ) -> tuple[Entry, pl.DataFrame | None, Shown]:
-        """Return figures, limits and promises of a release, the digests of its people, and what it shows."""
+        """Return figures, limits and promises of a release, its people, and its tables or rows."""
         require_different(keys)
         key, people = self._key(()), None
         entry: Entry = {"models": {}, "people": None, "matched_by": None, "k": None, "l": {}, "file": None}

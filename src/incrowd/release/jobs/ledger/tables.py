@@ -1,4 +1,4 @@
-"""What a ledger does for count tables: it knows the data of earlier ones, and compares their people."""
+"""Count tables in a ledger: their data is known again, and their people are compared."""
 
 from __future__ import annotations
 
@@ -25,7 +25,14 @@ from incrowd.release.tables.counting import (
     counted_attribute,
     summed_attribute,
 )
-from incrowd.release.tables.difference import AMOUNT, RECORDS, WHO, Side, Units, told_by_difference
+from incrowd.release.tables.difference import (
+    AMOUNT,
+    RECORDS,
+    WHO,
+    Side,
+    Units,
+    count_disclosures_by_difference,
+)
 from incrowd.release.tables.layout import CountTable
 
 Document = Mapping[str, Any]
@@ -45,7 +52,7 @@ class Counted:
     """
 
     def __init__(self, table: Any, keyed: Callable[[str], str]) -> None:
-        """Take a raw table, and what makes a keyed digest of a digest."""
+        """Take a raw table, and a function that returns a keyed digest of a digest."""
         self.engine = engine_for(loaded(table), starred=True)
         self._keyed = keyed
         self._contents: dict[tuple[frozenset[str], str | None], str | None] = {}
@@ -67,7 +74,7 @@ class Counted:
         documents: Sequence[Document],
         keys: Sequence[str],
     ) -> Shown:
-        """Return what tables show, with keyed digests of their people, and fill in how these are found.
+        """Return tables with keyed digests of their people, and fill in how these are found.
 
         Where there are too many to be fetched, there are none.
         """
@@ -75,7 +82,9 @@ class Counted:
         dimensions = list(dict.fromkeys(pair for layout in layouts for pair in layout.dimensions))
         sums = list(dict.fromkeys(layout.sum for layout in layouts if layout.sum is not None))
         named = list(keys) or list(schema.person)
-        names = named or [each.name for each in schema.quasi] or [column for column, _ in dimensions]
+        # A policy may have columns that this data lacks.
+        quasi = [each.name for each in schema.quasi if each.name in self.engine.columns]
+        names = named or quasi or [column for column, _ in dimensions]
         attributes = {column: counted_attribute(schema, layouts[0], column) for column, _ in dimensions}
         for name in sums:
             attributes.setdefault(name, summed_attribute(schema[name]))
@@ -128,7 +137,7 @@ def _dimension(key: bytes, column: str, level: int) -> str:
 
 @dataclass(frozen=True)
 class Shown:
-    """What an entry shows: count tables, or rows.
+    """The count tables or the rows that an entry shows.
 
     Attributes
     ----------
@@ -253,7 +262,7 @@ def _refuse_near(key: bytes, earlier: Shown, now: Shown) -> None:
     sides = (earlier.sides(key), now.sides(key)) if compared else ([], [])
     for summed in dict.fromkeys(side.layout.sum for side in sides[1]):
         old, new = ([each for each in own if each.layout.sum == summed] for own in sides)
-        if told := told_by_difference(old, new):
+        if told := count_disclosures_by_difference(old, new):
             few = max(each.layout.threshold for each in (*old, *new))
             refuse(
                 f"Table {new[0].layout.name} is about other people than table {old[0].layout.name} in "
