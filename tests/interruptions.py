@@ -113,7 +113,8 @@ def entries(book: Path | None, *, alone: bool = False) -> list[dict[str, Any]]:
         return []
     ledger = Ledger.open(book)
     assert ledger.verify() is None
-    named = {each[kind]["name"] for each in ledger.entries for kind in ("file", "tables") if each.get(kind)}
+    kinds = ("file", "cells", "tables")
+    named = {each[kind]["name"] for each in ledger.entries for kind in kinds if each.get(kind)}
     found = {path.name for path in (book / "people").iterdir()}
     assert found == named if alone else found >= named
     return ledger.entries

@@ -182,7 +182,8 @@ def test_another_recoding_of_the_same_people_is_refused(ledger):
     assert MARK not in text
     assert published == []
     assert len(ledger.entries) == 1
-    assert len(list((ledger.folder / "people").iterdir())) == 1
+    # Its people, and the cells that they were released in.
+    assert len(list((ledger.folder / "people").iterdir())) == 2
 
 
 def test_judging_refuses_as_adding_does_and_records_nothing(ledger):
@@ -195,7 +196,8 @@ def test_judging_refuses_as_adding_does_and_records_nothing(ledger):
     with pytest.raises(InfeasibleError) as added:
         ledger.add(released(table, policy(width=8)), table, recipient="B")
     assert str(judged.value) == str(added.value)
-    assert len(ledger.entries) == len(list((ledger.folder / "people").iterdir())) == 1
+    assert len(ledger.entries) == 1
+    assert len(list((ledger.folder / "people").iterdir())) == 2
     ledger.judge(released(table, policy()), table)
 
 
@@ -324,15 +326,17 @@ def test_what_fails_to_be_published_is_no_release(ledger):
     assert list((ledger.folder / "people").iterdir()) == []
 
 
-def test_changed_and_lost_files_are_found(ledger):
+@pytest.mark.parametrize(("field", "kind"), [("file", "people"), ("cells", "cells")])
+def test_changed_and_lost_files_are_found(ledger, field, kind):
     table = people()
     ledger.add(released(table, policy()), table, recipient="A")
-    [path] = (ledger.folder / "people").iterdir()
+    path = ledger.folder / "people" / ledger.entries[0][field]["name"]
     whole = path.read_bytes()
     path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
-    assert "the people of entry 1 were changed" in ledger.verify()
-    with pytest.raises(TableError, match="entry 1"):
-        ledger.add(released(table, policy()), table, recipient="B")
+    assert f"the {kind} of entry 1 were changed" in ledger.verify()
+    if kind == "people":
+        with pytest.raises(TableError, match="entry 1"):
+            ledger.add(released(table, policy()), table, recipient="B")
     path.unlink()
     assert path.name in ledger.verify()
     lines = (ledger.folder / "ledger.jsonl").read_text().splitlines()

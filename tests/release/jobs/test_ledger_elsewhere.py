@@ -223,3 +223,27 @@ def test_another_table_and_rows_that_nobody_can_tell_apart_are_refused(place, tm
         with pytest.raises(InputError, match="fetch the rows of Spark or of a relation"):
             book.add(elsewhere, relation, recipient="A")
     assert book.entries == []
+
+
+@pytest.mark.parametrize("kind", ["memory", "lazy", "files", "sqlite", "duckdb"])
+def test_people_of_count_tables_are_compared_wherever_they_are(place, tmp_path, kind):
+    """One who comes in place of another is told by the difference, and many more are not."""
+    book, first = Ledger.init(tmp_path / "book"), people(1, 200)
+    schema = ic.Schema(person=["person"], quasi={"age": AGES}, sensitive=["illness"], unlisted="drop")
+    layout = ic.CountTable("t", rows=["illness"])
+    draw = people(2, 1_000).with_columns(pl.format("new {}", "person").alias("person"))
+    for table, refused in (
+        (first, False),
+        (first[::-1], False),
+        (pl.concat([first[1:], draw[:1]]), True),
+        (pl.concat([first, draw]), False),
+    ):
+        rows = place(kind, table)
+        release = ic.tabulate(rows, ic.Policy(schema), [layout], earlier=book.tables_of(rows))
+        if refused:
+            with pytest.raises(VerdictError, match="is about other people than table t"):
+                book.add(release, rows, recipient="A")
+        else:
+            book.add(release, rows, recipient="A")
+    cells = [book._shown(entry).people for entry in book.entries]
+    assert cells[0].equals(cells[1])

@@ -504,24 +504,6 @@ def test_the_same_records_in_another_form_are_the_same_data(tmp_path, again):
     assert totals[0] == totals[1]
 
 
-def test_a_group_that_differs_by_few_people_is_refused(tmp_path):
-    """The difference of two tables is a table of the people who came in between."""
-    table, ledger = people(1), ic.Ledger.init(tmp_path / "ledger")
-    ledger.add(
-        ic.tabulate(table, ic.Policy(SCHEMA), [AREA], earlier=ledger.tables_of(table)), table, recipient="a"
-    )
-    for fewer, refused in ((1, True), (3, True), (4, False)):
-        later = table.head(400 - fewer)
-        release = ic.tabulate(later, ic.Policy(SCHEMA), [AREA], earlier=ledger.tables_of(later))
-        if refused:
-            with pytest.raises(VerdictError, match="by fewer than 4 people"):
-                ledger.add(release, later, recipient="a")
-        else:
-            ledger.add(release, later, recipient="a")
-    assert len(ledger.entries) == 2
-    assert ledger.verify() is None
-
-
 def test_a_changed_table_of_the_ledger_is_told(tmp_path):
     table, ledger = people(1), ic.Ledger.init(tmp_path / "ledger")
     ledger.add(

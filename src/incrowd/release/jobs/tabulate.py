@@ -6,7 +6,7 @@ import html
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,6 +38,7 @@ from incrowd_verify.gate.wording import percent
 
 if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat
+    from incrowd.core.table.schema import Schema
     from incrowd.release.tables.cells import Axis
     from incrowd_verify.gate.points import Unanswered
 
@@ -145,7 +146,7 @@ def tabulate(
         if (share := _much_hidden(published[cells.layout.name], cells)) is not None
     )
     points = answered(dict.fromkeys(told), policy.accepted)
-    release = TableRelease(tuple(published[layout.name] for layout in layouts), points)
+    release = TableRelease(tuple(published[layout.name] for layout in layouts), points, policy.schema)
     release.verdict.refuse(only_broken=unanswered == "write")
     return release
 
@@ -287,10 +288,13 @@ class TableRelease:
         Each table.
     points
         Points of the codes of the tables, with the reasons of those that the policy accepts.
+    schema
+        The columns, by which a ledger finds people again; None where it compares their numbers alone.
     """
 
     tables: tuple[PublishedTable, ...]
     points: tuple[Point, ...] = ()
+    schema: Schema | None = field(default=None, repr=False)
 
     def __getitem__(self, name: str) -> pl.DataFrame:
         """Return a table by its name: a line per cell with its codes, its value and a mark if suppressed.
@@ -418,11 +422,12 @@ class TableRelease:
         }
 
     def documents(self) -> list[dict[str, Any]]:
-        """Return the tables as a ledger keeps them: layout, codes, suppressed cells, number of people."""
+        """Return the tables as a ledger keeps them: layout, trees of codes, suppressed cells, people."""
         return [
             {
                 "layout": each.layout.settings(),
                 "codes": [list(axis.codes) for axis in each.axes],
+                "under": [axis.tree.parents.tolist() for axis in each.axes],
                 "hidden": np.flatnonzero(each.hidden).tolist(),
                 "people": each.people,
             }

@@ -99,8 +99,8 @@ def count_cells(engine: Any, schema: Schema, layout: CountTable) -> Cells:
     ParameterError
         When cell keys are asked for, and no column names people, or a row names none.
     """
-    attributes = [_counted(schema, layout, column) for column, _ in layout.dimensions]
-    count = _count(engine, schema, attributes)
+    attributes = [counted_attribute(schema, layout, column) for column, _ in layout.dimensions]
+    count = count_columns(engine, schema, attributes)
     table, axes, nodes, leaf = count.frequency, [], [], 0
     for (column, level), domain, codes in zip(layout.dimensions, table.domains, table.codes, strict=True):
         if any("\0" in value for value in domain.values if isinstance(value, str)):
@@ -110,7 +110,7 @@ def count_cells(engine: Any, schema: Schema, layout: CountTable) -> Cells:
             )
         axis, place = Axis(column, domain.tree).cut(level)
         axes.append(axis)
-        nodes.append(_ancestors(axis)[:, place])
+        nodes.append(ancestors(axis)[:, place])
         leaf = leaf * axis.tree.n_leaves + place[codes]
     shape = [axis.tree.n_leaves for axis in axes]
     records = np.bincount(leaf, table.weights, int(np.prod(shape))).reshape(shape)
@@ -135,7 +135,7 @@ def count_cells(engine: Any, schema: Schema, layout: CountTable) -> Cells:
         counts = scaled(cells.sums.astype(np.float64), -power)
     elif layout.count == "people":
         counts = cells.people.astype(np.float64)
-        overlapping = tuple(_overlapping(axes, cells.people))
+        overlapping = tuple(overlapping_columns(axes, cells.people))
     largest = scaled(cells.largest.astype(np.float64), -power)
     keys = None if marks is None else cells.marks
     contributors = cells.people if layout.sum is None else cells.contributors
@@ -158,8 +158,8 @@ def nested_codes(engine: Any, schema: Schema, tables: Sequence[Cells]) -> list[N
             if above.column in columns or axis.column in {each.column for each in other.axes}:
                 continue
             if pair not in counts:
-                both = [_counted(schema, one.layout, name) for name in pair]
-                counts[pair] = _count(engine, schema, both).frequency
+                both = [counted_attribute(schema, one.layout, name) for name in pair]
+                counts[pair] = count_columns(engine, schema, both).frequency
             table = counts[pair]
             places = [
                 Axis(each.column, domain.tree).cut(domain.tree.height - each.tree.height)[1][codes]
@@ -207,12 +207,12 @@ def _plain(value: Any) -> str | None:
     return str(value)
 
 
-def _count(engine: Any, schema: Schema, attributes: Sequence[Attribute]) -> Any:
+def count_columns(engine: Any, schema: Schema, attributes: Sequence[Attribute]) -> Any:
     """Count some columns as quasi-identifiers."""
     return engine.count(Schema.of(attributes, null_values=schema.null_values, unlisted="drop"))
 
 
-def _overlapping(axes: Sequence[Axis], people: NDArray[np.int64]) -> Iterator[str]:
+def overlapping_columns(axes: Sequence[Axis], people: NDArray[np.int64]) -> Iterator[str]:
     """Yield the columns of which a person has several codes: the finest codes have more people than all."""
     cells = people.reshape([axis.tree.n_nodes for axis in axes])
     for place, axis in enumerate(axes):
@@ -222,7 +222,7 @@ def _overlapping(axes: Sequence[Axis], people: NDArray[np.int64]) -> Iterator[st
             yield axis.column
 
 
-def _counted(schema: Schema, layout: CountTable, column: str) -> Attribute:
+def counted_attribute(schema: Schema, layout: CountTable, column: str) -> Attribute:
     """Return a column as it is counted: with its hierarchy, or with the total alone above its values."""
     if column not in schema:
         names = [each.name for each in schema.attributes]
@@ -258,15 +258,7 @@ def _amounts(engine: Any, schema: Schema, layout: CountTable) -> tuple[Amounts, 
         raise SchemaError(
             f"table {layout.name}: {layout.sum!r} has dates, which have no sum; sum a column of numbers"
         )
-    summed = Attribute(
-        layout.sum,
-        "quasi",
-        kind="number",
-        decimal=given.decimal,
-        thousands=given.thousands,
-        missing=given.missing,
-    )
-    count = _count(engine, schema, [summed])
+    count = count_columns(engine, schema, [summed_attribute(given)])
     table = count.frequency
     numbers = np.nan_to_num(table.domains[0].numbers)[table.codes[0]]
     if (numbers < 0).any():
@@ -278,12 +270,24 @@ def _amounts(engine: Any, schema: Schema, layout: CountTable) -> tuple[Amounts, 
     return Amounts(count, units), power
 
 
+def summed_attribute(given: Attribute) -> Attribute:
+    """Return a column as it is summed: of numbers, written as its attribute says."""
+    return Attribute(
+        given.name,
+        "quasi",
+        kind="number",
+        decimal=given.decimal,
+        thousands=given.thousands,
+        missing=given.missing,
+    )
+
+
 def _marks(engine: Any, schema: Schema, layout: CountTable) -> Amounts:
     """Return the key of each row's person: from the secret of the table, or from a column of record keys."""
     assert layout.key is not None
     where = f"table {layout.name}"
     persons = [Attribute(name, "quasi", kind="category") for name in schema.person]
-    count = _count(engine, schema, persons)
+    count = count_columns(engine, schema, persons)
     table = count.frequency
     texts = [
         pl.Series(domain.values, dtype=pl.String).gather(codes)
@@ -303,11 +307,11 @@ def _marks(engine: Any, schema: Schema, layout: CountTable) -> Amounts:
     if column not in schema:
         names = [each.name for each in schema.attributes]
         raise SchemaError(f"{where}: key: there is no column {column!r}; {those_are(names, column)}")
-    own = _count(engine, schema, [Attribute(column, "quasi", kind="number")])
+    own = count_columns(engine, schema, [Attribute(column, "quasi", kind="number")])
     numbers = own.frequency.domains[0].numbers[own.frequency.codes[0]]
     if not ((numbers >= 0) & (numbers == np.floor(numbers)) & (numbers < 2**53)).all():
         raise TableError(f"{where}: key: {column!r} must have a whole number of at least 0 in each row")
-    with_key = _count(engine, schema, [*persons, Attribute(column, "quasi", kind="category")])
+    with_key = count_columns(engine, schema, [*persons, Attribute(column, "quasi", kind="category")])
     several = with_key.frequency.keys - table.keys
     if several:
         raise TableError(
@@ -317,7 +321,7 @@ def _marks(engine: Any, schema: Schema, layout: CountTable) -> Amounts:
     return Amounts(own, numbers.astype(np.int64))
 
 
-def _ancestors(axis: Axis) -> NDArray[np.int64]:
+def ancestors(axis: Axis) -> NDArray[np.int64]:
     """Return int64[depths, leaves]: the code above each leaf at each depth, -1 below the leaf."""
     tree = axis.tree
     found = np.full((tree.height + 1, tree.n_leaves), -1, np.int64)

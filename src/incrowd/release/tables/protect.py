@@ -187,6 +187,21 @@ class _Joined:
         low, high = zip(*ends, strict=True)
         return self.all(low, 0.0, np.maximum), self.all(high, np.inf, np.minimum)
 
+    def need(self, primary: NDArray[np.bool_]) -> Need:
+        """Return how wide the intervals of all cells must be, given those that are unsafe."""
+        needs = [
+            need_of(table, primary[place])
+            for table, place in zip(self.tables, self.linked.cells, strict=True)
+        ]
+        return Need(
+            self.all([table.values for table in self.tables], 0.0, np.maximum),
+            self.all([each.width for each in needs], 0.0, np.maximum),
+            self.all([each.slack for each in needs], 0.0, np.maximum),
+            max(each.share for each in needs),
+            self.all([each.floors for each in needs], 0.0, np.maximum),
+            all(each.whole for each in needs),
+        )
+
     def published(
         self,
         values: Sequence[NDArray[np.float64]],
@@ -255,17 +270,8 @@ def protect(
     require_one_way([table.layout for table in tables])
     new, tables = len(tables), [*tables, *(cells for cells, _ in earlier)]
     joined = _Joined.of(tables, nested)
-    values = joined.all([table.values for table in tables], 0.0, np.maximum)
     primary = joined.all([primary_cells(table) for table in tables], False, np.logical_or)
-    needs = [need_of(table, primary[place]) for table, place in zip(tables, joined.linked.cells, strict=True)]
-    need = Need(
-        values,
-        joined.all([each.width for each in needs], 0.0, np.maximum),
-        joined.all([each.slack for each in needs], 0.0, np.maximum),
-        max(each.share for each in needs),
-        joined.all([each.floors for each in needs], 0.0, np.maximum),
-        all(each.whole for each in needs),
-    )
+    need = joined.need(primary)
     with ending_after(2 * seconds + _GRACE):
         return _by_way(joined, need, primary, seconds, earlier, ring)[:new]
 
@@ -291,6 +297,29 @@ def _by_way(
     if way == "round" and tables[0].layout.rounding == "small":
         return _small_rounded(joined, primary, seconds)
     return _changed_by_keys(joined, primary)
+
+
+def count_disclosures(tables: Sequence[Cells], known: Sequence[NDArray[np.bool_]]) -> int:
+    """Count the unsafe cells of some tables that are known, or follow too closely from those that are.
+
+    Parameters
+    ----------
+    tables
+        Tables of one quantity and of the same people.
+    known
+        bool[cells] for each table: the cells that a reader knows. Of the others nothing is known, also not
+        whether they are empty.
+    """
+    joined = _Joined.of(tables, ())
+    primary = joined.all([primary_cells(table) for table in tables], False, np.logical_or)
+    shown = joined.all(known, False, np.logical_or)
+    if told := int((primary & shown).sum()):
+        return told
+    need, cells = joined.need(primary), np.flatnonzero(primary & ~shown)
+    low, high = np.where(shown, need.values, 0.0), np.where(shown, need.values, np.inf)
+    enough = None if need.enough is None else need.enough[cells]
+    ends = joined.intervals(low, high, cells, whole=need.whole, enough=enough)
+    return int((need.shortfall(cells, ends) > NEAR).sum())
 
 
 def _suppressed(

@@ -14,11 +14,10 @@ from collections.abc import Callable, Mapping, Sequence, Sized
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import product
 from pathlib import Path
 from typing import Any
 
-from incrowd.core.errors import SchemaError, TableError, quoted, setting
+from incrowd.core.errors import SchemaError, TableError, setting
 from incrowd.core.io.addresses import file_path
 from incrowd.core.io.chain import Chain, Content, read_chained, write_private
 from incrowd.core.io.placing import Publication
@@ -27,7 +26,6 @@ from incrowd.core.io.seals import digest_of
 from incrowd.core.lazy import nw, pl
 from incrowd.core.table.schema import require_different
 from incrowd.engines import engine_for
-from incrowd.engines.open import loaded
 from incrowd.release.jobs.apply import AppliedBatch
 from incrowd.release.jobs.ledger.deduction import deduced_people, signatures_of, without_m_invariance
 from incrowd.release.jobs.ledger.exposure import (
@@ -38,13 +36,11 @@ from incrowd.release.jobs.ledger.exposure import (
     strictest,
 )
 from incrowd.release.jobs.ledger.people import account_of, column_digest, key_digest, macs
+from incrowd.release.jobs.ledger.refusal import entry_name, refuse
+from incrowd.release.jobs.ledger.tables import Counted, Shown, refuse_beside
 from incrowd.release.jobs.randomize import RandomizedTable
 from incrowd.release.jobs.release import Release
 from incrowd.release.jobs.tabulate import TableRelease
-from incrowd.release.tables.counting import content_of
-from incrowd.release.tables.layout import CountTable
-from incrowd_verify.gate.points import Point
-from incrowd_verify.gate.verdict import Verdict
 
 FILE_NAME = re.compile(r"[0-9a-f]{16}\.parquet")
 TABLE_NAME = re.compile(r"[0-9a-f]{16}\.json")
@@ -101,9 +97,10 @@ _FIELDS: Mapping[str, Callable[[Any], bool]] = {
     "input": _digest, "policy": _or_none(_digest), "release": _digest,
     "linked": lambda value: type(value) is bool, "columns": _or_none(is_column_digest),
     "key": _or_none(is_column_digest), "tables": _or_none(lambda value: _file(value, TABLE_NAME)),
+    "cells": _or_none(_file),
 }  # fmt: skip
 """What each field is."""
-_LATER = {"m": None, "linked": False, "columns": None, "key": None, "tables": None}
+_LATER = {"m": None, "linked": False, "columns": None, "key": None, "tables": None, "cells": None}
 """The fields that entries of earlier versions lack."""
 _MISSING = object()
 
@@ -135,6 +132,8 @@ __all__ = ["Ledger"]
 Entry = dict[str, Any]
 _CHAIN, _KEY, _PEOPLE = "ledger.jsonl", "key", "people"
 _KEY_SIZE = 32
+_ENDINGS = {"file": ".parquet", "cells": ".parquet", "tables": ".json"}
+"""The files of an entry, by the field that names each."""
 _ALIKE = 2
 """How many times as many people a table of a similar size has at most."""
 _AGAIN = 0.25
@@ -210,7 +209,7 @@ class Ledger:
             entries = self.entries
             self._key(entries)
             list(map(self.people, entries))
-            list(map(self.tables, entries))
+            list(map(self._shown, entries))
         except TableError as error:
             return str(error)
         return None
@@ -224,15 +223,27 @@ class Ledger:
 
     def people(self, entry: Entry) -> pl.DataFrame | None:
         """Return the digests of the people of an entry, or None for an entry without people."""
-        if entry["file"] is None:
+        return self._digests("people", entry, "file", _is_people)
+
+    def _digests(
+        self, kind: str, entry: Entry, file: str, fits: Callable[[pl.DataFrame, Entry], bool]
+    ) -> pl.DataFrame | None:
+        if entry.get(file) is None:
             return None
-        content = read_chained(self.folder / _PEOPLE / entry["file"]["name"])
-        if _sha256(content) == entry["file"]["sha256"]:
+        content = read_chained(self.folder / _PEOPLE / entry[file]["name"])
+        if _sha256(content) == entry[file]["sha256"]:
             with suppress(Exception, pl.exceptions.PanicException):
                 digests = pl.read_parquet(io.BytesIO(content))
-                if _is_people(digests, entry):
+                if fits(digests, entry):
                     return digests
-        raise self._changed("people", entry)
+        raise self._changed(kind, entry)
+
+    def _shown(self, entry: Entry) -> Shown:
+        """Return the tables or rows of an entry, for comparison with others."""
+        shown = Shown(entry, self._digests("cells", entry, "cells", _is_cells), self.tables(entry))
+        if not shown.is_whole(self._key(())):
+            raise self._changed("cells", entry)
+        return shown
 
     def tables(self, entry: Entry) -> list[dict[str, Any]]:
         """Return the count tables of an entry, as `TableRelease.documents`; none for one of rows."""
@@ -265,25 +276,13 @@ class Ledger:
         known = None
         if file is not None or _is_in_memory(table):
             known = self.input_digest(_digest_of(table) if file is None else digest_of(file_path(file)))
-        engine = engine_for(loaded(table), starred=True)
-        contents: dict[Any, str | None] = {}
+        counted = Counted(table, self.input_digest)
         return [
             each
             for entry in self.entries
             for each in self.tables(entry)
-            if entry["input"] == known or self._content(engine, each, contents) == each["content"]
+            if entry["input"] == known or counted.content(each) == each["content"]
         ]
-
-    def _content(
-        self, engine: Any, document: Mapping[str, Any], contents: dict[Any, str | None]
-    ) -> str | None:
-        """Return the keyed digest of the columns that a table counts; None if the data lacks one of them."""
-        layout = CountTable.from_settings(document["layout"])
-        columns = (frozenset(name for name, _ in layout.dimensions), layout.sum)
-        if columns not in contents:
-            content = content_of(engine, layout)
-            contents[columns] = None if content is None else self.input_digest(content)
-        return contents[columns]
 
     def with_people(self, entries: Sequence[Entry]) -> list[tuple[Entry, pl.DataFrame]]:
         """Return the entries that have people, with the digests of the people of each."""
@@ -324,14 +323,14 @@ class Ledger:
                 continue
             if column not in digests.columns:
                 raise SchemaError(
-                    f"{_entry_name(entry)} is about another sensitive attribute than {attribute!r}"
+                    f"{entry_name(entry)} is about another sensitive attribute than {attribute!r}"
                 )
             matches = persons.join(signatures_of(digests).unique("person"), on="person")
             for row, signature in matches.select("row", "signature").iter_rows():
                 if not place.keys() >= set(signature):
                     option = setting("earlier=", "--earlier-release")
                     raise TableError(
-                        f"{_entry_name(entry)} has sensitive values that no row of the table has, and "
+                        f"{entry_name(entry)} has sensitive values that no row of the table has, and "
                         f"counterfeit records need them: give that release, too ({option})"
                     )
                 by_row[row] = tuple(sorted(place[each] for each in signature))
@@ -384,27 +383,29 @@ class Ledger:
         TableError
             When people cannot be found, or are not found again.
         """
-        entry, people = self._entry(release, table, keys, epsilon)
+        entry, people, shown = self._entry(release, table, keys, epsilon)
         entry |= {"date": datetime.now(UTC).isoformat(timespec="seconds"), "recipient": recipient}
         paths = {name: getattr(path, "temporary", path) for name, path in (files or {}).items() if path}
         entry |= {"policy": None, **{name: digest_of(path) for name, path in paths.items()}}
-        documents = b""
-        if isinstance(release, TableRelease):
-            engine = engine_for(loaded(table), starred=True)
-            contents: dict[Any, str | None] = {}
-            documents = json.dumps(
-                [each | {"content": self._content(engine, each, contents)} for each in release.documents()]
-            ).encode()
+        documents = json.dumps(shown.documents).encode() if shown.documents else b""
         if "input" not in entry:
             # Nobody has read all rows of a table of a database: what it counts stands for it.
-            counted = documents and not _is_in_memory(table)
-            entry["input"] = _sha256(documents) if counted else _digest_of(table)
+            stands = documents and not _is_in_memory(table)
+            entry["input"] = _sha256(documents) if stands else _digest_of(table)
         if "release" not in entry:
             made = None if isinstance(release, TableRelease) else release.table
             entry["release"] = _sha256(documents) if made is None else _digest_of(made)
         # A plain digest of the input would confirm a guess of its rows.
         entry["input"] = self.input_digest(entry["input"])
-        path = self.folder / _PEOPLE / f"{secrets.token_hex(8)}.{'json' if documents else 'parquet'}"
+        contents: dict[str, bytes] = {}
+        for name, frame in (("file", people), ("cells", shown.people)):
+            if frame is not None:
+                file = io.BytesIO()
+                frame.write_parquet(file)
+                contents[name] = file.getvalue()
+        if documents:
+            contents["tables"] = documents
+        places = {name: f"{secrets.token_hex(8)}{_ENDINGS[name]}" for name in contents}
         with publishing():
             try:
                 with Chain(self.folder / _CHAIN).adding() as (before, append):
@@ -413,15 +414,10 @@ class Ledger:
                     entry["number"] = before.lines
                     self._remove_unrecorded(before.records)
                     self._refuse(entry, people, before.records, new_people)
-                    if documents:
-                        self._refuse_near_tables(entry, json.loads(documents), before.records)
-                        write_private(path, documents)
-                        entry["tables"] = {"name": path.name, "sha256": _sha256(documents)}
-                    if people is not None:
-                        file = io.BytesIO()
-                        people.write_parquet(file)
-                        write_private(path, file.getvalue())
-                        entry["file"] = {"name": path.name, "sha256": _sha256(file.getvalue())}
+                    self._refuse_beside(shown, before.records)
+                    for name, content in contents.items():
+                        write_private(self.folder / _PEOPLE / places[name], content)
+                        entry[name] = {"name": places[name], "sha256": _sha256(content)}
                     if isinstance(publish, Publication):
                         entry["mark"] = publish.recorded(self.folder / _CHAIN)
                     append(entry)
@@ -429,8 +425,8 @@ class Ledger:
             except BaseException:
                 # After the line that names it, which stays where it cannot be taken back.
                 with suppress(TableError, OSError):
-                    if path.name not in _files(self.entries):
-                        path.unlink(missing_ok=True)
+                    for name in {*places.values()} - _files(self.entries):
+                        (self.folder / _PEOPLE / name).unlink(missing_ok=True)
                 raise
 
     def judge(
@@ -444,7 +440,9 @@ class Ledger:
         """Refuse a release as `add` does, with its parameters and errors, and record nothing."""
         entries = self.entries
         self._key(entries)
-        self._refuse(*self._entry(release, table, keys, None), entries, new_people)
+        entry, people, shown = self._entry(release, table, keys, None)
+        self._refuse(entry, people, entries, new_people)
+        self._refuse_beside(shown, entries)
 
     def input_digest(self, digest: str) -> str:
         """Return the ``input`` of an entry, given the SHA-256 of the raw file."""
@@ -456,22 +454,29 @@ class Ledger:
         table: Any,
         keys: Sequence[str],
         epsilon: float | None,
-    ) -> tuple[Entry, pl.DataFrame | None]:
-        """Return figures, limits and promises of a release, and the digests of its people if it has such."""
+    ) -> tuple[Entry, pl.DataFrame | None, Shown]:
+        """Return figures, limits and promises of a release, its people, and its tables or rows."""
         require_different(keys)
         key, people = self._key(()), None
         entry: Entry = {"models": {}, "people": None, "matched_by": None, "k": None, "l": {}, "file": None}
-        entry |= {"m": None, "key": key_digest(key), "tables": None}
+        entry |= {"m": None, "key": key_digest(key), "tables": None, "cells": None}
+        shown = Shown(entry, None)
         if isinstance(release, TableRelease):
             entry |= {"command": "tabulate", "epsilon": 0.0, "epsilon_limit": None, "linked": False}
-            entry |= {"records": max(each["people"] for each in release.documents()), "columns": None}
+            counted = Counted(table, self.input_digest)
+            documents = [each | {"content": counted.content(each)} for each in release.documents()]
+            entry |= {"records": max(each["people"] for each in documents), "columns": None}
+            shown = Shown(entry, None, documents)
+            if release.schema is not None:
+                shown = counted.shown(key, entry, release.schema, documents, keys)
         elif isinstance(release, RandomizedTable):
             entry |= {"command": "randomize", "epsilon": release.epsilon, "epsilon_limit": epsilon}
             entry["records"] = len(nw.from_native(release.table, eager_only=True))
         else:
-            account, people = account_of(key, release, getattr(release, "came", table), keys)
+            account, people, cells = account_of(key, release, getattr(release, "came", table), keys)
             entry |= account | {"columns": column_digest(key, *sorted(engine_for(table).columns))}
-        return entry, people
+            shown = Shown(entry, cells)
+        return entry, people, shown
 
     def _remove_unrecorded(self, entries: Sequence[Entry]) -> None:
         """Remove the files of people whose release was never recorded."""
@@ -481,30 +486,11 @@ class Ledger:
             if path.name not in recorded and is_ours:
                 path.unlink(missing_ok=True)
 
-    def _refuse_near_tables(
-        self, entry: Entry, documents: Sequence[Mapping[str, Any]], before: Sequence[Entry]
-    ) -> None:
-        """Refuse tables of a group that differs by few people from that of earlier tables.
-
-        Whoever subtracts one table from the other has a table of these few::
-
-            May  412 people, 37 with asthma
-            June 413 people, 38 with asthma      the one who came has asthma
-        """
-        for earlier in before:
-            # Tables of the same data were protected together, and noise by cell keys covers a difference.
-            same = earlier["input"] == entry["input"]
-            for then, now in product([] if same else self.tables(earlier), documents):
-                few = max(CountTable.from_settings(each["layout"]).threshold for each in (then, now))
-                noise = "cell-key" in (then["layout"].get("protect"), now["layout"].get("protect"))
-                if not noise and 0 < abs(then["people"] - now["people"]) < few:
-                    _refuse(
-                        f"Table {now['layout']['name']} is about a group that differs from that of table "
-                        f"{then['layout']['name']} in {_entry_name(earlier)} by fewer than {few} people, so "
-                        "that the difference of both tables tells of them.",
-                        "Wait until more people have come or gone, or use protect = 'cell-key' for tables "
-                        "that are made again and again.",
-                    )
+    def _refuse_beside(self, shown: Shown, before: Sequence[Entry]) -> None:
+        """Refuse tables beside earlier tables or rows, and rows beside tables, that tell of few people."""
+        others = ("tables", "cells") if shown.documents else ("tables",)
+        earlier = [self._shown(each) for each in before if any(each.get(name) for name in others)]
+        refuse_beside(self._key(()), shown, earlier)
 
     def _refuse(self, entry: Entry, people: pl.DataFrame | None, before: Sequence[Entry], new: bool) -> None:
         """Refuse a release that exposes people together with earlier releases, or spends too much."""
@@ -512,8 +498,8 @@ class Ledger:
         limit = min((e["epsilon_limit"] for e in every if e["epsilon_limit"] is not None), default=math.inf)
         spent = math.fsum(each["epsilon"] for each in every)
         if entry["epsilon"] and spent > limit * (1 + 1e-12):
-            earlier_spending = "".join(f" with {_entry_name(each)}" for each in before if each["epsilon"])
-            _refuse(
+            earlier_spending = "".join(f" with {entry_name(each)}" for each in before if each["epsilon"])
+            refuse(
                 f"The release{earlier_spending} would bring epsilon of the ledger to {spent:g}, and "
                 f"{limit:g} is allowed.",
                 "Lower epsilon, or leave columns out.",
@@ -526,7 +512,7 @@ class Ledger:
                 differ = f"by {each['matched_by']}, and this one by {entry['matched_by']}"
                 columns = setting("keys=", "--ledger-keys")
                 raise SchemaError(
-                    f"{_entry_name(each)} finds people {differ}; name the same columns ({columns})"
+                    f"{entry_name(each)} finds people {differ}; name the same columns ({columns})"
                 )
         if not new:
             _refuse_unmatched(
@@ -535,7 +521,7 @@ class Ledger:
         if entry["m"]:
             series = [digests for number, digests in earlier.items() if before[number - 1].get("m")]
             if others := len(without_m_invariance([*series, people], entry["m"])):
-                _refuse(
+                refuse(
                     f"The classes of {others:,} people have fewer than {entry['m']} sensitive values, or "
                     "others than in an earlier release of the ledger.",
                     "Make the release with incrowd next.",
@@ -555,7 +541,19 @@ class Ledger:
 
 def _files(entries: Sequence[Entry]) -> set[str]:
     """Return the names of the files of people in entries."""
-    return {each[name]["name"] for each in entries for name in ("file", "tables") if each.get(name)}
+    return {each[name]["name"] for each in entries for name in _ENDINGS if each.get(name)}
+
+
+def _is_cells(frame: pl.DataFrame, entry: Entry) -> bool:
+    """Say whether a frame has digests of the cells of people, and nothing else."""
+    digests = frame.drop("person", "row", RECORDS, strict=False)
+    return (
+        len({"person", "row"} & {*frame.columns}) == 1
+        and set(frame.drop(RECORDS).dtypes) == {pl.Binary}
+        and all(map(is_column_digest, digests.columns))
+        and frame[RECORDS].dtype.is_integer()
+        and bool((frame[RECORDS] > 0).all())
+    )
 
 
 def _is_people(frame: pl.DataFrame, entry: Entry) -> bool:
@@ -574,16 +572,6 @@ def _is_people(frame: pl.DataFrame, entry: Entry) -> bool:
     )
 
 
-def _refuse(text: str, way_out: str) -> None:
-    """Raise for a release that breaks a promise together with earlier releases.
-
-    Raises
-    ------
-    VerdictError
-    """
-    Verdict((Point("ledger", (), None, text, way_out),)).refuse()
-
-
 def _refuse_together(
     before: Sequence[Entry], released: Mapping[int, ReleasePeople], latest: ReleasePeople, matched_by: str
 ) -> None:
@@ -594,7 +582,7 @@ def _refuse_together(
         return
     counts = {number: len(exposed_together(each, latest)) for number, each in others.items()}
     worst = max(counts, key=counts.__getitem__)
-    exposed, source, involved = counts[worst], _entry_name(before[worst - 1]), [others[worst]]
+    exposed, source, involved = counts[worst], entry_name(before[worst - 1]), [others[worst]]
     if not exposed:
         involved = list(others.values())
         exposed, source = len(exposed_by_intersection([*involved, latest])), _several(involved)
@@ -602,7 +590,7 @@ def _refuse_together(
     if exposed:
         k, least = strictest([*involved, latest])
         values = f" or {max(least.values())} sensitive values" if least else ""
-        _refuse(
+        refuse(
             f"Together with {source} the release exposes {exposed:,} people {found_by}. Fewer than {k} "
             f"people{values} share all their classes, or are left of a class without those of the other "
             "release.",
@@ -610,7 +598,7 @@ def _refuse_together(
         )
     if exposed := len(deduced_people([*released.values(), latest], latest=True)):
         least = strictest([*released.values(), latest])[1]
-        _refuse(
+        refuse(
             f"Together with {_several(released)} the release exposes {exposed:,} people {found_by}. Whoever "
             f"compares the values of all classes can rule values out: fewer than "
             f"{max(least.values(), default=2)} are left for a person, or no more could be shown to be.",
@@ -640,7 +628,7 @@ def _refuse_unmatched(
         similar = next(each for each, _ in earlier if each["number"] == max(shares, key=shares.__getitem__))
         option = setting("new_people=True", "--ledger-new-people")
         raise TableError(
-            f"the ledger finds {max(shares.values()):.0%} of the people of {_entry_name(similar)} again, "
+            f"the ledger finds {max(shares.values()):.0%} of the people of {entry_name(similar)} again, "
             f"which has the same columns and a similar size; if they are the same people, write "
             f"{entry['matched_by']} as it was written then; if they are others, say so ({option})"
         )
@@ -648,10 +636,6 @@ def _refuse_unmatched(
 
 def _several(releases: Sized) -> str:
     return f"{len(releases)} earlier release{'s' * (len(releases) != 1)} of the ledger"
-
-
-def _entry_name(entry: Entry) -> str:
-    return f"release {entry['number']} of the ledger ({entry['date'][:10]}, {quoted(entry['recipient'])})"
 
 
 def _is_in_memory(table: Any) -> bool:
