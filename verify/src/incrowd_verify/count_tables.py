@@ -22,6 +22,7 @@ from incrowd_verify.gate.wording import linked_tables
 from incrowd_verify.published_tables import Cell, PublishedTable, read_manifest
 from incrowd_verify.recount import RawTable, recount
 from incrowd_verify.table_rules import Rules, compare_rules, read_table_policy
+from incrowd_verify.table_workbook import Workbook
 
 _NEAR = 1e-6
 _SHARE = 0.1
@@ -103,7 +104,8 @@ def verify_tables(
     manifest = read_manifest(folder)
     asked = None if policy is None else read_table_policy(Path(policy))
     key_tables = {} if asked is None else {each.name: each.key_table for each in asked.tables}
-    tables = [PublishedTable.read(folder, entry, key_tables) for entry in manifest["tables"]]
+    workbook = Workbook.read(folder, manifest["tables"])
+    tables = [PublishedTable.read(folder, entry, key_tables, workbook) for entry in manifest["tables"]]
     points: list[Point] = []
     if asked is not None:
         points += compare_rules([Rules.of(table.entry) for table in tables], asked.tables)

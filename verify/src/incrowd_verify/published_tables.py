@@ -19,6 +19,7 @@ from incrowd_verify.lazy import duckdb
 from incrowd_verify.scratch import PrivateFolder
 from incrowd_verify.source import ESCAPED, connect
 from incrowd_verify.table_rules import threshold_and_base
+from incrowd_verify.table_workbook import Workbook
 
 MANIFEST = "tables.json"
 _NO_TABLES: Mapping[str, KeyTable | None] = MappingProxyType({})
@@ -89,13 +90,18 @@ class PublishedTable:
 
     @classmethod
     def read(
-        cls, folder: Path, entry: Mapping[str, Any], key_tables: Mapping[str, KeyTable | None] = _NO_TABLES
+        cls,
+        folder: Path,
+        entry: Mapping[str, Any],
+        key_tables: Mapping[str, KeyTable | None] = _NO_TABLES,
+        workbook: Workbook | None = None,
     ) -> PublishedTable:
-        """Read the file of a table.
+        """Read the files of a table.
 
         - `key_tables`: by table how its counts were changed, where the policy says so.
+        - `workbook`: that of the folder, if it has one.
 
-        Raises `TableError`: it is missing, or has other cells than the manifest says.
+        Raises `TableError`: none is there, or one has other cells than the manifest or another file.
         """
         try:
             columns = [each["column"] for each in entry["dimensions"]]
@@ -103,6 +109,9 @@ class PublishedTable:
             key_table = key_tables.get(entry["name"])
             places = [folder / f"{entry['name']}.{kind}" for kind in ("csv", "parquet")]
             files = [cls._lines(path, names, entry) for path in places if path.exists()]
+            if not files and workbook is not None:
+                cells = workbook.cells(entry)
+                files = [([*cells], [*cells.values()])]
             codes, values = files[0]
             expected = set(product(*(each["codes"] for each in entry["dimensions"])))
         except (KeyError, IndexError, TypeError, ValueError, OSError, duckdb.Error):
@@ -114,6 +123,8 @@ class PublishedTable:
         totals = [each["codes"][0] for each in entry["dimensions"]]
         bounds: dict[Cell, tuple[float, float]] = {}
         by_cell = dict(zip(codes, values, strict=True))
+        if workbook is not None:
+            workbook.compare(entry, by_cell)
         try:
             small = _of_small_counts(entry, by_cell) if entry.get("rounding") == "small" else {}
         except TableError:
