@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from math import ceil, inf
@@ -120,7 +120,6 @@ class PublishedTable:
             raise TableError(f"{folder / entry['name']}: has other cells than the manifest says")
         if files[0] != files[-1]:
             raise TableError(f"{folder / entry['name']}: its CSV and its Parquet file show different cells")
-        totals = [each["codes"][0] for each in entry["dimensions"]]
         bounds: dict[Cell, tuple[float, float]] = {}
         by_cell = dict(zip(codes, values, strict=True))
         if workbook is not None:
@@ -131,19 +130,26 @@ class PublishedTable:
             raise
         except (KeyError, IndexError, TypeError, ValueError):
             raise TableError(f"{folder}: a table of {MANIFEST} is not there as the manifest says") from None
+        table = cls(entry, by_cell, bounds)
         for cell, value in by_cell.items():
-            key = frozenset(
-                (column, code)
-                for column, code, total in zip(columns, cell, totals, strict=True)
-                if code != total
-            )
+            key = table.key(cell)
             if key_table is not None and value is not None and entry["protect"] == "cell-key":
                 low, high = key_table.before(value)
             else:
                 low, high = small.get(cell) or cls._may_be(entry, value)
             before = bounds.get(key, (low, high))
             bounds[key] = (max(low, before[0]), min(high, before[1]))
-        return cls(entry, by_cell, bounds)
+        return table
+
+    def key(self, codes: Iterable[str]) -> Cell:
+        """Return a cell of the table by its codes, one of each dimension."""
+        pairs = zip(self.dimensions, codes, strict=True)
+        return frozenset((each["column"], code) for each, code in pairs if code != each["codes"][0])
+
+    def label(self, cell: Cell) -> str:
+        """Name a cell by its codes and the totals of the table, such as ``age = 20 and sex = Total``."""
+        codes = {each["column"]: each["codes"][0] for each in self.dimensions} | dict(sorted(cell))
+        return " and ".join(f"{column} = {code}" for column, code in codes.items())
 
     @staticmethod
     def _lines(
