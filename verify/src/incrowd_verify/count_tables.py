@@ -248,6 +248,14 @@ class _System:
                 yield _narrow_point(table.name, count, how)
 
     @cached_property
+    def _least(self) -> dict[str, float]:
+        """How wide the interval of a sum is at least, by table."""
+        return {
+            table.name: _LEAST * max([1.0, *(most for least, most in table.bounds.values() if least == most)])
+            for table in self.tables
+        }
+
+    @cached_property
     def _known_ends(self) -> dict[Cell, tuple[float, float]]:
         """The least and the largest value of each published cell."""
         # Each table bounds the cells that it shares with others.
@@ -276,9 +284,7 @@ class _System:
         """Say whether the interval of a hidden or changed cell is narrower than its table allows."""
         entry = table.entry
         if "sum" in entry:
-            shown = (most for least, most in table.bounds.values() if least == most)
-            least = _LEAST * max([1.0, *shown])
-            is_thin = high - low < max(_SHARE * high, least) - _NEAR
+            is_thin = high - low < max(_SHARE * high, self._least[table.name]) - _NEAR
             return is_thin or self._is_near(self.rules[table.name], cell, low, high)
         if entry["protect"] == "suppress":
             return bool(high - low < entry["width"])
@@ -452,7 +458,9 @@ class _Part:
         known.low, known.high = self.low.copy(), self.high.copy()
         known.low[places], known.high[places] = at - near, at + near
         # What fits for everybody fits for them where it has these values.
-        known.seen = [each for each in self.seen if (abs(each[places] - at) <= near).all()]
+        for place, value in () if self.whole else values.items():
+            known.seen = _mixed(numpy.array(known.seen).reshape(-1, len(self.low)), place, value)
+        known.seen = [each for each in known.seen if (abs(each[places] - at) <= near).all()]
         return known
 
     def is_narrow(self, place: int, judge: Callable[[float, float], bool]) -> bool:
@@ -483,6 +491,23 @@ class _Part:
         if solved.status == 2 or not numpy.isinf(self.high).any():
             raise TableError("no counts fit the published tables: some sum does not hold")
         return None
+
+
+def _mixed(seen: Any, place: int, value: float) -> list[Any]:
+    """Return mixtures of two solutions of sums that have a value at a place: the widest of each cell."""
+    numpy = _library("numpy")
+    below, above = seen[seen[:, place] <= value], seen[seen[:, place] >= value]
+    if not len(below) or not len(above):
+        return []
+    span = above[:, place] - below[:, [place]]
+    share = numpy.where(span > 0, (value - below[:, [place]]) / numpy.where(span > 0, span, 1.0), 0.0)
+    found = []
+    for cell in range(seen.shape[1]):
+        mixed = below[:, [cell]] + share * (above[:, cell] - below[:, [cell]])
+        for flat in (mixed.argmin(), mixed.argmax()):
+            first, second = numpy.unravel_index(flat, mixed.shape)
+            found.append(below[first] + share[first, second] * (above[second] - below[first]))
+    return found
 
 
 def _library(name: str) -> Any:
