@@ -86,7 +86,7 @@ class Contributors:
 
     @cached_property
     def values(self) -> Values:
-        """What the rules ask for; a count of people is `people`, and not `value`."""
+        """The values that the rules ask for; a count of people is `people`, and not `value`."""
         parts = np.sort(self.parts)[::-1].tolist()
         return Values(fsum(parts), len(parts), int((self.parts > 0).sum()), parts)
 

@@ -231,7 +231,7 @@ class _System:
         return {table.name: len(self._narrow(table)) for table in self.tables}
 
     def points(self) -> Iterator[Point]:
-        """Yield the points of what hidden cells tell together, and tell those who alone make some."""
+        """Yield the points of hidden cells by which others can be computed, alone or together."""
         told = self._told_to_makers()
         unsafe = self._unsafe_unions()
         for table in self.tables:

@@ -97,7 +97,7 @@ class Workbook:
         return values
 
     def compare(self, entry: Mapping[str, Any], shown: Mapping[Codes, float | None]) -> None:
-        """Compare a table with what another file shows of it; raises `TableError` where a cell differs."""
+        """Compare a table with another file of it; raises `TableError` where a cell differs."""
         for codes, value in self.cells(entry).items():
             other = shown[codes]
             if (value is None) != (other is None) or not isclose(value or 0, other or 0, rel_tol=_EXACT):
