@@ -353,6 +353,7 @@ def workbook(tmp_path, people):
     return saved
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "kinds", [("csv", "xlsx"), ("parquet", "xlsx"), ("csv", "parquet", "xlsx"), ("xlsx",)]
 )
@@ -360,6 +361,7 @@ def test_a_workbook_is_read_cell_by_cell(workbook, kinds):
     assert verify_tables(workbook(*kinds)).ok
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 @pytest.mark.parametrize(
     ("sheet", "at", "said"),

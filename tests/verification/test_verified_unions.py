@@ -43,6 +43,7 @@ def sums(**settings):
     return ic.CountTable("t", rows=["g"], **{"sum": "n", "threshold": 2} | settings)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("settings", "parts", "other", "holds"),
     [
@@ -101,6 +102,7 @@ def test_people_of_records_are_counted_once_in_what_is_known_together(tmp_path):
     )
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("raw", [True, False])
 @pytest.mark.parametrize(("count", "threshold", "holds"), [("people", 5, False), ("people", 4, True)])
 def test_few_people_together_are_told_from_the_files_alone(tmp_path, raw, count, threshold, holds):
@@ -193,6 +195,7 @@ def test_whoever_alone_makes_records_knows_them(tmp_path, person, holds):
     assert said == ([] if holds else [f"Table t: 2 cells {MAKER}"])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("parts", "holds"), [([10, 10, 0], True), ([10, 0, 0], False), ([0, 0, 0], False), ([], True)]
 )
