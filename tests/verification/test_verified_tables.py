@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import subprocess
 import sys
+import zipfile
 from itertools import product
 
 import numpy as np
@@ -89,6 +91,28 @@ def forge(place, name, codes, value):
     manifest = json.loads((place / "out/tables.json").read_text())
     manifest["files"][file.name] = {"sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
     (place / "out/tables.json").write_text(json.dumps(manifest))
+
+
+def seal(place, file):
+    """Write the digest of a changed file into the manifest."""
+    manifest = json.loads((place / "tables.json").read_text())
+    manifest["files"][file.name] = {"sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
+    (place / "tables.json").write_text(json.dumps(manifest))
+
+
+def forge_sheet(place, sheet, at, value):
+    """Write another number into a cell of a sheet of the workbook, and the digest of the changed file."""
+    file = place / "tables.xlsx"
+    with zipfile.ZipFile(file) as book:
+        parts = {name: book.read(name) for name in book.namelist()}
+    part = f"xl/worksheets/sheet{sheet}.xml"
+    cell = rf'<c r="{at}"[^>]*>.*?</c>'
+    text, count = re.subn(cell, f'<c r="{at}"><v>{value}</v></c>', parts[part].decode())
+    assert count == 1
+    with zipfile.ZipFile(file, "w") as book:
+        for name, data in (parts | {part: text.encode()}).items():
+            book.writestr(name, data)
+    seal(place, file)
 
 
 def sentences(checked):
@@ -314,6 +338,75 @@ def test_files_of_two_kinds_show_the_same_cells(folder, people):
     (place / "both/tables.json").write_text(json.dumps(manifest))
     with pytest.raises(TableError, match="CSV and its Parquet file show different cells"):
         verify_tables(place / "both")
+
+
+@pytest.fixture
+def workbook(tmp_path, people):
+    """Save two tables of odd codes and a sum, as files of some kinds."""
+
+    def saved(*kinds):
+        odd = people.with_columns(ill=pl.col("ill").replace({"gout": "_x0041_", "hiv": "=1+1"}))
+        cost = ic.CountTable("cost", columns=["area"], sum="cost")
+        ic.tabulate(odd, ic.Policy(schema(), tables=[ILL, cost])).save(tmp_path / "out", kinds=kinds)
+        return tmp_path / "out"
+
+    return saved
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize(
+    "kinds", [("csv", "xlsx"), ("parquet", "xlsx"), ("csv", "parquet", "xlsx"), ("xlsx",)]
+)
+def test_a_workbook_is_read_cell_by_cell(workbook, kinds):
+    assert verify_tables(workbook(*kinds)).ok
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    ("sheet", "at", "said"),
+    [(1, "B3", r"area-ill: area = Total and ill = Total \(B3\)"), (2, "B4", r"cost: area = a \(B4\)")],
+)
+def test_a_workbook_that_shows_another_number_is_told_by_its_cell(workbook, kind, sheet, at, said):
+    place = workbook(kind, "xlsx")
+    forge_sheet(place, sheet, at, 999)
+    with pytest.raises(TableError, match=said + " is not that of the other file") as error:
+        verify_tables(place)
+    assert "999" not in str(error.value)
+
+
+def test_a_workbook_alone_is_the_table(workbook, people, tmp_path):
+    place = workbook("xlsx")
+    forge_sheet(place, 2, "B2", 999)
+    people.write_csv(tmp_path / "raw.csv")
+    checked = verify_tables(place, raw=RawTable(str(tmp_path / "raw.csv")))
+    assert any("Table cost" in text and "area = Total" in text for text in sentences(checked))
+
+
+@pytest.mark.parametrize(
+    ("at", "value", "said"),
+    [
+        ("A4", 7, r"other codes or further cells.*\(A4\)"),
+        ("C1", 7, r"other codes or further cells.*\(C1\)"),
+    ],
+)
+def test_a_heading_of_another_code_is_told(workbook, at, value, said):
+    place = workbook("csv", "xlsx")
+    forge_sheet(place, 1, at, value)
+    with pytest.raises(TableError, match=said):
+        verify_tables(place)
+
+
+def test_a_workbook_with_other_sheets_or_none_is_told(workbook):
+    place = workbook("csv", "xlsx")
+    (place / "tables.xlsx").write_bytes(b"no workbook")
+    seal(place, place / "tables.xlsx")
+    with pytest.raises(TableError, match="cannot be read as an Excel workbook"):
+        verify_tables(place)
+    pl.DataFrame({"a": [1]}).write_excel(place / "tables.xlsx", worksheet="area-ill")
+    seal(place, place / "tables.xlsx")
+    with pytest.raises(TableError, match="other sheets than"):
+        verify_tables(place)
 
 
 def test_a_small_cell_that_is_shown_is_told(folder, people):

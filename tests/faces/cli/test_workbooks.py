@@ -15,6 +15,7 @@ import incrowd as ic
 from incrowd.core.errors import TableError
 from incrowd.core.io.files import CsvFormat, read_table, write_table
 from incrowd.core.io.kinds import files as kind_files
+from incrowd_verify.errors import TableError as VerifiedError
 from incrowd_verify.other_kinds import as_parquet
 
 SCHEMA = ic.Schema(quasi=["age"], unlisted="keep")
@@ -102,6 +103,19 @@ def test_cells_merged_down_a_column_have_the_value_of_the_first_if_that_is_said(
     assert run_command(*check).status == 1
     result = run_command(*check, "--fill-merged")
     assert result.status == 0, result.err
+
+
+def test_merged_cells_of_an_odd_workbook_are_refused_in_a_sentence(tmp_path):
+    """Its sheet is named in other letters than it has: programs on Windows find it all the same."""
+    path = workbook(tmp_path / "a.xlsx")
+    with zipfile.ZipFile(path) as book:
+        parts = {name: book.read(name) for name in book.namelist()}
+    with zipfile.ZipFile(path, "w") as book:
+        for name, data in parts.items():
+            book.writestr(name, data.replace(b"worksheets/sheet1.xml", b"Worksheets/Sheet1.xml"))
+    assert as_parquet(path, tmp_path) is not None
+    with pytest.raises(VerifiedError, match=r"a\.xlsx: its merged cells cannot be read"):
+        as_parquet(path, tmp_path, fill_merged=True)
 
 
 def test_cells_merged_across_columns_are_refused_all_the_same(tmp_path):

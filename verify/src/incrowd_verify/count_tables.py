@@ -2,32 +2,43 @@
 
 Every table of people that fits the published cells could be the true one. So for each cell that is not
 published as it is, two linear programmes find the least and the largest count that fit all tables together.
-With the raw table the cells are counted anew, too (`recount`), and with the policy the rules are compared
-(`table_rules`).
+Hidden cells that are known together are asked as one cell (`table_unions`). With the raw table the cells are
+counted anew, too (`recount`), and with the policy the rules are compared (`table_rules`). The intervals of
+unsafe sums must then reach as far as their rules ask, for those as well who alone make other hidden cells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass
+from functools import cached_property, partial
 from itertools import product
-from math import inf, prod
+from math import fsum, inf, prod
 from pathlib import Path
 from typing import Any
 
+from incrowd_verify.contributors import Contributors, Values
 from incrowd_verify.errors import MissingExtraError, TableError
 from incrowd_verify.gate.points import Accepted, Point, answered, in_order
 from incrowd_verify.gate.verdict import Verdict
 from incrowd_verify.gate.wording import linked_tables
 from incrowd_verify.published_tables import Cell, PublishedTable, read_manifest
-from incrowd_verify.recount import RawTable, recount
+from incrowd_verify.recount import RawTable, Recounted, recount, some
 from incrowd_verify.table_rules import Rules, compare_rules, read_table_policy
+from incrowd_verify.table_unions import Line, Union, unions
+from incrowd_verify.table_workbook import Workbook
 
 _NEAR = 1e-6
 _SHARE = 0.1
-"""How wide the interval of a suppressed sum is at least, as a share of its largest value."""
-_EXACT = 1e-5
+"""How wide the interval of a suppressed sum is at least, as a share of its largest value.
+
+That of an unsafe one reaches as far above the sum, and as far below."""
+_LEAST = 1e-5
 """Share of the largest sum shown in a table below which an interval counts as one number, such as 0."""
+_EXACT = 1e-9
+"""Share of a sum by which two orders of adding it up may differ."""
 _COMBINATIONS = 5_000
 """Combinations of the codes of a ring of tables, totals included, up to which it is solved as a whole."""
 
@@ -103,41 +114,41 @@ def verify_tables(
     manifest = read_manifest(folder)
     asked = None if policy is None else read_table_policy(Path(policy))
     key_tables = {} if asked is None else {each.name: each.key_table for each in asked.tables}
-    tables = [PublishedTable.read(folder, entry, key_tables) for entry in manifest["tables"]]
+    workbook = Workbook.read(folder, manifest["tables"])
+    tables = [PublishedTable.read(folder, entry, key_tables, workbook) for entry in manifest["tables"]]
     points: list[Point] = []
     if asked is not None:
         points += compare_rules([Rules.of(table.entry) for table in tables], asked.tables)
-    compared = None
-    if raw is not None:
-        compared, differences = recount(tables, raw, asked)
-        points += differences
+    recounted = Recounted() if raw is None else recount(tables, raw, asked)
+    points += recounted.points
+    rules = {table.name: Rules.of(table.entry) for table in tables}
+    rules |= {} if asked is None else {each.name: each for each in asked.tables}
     narrow: dict[str, int] = {}
     rings: list[Point] = []
+    together: list[Point] = []
     cells = hidden = 0
     for quantity in dict.fromkeys(table.quantity for table in tables):
         try:
-            system = _System([table for table in tables if table.quantity == quantity])
+            system = _System([table for table in tables if table.quantity == quantity], rules, recounted)
             cells, hidden = cells + len(system.bounds), hidden + len(system.unknown)
             narrow |= system.narrow()
+            together += system.points()
             if system.ring and not system.whole_table:
                 rings.append(linked_tables(sorted(system.ring)))
         except TableError:
             # What is said already tells why the sums do not hold.
             if not points:
                 raise
+    points += together
     points += answered(dict.fromkeys(rings), _accepted(manifest))
-    points += (
-        Point(
-            "cell",
-            (),
-            None,
-            f"Table {name}: {count:,} cell{'s' * (count > 1)} can be computed too closely from all tables.",
-            "Make the tables anew with coarser codes, or with protect = 'suppress'.",
-        )
-        for name, count in narrow.items()
-        if count
-    )
-    return TableVerification(Verdict(tuple(in_order(points))), cells, hidden, narrow, compared)
+    points += (_narrow_point(name, count, "from all tables") for name, count in narrow.items() if count)
+    return TableVerification(Verdict(tuple(in_order(points))), cells, hidden, narrow, recounted.compared)
+
+
+def _narrow_point(name: str, count: int, how: str) -> Point:
+    text = f"Table {name}: {count:,} cell{'s' * (count > 1)} can be computed too closely {how}."
+    way_out = "Make the tables anew with coarser codes, or with protect = 'suppress'."
+    return Point("cell", (), None, text, way_out)
 
 
 def _accepted(manifest: Mapping[str, Any]) -> list[Accepted]:
@@ -170,13 +181,20 @@ def ring_of(tables: Sequence[PublishedTable]) -> set[str]:
 class _System:
     """The cells of all tables of one quantity, with the bounds that anybody knows.
 
+    - `rules`: by table those that are asked.
+    - `people`: by hidden cell who makes it; empty without a raw table.
     - `ring`: the columns that tie the tables in a ring.
     - `whole_table`: the table of all these columns, which nobody publishes. Values may fit every sum, and yet
       no table of people has them. It is absent where its combinations are too many.
     """
 
-    def __init__(self, tables: list[PublishedTable]) -> None:
-        self.tables = tables
+    def __init__(
+        self, tables: list[PublishedTable], rules: Mapping[str, Rules], recounted: Recounted
+    ) -> None:
+        self.tables, self.rules = tables, rules
+        self.quantity = tables[0].quantity
+        self.people = recounted.hidden.get(self.quantity, {})
+        self.by_person = recounted.by_person
         self.bounds: dict[Cell, tuple[float, float]] = {}
         for table in tables:
             for cell, (low, high) in table.bounds.items():
@@ -210,30 +228,154 @@ class _System:
 
     def narrow(self) -> dict[str, int]:
         """Count the cells of each table whose interval is narrower than its rules allow."""
-        # Each table bounds the cells that it shares with others.
-        ends = self.bounds | dict(zip(self.unknown, self._intervals(), strict=True))
+        return {table.name: len(self._narrow(table)) for table in self.tables}
+
+    def points(self) -> Iterator[Point]:
+        """Yield the points of hidden cells by which others can be computed, alone or together."""
+        told = self._told_to_makers()
+        unsafe = self._unsafe_unions()
+        for table in self.tables:
+            if every := unsafe.get(table.name):
+                what = (
+                    "1 sum of hidden cells is"
+                    if len(every) == 1
+                    else f"{len(every):,} sums of hidden cells are"
+                )
+                text = f"Table {table.name}: {what} unsafe by its rules and can be computed: {some(every)}."
+                yield Point("limit", (), None, text, "Make the tables anew.")
+            if count := len(told.get(table.name, ())):
+                how = "by somebody who alone makes another hidden cell"
+                yield _narrow_point(table.name, count, how)
+
+    @cached_property
+    def _least(self) -> dict[str, float]:
+        """How wide the interval of a sum is at least, by table."""
         return {
-            table.name: sum(self._is_narrow(table, cell, ends) for cell in table.bounds)
+            table.name: _LEAST * max([1.0, *(most for least, most in table.bounds.values() if least == most)])
             for table in self.tables
         }
 
-    @staticmethod
-    def _is_narrow(table: PublishedTable, cell: Cell, ends: Mapping[Cell, tuple[float, float]]) -> bool:
-        entry, (low, high) = table.entry, table.bounds[cell]
-        if low == high:
-            return bool(entry["protect"] != "suppress" and 0 < low < entry["threshold"])
-        low, high = ends[cell]
+    @cached_property
+    def _known_ends(self) -> dict[Cell, tuple[float, float]]:
+        """The least and the largest value of each published cell."""
+        # Each table bounds the cells that it shares with others.
+        return self.bounds | {
+            cell: (part.end(place, 1.0), -part.end(place, -1.0))
+            for cells, part in self._parts
+            for place, cell in enumerate(cells)
+            if cell in self.bounds
+        }
+
+    def _narrow(self, table: PublishedTable) -> set[Cell]:
+        """Return the cells of a table whose interval is narrower than its rules allow."""
+        ends, entry = self._known_ends, table.entry
+        shown = entry["protect"] != "suppress"
+        return {
+            cell
+            for cell, (low, high) in table.bounds.items()
+            if (
+                shown and 0 < low < entry["threshold"]
+                if low == high
+                else self._is_narrow(table, cell, *ends[cell])
+            )
+        }
+
+    def _is_narrow(self, table: PublishedTable, cell: Cell, low: float, high: float) -> bool:
+        """Say whether the interval of a hidden or changed cell is narrower than its table allows."""
+        entry = table.entry
         if "sum" in entry:
-            shown = (most for least, most in table.bounds.values() if least == most)
-            least = _EXACT * max([1.0, *shown])
-            return high - low < max(_SHARE * high, least) - _NEAR
+            is_thin = high - low < max(_SHARE * high, self._least[table.name]) - _NEAR
+            return is_thin or self._is_near(self.rules[table.name], cell, low, high)
         if entry["protect"] == "suppress":
             return bool(high - low < entry["width"])
         # A rounded or perturbed count is told if one value alone fits, and a small one then.
         return bool(low == high and 0 < low < entry["threshold"])
 
-    def _intervals(self) -> list[tuple[float, float]]:
-        """Return the least and the largest value of each unknown cell, in their order."""
+    def _is_near(self, rules: Rules, cell: Cell, low: float, high: float) -> bool:
+        """Say whether an end of the interval of an unsafe sum is nearer to it than its rules allow."""
+        values = self.people[cell].values if cell in self.people else None
+        if values is None or not values.is_unsafe(rules):
+            return False
+        far = max(values.slack(rules), _SHARE * values.value)
+        close = max(_NEAR, _EXACT * values.value)
+        # No sum is below 0.
+        return high < values.value + far - close or low > max(values.value - far, 0.0) + close
+
+    def _unsafe_unions(self) -> dict[str, list[str]]:
+        """Name the hidden cells of each table that are known together, and are unsafe as one cell."""
+        found: dict[str, list[str]] = {}
+        if any(table.entry["protect"] != "suppress" for table in self.tables):
+            return found
+        for union in unions(self._lines()):
+            for table in self.tables:
+                if table.name not in union.tables or not self._is_unsafe(union, self.rules[table.name]):
+                    continue
+                if union.total is not None:
+                    what = f"the hidden cells of {table.label(union.total)}"
+                else:
+                    what = " with ".join(sorted(map(table.label, union.cells)))
+                found.setdefault(table.name, []).append(what)
+        return found
+
+    def _is_unsafe(self, union: Union, rules: Rules) -> bool:
+        """Say whether hidden cells are unsafe as one cell."""
+        every = [self.people[cell] for cell in union.cells if cell in self.people]
+        if len(every) == len(union.cells):
+            is_sum = rules["sum"] is not None
+            many = any(each.values.makers >= rules["threshold"] for each in every)
+            if many and (not is_sum or fsum(each.values.margin(rules) for each in every) <= 0):
+                return False
+            return Contributors.together(every).values.is_unsafe(rules)
+        # Counts tell how few people there are at most.
+        count = round(union.value)
+        return rules["sum"] is None and Values(count, count, count, ()).is_unsafe(rules)
+
+    def _lines(self) -> list[Line]:
+        """Return the sums that hold exactly, as far as they are hidden."""
+        lines: dict[frozenset[tuple[Cell, int]], Line] = {}
+        for table, total, parts, exact in self._sums(self.tables):
+            known = {
+                cell: low for cell in (total, *parts) for low, high in [self.bounds[cell]] if low == high
+            }
+            value = fsum((known.get(total, 0.0), *(-known[part] for part in parts if part in known)))
+            signs = {cell: -1 if cell == total else 1 for cell in (total, *parts) if cell not in known}
+            if exact:
+                key = frozenset(signs.items())
+                names = lines[key].tables if key in lines else frozenset[str]()
+                lines[key] = Line(total, signs, value, names | {table.name})
+        return [*lines.values()]
+
+    def _told_to_makers(self) -> dict[str, set[Cell]]:
+        """Return the cells of each table that somebody who alone makes other hidden cells can compute."""
+        found: dict[str, set[Cell]] = {table.name: set() for table in self.tables}
+        if not self.quantity.startswith("sum") and not (self.quantity == "records" and self.by_person):
+            return found
+        narrow = {table.name: self._narrow(table) for table in self.tables}
+        for cells, part in self._parts:
+            alone: dict[int, dict[int, float]] = {}
+            for place, cell in enumerate(cells):
+                people = self.people.get(cell)
+                if people is not None and people.alone is not None:
+                    alone.setdefault(people.alone, {})[place] = people.values.value
+            for own in alone.values():
+                known = part.knowing(own)
+                for table, (place, cell) in product(self.tables, enumerate(cells)):
+                    if (
+                        place in own
+                        or cell not in table.bounds
+                        or cell in narrow[table.name] | found[table.name]
+                    ):
+                        continue
+                    judge = partial(self._is_narrow, table, cell)
+                    # Where the raw table is not that of the tables, nobody knows anything by it.
+                    with suppress(TableError):
+                        if known.is_narrow(place, judge):
+                            found[table.name].add(cell)
+        return found
+
+    @cached_property
+    def _parts(self) -> list[tuple[list[Cell], _Part]]:
+        """The unknown cells that sums tie to one another, each with its cells in their order."""
         numpy, sparse = _library("numpy"), _library("scipy.sparse")
         matrix, most = self._rows()
         low, high = numpy.array(list(self.ends.values())).T.reshape(2, -1)
@@ -242,7 +384,7 @@ class _System:
         matrix = matrix[:, unknown]
         # Cells of which no chain of sums leads to one another are solved apart.
         ties = sparse.csgraph.connected_components((abs(matrix.T) @ abs(matrix)), directed=False)[1]
-        ends: list[tuple[float, float]] = [(0.0, 0.0)] * len(unknown)
+        every, found = list(self.ends), []
         for group in numpy.unique(ties):
             cells = numpy.flatnonzero(ties == group)
             rows = numpy.flatnonzero(abs(matrix[:, cells]).sum(axis=1))
@@ -252,30 +394,34 @@ class _System:
                 most[rows] + rest[rows],
                 low[unknown[cells]],
                 high[unknown[cells]],
-                whole=not self.tables[0].quantity.startswith("sum"),
+                whole=not self.quantity.startswith("sum"),
             )
-            for place, cell in enumerate(cells):
-                # Published tables come first; what the whole table has beyond them nobody asks for.
-                if unknown[cell] < len(self.bounds):
-                    ends[cell] = part.end(place, 1.0), -part.end(place, -1.0)
-        return ends[: len(self.unknown)]
+            found.append(([every[number] for number in unknown[cells]], part))
+        return found
+
+    def _sums(
+        self, tables: Sequence[PublishedTable]
+    ) -> Iterator[tuple[PublishedTable, Cell, list[Cell], bool]]:
+        """Yield each sum: its table, the total, its parts, and whether it is exactly their sum."""
+        for table in tables:
+            for total, parts, apart in table.sums():
+                columns = {column for column, _ in total} | {column for part in parts for column, _ in part}
+                exact = apart and not (self.overlapping & (columns - {column for column, _ in total}))
+                yield table, total, parts, exact
 
     def _rows(self) -> tuple[Any, Any]:
         """Return the sums as a matrix over all cells, each row with its least and its largest value."""
         numpy, sparse = _library("numpy"), _library("scipy.sparse")
         entries: list[tuple[int, int, float]] = []
         most: list[float] = []
-        for table in [*self.tables, *self.whole_table]:
-            for total, parts, apart in table.sums():
-                columns = {column for column, _ in total} | {column for part in parts for column, _ in part}
-                exact = apart and not (self.overlapping & (columns - {column for column, _ in total}))
-                row = len(most)
-                most.append(0.0 if exact else inf)
-                entries += [(row, self.number[part], 1.0) for part in parts]
-                entries.append((row, self.number[total], -1.0))
-                for part in () if exact else parts:
-                    entries += [(len(most), self.number[total], 1.0), (len(most), self.number[part], -1.0)]
-                    most.append(inf)
+        for _, total, parts, exact in self._sums([*self.tables, *self.whole_table]):
+            row = len(most)
+            most.append(0.0 if exact else inf)
+            entries += [(row, self.number[part], 1.0) for part in parts]
+            entries.append((row, self.number[total], -1.0))
+            for part in () if exact else parts:
+                entries += [(len(most), self.number[total], 1.0), (len(most), self.number[part], -1.0)]
+                most.append(inf)
         rows, columns_of, values = zip(*entries, strict=True)
         matrix = sparse.csr_array((values, (rows, columns_of)), (len(most), len(self.number)))
         return matrix, numpy.array(most)
@@ -304,6 +450,31 @@ class _Part:
         self.seen.append(values.round() if self.whole else values)
         return float(sign * self.seen[-1][place])
 
+    def knowing(self, values: Mapping[int, float]) -> _Part:
+        """Return the same cells for somebody who knows the values at some places."""
+        numpy, known = _library("numpy"), copy(self)
+        places, at = [*values], numpy.array([*values.values()])
+        near = 0.0 if self.whole else _EXACT * numpy.maximum(at, 1.0)
+        known.low, known.high = self.low.copy(), self.high.copy()
+        known.low[places], known.high[places] = at - near, at + near
+        # What fits for everybody fits for them where it has these values.
+        for place, value in () if self.whole else values.items():
+            known.seen = _mixed(numpy.array(known.seen).reshape(-1, len(self.low)), place, value)
+        known.seen = [each for each in known.seen if (abs(each[places] - at) <= near).all()]
+        return known
+
+    def is_narrow(self, place: int, judge: Callable[[float, float], bool]) -> bool:
+        """Say whether a judge of intervals finds that of a cell narrow; a wider one is never narrower.
+
+        Raises `TableError`: no values fit.
+        """
+        reached = [float(values[place]) for values in self.seen]
+        if not reached or judge(min(reached), max(reached)):
+            high = -self.end(place, -1.0)
+            if judge(min([high, *reached]), high):
+                return judge(self.end(place, 1.0), high)
+        return False
+
     def _solve(self, place: int, sign: float, *, whole: bool) -> Any:
         """Return the values that fit with the least value of a cell times the sign, None if it has no end."""
         optimize, numpy = _library("scipy.optimize"), _library("numpy")
@@ -320,6 +491,23 @@ class _Part:
         if solved.status == 2 or not numpy.isinf(self.high).any():
             raise TableError("no counts fit the published tables: some sum does not hold")
         return None
+
+
+def _mixed(seen: Any, place: int, value: float) -> list[Any]:
+    """Return mixtures of two solutions of sums that have a value at a place: the widest of each cell."""
+    numpy = _library("numpy")
+    below, above = seen[seen[:, place] <= value], seen[seen[:, place] >= value]
+    if not len(below) or not len(above):
+        return []
+    span = above[:, place] - below[:, [place]]
+    share = numpy.where(span > 0, (value - below[:, [place]]) / numpy.where(span > 0, span, 1.0), 0.0)
+    found = []
+    for cell in range(seen.shape[1]):
+        mixed = below[:, [cell]] + share * (above[:, cell] - below[:, [cell]])
+        for flat in (mixed.argmin(), mixed.argmax()):
+            first, second = numpy.unravel_index(flat, mixed.shape)
+            found.append(below[first] + share[first, second] * (above[second] - below[first]))
+    return found
 
 
 def _library(name: str) -> Any:

@@ -148,18 +148,15 @@ def _filled(path: Path, sheet: str, above: int, below: pl.DataFrame) -> pl.DataF
     """Repeat the first value of merged cells down their column.
 
     `above`: rows of the sheet above the table.
+
+    Raises `TableError`: the parts of the workbook are not where a workbook has them.
     """
-    with zipfile.ZipFile(path) as book:
-        ids = {
-            unescape(_attribute(tag, "name")): _attribute(tag, "id")
-            for tag in re.findall(r"<(?:\w+:)?sheet\s[^>]*>", book.read("xl/workbook.xml").decode())
-        }
-        links = {
-            _attribute(tag, "Id"): _attribute(tag, "Target")
-            for tag in re.findall(r"<Relationship\s[^>]*>", book.read("xl/_rels/workbook.xml.rels").decode())
-        }
-        part = posixpath.normpath(posixpath.join("/xl", links[ids[sheet]]))[1:]
-        tags = re.findall(r"<(?:\w+:)?mergeCell\s[^>]*>", book.read(part).decode())
+    try:
+        tags = _merged(path, sheet)
+    except (KeyError, UnicodeDecodeError, zipfile.BadZipFile):
+        raise TableError(
+            f"{path}: its merged cells cannot be read; save it with a spreadsheet program as a new workbook"
+        ) from None
     cells = [column.to_list() for column in below]
     for tag in tags:
         block = re.fullmatch(r"([A-Z]+)([0-9]+):([A-Z]+)([0-9]+)", _attribute(tag, "ref"))
@@ -172,6 +169,21 @@ def _filled(path: Path, sheet: str, above: int, below: pl.DataFrame) -> pl.DataF
         for row in range(first + 1, min(last + 1, below.height)) if at < below.width else ():
             cells[at][row] = cells[at][first]
     return pl.DataFrame(cells, below.schema, orient="col")
+
+
+def _merged(path: Path, sheet: str) -> list[str]:
+    """Return the elements of a sheet that say which of its cells are merged."""
+    with zipfile.ZipFile(path) as book:
+        ids = {
+            unescape(_attribute(tag, "name")): _attribute(tag, "id")
+            for tag in re.findall(r"<(?:\w+:)?sheet\s[^>]*>", book.read("xl/workbook.xml").decode())
+        }
+        links = {
+            _attribute(tag, "Id"): _attribute(tag, "Target")
+            for tag in re.findall(r"<Relationship\s[^>]*>", book.read("xl/_rels/workbook.xml.rels").decode())
+        }
+        part = posixpath.normpath(posixpath.join("/xl", links[ids[sheet]]))[1:]
+        return re.findall(r"<(?:\w+:)?mergeCell\s[^>]*>", book.read(part).decode())
 
 
 def _attribute(tag: str, name: str) -> str:

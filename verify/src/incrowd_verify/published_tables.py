@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from math import ceil, inf
@@ -19,6 +19,7 @@ from incrowd_verify.lazy import duckdb
 from incrowd_verify.scratch import PrivateFolder
 from incrowd_verify.source import ESCAPED, connect
 from incrowd_verify.table_rules import threshold_and_base
+from incrowd_verify.table_workbook import Workbook
 
 MANIFEST = "tables.json"
 _NO_TABLES: Mapping[str, KeyTable | None] = MappingProxyType({})
@@ -89,13 +90,18 @@ class PublishedTable:
 
     @classmethod
     def read(
-        cls, folder: Path, entry: Mapping[str, Any], key_tables: Mapping[str, KeyTable | None] = _NO_TABLES
+        cls,
+        folder: Path,
+        entry: Mapping[str, Any],
+        key_tables: Mapping[str, KeyTable | None] = _NO_TABLES,
+        workbook: Workbook | None = None,
     ) -> PublishedTable:
-        """Read the file of a table.
+        """Read the files of a table.
 
         - `key_tables`: by table how its counts were changed, where the policy says so.
+        - `workbook`: that of the folder, if it has one.
 
-        Raises `TableError`: it is missing, or has other cells than the manifest says.
+        Raises `TableError`: none is there, or one has other cells than the manifest or another file.
         """
         try:
             columns = [each["column"] for each in entry["dimensions"]]
@@ -103,6 +109,9 @@ class PublishedTable:
             key_table = key_tables.get(entry["name"])
             places = [folder / f"{entry['name']}.{kind}" for kind in ("csv", "parquet")]
             files = [cls._lines(path, names, entry) for path in places if path.exists()]
+            if not files and workbook is not None:
+                cells = workbook.cells(entry)
+                files = [([*cells], [*cells.values()])]
             codes, values = files[0]
             expected = set(product(*(each["codes"] for each in entry["dimensions"])))
         except (KeyError, IndexError, TypeError, ValueError, OSError, duckdb.Error):
@@ -111,28 +120,36 @@ class PublishedTable:
             raise TableError(f"{folder / entry['name']}: has other cells than the manifest says")
         if files[0] != files[-1]:
             raise TableError(f"{folder / entry['name']}: its CSV and its Parquet file show different cells")
-        totals = [each["codes"][0] for each in entry["dimensions"]]
         bounds: dict[Cell, tuple[float, float]] = {}
         by_cell = dict(zip(codes, values, strict=True))
+        if workbook is not None:
+            workbook.compare(entry, by_cell)
         try:
             small = _of_small_counts(entry, by_cell) if entry.get("rounding") == "small" else {}
         except TableError:
             raise
         except (KeyError, IndexError, TypeError, ValueError):
             raise TableError(f"{folder}: a table of {MANIFEST} is not there as the manifest says") from None
+        table = cls(entry, by_cell, bounds)
         for cell, value in by_cell.items():
-            key = frozenset(
-                (column, code)
-                for column, code, total in zip(columns, cell, totals, strict=True)
-                if code != total
-            )
+            key = table.key(cell)
             if key_table is not None and value is not None and entry["protect"] == "cell-key":
                 low, high = key_table.before(value)
             else:
                 low, high = small.get(cell) or cls._may_be(entry, value)
             before = bounds.get(key, (low, high))
             bounds[key] = (max(low, before[0]), min(high, before[1]))
-        return cls(entry, by_cell, bounds)
+        return table
+
+    def key(self, codes: Iterable[str]) -> Cell:
+        """Return a cell of the table by its codes, one of each dimension."""
+        pairs = zip(self.dimensions, codes, strict=True)
+        return frozenset((each["column"], code) for each, code in pairs if code != each["codes"][0])
+
+    def label(self, cell: Cell) -> str:
+        """Name a cell by its codes and the totals of the table, such as ``age = 20 and sex = Total``."""
+        codes = {each["column"]: each["codes"][0] for each in self.dimensions} | dict(sorted(cell))
+        return " and ".join(f"{column} = {code}" for column, code in codes.items())
 
     @staticmethod
     def _lines(

@@ -16,24 +16,30 @@ listed
 codes_0_0, codes_0_1, ...
     value, code: each code of a dimension that a value belongs to, by its place in the manifest; 0 is the
     total.
+parts
+    k0, k1, ..., person, part: of the table at hand, how much each person has in each cell by its codes.
+hidden
+    cell, k0, k1, ...: of the table at hand, the cells that are not shown, numbered from 0.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from incrowd_verify.cells import CellReader
 from incrowd_verify.checks import Checks
+from incrowd_verify.contributors import Contributors, Values, nobody
 from incrowd_verify.errors import PolicyError, SchemaError, TableError, alike_of, named
 from incrowd_verify.gate.points import Point
 from incrowd_verify.key_tables import KeyTable
+from incrowd_verify.lazy import np
 from incrowd_verify.persons import number_people
 from incrowd_verify.policy import NO_NULLS, Column
-from incrowd_verify.published_tables import PublishedTable
+from incrowd_verify.published_tables import Cell, PublishedTable
 from incrowd_verify.recipes import Tree, exact_number
 from incrowd_verify.scratch import PrivateFolder
 from incrowd_verify.source import CsvFormat, connect, reworded
@@ -63,10 +69,24 @@ class RawTable:
     csv_format: CsvFormat = field(default_factory=CsvFormat)
 
 
-def recount(
-    tables: Sequence[PublishedTable], raw: RawTable, policy: TablePolicy | None
-) -> tuple[int, list[Point]]:
-    """Count every cell anew, and return how many were compared, and the points of those that differ.
+@dataclass(frozen=True)
+class Recounted:
+    """The cells of all tables by the raw table.
+
+    - `compared`: how many cells were compared; None without a raw table.
+    - `points`: the points of those that differ.
+    - `hidden`: by quantity and cell, the people of each cell that a table suppresses.
+    - `by_person`: whether a column says whose each row is.
+    """
+
+    compared: int | None = None
+    points: Sequence[Point] = ()
+    hidden: Mapping[str, Mapping[Cell, Contributors]] = field(default_factory=dict)
+    by_person: bool = False
+
+
+def recount(tables: Sequence[PublishedTable], raw: RawTable, policy: TablePolicy | None) -> Recounted:
+    """Count every cell anew.
 
     Without a policy each row is a person, and a value belongs to the code that is called so or covers it.
 
@@ -81,20 +101,13 @@ def recount(
     ):
         count = _Recount.of(Checks(connection), tables, raw, policy, scratch)
         compared, points = 0, list[Point]()
+        hidden: dict[str, dict[Cell, Contributors]] = {}
         for number, table in enumerate(tables):
-            cells, found = count.points_of(number, table)
+            cells, found, contributors = count.points_of(number, table)
             compared += cells
             points += found
-        return compared, points
-
-
-@dataclass(frozen=True)
-class _Values:
-    """A cell by the raw table: its value, its people, and the largest parts of the people."""
-
-    value: float
-    people: int
-    largest: Sequence[float]
+            hidden.setdefault(table.quantity, {}).update(contributors)
+        return Recounted(compared, points, hidden, count.by_person)
 
 
 @dataclass(frozen=True)
@@ -106,6 +119,7 @@ class _Recount:
     places: dict[str, int]
     sums: dict[str, int]
     with_policy: bool
+    by_person: bool
     asked: dict[str, Rules]
 
     @classmethod
@@ -162,11 +176,14 @@ class _Recount:
             {name: n for n, name in enumerate(counted)},
             {name: n for n, name in enumerate(summed)},
             policy is not None,
+            bool(person),
             {} if policy is None else {each.name: each for each in policy.tables},
         )
 
-    def points_of(self, number: int, table: PublishedTable) -> tuple[int, list[Point]]:
-        """Compare a table; return how many cells were compared, and the points of those that differ."""
+    def points_of(
+        self, number: int, table: PublishedTable
+    ) -> tuple[int, list[Point], dict[Cell, Contributors]]:
+        """Compare a table; return how many cells were compared, the points, and who makes hidden cells."""
         rules = Rules.of(table.entry)
         names = [each["column"] for each in table.dimensions]
         if names != [column for column, _ in rules.dimensions]:
@@ -175,9 +192,9 @@ class _Recount:
             lost = self._place_values(f"codes_{number}_{place}", table.dimensions[place], column, level)
             if lost:
                 text = f"Table {table.name}: {lost:,} distinct value(s) of {column} have no code in it."
-                return 0, [Point("conformity", (column,), None, text, self._way_out)]
+                return 0, [Point("conformity", (column,), None, text, self._way_out)], {}
         true = self._count(number, table, rules)
-        nothing = _Values(0.0, 0, ())
+        nothing = nobody().values
         false: list[str] = []
         unsafe: list[str] = []
         asked = self.asked.get(table.name, rules)
@@ -191,22 +208,22 @@ class _Recount:
                 continue
             compared += 1
             real = true.get(codes, nothing)
-            labels = " and ".join(f"{name} = {code}" for name, code in zip(names, codes, strict=True))
+            labels = table.label(table.key(codes))
             is_finest = all(map(set.__contains__, finest, codes))
             if not _suits(value, real.value, rules, asked.key_table, finest=is_finest):
                 false.append(labels)
-            elif rules["protect"] == "suppress" and _is_unsafe(real, asked):
+            elif rules["protect"] == "suppress" and real.is_unsafe(asked):
                 unsafe.append(labels)
         what = f"the {'sum' if rules['sum'] else 'count'} of the raw table"
         what = what if rules["protect"] == "suppress" else f"as near to {what} as its rules say"
         points = []
         if false:
-            text = f"Table {table.name}: {_cells(false)} not {what}: {_some(false)}."
+            text = f"Table {table.name}: {_cells(false)} not {what}: {some(false)}."
             points.append(Point("conformity", (), None, text, self._way_out))
         if unsafe:
-            text = f"Table {table.name}: {_cells(unsafe)} unsafe by its rules and shown: {_some(unsafe)}."
+            text = f"Table {table.name}: {_cells(unsafe)} unsafe by its rules and shown: {some(unsafe)}."
             points.append(Point("limit", (), None, text, "Make the tables anew."))
-        return compared, points
+        return compared, points, self._hidden(table)
 
     @property
     def _way_out(self) -> str:
@@ -280,7 +297,7 @@ class _Recount:
         if missing:
             yield None, _code_of_missing(codes, under)
 
-    def _count(self, number: int, table: PublishedTable, rules: Rules) -> dict[tuple[str, ...], _Values]:
+    def _count(self, number: int, table: PublishedTable, rules: Rules) -> dict[tuple[str, ...], Values]:
         """Count the cells of a table that have any row."""
         dimensions = table.dimensions
         joins = " ".join(
@@ -290,29 +307,47 @@ class _Recount:
         )
         keys = ", ".join(f"d{n}.code AS k{n}" for n in range(len(dimensions)))
         names = ", ".join(f"k{n}" for n in range(len(dimensions)))
-        part = "0" if rules["sum"] is None else f"sum(x{self.sums[rules['sum']]})"
+        part = "count(*)" if rules["sum"] is None else f"sum(x{self.sums[rules['sum']]})"
         rank = max(2, (self.asked.get(table.name, rules)["dominance"] or rules["dominance"] or [2])[0])
-        value = "people" if rules["count"] == "people" else "records"
-        value = value if rules["sum"] is None else "total"
+        self.con.execute(
+            f"CREATE OR REPLACE TABLE parts AS SELECT {keys}, person, {part}::DOUBLE AS part "
+            f"FROM listed {joins} GROUP BY ALL"
+        )
+        value = "count(*)" if rules["count"] == "people" and rules["sum"] is None else "sum(part)"
         rows = self.con.execute(
             f"""
-            WITH parts AS (
-                SELECT {keys}, person, count(*) AS records, {part} AS part
-                FROM listed {joins} GROUP BY ALL
-            ),
-            counted AS (
-                SELECT {names}, count(*) AS people, sum(records) AS records, sum(part) AS total,
-                    list_slice(list(part ORDER BY part DESC), 1, {rank}) AS largest
-                FROM parts GROUP BY ALL
-            )
-            SELECT {names}, {value}, people, largest FROM counted
+            SELECT {names}, {value}, count(*), count(*) FILTER (part > 0),
+                list_slice(list(part ORDER BY part DESC), 1, {rank})
+            FROM parts GROUP BY {names}
             """
         ).fetchall()
         return {
-            tuple(each["codes"][code] for each, code in zip(dimensions, row, strict=False)): _Values(
-                float(row[-3]), int(row[-2]), row[-1]
+            tuple(each["codes"][code] for each, code in zip(dimensions, row, strict=False)): Values(
+                float(row[-4]), int(row[-3]), int(row[-2]), row[-1]
             )
             for row in rows
+        }
+
+    def _hidden(self, table: PublishedTable) -> dict[Cell, Contributors]:
+        """Return the people of each cell that a table suppresses, from the table `parts`."""
+        numbers = [{code: n for n, code in enumerate(each["codes"])} for each in table.dimensions]
+        hidden = [codes for codes, value in table.cells.items() if value is None]
+        places = [
+            (cell, *(of[code] for of, code in zip(numbers, codes, strict=True)))
+            for cell, codes in enumerate(hidden)
+        ]
+        names = [f"k{n}" for n in range(len(numbers))]
+        columns = ", ".join(f"{name} BIGINT" for name in ("cell", *names))
+        self.con.execute("DROP TABLE IF EXISTS hidden")
+        self.con.fill("hidden", columns, places)
+        found = self.con.execute(
+            f"SELECT cell, person, part FROM parts JOIN hidden USING ({', '.join(names)}) ORDER BY cell"
+        ).fetchnumpy()
+        persons, parts = np.asarray(found["person"], np.int64), np.asarray(found["part"], np.float64)
+        ends = np.searchsorted(found["cell"], np.arange(len(hidden) + 1))
+        return {
+            table.key(codes): Contributors(persons[start:end], parts[start:end])
+            for codes, start, end in zip(hidden, ends, ends[1:], strict=False)
         }
 
 
@@ -365,25 +400,11 @@ def _suits(value: float, true: float, rules: Rules, key_table: KeyTable | None, 
             return bool(far <= rules["deviation"])
 
 
-def _is_unsafe(cell: _Values, rules: Rules) -> bool:
-    """Say whether the rules of a table find a cell unsafe: threshold, dominance, or p %."""
-    small = cell.people < rules["threshold"] and (cell.people > 0 or rules["zeros"] == "hide")
-    if small or rules["sum"] is None:
-        return small
-    largest, slack = [*cell.largest, 0.0, 0.0], 0.0
-    if rules["dominance"] is not None:
-        number, share = rules["dominance"]
-        slack = sum(largest[:number]) - share * cell.value
-    if rules["p_percent"] is not None:
-        rest = cell.value - largest[0] - largest[1]
-        slack = max(slack, rules["p_percent"] / 100 * largest[0] - rest)
-    return slack > _EXACT * cell.value
-
-
 def _cells(cells: Sequence[str]) -> str:
     return "1 cell is" if len(cells) == 1 else f"{len(cells):,} cells are"
 
 
-def _some(cells: Sequence[str]) -> str:
+def some(cells: Sequence[str]) -> str:
+    """Name the first few of some cells, and say how many more there are."""
     more = f", and {len(cells) - _FEW:,} more" if len(cells) > _FEW else ""
     return "; ".join(cells[:_FEW]) + more
