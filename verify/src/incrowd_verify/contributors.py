@@ -93,8 +93,12 @@ class Contributors:
     @property
     def alone(self) -> int | None:
         """The number of the one person who makes a cell; None where nobody or several do."""
-        makers = self.persons[self.parts > 0]
-        return int(makers[0]) if len(makers) == 1 else None
+        return next(iter(self.makers)) if len(self.makers) == 1 else None
+
+    @cached_property
+    def makers(self) -> frozenset[int]:
+        """The numbers of the people with a part above 0."""
+        return frozenset(self.persons[self.parts > 0].tolist())
 
 
 def nobody() -> Contributors:

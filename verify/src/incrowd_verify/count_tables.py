@@ -280,12 +280,18 @@ class _System:
             )
         }
 
-    def _is_narrow(self, table: PublishedTable, cell: Cell, low: float, high: float) -> bool:
-        """Say whether the interval of a hidden or changed cell is narrower than its table allows."""
+    def _is_narrow(
+        self, table: PublishedTable, cell: Cell, low: float, high: float, *, maker: int | None = None
+    ) -> bool:
+        """Say whether the interval of a hidden or changed cell is narrower than its table allows.
+
+        `maker`: who computes it, and knows the own part of it, too; None for everybody.
+        """
         entry = table.entry
         if "sum" in entry:
             is_thin = high - low < max(_SHARE * high, self._least[table.name]) - _NEAR
-            return is_thin or self._is_near(self.rules[table.name], cell, low, high)
+            is_own = maker is not None and maker in self.people[cell].makers
+            return is_thin or self._is_near(self.rules[table.name], cell, 0.0 if is_own else low, high)
         if entry["protect"] == "suppress":
             return bool(high - low < entry["width"])
         # A rounded or perturbed count is told if one value alone fits, and a small one then.
@@ -346,7 +352,7 @@ class _System:
         return [*lines.values()]
 
     def _told_to_makers(self) -> dict[str, set[Cell]]:
-        """Return the cells of each table that somebody who alone makes other hidden cells can compute."""
+        """Return the unsafe cells that somebody who alone makes other hidden cells can compute, by table."""
         found: dict[str, set[Cell]] = {table.name: set() for table in self.tables}
         if not self.quantity.startswith("sum") and not (self.quantity == "records" and self.by_person):
             return found
@@ -357,16 +363,18 @@ class _System:
                 people = self.people.get(cell)
                 if people is not None and people.alone is not None:
                     alone.setdefault(people.alone, {})[place] = people.values.value
-            for own in alone.values():
+            for maker, own in alone.items():
                 known = part.knowing(own)
                 for table, (place, cell) in product(self.tables, enumerate(cells)):
                     if (
                         place in own
                         or cell not in table.bounds
                         or cell in narrow[table.name] | found[table.name]
+                        or cell not in self.people
+                        or not self.people[cell].values.is_unsafe(self.rules[table.name])
                     ):
                         continue
-                    judge = partial(self._is_narrow, table, cell)
+                    judge = partial(self._is_narrow, table, cell, maker=maker)
                     # Where the raw table is not that of the tables, nobody knows anything by it.
                     with suppress(TableError):
                         if known.is_narrow(place, judge):

@@ -58,8 +58,12 @@ class Need:
         """Return the bounds of each cell by its publication alone: the least and the largest value."""
         return np.where(hidden, self.floor, self.values), np.where(hidden, np.inf, self.values)
 
-    def shortfall(self, cells: NDArray[np.int64], ends: Intervals) -> NDArray[np.float64]:
+    def shortfall(
+        self, cells: NDArray[np.int64], ends: Intervals, *, above: bool = False
+    ) -> NDArray[np.float64]:
         """Return float64[cells]: by how much the interval of each is too narrow; 0 for a safe cell.
+
+        With `above`, an interval need reach far enough above the true value alone.
 
         Examples
         --------
@@ -70,7 +74,9 @@ class Need:
         array([1.])
         """
         value, slack = self.values[cells], self.slack[cells]
-        beyond = np.maximum(value + slack - ends.upper, ends.lower - (value - slack))
+        beyond = value + slack - ends.upper
+        if not above:
+            beyond = np.maximum(beyond, ends.lower - (value - slack))
         # Whatever is not bounded is wide enough.
         upper = np.where(np.isinf(ends.upper), 0.0, ends.upper)
         width = np.maximum(self.width[cells], self.share * upper) - ends.widths

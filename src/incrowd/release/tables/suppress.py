@@ -148,9 +148,13 @@ class _Search:
     """Values that fit all that is published of a part."""
 
     @cached_property
-    def of_one_person(self) -> list[NDArray[np.int64]]:
-        """int64[cells] each: cells that are one person's alone."""
-        return [place[cells] for unions, place in self.unions for cells in unions.of_one_person()]
+    def of_one_person(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """The cells that are one person's alone, and all of the person's, by person."""
+        return [
+            (place[alone], place[own])
+            for unions, place in self.unions
+            for alone, own in unions.of_one_person()
+        ]
 
     def run(self, deadline: float) -> Suppression:
         if not (self.primary & ~self.unpublished).any():
@@ -307,15 +311,16 @@ class _Search:
     ) -> Iterator[tuple[Part, NDArray[np.int64], NDArray[np.int64]]]:
         """Yield unsafe cells that somebody computes who knows cells of the own alone; these come last."""
         need = self.need
-        own = [cells[hidden[cells]] for cells in self.of_one_person]
+        people = [(alone[hidden[alone]], own) for alone, own in self.of_one_person]
         for part in parts_of(self.linked, *need.bounds(hidden), whole=need.whole):
             fitting = self._fitting.setdefault(part.cells.tobytes(), [need.values[part.cells]])
-            for cells in own:
-                known = cells[np.isin(cells, part.cells)]
+            for alone, own in people:
+                known = alone[np.isin(alone, part.cells)]
                 key = part.cells.tobytes() + known.tobytes()
                 if not len(known) or len(known) == len(part.cells) or key in self._safe_for_one:
                     continue
-                narrow = part.cells[self._narrow_beside(part, np.searchsorted(part.cells, known), fitting)]
+                places = np.searchsorted(part.cells, known), np.isin(part.cells, own)
+                narrow = part.cells[self._narrow_beside(part, *places, fitting)]
                 if not len(narrow):
                     self._safe_for_one.add(key)
                     continue
@@ -326,15 +331,19 @@ class _Search:
                         yield each, here, known
 
     def _narrow_beside(
-        self, part: Part, known: NDArray[np.int64], fitting: list[NDArray[np.float64]]
+        self,
+        part: Part,
+        known: NDArray[np.int64],
+        own: NDArray[np.bool_],
+        fitting: list[NDArray[np.float64]],
     ) -> NDArray[np.int64]:
-        """Return the places of a part's cells that are too narrow for whoever knows others of them.
+        """Return the places of a part's unsafe cells that are too narrow for whoever knows others of them.
 
         Tables that fit and have the true values there show how open each cell is. A programme is solved only
-        for a cell of which they do not show enough. A person's own part of a cell is known to the person, so
-        an interval need not reach below it: it must be wide, wherever it lies.
+        for a cell of which they do not show enough. Nobody takes the own part of a cell (`own`) for less than
+        it is, so there an interval need not reach far below.
         """
-        need, true = replace(self.need, slack=np.zeros(self.linked.size)), self.need.values[part.cells]
+        need, true = self.need, self.need.values[part.cells]
         told = np.array([values for values in fitting if np.allclose(values[known], true[known])])
         low, high = told.min(axis=0), told.max(axis=0)
         lower, upper = part.lower.copy(), part.upper.copy()
@@ -344,9 +353,8 @@ class _Search:
         asked[known] = False
         narrow = []
         for place in np.flatnonzero(asked):
-            cell = part.cells[place : place + 1]
-            here = slice(place, place + 1)
-            if need.shortfall(cell, Intervals(low[here], high[here]))[0] <= NEAR:
+            cell, here = part.cells[place : place + 1], slice(place, place + 1)
+            if need.shortfall(cell, Intervals(low[here], high[here]), above=own[place])[0] <= NEAR:
                 continue
             more: list[NDArray[np.float64]] = []
             ends = fixed.extremes(np.array([place]), None, more)
@@ -354,7 +362,7 @@ class _Search:
             for values in more:
                 np.minimum(low, values, out=low)
                 np.maximum(high, values, out=high)
-            if need.shortfall(cell, Intervals(*ends))[0] > NEAR:
+            if need.shortfall(cell, Intervals(*ends), above=own[place])[0] > NEAR:
                 narrow.append(place)
         return np.array(narrow, np.int64)
 

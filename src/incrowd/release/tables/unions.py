@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from math import fsum
 from typing import NamedTuple
 
@@ -109,18 +110,19 @@ class Unions:
             inside &= (rank >= axis.tree.lo[code]) & (rank < axis.tree.hi[code])
         return _merged(self._person[inside], parts.part[inside])
 
-    def of_one_person(self) -> list[NDArray[np.int64]]:
-        """Return the cells that are one person's alone, by person: who knows the own part knows them.
+    def of_one_person(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Return the cells that are one person's alone, and all in which the person has a part, by person.
 
-        None for counts of people, where the number of others is what nobody knows.
+        Who knows the own part knows the cells that are the person's alone. There are none in counts of
+        people, where the number of others is what nobody knows.
         """
         table = self.cells
         if table.layout.sum is None and np.array_equal(table.values, table.people):
             return []
-        groups: dict[tuple[int, ...], list[int]] = {}
+        groups: dict[int, list[int]] = {}
         for cell in np.flatnonzero(table.contributors == 1).tolist():
             if table.parts is not None:
-                groups.setdefault((int(self.members(cell).person[0]),), []).append(cell)
+                groups.setdefault(int(self.members(cell).person[0]), []).append(cell)
                 continue
             # The person has one part, in the finest cell that is not empty.
             codes = np.unravel_index(cell, table.shape)
@@ -131,10 +133,29 @@ class Unions:
                 )
             )
             [place] = np.argwhere(table.contributors.reshape(table.shape)[below])
-            groups.setdefault(
-                tuple(int(each.flat[n]) for each, n in zip(below, place, strict=True)), []
-            ).append(cell)
-        return [np.array(cells, np.int64) for cells in groups.values()]
+            leaf = [int(each.flat[n]) for each, n in zip(below, place, strict=True)]
+            groups.setdefault(int(np.ravel_multi_index(leaf, table.shape)), []).append(cell)
+        if table.parts is None:
+            return [(np.array(cells, np.int64), self._above([leaf])) for leaf, cells in groups.items()]
+        given = self._person[table.parts.part > 0] if table.layout.sum is not None else self._person
+        leaves = table.parts.cell[table.parts.part > 0] if table.layout.sum is not None else table.parts.cell
+        return [
+            (np.array(cells, np.int64), self._above(leaves[given == person].tolist()))
+            for person, cells in groups.items()
+        ]
+
+    def _above(self, leaves: list[int]) -> NDArray[np.int64]:
+        """Return the cells that some of the finest ones are in."""
+        table, above = self.cells, set[int]()
+        for leaf in leaves:
+            ways = []
+            for axis, code in zip(table.axes, np.unravel_index(leaf, table.shape), strict=True):
+                way = [int(code)]
+                while way[-1]:
+                    way.append(int(axis.tree.parents[way[-1]]))
+                ways.append(way)
+            above |= {*np.ravel_multi_index(np.array([*product(*ways)]).T, table.shape).tolist()}
+        return np.array(sorted(above), np.int64)
 
     def breaches(self, hidden: NDArray[np.bool_], *, chains: bool) -> Iterator[Breach]:
         """Yield the unions that are unsafe and can be computed.
