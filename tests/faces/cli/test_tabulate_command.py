@@ -146,7 +146,7 @@ def test_a_ledger_remembers_tables(run, hospital_csv, policy, tmp_path):
     fewer.write_text("".join(hospital_csv.read_text().splitlines(keepends=True)[:-2]))
     refused = run(call[0], str(fewer), *call[2:], "-o", str(tmp_path / "two"))
     assert refused.status == 1
-    assert "by fewer than 5 people" in refused.err
+    assert "of fewer than 5 of the people who came or left" in refused.err
     assert not (tmp_path / "two").exists()
     assert run("ledger", "verify", book).status == 0
 
