@@ -120,7 +120,9 @@ def _told_to_insiders(tables: Sequence[PublishedTable], raw: Any, policy: Policy
             frozenset(names[axis][code] for axis, code in enumerate(codes) if code)
             for codes in np.ndindex(*cells.shape)
         )
-        counts.append((cells, np.array([low == high for low, high in map(table.bounds.get, cell_names)])))
+        counts.append(
+            (cells, np.array([low == high for low, high in (table.bounds[name] for name in cell_names)]))
+        )
     told = 0
     for unit in dict.fromkeys(cells.unit for cells, _ in counts):
         alike = [(cells, known) for cells, known in counts if cells.unit == unit]
