@@ -187,3 +187,51 @@ def test_a_wrong_folder_is_named(tmp_path):
     (place / "t.csv").write_text(text.replace("r2,16,", "r2,17,"))
     with pytest.raises(TableError):
         differencing([place])
+
+
+def _opened(place, shown):
+    """Show cells of a folder of one column that it hides, and leave out the digests."""
+    manifest = json.loads((place / "tables.json").read_text())
+    manifest["files"] = {}
+    (place / "tables.json").write_text(json.dumps(manifest))
+    lines = [line.split(",") for line in (place / "t.csv").read_text().splitlines()]
+    lines = [[code, str(shown[code]), '""'] if code in shown else [code, *rest] for code, *rest in lines]
+    (place / "t.csv").write_text("\n".join(map(",".join, lines)) + "\n")
+
+
+@pytest.mark.parametrize("same", [False, True])
+def test_people_who_know_their_own_part_compute_that_of_others(tmp_path, same):
+    rows = [(1, "a", 100), (1 if same else 2, "b", 60), *((10 + n, "cde"[n % 3], 20 + n) for n in range(30))]
+    frame = pl.DataFrame(rows, schema=["who", "g", "v"], orient="row")
+    policy = ic.Policy(ic.Schema(person="who", quasi={"g": ic.Hierarchy.flat()}, insensitive=["v"]))
+    layout = ic.CountTable("t", rows=["g"], sum="v", threshold=3, p_percent=20.0)
+    release = ic.tabulate(frame, policy, [layout])
+    release.save(tmp_path / "out")
+    assert differencing([tmp_path / "out"], frame, policy).figures["told_to_insiders"] == 0
+    hidden = set(release["t"].filter(pl.col("mark") == "x")["g"]) - {"a", "b"}
+    sums = dict(frame.group_by("g").agg(pl.col("v").sum()).rows())
+    _opened(tmp_path / "out", {code: float(sums[code]) for code in hidden})
+    assert differencing([tmp_path / "out"], frame, policy).figures["told_to_insiders"] == 2
+
+
+def test_a_copy_of_a_column_tells_what_the_column_hides(tmp_path):
+    """Each folder alone is safe, and one hides what the other shows under another name."""
+    draw = np.random.default_rng(3)
+    frame = pl.DataFrame({"g": draw.choice(list("abcde"), 60, p=[0.3, 0.3, 0.3, 0.06, 0.04])})
+    frame = frame.with_columns(copy=pl.col("g"))
+    policy = ic.Policy(ic.Schema(quasi={"g": ic.Hierarchy.flat(), "copy": ic.Hierarchy.flat()}))
+    layouts = [
+        ic.CountTable("one", rows=["g"], cost="cells"),
+        ic.CountTable("two", rows=["copy"], threshold=2),
+    ]
+    folders = [tmp_path / "one", tmp_path / "two"]
+    for layout, place in zip(layouts, folders, strict=True):
+        ic.tabulate(frame, policy, [layout]).save(place)
+    assert differencing(folders, frame, policy).figures["told_to_insiders"] > 0
+    ic.tabulate(frame, policy, layouts).save(tmp_path / "both")
+    assert differencing([tmp_path / "both"], frame, policy).figures["told_to_insiders"] == 0
+
+
+def test_a_sum_of_small_hidden_counts_is_seen(tmp_path):
+    tables = folder(tmp_path / "t", "GH", {"G": 1, "H": 2, "I": 30}, t={"*": ["G", "H", "I"]})
+    assert differencing([tables]).figures["small_unions"] == 1

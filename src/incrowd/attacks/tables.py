@@ -7,27 +7,36 @@ the cells of that person: they are the cells in which the tables differ.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import product
 from math import inf
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from incrowd.attacks.base import Attack, wilson
 from incrowd.core.errors import ParameterError, TableError
 from incrowd.core.hierarchy.tree import Hierarchy
 from incrowd.core.lazy import NDArray, np
 from incrowd.core.progress import check
+from incrowd.engines import engine_for
+from incrowd.engines.open import loaded
 from incrowd.release.tables.audit import intervals
 from incrowd.release.tables.cells import Axis, Linked
+from incrowd.release.tables.counting import Cells, count_cells, nested_codes
+from incrowd.release.tables.layout import CountTable
+from incrowd.release.tables.protect import count_disclosures
 from incrowd.release.tables.ring import with_ring
 from incrowd_verify.published_tables import Cell, PublishedTable, is_tables, read_manifest
+
+if TYPE_CHECKING:
+    from incrowd.release.policy.policy import Policy
 
 _GROUP = "\0group"
 """The dimension of groups of people; no column has this name."""
 _NEAR = 1e-6
 
 
-def differencing(folders: Sequence[Path]) -> Attack:
+def differencing(folders: Sequence[Path], raw: Any = None, policy: Policy | None = None) -> Attack:
     """Compute hidden cells and small groups from published count tables.
 
     Folders whose common cells agree are about the same people. Of others, the one with fewer people is taken
@@ -37,6 +46,11 @@ def differencing(folders: Sequence[Path]) -> Attack:
     ----------
     folders
         Folders of count tables, as `TableRelease.save` writes them.
+    raw
+        The raw table of all folders, as `anonymize` takes it. With it, the attack tries what people know of
+        themselves, and columns that determine one another.
+    policy
+        The columns of the raw table.
 
     Returns
     -------
@@ -51,7 +65,10 @@ def differencing(folders: Sequence[Path]) -> Attack:
     - ``small_shown``: published counts below their table's threshold, and above 0;
     - ``small_differences``: pairs of published counts, one about a part of the other's people, that differ by
       fewer than the threshold;
-    - ``between_groups``: how many of these pairs are of two folders about different people.
+    - ``between_groups``: how many of these pairs are of two folders about different people;
+    - ``small_unions``: sums of hidden counts that the total and its other parts tell, below the threshold;
+    - ``told_to_insiders``: with `raw`, the unsafe cells that follow too closely for everybody, in a union, or
+      for one person who alone makes hidden cells.
 
     Raises
     ------
@@ -82,7 +99,36 @@ def differencing(folders: Sequence[Path]) -> Attack:
             for tables in alone:
                 sums.add(_Joint.of([tables]))
             sums.apart = True
+    if raw is not None and policy is not None:
+        sums.insiders = _told_to_insiders([table for tables in read for table in tables], raw, policy)
     return sums.attack()
+
+
+def _told_to_insiders(tables: Sequence[PublishedTable], raw: Any, policy: Policy) -> int:
+    """Count the cells of suppressed tables that people compute who know their own part of them."""
+    engine, counts = engine_for(loaded(raw), starred=True), list[tuple[Cells, NDArray[np.bool_]]]()
+    settings = {each.name for each in fields(CountTable)}
+    for table in tables:
+        if table.entry["protect"] != "suppress":
+            continue
+        own = {name: value for name, value in table.entry.items() if name in settings and value is not None}
+        cells = count_cells(engine, policy.schema, CountTable.from_settings(own))
+        if [list(axis.codes) for axis in cells.axes] != [each["codes"] for each in table.dimensions]:
+            raise TableError(f"table {table.name}: the raw table has other codes: give that of the tables")
+        names = [[(axis.column, code) for code in axis.codes] for axis in cells.axes]
+        cell_names = (
+            frozenset(names[axis][code] for axis, code in enumerate(codes) if code)
+            for codes in np.ndindex(*cells.shape)
+        )
+        counts.append(
+            (cells, np.array([low == high for low, high in (table.bounds[name] for name in cell_names)]))
+        )
+    told = 0
+    for unit in dict.fromkeys(cells.unit for cells, _ in counts):
+        alike = [(cells, known) for cells, known in counts if cells.unit == unit]
+        nested = nested_codes(engine, policy.schema, [cells for cells, _ in alike])
+        told += count_disclosures([cells for cells, _ in alike], [known for _, known in alike], nested)
+    return told
 
 
 def _groups(folders: Sequence[list[PublishedTable]]) -> list[list[PublishedTable]]:
@@ -127,6 +173,8 @@ class _Tally:
     shown: int = 0
     differences: int = 0
     between: int = 0
+    unions: int = 0
+    insiders: int | None = None
     groups: int = 1
     apart: bool = False
 
@@ -146,6 +194,7 @@ class _Tally:
         self.shown += joint.small_shown()
         self.differences += small
         self.between += between
+        self.unions += joint.small_unions()
         self.groups = max(self.groups, joint.groups)
 
     def attack(self) -> Attack:
@@ -161,7 +210,10 @@ class _Tally:
             "small_shown": self.shown,
             "small_differences": self.differences,
             "between_groups": self.between,
+            "small_unions": self.unions,
         }
+        if self.insiders is not None:
+            figures["told_to_insiders"] = self.insiders
         remarks = []
         if self.groups > 1:
             remarks.append(
@@ -287,6 +339,20 @@ class _Joint:
             ends = intervals(alone, low, high, np.arange(alone.size), whole=self.whole)
             told[cells] |= (ends.widths < _NEAR)[alone.cells[0]] & (least < most)
         return told
+
+    def small_unions(self) -> int:
+        """Count the sums of hidden cells that everybody computes with fewer people than the threshold."""
+        shown = self.low == self.high
+        unions = np.array(
+            [
+                self.low[total] - self.low[parts[shown[parts]]].sum()
+                for total, parts, exact in zip(
+                    self.linked.totals, self.linked.parts, self.linked.exact, strict=True
+                )
+                if exact and shown[total] and (~shown[parts]).sum() > 1
+            ]
+        )
+        return int(self._is_small(unions).sum())
 
     def small_shown(self) -> int:
         """Count the cells that are published as they are with fewer people than the threshold, and any."""

@@ -692,7 +692,7 @@ def test_the_people_without_a_code_are_a_cell():
     assert shown["Total"] is None or shown["A"] is None
 
 
-def test_sums_that_counts_tell_are_a_point():
+def test_sums_that_counts_tell_are_a_point(tmp_path):
     rows = _people(60, {"g": "ab", "ill": [0, 1]})
     tables = [
         ic.CountTable("sums", rows=["g"], sum="ill"),
@@ -700,6 +700,8 @@ def test_sums_that_counts_tell_are_a_point():
     ]
     release = ic.tabulate(rows, _policy("g", sensitive=["ill"]), tables, unanswered="write")
     assert [point.name for point in release.verdict.points] == ["linked-columns"]
+    release.save(tmp_path / "out")
+    assert verify_tables(tmp_path / "out").verdict.points == release.verdict.points
     ones = rows.with_columns(one=pl.lit(2.0))
     tables = [ic.CountTable("sums", rows=["g"], sum="one"), ic.CountTable("counts", rows=["g"])]
     release = ic.tabulate(ones, _policy("g", sensitive=["one"]), tables, unanswered="write")
@@ -707,12 +709,15 @@ def test_sums_that_counts_tell_are_a_point():
 
 
 @pytest.mark.gated
-def test_a_table_of_which_much_is_hidden_has_a_point_with_what_helps():
+def test_a_table_of_which_much_is_hidden_has_a_point_with_what_helps(tmp_path):
     rows = _people(250, {"g": "abcdefghij", "h": "klmnopqrst"})
     layout = ic.CountTable("t", rows=["g"], columns=["h"])
     release = ic.tabulate(rows, _policy("g", "h"), [layout], unanswered="write")
     [point] = release.verdict.points
     assert (point.name, point.state) == ("much-suppressed", "open")
     assert "Without h" in point.way_out or "Without g" in point.way_out
+    release.save(tmp_path / "out")
+    [same] = verify_tables(tmp_path / "out").verdict.points
+    assert (same.name, same.text) == (point.name, point.text)
     with pytest.raises(VerdictError, match="not shown"):
         ic.tabulate(rows, _policy("g", "h"), [layout])

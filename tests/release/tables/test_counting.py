@@ -13,6 +13,7 @@ import incrowd as ic
 from incrowd.core.errors import ParameterError, SchemaError, TableError
 from incrowd.engines import engine_for
 from incrowd.engines.cells import scaled, whole_units
+from incrowd.release.tables.cells import Linked
 from incrowd.release.tables.counting import count_cells
 
 AREAS = ic.Hierarchy.from_nested({"*": {"north": ["a", "b"], "south": {"mid": ["c", "d"], "e": None}}})
@@ -201,3 +202,31 @@ def test_a_cell_key_needs_people(monkeypatch):
         count_cells(engine_for(holes), SCHEMA, layout)
     one, other = (count_cells(engine_for(rows), SCHEMA, layout) for rows in (table, table.reverse()))
     assert one.keys.tolist() == other.keys.tolist()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_people_with_several_codes_meet_every_condition(seed):
+    """What the parts of some people exceed their total by is at most what those of all do."""
+    draw = np.random.default_rng(seed)
+    size = int(draw.integers(5, 80))
+    rows = pl.DataFrame(
+        {
+            "who": draw.integers(0, 25, size),
+            "drug": draw.choice(list("abc"), size),
+            "ill": draw.choice(list("xyzw"), size),
+            "sex": draw.choice(list("fm"), size),
+        }
+    )
+    nested = ic.Hierarchy.from_nested({"*": {"p": ["x", "y"], "q": ["z", "w"]}})
+    schema = ic.Schema(
+        person=["who"], quasi={"drug": ic.Hierarchy.flat(), "ill": nested, "sex": ic.Hierarchy.flat()}
+    )
+    layout = ic.CountTable("t", rows=["drug", "sex"], columns=["ill"])
+    cells = count_cells(engine_for(rows, starred=True), schema, layout)
+    linked = Linked.of([cells.axes], cells.overlapping)
+    matrix, most = linked.rows
+    true = np.zeros(linked.size)
+    true[linked.cells[0]] = cells.values
+    met = matrix @ true
+    assert len(linked.excess) > 0 or len(cells.overlapping) < 2
+    assert ((met >= 0) & (met <= most)).all()

@@ -98,13 +98,24 @@ def at(place, frame, request):
 def same(there, here):
     """Two counts of the same table, to the last bit."""
     assert [axis.codes for axis in there.axes] == [axis.codes for axis in here.axes]
-    for name in ("values", "people", "largest"):
+    for name in ("values", "people", "largest", "contributors"):
         assert np.array_equal(getattr(there, name), getattr(here, name)), name
     assert there.overlapping == here.overlapping
     assert (there.keys is None) == (here.keys is None)
     if here.keys is not None:
         assert there.keys.tolist() == here.keys.tolist()
     assert primary_cells(there).tolist() == primary_cells(here).tolist()
+    assert by_person(there) == by_person(here)
+
+
+def by_person(cells):
+    """The parts of each person in each finest cell; which number a person has does not count."""
+    if cells.parts is None:
+        return None
+    people, nobody = {}, []
+    for cell, person, part in zip(*(each.tolist() for each in cells.parts), strict=True):
+        (nobody if person < 0 else people.setdefault(person, [])).append((cell, part))
+    return sorted(map(sorted, people.values())), sorted(nobody)
 
 
 @pytest.mark.few(3)

@@ -22,8 +22,9 @@ from typing import Any
 from incrowd_verify.contributors import Contributors, Values
 from incrowd_verify.errors import MissingExtraError, TableError
 from incrowd_verify.gate.points import Accepted, Point, answered, in_order
+from incrowd_verify.gate.rules.count_tables import Quantity, hidden_share, points_of_sums
 from incrowd_verify.gate.verdict import Verdict
-from incrowd_verify.gate.wording import linked_tables
+from incrowd_verify.gate.wording import linked_tables, many_hidden
 from incrowd_verify.published_tables import Cell, PublishedTable, read_manifest
 from incrowd_verify.recount import RawTable, Recounted, recount, some
 from incrowd_verify.table_rules import Rules, compare_rules, read_table_policy
@@ -140,9 +141,25 @@ def verify_tables(
             if not points:
                 raise
     points += together
-    points += answered(dict.fromkeys(rings), _accepted(manifest))
+    told = [*rings, *_points_of_much_hidden(tables), *points_of_sums(_quantities(tables))]
+    points += answered(dict.fromkeys(told), _accepted(manifest))
     points += (_narrow_point(name, count, "from all tables") for name, count in narrow.items() if count)
     return TableVerification(Verdict(tuple(in_order(points))), cells, hidden, narrow, recounted.compared)
+
+
+def _points_of_much_hidden(tables: Sequence[PublishedTable]) -> Iterator[Point]:
+    """Yield a point for each table of which many cells are not shown."""
+    for table in tables:
+        hidden = sum(value is None for value in table.cells.values())
+        people = hidden + sum(value is not None and value > 0 for value in table.cells.values())
+        if (share := hidden_share(hidden, people)) is not None:
+            yield many_hidden(table.name, share)
+
+
+def _quantities(tables: Sequence[PublishedTable]) -> Iterator[Quantity]:
+    """Yield what each table counts or sums."""
+    for table in tables:
+        yield Quantity(frozenset(each["column"] for each in table.dimensions), table.entry.get("sum"))
 
 
 def _narrow_point(name: str, count: int, how: str) -> Point:

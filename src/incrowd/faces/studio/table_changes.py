@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from incrowd.release.tables.layout import CountTable
 if TYPE_CHECKING:
     from incrowd.faces.studio.work import Work
     from incrowd.release.tables.cells import Axis
+    from incrowd.release.tables.protect import PublishedTable
     from incrowd_verify.gate.points import Point
 
 
@@ -25,6 +26,9 @@ def changes_of_tables(point: Point, work: Work) -> Iterator[Change]:
     """
     assert work.tables is not None
     tables = work.tables.release.tables
+    if not point.columns:
+        yield from _changes_of_much_hidden(point, work, tables)
+        return
     (column,) = point.columns
     with_column = {
         each.layout.name: (axis, each.people)
@@ -32,12 +36,32 @@ def changes_of_tables(point: Point, work: Work) -> Iterator[Change]:
         for axis in each.axes
         if axis.column == column
     }
+    if not with_column:
+        # A number that is summed is no column of codes.
+        return
     fewer = {name: _levels(*given) for name, given in with_column.items()}
     if None not in fewer.values():
         yield Change("coarser", f"Count by coarser codes of {column}", partial(_lift, work, column, fewer))
     if all(len(each.axes) > 1 for each in tables if each.layout.name in fewer):
         without = dict.fromkeys(fewer)
         yield Change("leave-out", f"Leave {column} out of the tables", partial(_lift, work, column, without))
+
+
+def _changes_of_much_hidden(point: Point, work: Work, tables: Sequence[PublishedTable]) -> Iterator[Change]:
+    """Return the change of a table of which much is hidden: of the column with the most codes."""
+    for table in tables:
+        if not point.text.startswith(f"Table {table.layout.name}:"):
+            continue
+        axis = max(table.axes, key=lambda axis: axis.tree.n_leaves)
+        lift = partial(_lift, work, axis.column)
+        if axis.tree.height > 1:
+            yield Change(
+                "coarser", f"Count by coarser codes of {axis.column}", partial(lift, {table.layout.name: 1})
+            )
+        elif len(table.axes) > 1:
+            yield Change(
+                "leave-out", f"Leave {axis.column} out of the table", partial(lift, {table.layout.name: None})
+            )
 
 
 def _levels(axis: Axis, people: int) -> int | None:

@@ -32,6 +32,7 @@ from incrowd.release.tables.ring import is_too_large, ring_of
 from incrowd_verify.gate import wording
 from incrowd_verify.gate.points import UNANSWERED, Point, answered, in_order
 from incrowd_verify.gate.rules.columns import Values
+from incrowd_verify.gate.rules.count_tables import Quantity, hidden_share, points_of_sums
 from incrowd_verify.gate.rules.texts import points_of_column
 from incrowd_verify.gate.verdict import Verdict
 from incrowd_verify.gate.wording import percent
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
 
 MANIFEST = "tables.json"
 """The file that says how the tables beside it are made, for a reader and for `verify`."""
-_MUCH, _MANY = 1 / 3, 30
-"""A table of which more is hidden than this share, and at least so many cells, has a point."""
 _TRIAL_SECONDS = 2.0
 KINDS = ("csv", "parquet", "xlsx")
 """Kinds of files that tables are written to."""
@@ -139,12 +138,16 @@ def tabulate(
         _require_one_way(chosen, before)
         made = protect(chosen, seconds=seconds, earlier=before, ring=rings[unit], nested=nested[unit])
         published |= {each.layout.name: each for each in made}
-    told = [*_points_of_tables(counts), *_points_of_rings(every), *_points_of_sums(every)]
-    told += (
-        wording.many_hidden(cells.layout.name, share, _trials(engine, policy, cells))
-        for cells in counts
-        if (share := _much_hidden(published[cells.layout.name], cells)) is not None
+    quantities = (
+        Quantity(frozenset(axis.column for axis in each.axes), each.layout.sum, each.constant)
+        for each in every
     )
+    told = [*_points_of_tables(counts), *_points_of_rings(every), *points_of_sums(quantities)]
+    for cells in counts:
+        hidden = int(published[cells.layout.name].hidden.sum())
+        if (share := hidden_share(hidden, int((cells.people > 0).sum()))) is not None:
+            trials = _trials(engine, policy, cells)
+            told.append(wording.many_hidden(cells.layout.name, share, trials))
     points = answered(dict.fromkeys(told), policy.accepted)
     release = TableRelease(tuple(published[layout.name] for layout in layouts), points, policy.schema)
     release.verdict.refuse(only_broken=unanswered == "write")
@@ -236,25 +239,6 @@ def _points_of_rings(tables: Sequence[Cells]) -> Iterator[Point]:
         ring = ring_of([each.axes for each in tables if each.unit == unit])
         if is_too_large(ring):
             yield wording.linked_tables([axis.column for axis in ring])
-
-
-def _points_of_sums(tables: Sequence[Cells]) -> Iterator[Point]:
-    """Yield a point for each number that is summed in one table, and whose counts another tells."""
-    dimensions = {axis.column for each in tables if each.layout.sum is None for axis in each.axes}
-    for each in tables:
-        column = each.layout.sum
-        if column in dimensions:
-            yield wording.linked_columns(column, f"the counts of {column} in another table tell its sums")
-        elif column is not None and each.constant and any(other.layout.sum is None for other in tables):
-            yield wording.linked_columns(
-                column, f"{column} has one value, so its sums are counts, which another table has"
-            )
-
-
-def _much_hidden(table: PublishedTable, cells: Cells) -> float | None:
-    """Return the share of hidden cells among those with people, or None where it is no point."""
-    hidden, share = int(table.hidden.sum()), float(table.hidden[cells.people > 0].mean())
-    return share if hidden >= _MANY and share > _MUCH else None
 
 
 def _trials(engine: Any, policy: Policy, cells: Cells) -> str:

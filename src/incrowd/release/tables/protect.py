@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -299,8 +299,12 @@ def _by_way(
     return _changed_by_keys(joined, primary)
 
 
-def count_disclosures(tables: Sequence[Cells], known: Sequence[NDArray[np.bool_]]) -> int:
+def count_disclosures(
+    tables: Sequence[Cells], known: Sequence[NDArray[np.bool_]], nested: Sequence[Nested] = ()
+) -> int:
     """Count the unsafe cells of some tables that are known, or follow too closely from those that are.
+
+    They may follow for everybody, in a union, or for one person who knows cells that are the person's alone.
 
     Parameters
     ----------
@@ -309,17 +313,23 @@ def count_disclosures(tables: Sequence[Cells], known: Sequence[NDArray[np.bool_]
     known
         bool[cells] for each table: the cells that a reader knows. Of the others nothing is known, also not
         whether they are empty.
+    nested
+        The codes of columns that other columns determine.
     """
-    joined = _Joined.of(tables, ())
+    joined = _Joined.of(tables, nested)
     primary = joined.all([primary_cells(table) for table in tables], False, np.logical_or)
     shown = joined.all(known, False, np.logical_or)
-    if told := int((primary & shown).sum()):
-        return told
+    if count := int((primary & shown).sum()):
+        return count
     need, cells = joined.need(primary), np.flatnonzero(primary & ~shown)
     low, high = np.where(shown, need.values, 0.0), np.where(shown, need.values, np.inf)
     enough = None if need.enough is None else need.enough[cells]
     ends = joined.intervals(low, high, cells, whole=need.whole, enough=enough)
-    return int((need.shortfall(cells, ends) > NEAR).sum())
+    told = np.zeros(len(shown), np.bool_)
+    told[cells] = need.shortfall(cells, ends) > NEAR
+    unions = [(Unions(table), place) for table, place in zip(tables, joined.linked.cells, strict=True)]
+    told |= told_together(joined.linked, replace(need, floor=0.0), primary, ~shown, unions)
+    return int(told.sum())
 
 
 def _suppressed(

@@ -72,8 +72,8 @@ def attack(
     from incrowd.attacks import attack as attack_release
     from incrowd.faces.cli.tables import console, progress
 
-    if [release, ledger, tables or None].count(None) != 2 or (tables and raw is not None):
-        raise ParameterError("name DATA and RELEASE, or --ledger alone, or --tables alone")
+    if [release, ledger, tables or None].count(None) != 2:
+        raise ParameterError("name DATA and RELEASE, or --ledger alone, or --tables, and DATA to know more")
     with progress() as job:
         if ledger is not None:
             from incrowd.attacks.ledger import composition_of_ledger
@@ -83,7 +83,9 @@ def attack(
         elif tables:
             from incrowd.attacks.tables import differencing
 
-            results = [differencing(tables)]
+            before = None if raw is None else source.read(raw)[0]
+            known_columns = None if before is None else roles.policy_for(before.columns, lenient=True)
+            results = [differencing(tables, before, known_columns)]
         elif raw is not None and release is not None:
             job.stage("read")
             before, csv_format = source.read(raw)
