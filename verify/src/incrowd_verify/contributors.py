@@ -1,4 +1,4 @@
-"""Who makes the cells of count tables, and what the rules of a table say of a cell by them.
+"""The people who make the cells of count tables, and the answers of a table's rules by them.
 
 Source of the rules: Hundepool et al., Statistical Disclosure Control, Wiley 2012, section 4.2.
 """
@@ -40,7 +40,7 @@ class Values:
         return self.is_small(rules) or self.slack(rules) > 0
 
     def is_small(self, rules: Rules) -> bool:
-        """Say whether too few people make it. Whatever is about nobody is an empty cell."""
+        """Say whether too few people make it. A cell without people is empty."""
         return self.makers < rules["threshold"] and (self.people > 0 or rules["zeros"] == "hide")
 
     def slack(self, rules: Rules) -> float:

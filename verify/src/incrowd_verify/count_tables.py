@@ -157,7 +157,7 @@ def _points_of_much_hidden(tables: Sequence[PublishedTable]) -> Iterator[Point]:
 
 
 def _quantities(tables: Sequence[PublishedTable]) -> Iterator[Quantity]:
-    """Yield what each table counts or sums."""
+    """Yield the quantity of each table."""
     for table in tables:
         yield Quantity(frozenset(each["column"] for each in table.dimensions), table.entry.get("sum"))
 

@@ -242,7 +242,7 @@ def _points_of_rings(tables: Sequence[Cells]) -> Iterator[Point]:
 
 
 def _trials(engine: Any, policy: Policy, cells: Cells) -> str:
-    """Try the table with coarser codes of each column, or without it, and say what is hidden then."""
+    """Try the table with coarser codes of each column, or without it, and say how much is hidden then."""
     layout, shares = cells.layout, dict[str, float]()
     for axis, (column, level) in zip(cells.axes, layout.dimensions, strict=True):
         texts = {side: list(getattr(layout, side)) for side in ("rows", "columns")}

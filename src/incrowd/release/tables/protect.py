@@ -23,7 +23,7 @@ from incrowd.release.tables.primary import cost_of, need_of, primary_cells
 from incrowd.release.tables.ring import with_ring
 from incrowd.release.tables.rounding import round_controlled, round_randomly
 from incrowd.release.tables.small_counts import round_small_counts
-from incrowd.release.tables.suppress import suppress, told_together
+from incrowd.release.tables.suppress import suppress, narrow_together
 from incrowd.release.tables.unions import Unions
 
 _GRACE = 10.0
@@ -328,7 +328,7 @@ def count_disclosures(
     told = np.zeros(len(shown), np.bool_)
     told[cells] = need.shortfall(cells, ends) > NEAR
     unions = [(Unions(table), place) for table, place in zip(tables, joined.linked.cells, strict=True)]
-    told |= told_together(joined.linked, replace(need, floor=0.0), primary, ~shown, unions)
+    told |= narrow_together(joined.linked, replace(need, floor=0.0), primary, ~shown, unions)
     return int(told.sum())
 
 
@@ -393,7 +393,7 @@ def _suppressed(
     ends = joined.intervals(*need.bounds(hidden), cells, whole=need.whole, enough=enough)
     unsafe = np.zeros(joined.linked.size, np.bool_)
     unsafe[cells] = need.shortfall(cells, ends) > NEAR
-    unsafe |= told_together(joined.linked, need, primary, hidden, unions)
+    unsafe |= narrow_together(joined.linked, need, primary, hidden, unions)
     values = [
         np.where(hidden[place], np.nan, table.values)
         for table, place in zip(joined.tables, joined.linked.cells, strict=True)

@@ -107,7 +107,7 @@ def suppress(
     return search.run(time.monotonic() + seconds)
 
 
-def told_together(
+def narrow_together(
     linked: Linked,
     need: Need,
     primary: NDArray[np.bool_],
@@ -255,7 +255,7 @@ class _Search:
                 yield Breach(cells, more[able], share[able])
 
     def _cut_by_unions(self, hidden: NDArray[np.bool_], *, chains: bool) -> bool:
-        """Add a condition for each unsafe union: where all of it is hidden, enough of what it lacks is, too.
+        """Add a condition for each unsafe union: if all of it is hidden, enough others are hidden, too.
 
         Example: A and B lack half of what C has, and a fifth of what D has, so one of both must be hidden::
 
@@ -431,7 +431,7 @@ class _Search:
             further = max(2 * further, 0.1 * lacking, 1.0) if hidden.sum() == before else 0.0
 
     def _widen(self, hidden: NDArray[np.bool_], *, chains: bool = False) -> bool:
-        """Suppress what unsafe unions lack, the cheapest for what it helps first; say if there was any."""
+        """Suppress cells that make unsafe unions larger, the cheapest for their help first; say if any were."""
         before = hidden.sum()
         while breach := next(self._breaches(hidden, chains=chains), None):
             order = np.argsort(self.cost[breach.further] / breach.help, kind="stable")

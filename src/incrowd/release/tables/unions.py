@@ -1,4 +1,4 @@
-"""Cells that are hidden apart and known together: their union is asked what each cell is asked.
+"""Cells that are hidden apart and known together: the rules of a cell are asked of their union.
 
 The total and what is shown tell the sum of all hidden parts, however many there are::
 
@@ -193,7 +193,7 @@ class Unions:
         yield Breach(union, shown[share > 0], share[share > 0])
 
     def _lack(self, union: NDArray[np.int64]) -> _Lack | None:
-        """Return what a union lacks to be safe, None for a safe one."""
+        """Return the lack of an unsafe union, None for a safe one."""
         table, layout = self.cells, self.cells.layout
         members = [self.members(cell) for cell in union.tolist()]
         if table.parts is None:
@@ -218,14 +218,14 @@ class Unions:
 
 
 class _Lack(NamedTuple):
-    """What a union lacks: people, or by a rule so much of the sum that is not of its largest people."""
+    """The lack of a union: people, or by a rule so much of the sum that is not of its largest people."""
 
     amount: float
     members: _Members
     rule: tuple[NDArray[np.float64], float] | None
 
     def help(self, unions: Unions, cell: int) -> float:
-        """Return the share of what is lacking that one more cell has, at most 1, and 0 for none."""
+        """Return the share of the lack that one more cell makes up for, at most 1, and 0 for none."""
         table, own = unions.cells, unions.members(cell)
         if self.rule is None:
             more = float(table.contributors[cell])
@@ -316,7 +316,7 @@ def _combined(one: dict[int, int], other: dict[int, int], sign: int) -> dict[int
 
 
 def _key(way: dict[int, int], hidden: NDArray[np.bool_]) -> frozenset[tuple[int, int]]:
-    """Return what tells combinations of the same hidden cells: the first sign does not count."""
+    """Return one key for combinations of the same hidden cells: the first sign does not count."""
     unknown = sorted((cell, each) for cell, each in way.items() if hidden[cell])
     first = unknown[0][1] if unknown else 1
     return frozenset((cell, each * first) for cell, each in unknown)

@@ -13,7 +13,7 @@ _MUCH, _MANY = 1 / 3, 30
 
 
 class Quantity(NamedTuple):
-    """What a count table tells.
+    """The quantity of a count table.
 
     - `columns`: the columns that it counts.
     - `sum`: the number that is summed in place of counting; None where it counts.
