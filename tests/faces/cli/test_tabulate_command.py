@@ -188,4 +188,6 @@ def test_tables_of_groups_that_differ_by_one_person_are_subtracted(run, hospital
     assert alone["figures"]["disclosed"] == alone["figures"]["between_groups"] == 0
     refused = run(*call, "--ledger", str(tmp_path))
     assert refused.status == 2
-    assert "--tables alone" in refused.err
+    assert "or --tables, and DATA" in refused.err
+    insider = run("attack", str(hospital_csv), *call[1:3], "--policy", str(policy), "--json")
+    assert json.loads(insider.out)["attacks"][0]["figures"]["told_to_insiders"] == 0, insider.err

@@ -23,7 +23,7 @@ from incrowd.release.tables.primary import cost_of, need_of, primary_cells
 from incrowd.release.tables.ring import with_ring
 from incrowd.release.tables.rounding import round_controlled, round_randomly
 from incrowd.release.tables.small_counts import round_small_counts
-from incrowd.release.tables.suppress import suppress, narrow_together
+from incrowd.release.tables.suppress import narrow_together, suppress
 from incrowd.release.tables.unions import Unions
 
 _GRACE = 10.0

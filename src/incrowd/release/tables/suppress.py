@@ -431,7 +431,7 @@ class _Search:
             further = max(2 * further, 0.1 * lacking, 1.0) if hidden.sum() == before else 0.0
 
     def _widen(self, hidden: NDArray[np.bool_], *, chains: bool = False) -> bool:
-        """Suppress cells that make unsafe unions larger, the cheapest for their help first; say if any were."""
+        """Suppress cells that make unsafe unions larger, the cheapest first; say if any were."""
         before = hidden.sum()
         while breach := next(self._breaches(hidden, chains=chains), None):
             order = np.argsort(self.cost[breach.further] / breach.help, kind="stable")
