@@ -186,3 +186,89 @@ def test_the_unit_of_a_sum_changes_nothing(unit, seconds):
         cells = count_cells(engine_for(frame, starred=True), schema, layout)
         hidden.append(protect([cells], seconds=seconds)[0].hidden)
     assert hidden[0].tolist() == hidden[1].tolist()
+
+
+@pytest.mark.parametrize("rule", [*RULES[:4], {"threshold": 2, "dominance": [1, 0.4]}], ids=str)
+def test_the_cells_of_a_line_cost_least(rule):
+    """Beside all choices of a line of at most seven cells, with unions and lone contributors."""
+    compared = 0
+    for seed in range(20):
+        draw = random.Random(f"{rule}{seed}")
+        people, codes = draw.randint(6, 30), "abcdefg"[: draw.randint(3, 7)]
+        rows = [
+            (draw.randrange(people), draw.choice(codes), "x", draw.choice([0, 2, 10, 40, 100]))
+            for _ in range(draw.randint(12, 50))
+        ]
+        cheapest = _cheapest(rows, rule)
+        try:
+            _, table = release_of(rows, rule, two_way=False)
+        except InfeasibleError:
+            assert cheapest is None
+            continue
+        cells = release_of(rows, rule, two_way=False)[0]
+        hidden = np.flatnonzero(table.hidden)
+        assert table.unsafe == 0
+        if 0 not in hidden:
+            compared += 1
+            assert cheapest is not None
+            assert cells.people[hidden].sum() + len(hidden) == cheapest, seed
+    assert compared
+
+
+def _cheapest(rows, rule):
+    """The least cost, people and one a cell, of hidden cells of a line with its total shown; None for none."""
+    schema = ic.Schema(person=["who"], quasi={"g": ic.Hierarchy.flat()}, insensitive=["v"])
+    layout = ic.CountTable("t", rows=["g"], sum="v", **rule)
+    frame = pl.DataFrame(rows, schema=["who", "g", "h", "v"], orient="row")
+    cells = count_cells(engine_for(frame, starred=True), schema, layout)
+    parts = [persons_of(rows, (code, "Total")) for code in cells.axes[0].codes]
+    bad = [unsafe(each, layout, cells) for each in parts]
+    if bad[0]:
+        return None
+    able = [n for n in range(1, len(parts)) if parts[n]]
+    must = {n for n in able if bad[n]}
+    least = max(0.1 * cells.values[0] / len(parts[0]), 1e-5 * cells.values[0])
+    choices = (set(each) for size in range(len(able) + 1) for each in itertools.combinations(able, size))
+    costs = [
+        sum(int(cells.people[n]) + 1 for n in chosen)
+        for chosen in choices
+        if must <= chosen and (not chosen or _is_safe(chosen, cells, parts, bad, least, layout))
+    ]
+    return min(costs, default=None)
+
+
+def _is_safe(chosen, cells, parts, bad, least, layout):
+    known = sum(float(cells.values[n]) for n in chosen)
+    together = {}
+    for n in chosen:
+        for person, part in parts[n].items():
+            together[person] = together.get(person, 0) + part
+    if len(chosen) < 2 or unsafe(together, layout, cells):
+        return False
+    makers = {n: {who for who, part in parts[n].items() if part > 0} for n in chosen}
+    for n in chosen:
+        value, slack = float(cells.values[n]), _slack(parts[n], layout) if bad[n] else 0.0
+        if known < max(0.1 * known, least) - 1e-9 or known < value + slack - 1e-6:
+            return False
+        for person in together if bad[n] else ():
+            own = {m for m in chosen if makers[m] == {person}}
+            rest = known - sum(float(cells.values[m]) for m in own)
+            others = chosen - own
+            if not own or n in own:
+                continue
+            low = rest if len(others) == 1 else 0.0
+            wide = rest - low >= max(0.1 * rest, least) - 1e-9
+            inside = person in makers[n] or low <= max(value - slack, 0) + 1e-6
+            if not wide or rest < value + slack - 1e-6 or not inside:
+                return False
+    return True
+
+
+def _slack(parts, layout):
+    ordered, total = [*sorted(parts.values(), reverse=True), 0, 0], float(sum(parts.values()))
+    slack = 0.0
+    if layout.dominance:
+        slack = max(slack, sum(ordered[: layout.dominance[0]]) / layout.dominance[1] - total)
+    if layout.p_percent:
+        slack = max(slack, layout.p_percent / 100 * ordered[0] - (total - ordered[0] - ordered[1]))
+    return max(slack, 0.1 * total)

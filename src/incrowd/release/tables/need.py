@@ -76,7 +76,8 @@ class Need:
         value, slack = self.values[cells], self.slack[cells]
         beyond = value + slack - ends.upper
         if not above:
-            beyond = np.maximum(beyond, ends.lower - (value - slack))
+            # No value is below its floor.
+            beyond = np.maximum(beyond, ends.lower - np.maximum(value - slack, self.floors[cells]))
         # Whatever is not bounded is wide enough.
         upper = np.where(np.isinf(ends.upper), 0.0, ends.upper)
         width = np.maximum(self.width[cells], self.share * upper) - ends.widths
