@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -165,6 +165,7 @@ class Part:
         places: NDArray[np.int64],
         enough: NDArray[np.float64] | None = None,
         fitting: list[NDArray[np.float64]] | None = None,
+        is_open: Callable[[int, Intervals], bool] | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the least and the largest value of the cells at some places.
 
@@ -177,6 +178,8 @@ class Part:
         fitting
             float64[cells of the part] each: values that are known to fit, such as the true ones. Those that
             are computed here are added.
+        is_open
+            Says of the number of a cell here and of an interval that was shown whether this is wide enough.
         """
         # Every solution is a table that fits, so it shows a value of each cell. A cell whose bound is among
         # the values shown needs no programme of its own.
@@ -188,6 +191,8 @@ class Part:
             check_time()
             for side in (1, 0):
                 wide = enough is not None and shown[1][place] - shown[0][place] >= enough[number]
+                here = slice(place, place + 1)
+                wide |= is_open is not None and is_open(number, Intervals(shown[0][here], shown[1][here]))
                 if wide or shown[side][place] == bound[side][place]:
                     ends[side][number] = shown[side][place]
                     continue

@@ -299,7 +299,13 @@ class _Search:
             cells = part.cells[places]
             enough = None if need.enough is None else need.enough[cells]
             self._fitting[known] = [need.values[part.cells]]
-            ends = part.extremes(places, enough, self._fitting[known])
+
+            def is_open(number: int, ends: Intervals, cells: NDArray[np.int64] = cells) -> bool:
+                return bool(need.shortfall(cells[number : number + 1], ends)[0] <= NEAR)
+
+            ends = part.extremes(
+                places, enough, self._fitting[known], is_open if need.enough is None else None
+            )
             cells = cells[need.shortfall(cells, Intervals(*ends)) > NEAR]
             if len(cells):
                 yield part, cells
@@ -356,6 +362,10 @@ class _Search:
             cell, here = part.cells[place : place + 1], slice(place, place + 1)
             if need.shortfall(cell, Intervals(low[here], high[here]), above=own[place])[0] <= NEAR:
                 continue
+            if not need.whole and len(known) == 1:
+                mixed = _mixed(np.array(fitting)[:, [known[0], place]], float(true[known[0]]))
+                if mixed and need.shortfall(cell, Intervals(*mixed), above=own[place])[0] <= NEAR:
+                    continue
             more: list[NDArray[np.float64]] = []
             ends = fixed.extremes(np.array([place]), None, more)
             fitting += more
@@ -528,6 +538,32 @@ class _Search:
         moved = np.zeros(self.linked.size, np.bool_)
         moved[free[solved.x.reshape(2, -1).max(axis=0) > NEAR]] = True
         return moved
+
+
+def _mixed(
+    fitting: NDArray[np.float64], true: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Return the least and the largest value of a cell among mixtures of tables in which another one is true.
+
+    Two tables that fit, mixed, fit as well. The known cell is 3; it is 1 in one table and 7 in the other::
+
+        known  other
+            1     40      2/3 of this one and 1/3 of the next have 3, and 30
+            7     10
+
+    - `fitting`: float64[tables, 2]: the known cell, and the other one.
+    """
+    away, value = fitting[:, 0] - true, fitting[:, 1]
+    below, above = np.flatnonzero(away < 0), np.flatnonzero(away > 0)
+    if not (len(below) and len(above)):
+        return None
+    down, up = -away[below][:, None], away[above]
+    mixtures = (value[below][:, None] * up + value[above] * down) / (up + down)
+    exact = value[away == 0]
+    return (
+        np.array([min(mixtures.min(), exact.min(initial=np.inf))]),
+        np.array([max(mixtures.max(), exact.max(initial=-np.inf))]),
+    )
 
 
 def _hopeless() -> InfeasibleError:
