@@ -205,3 +205,11 @@ def test_whoever_has_0_of_a_sum_is_none_of_those_who_make_it(tmp_path, parts, ho
     table = ic.CountTable("t", rows=["g"], columns=["h"], sum="n", threshold=2)
     said = told(hide(tmp_path, rows, [table], {}))
     assert said == ([] if holds else ["Table t: 1 cell is unsafe by its rules and shown: g = a and h = x."])
+
+
+@pytest.mark.parametrize(("others", "holds"), [(2, False), (3, True), (0, True)])
+def test_few_people_of_a_total_without_a_code_are_told_where_people_have_several(tmp_path, others, holds):
+    """Of those with a code, 10 have a, and some of these have b as well; the others have b alone."""
+    rows = people(*crowd("a"), *crowd("b", many=5), *crowd("b", first=200, many=others))
+    said = told(hide(tmp_path, rows, [ic.CountTable("t", rows=["g"], threshold=3)], {}))
+    assert said == ([] if holds else ["Table t: 1 cell is unsafe by its rules and shown: g = a."])

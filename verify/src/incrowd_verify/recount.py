@@ -202,6 +202,7 @@ class _Recount:
             {code for place, code in enumerate(each["codes"]) if place not in each["under"]}
             for each in table.dimensions
         ]
+        few_others = _with_few_others(table, true, asked["threshold"])
         compared = 0
         for codes, value in table.cells.items():
             if value is None:
@@ -212,7 +213,7 @@ class _Recount:
             is_finest = all(map(set.__contains__, finest, codes))
             if not _suits(value, real.value, rules, asked.key_table, finest=is_finest):
                 false.append(labels)
-            elif rules["protect"] == "suppress" and real.is_unsafe(asked):
+            elif rules["protect"] == "suppress" and (real.is_unsafe(asked) or table.key(codes) in few_others):
                 unsafe.append(labels)
         what = f"the {'sum' if rules['sum'] else 'count'} of the raw table"
         what = what if rules["protect"] == "suppress" else f"as near to {what} as its rules say"
@@ -349,6 +350,22 @@ class _Recount:
             table.key(codes): Contributors(persons[start:end], parts[start:end])
             for codes, start, end in zip(hidden, ends, ends[1:], strict=False)
         }
+
+
+def _with_few_others(
+    table: PublishedTable, true: Mapping[tuple[str, ...], Values], threshold: int
+) -> set[Cell]:
+    """Return the cells of which a total has few people more, where people have several codes of a column.
+
+    Example: of 23 people 20 have drug A and others B or C as well. So 3 have no A.
+    """
+    people = {table.key(codes): values.people for codes, values in true.items()}
+    return {
+        part
+        for total, parts, apart in table.sums()
+        for part in (() if apart else parts)
+        if part in people and 0 < people.get(total, 0) - people[part] < threshold
+    }
 
 
 def _depths(tree: Tree) -> list[int]:
