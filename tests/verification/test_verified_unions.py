@@ -212,4 +212,36 @@ def test_few_people_of_a_total_without_a_code_are_told_where_people_have_several
     """Of those with a code, 10 have a, and some of these have b as well; the others have b alone."""
     rows = people(*crowd("a"), *crowd("b", many=5), *crowd("b", first=200, many=others))
     said = told(hide(tmp_path, rows, [ic.CountTable("t", rows=["g"], threshold=3)], {}))
-    assert said == ([] if holds else ["Table t: 1 cell is unsafe by its rules and shown: g = a."])
+    few = "Table t: 1 cell tells how few people of a total lack its code: g = a."
+    assert said == ([] if holds else [few])
+
+
+def test_nobody_knows_to_be_alone_in_a_count_of_records_where_nobody_has_two(tmp_path):
+    """It is a count of people then: b is 0..7, and with a known it would be 0..6."""
+    rows = people(
+        ("a", 1, 0), *(("b", n, 0) for n in (2, 3)), *(("c", n, 0) for n in (4, 5, 6, 7)), *crowd("d")
+    )
+    table = ic.CountTable("t", rows=["g"], count="records", threshold=3, width=7, zeros="hide")
+    place = hide(tmp_path, rows, [table], {"t": [("a",), ("b",), ("c",)]})
+    assert told(place) == []
+    several = people(*rows.select("g", "who", "n").rows(), ("d", 100, 0))
+    assert told(hide(tmp_path / "b", several, [table], {"t": [("a",), ("b",), ("c",)]})) != []
+
+
+@pytest.mark.parametrize("raw", [True, False])
+def test_records_tell_people_where_their_totals_are_the_same(tmp_path, raw):
+    rows = people(("a", 1, 0), ("b", 2, 0), ("b", 3, 0), *crowd("c"))
+    tables = [ic.CountTable("t", rows=["g"], count="people"), ic.CountTable("u", rows=["g"], count="records")]
+    hidden = [("a",), ("c",)]
+    assert told(hide(tmp_path, rows, tables, {"t": hidden}), raw=raw) != []
+
+
+@pytest.mark.parametrize(("raw", "holds"), [(True, False), (False, True)])
+def test_towns_tell_the_area_that_they_are_in(tmp_path, raw, holds):
+    """Area n is a and b, which are shown; only the rows say so."""
+    rows = people(*crowd("a"), *crowd("b", first=200), *crowd("c", first=300), *crowd("d", first=400, many=9))
+    rows = rows.with_columns(area=pl.col("g").replace_strict({"a": "n", "b": "n", "c": "s", "d": "s"}))
+    tables = [ic.CountTable("t", rows=["g"]), ic.CountTable("u", rows=["area"])]
+    place = hide(tmp_path, rows, tables, {"u": [("n",), ("s",)]})
+    close = "Table u: 2 cells can be computed too closely from all tables."
+    assert told(place, raw=raw) == ([] if holds else [close])

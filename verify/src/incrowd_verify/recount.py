@@ -27,8 +27,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import permutations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from incrowd_verify.cells import CellReader
 from incrowd_verify.checks import Checks
@@ -37,7 +38,7 @@ from incrowd_verify.errors import PolicyError, SchemaError, TableError, alike_of
 from incrowd_verify.gate.points import Point
 from incrowd_verify.key_tables import KeyTable
 from incrowd_verify.lazy import np
-from incrowd_verify.persons import number_people
+from incrowd_verify.persons import SHARED, number_people
 from incrowd_verify.policy import NO_NULLS, Column
 from incrowd_verify.published_tables import Cell, PublishedTable
 from incrowd_verify.recipes import Tree, exact_number
@@ -69,6 +70,18 @@ class RawTable:
     csv_format: CsvFormat = field(default_factory=CsvFormat)
 
 
+class Nested(NamedTuple):
+    """A code that is the sum of codes of another column, which determines it: an area of its towns.
+
+    - `code`: the column that is determined, and its code.
+    - `below`, `parts`: the other column, and its codes.
+    """
+
+    code: tuple[str, str]
+    below: str
+    parts: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Recounted:
     """The cells of all tables by the raw table.
@@ -76,13 +89,15 @@ class Recounted:
     - `compared`: how many cells were compared; None without a raw table.
     - `points`: the points of those that differ.
     - `hidden`: by quantity and cell, the people of each cell that a table suppresses.
-    - `by_person`: whether a column says whose each row is.
+    - `several`: whether somebody has several rows; where nobody has, records are people.
+    - `nested`: codes of columns that other columns determine.
     """
 
     compared: int | None = None
     points: Sequence[Point] = ()
     hidden: Mapping[str, Mapping[Cell, Contributors]] = field(default_factory=dict)
-    by_person: bool = False
+    several: bool = False
+    nested: Sequence[Nested] = ()
 
 
 def recount(tables: Sequence[PublishedTable], raw: RawTable, policy: TablePolicy | None) -> Recounted:
@@ -102,12 +117,15 @@ def recount(tables: Sequence[PublishedTable], raw: RawTable, policy: TablePolicy
         count = _Recount.of(Checks(connection), tables, raw, policy, scratch)
         compared, points = 0, list[Point]()
         hidden: dict[str, dict[Cell, Contributors]] = {}
+        placed: dict[int, PublishedTable] = {}
         for number, table in enumerate(tables):
             cells, found, contributors = count.points_of(number, table)
+            if not any(point.columns for point in found):
+                placed[number] = table
             compared += cells
             points += found
             hidden.setdefault(table.quantity, {}).update(contributors)
-        return Recounted(compared, points, hidden, count.by_person)
+        return Recounted(compared, points, hidden, count.several, [*count.nested(placed)])
 
 
 @dataclass(frozen=True)
@@ -119,7 +137,7 @@ class _Recount:
     places: dict[str, int]
     sums: dict[str, int]
     with_policy: bool
-    by_person: bool
+    several: bool
     asked: dict[str, Rules]
 
     @classmethod
@@ -176,7 +194,7 @@ class _Recount:
             {name: n for n, name in enumerate(counted)},
             {name: n for n, name in enumerate(summed)},
             policy is not None,
-            bool(person),
+            con.row(SHARED)[0] > 0,
             {} if policy is None else {each.name: each for each in policy.tables},
         )
 
@@ -202,7 +220,6 @@ class _Recount:
             {code for place, code in enumerate(each["codes"]) if place not in each["under"]}
             for each in table.dimensions
         ]
-        few_others = _with_few_others(table, true, asked["threshold"])
         compared = 0
         for codes, value in table.cells.items():
             if value is None:
@@ -213,7 +230,7 @@ class _Recount:
             is_finest = all(map(set.__contains__, finest, codes))
             if not _suits(value, real.value, rules, asked.key_table, finest=is_finest):
                 false.append(labels)
-            elif rules["protect"] == "suppress" and (real.is_unsafe(asked) or table.key(codes) in few_others):
+            elif rules["protect"] == "suppress" and real.is_unsafe(asked):
                 unsafe.append(labels)
         what = f"the {'sum' if rules['sum'] else 'count'} of the raw table"
         what = what if rules["protect"] == "suppress" else f"as near to {what} as its rules say"
@@ -225,6 +242,32 @@ class _Recount:
             text = f"Table {table.name}: {_cells(unsafe)} unsafe by its rules and shown: {some(unsafe)}."
             points.append(Point("limit", (), None, text, "Make the tables anew."))
         return compared, points, self._hidden(table)
+
+    def nested(self, tables: Mapping[int, PublishedTable]) -> Iterator[Nested]:
+        """Yield the codes of each column that another determines, among the finest of each table."""
+        sides: dict[tuple[str, tuple[str, ...]], tuple[str, dict[str, Any]]] = {}
+        for number, table in tables.items():
+            for place, each in enumerate(table.dimensions):
+                sides.setdefault((each["column"], (*each["codes"],)), (f"codes_{number}_{place}", each))
+        for (below, one), (above, other) in permutations(sides.values(), 2):
+            names = one["column"], other["column"]
+            if names[0] == names[1]:
+                continue
+            values = [f"v{self.places[name]}" for name in names]
+            pairs = self.con.execute(
+                f"""
+                SELECT DISTINCT b.code, a.code FROM (SELECT DISTINCT {", ".join(values)} FROM listed)
+                JOIN {below} AS b ON b.value IS NOT DISTINCT FROM {values[0]}
+                JOIN {above} AS a ON a.value IS NOT DISTINCT FROM {values[1]}
+                """
+            ).fetchall()
+            inner = {*one["under"]}, {*other["under"]}
+            finest = sorted((b, a) for b, a in pairs if b not in inner[0] and a not in inner[1])
+            if len({b for b, _ in finest}) < len(finest):
+                continue
+            for code in dict.fromkeys(a for _, a in finest):
+                parts = tuple(one["codes"][b] for b, a in finest if a == code)
+                yield Nested((names[1], other["codes"][code]), names[0], parts)
 
     @property
     def _way_out(self) -> str:
@@ -350,22 +393,6 @@ class _Recount:
             table.key(codes): Contributors(persons[start:end], parts[start:end])
             for codes, start, end in zip(hidden, ends, ends[1:], strict=False)
         }
-
-
-def _with_few_others(
-    table: PublishedTable, true: Mapping[tuple[str, ...], Values], threshold: int
-) -> set[Cell]:
-    """Return the cells of which a total has few people more, where people have several codes of a column.
-
-    Example: of 23 people 20 have drug A and others B or C as well. So 3 have no A.
-    """
-    people = {table.key(codes): values.people for codes, values in true.items()}
-    return {
-        part
-        for total, parts, apart in table.sums()
-        for part in (() if apart else parts)
-        if part in people and 0 < people.get(total, 0) - people[part] < threshold
-    }
 
 
 def _depths(tree: Tree) -> list[int]:
