@@ -142,7 +142,11 @@ class World:
         columns = [*dict.fromkeys(column for table in self.tables for column in table.columns)]
         for above, below in product(columns, columns):
             pairs = {(row[below], row[above]) for row in self.rows}
-            if above == below or len(pairs) > len({one for one, _ in pairs}):
+            apart = [
+                any(a in each.columns and b not in each.columns for each in self.tables)
+                for a, b in ((above, below), (below, above))
+            ]
+            if not all(apart) or len(pairs) > len({one for one, _ in pairs}):
                 continue
             for key in self.keys:
                 code = dict(key).get(above)

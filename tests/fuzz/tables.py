@@ -57,13 +57,15 @@ def case_of(seed: int) -> dict[str, Any]:
         )
     else:
         rule |= {"count": what} | draw.choice([{}, {"width": draw.choice([1, 2, 4])}])
-    one = ["h", "town", "town h", "h k", "town k", "town h k"]
+    one = ["h", "town", "town area", "h copy", "town h", "h k", "town k", "town h k"]
     two = ["h k,copy", "h k,copy town", "town h,area h", "town,area k", "town k,area", "h k,h area",
            "town h,town k", "town h,area k", "h,k", "town h,copy k", "h k,copy area"]  # fmt: skip
     sides = draw.choice(draw.choice([one, two])).split(",")
     tables = [{"name": f"t{n}", "rows": each.split(), **rule} for n, each in enumerate(sides)]
     if what != "sum" and persons == "one row" and draw.random() < 0.5:
         tables[-1]["count"] = draw.choice(["people", "records"])
+    if draw.random() < 0.2:
+        tables[-1]["zeros"] = draw.choice(["show", "hide"])
     if draw.random() < 0.2:
         tables[-1]["threshold"] = draw.choice([2, 3, 5])
     flat = draw.random() < 0.4

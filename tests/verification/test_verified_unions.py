@@ -245,3 +245,22 @@ def test_towns_tell_the_area_that_they_are_in(tmp_path, raw, holds):
     place = hide(tmp_path, rows, tables, {"u": [("n",), ("s",)]})
     close = "Table u: 2 cells can be computed too closely from all tables."
     assert told(place, raw=raw) == ([] if holds else [close])
+
+
+def test_columns_of_one_table_say_themselves_what_they_have_to_do_with_each_other(tmp_path):
+    """All have y, so y is the sum of x and z; whoever sees the table does not know that."""
+    rows = people(*crowd("x", "y"), *crowd("z", "y", first=200))
+    table = ic.CountTable("t", rows=["g"], columns=["h"], zeros="hide")
+    hidden = [("Total", "y"), ("x", "y"), ("z", "y"), ("Total", "w"), ("x", "w"), ("z", "w")]
+    place = hide(tmp_path, rows, [table], {"t": hidden}, {"h": {"y": [], "w": []}})
+    assert told(place) == []
+
+
+@pytest.mark.parametrize(("other", "holds"), [("show", True), ("hide", False)])
+def test_an_empty_cell_that_one_table_shows_cannot_be_hidden_by_another(tmp_path, other, holds):
+    rows = people(*crowd("a", "x"), *crowd("b", "x"), *crowd("b", "y"))
+    tables = [
+        ic.CountTable("t", rows=["g"], columns=["h"], zeros="hide"),
+        ic.CountTable("u", rows=["h"], columns=["g"], zeros=other),
+    ]
+    assert (told(hide(tmp_path, rows, tables, {})) == []) is holds

@@ -119,7 +119,7 @@ def recount(tables: Sequence[PublishedTable], raw: RawTable, policy: TablePolicy
         hidden: dict[str, dict[Cell, Contributors]] = {}
         placed: dict[int, PublishedTable] = {}
         for number, table in enumerate(tables):
-            cells, found, contributors = count.points_of(number, table)
+            cells, found, contributors = count.points_of(number, table, _shown_as_empty(tables, table))
             if not any(point.columns for point in found):
                 placed[number] = table
             compared += cells
@@ -199,9 +199,12 @@ class _Recount:
         )
 
     def points_of(
-        self, number: int, table: PublishedTable
+        self, number: int, table: PublishedTable, shown_as_empty: set[Cell]
     ) -> tuple[int, list[Point], dict[Cell, Contributors]]:
-        """Compare a table; return how many cells were compared, the points, and who makes hidden cells."""
+        """Compare a table; return how many cells were compared, the points, and who makes hidden cells.
+
+        - `shown_as_empty`: empty cells that no table can hide.
+        """
         rules = Rules.of(table.entry)
         names = [each["column"] for each in table.dimensions]
         if names != [column for column, _ in rules.dimensions]:
@@ -230,6 +233,8 @@ class _Recount:
             is_finest = all(map(set.__contains__, finest, codes))
             if not _suits(value, real.value, rules, asked.key_table, finest=is_finest):
                 false.append(labels)
+            elif real.people == 0 and table.key(codes) in shown_as_empty:
+                continue
             elif rules["protect"] == "suppress" and real.is_unsafe(asked):
                 unsafe.append(labels)
         what = f"the {'sum' if rules['sum'] else 'count'} of the raw table"
@@ -244,14 +249,21 @@ class _Recount:
         return compared, points, self._hidden(table)
 
     def nested(self, tables: Mapping[int, PublishedTable]) -> Iterator[Nested]:
-        """Yield the codes of each column that another determines, among the finest of each table."""
+        """Yield the codes of each column that another determines, among the finest of each table.
+
+        Each is in a table without the other: one that has both says itself what they have to do with each
+        other.
+        """
+        together = [{each["column"] for each in table.dimensions} for table in tables.values()]
         sides: dict[tuple[str, tuple[str, ...]], tuple[str, dict[str, Any]]] = {}
         for number, table in tables.items():
             for place, each in enumerate(table.dimensions):
                 sides.setdefault((each["column"], (*each["codes"],)), (f"codes_{number}_{place}", each))
         for (below, one), (above, other) in permutations(sides.values(), 2):
             names = one["column"], other["column"]
-            if names[0] == names[1]:
+            if not all(
+                any(a in each and b not in each for each in together) for a, b in (names, names[::-1])
+            ):
                 continue
             values = [f"v{self.places[name]}" for name in names]
             pairs = self.con.execute(
@@ -393,6 +405,17 @@ class _Recount:
             table.key(codes): Contributors(persons[start:end], parts[start:end])
             for codes, start, end in zip(hidden, ends, ends[1:], strict=False)
         }
+
+
+def _shown_as_empty(tables: Sequence[PublishedTable], table: PublishedTable) -> set[Cell]:
+    """Return the cells that are 0 in some table that shows its empty cells, of counts as of sums."""
+    return {
+        cell
+        for each in tables
+        if each.entry["zeros"] == "show" and ("sum" in each.entry) == ("sum" in table.entry)
+        for cell, ends in each.bounds.items()
+        if ends == (0, 0)
+    }
 
 
 def _depths(tree: Tree) -> list[int]:
