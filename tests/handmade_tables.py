@@ -61,6 +61,9 @@ def hide(
                 "width": layout.open_width,
             }
         )
+        if layout.sum is None and layout.count == "people" and person is not None:
+            for each in entries[-1]["dimensions"]:
+                each["overlapping"] = _has_several(rows, person, each["column"])
     manifest: dict[str, Any] = {"format": "incrowd tables", "version": 1, "tables": entries, "files": files}
     (place / "out" / "tables.json").write_text(json.dumps(manifest))
     schema = ic.Schema(
@@ -86,6 +89,12 @@ def _dimension(rows: pl.DataFrame, column: str, below: Mapping[str, Sequence[str
             codes.append(leaf)
             under.append(codes.index(value))
     return {"column": column, "codes": codes, "under": under, "overlapping": False, "below": below}
+
+
+def _has_several(rows: pl.DataFrame, person: str, column: str) -> bool:
+    """Say whether a person has several codes of a column."""
+    codes = rows.drop_nulls(person).group_by(person).agg(pl.col(column).n_unique())
+    return bool((codes[column] > 1).any())
 
 
 def _value(rows: pl.DataFrame, layout: ic.CountTable, person: str | None) -> float:

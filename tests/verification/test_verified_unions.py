@@ -205,3 +205,62 @@ def test_whoever_has_0_of_a_sum_is_none_of_those_who_make_it(tmp_path, parts, ho
     table = ic.CountTable("t", rows=["g"], columns=["h"], sum="n", threshold=2)
     said = told(hide(tmp_path, rows, [table], {}))
     assert said == ([] if holds else ["Table t: 1 cell is unsafe by its rules and shown: g = a and h = x."])
+
+
+@pytest.mark.parametrize(("others", "holds"), [(2, False), (3, True), (0, True)])
+def test_few_people_of_a_total_without_a_code_are_told_where_people_have_several(tmp_path, others, holds):
+    """Of those with a code, 10 have a, and some of these have b as well; the others have b alone."""
+    rows = people(*crowd("a"), *crowd("b", many=5), *crowd("b", first=200, many=others))
+    said = told(hide(tmp_path, rows, [ic.CountTable("t", rows=["g"], threshold=3)], {}))
+    few = "Table t: 1 cell tells how few people of a total lack its code: g = a."
+    assert said == ([] if holds else [few])
+
+
+def test_nobody_knows_to_be_alone_in_a_count_of_records_where_nobody_has_two(tmp_path):
+    """It is a count of people then: b is 0..7, and with a known it would be 0..6."""
+    rows = people(
+        ("a", 1, 0), *(("b", n, 0) for n in (2, 3)), *(("c", n, 0) for n in (4, 5, 6, 7)), *crowd("d")
+    )
+    table = ic.CountTable("t", rows=["g"], count="records", threshold=3, width=7, zeros="hide")
+    place = hide(tmp_path, rows, [table], {"t": [("a",), ("b",), ("c",)]})
+    assert told(place) == []
+    several = people(*rows.select("g", "who", "n").rows(), ("d", 100, 0))
+    assert told(hide(tmp_path / "b", several, [table], {"t": [("a",), ("b",), ("c",)]})) != []
+
+
+@pytest.mark.parametrize("raw", [True, False])
+def test_records_tell_people_where_their_totals_are_the_same(tmp_path, raw):
+    rows = people(("a", 1, 0), ("b", 2, 0), ("b", 3, 0), *crowd("c"))
+    tables = [ic.CountTable("t", rows=["g"], count="people"), ic.CountTable("u", rows=["g"], count="records")]
+    hidden = [("a",), ("c",)]
+    assert told(hide(tmp_path, rows, tables, {"t": hidden}), raw=raw) != []
+
+
+@pytest.mark.parametrize(("raw", "holds"), [(True, False), (False, True)])
+def test_towns_tell_the_area_that_they_are_in(tmp_path, raw, holds):
+    """Area n is a and b, which are shown; only the rows say so."""
+    rows = people(*crowd("a"), *crowd("b", first=200), *crowd("c", first=300), *crowd("d", first=400, many=9))
+    rows = rows.with_columns(area=pl.col("g").replace_strict({"a": "n", "b": "n", "c": "s", "d": "s"}))
+    tables = [ic.CountTable("t", rows=["g"]), ic.CountTable("u", rows=["area"])]
+    place = hide(tmp_path, rows, tables, {"u": [("n",), ("s",)]})
+    close = "Table u: 2 cells can be computed too closely from all tables."
+    assert told(place, raw=raw) == ([] if holds else [close])
+
+
+def test_columns_of_one_table_say_themselves_what_they_have_to_do_with_each_other(tmp_path):
+    """All have y, so y is the sum of x and z; whoever sees the table does not know that."""
+    rows = people(*crowd("x", "y"), *crowd("z", "y", first=200))
+    table = ic.CountTable("t", rows=["g"], columns=["h"], zeros="hide")
+    hidden = [("Total", "y"), ("x", "y"), ("z", "y"), ("Total", "w"), ("x", "w"), ("z", "w")]
+    place = hide(tmp_path, rows, [table], {"t": hidden}, {"h": {"y": [], "w": []}})
+    assert told(place) == []
+
+
+@pytest.mark.parametrize(("other", "holds"), [("show", True), ("hide", False)])
+def test_an_empty_cell_that_one_table_shows_cannot_be_hidden_by_another(tmp_path, other, holds):
+    rows = people(*crowd("a", "x"), *crowd("b", "x"), *crowd("b", "y"))
+    tables = [
+        ic.CountTable("t", rows=["g"], columns=["h"], zeros="hide"),
+        ic.CountTable("u", rows=["h"], columns=["g"], zeros=other),
+    ]
+    assert (told(hide(tmp_path, rows, tables, {})) == []) is holds

@@ -692,6 +692,16 @@ def test_the_people_without_a_code_are_a_cell():
     assert shown["Total"] is None or shown["A"] is None
 
 
+def test_the_people_of_an_area_without_a_town_are_a_cell():
+    """Of 23 people in the north 20 are in n1, so 3 are not."""
+    towns = {"n1": range(20), "n2": range(10, 23), "s1": range(30, 60), "s2": range(40, 70)}
+    rows = [{"who": who, "town": town, "area": town[0]} for town, people in towns.items() for who in people]
+    tables = [ic.CountTable("towns", rows=["town"]), ic.CountTable("areas", rows=["area"])]
+    release = ic.tabulate(pl.DataFrame(rows), _policy("town", "area"), tables)
+    n1 = release["towns"].filter(pl.col("town") == "n1")["people"].item()
+    assert n1 is None or release["areas"].filter(pl.col("area") == "n")["people"].item() is None
+
+
 def test_sums_that_counts_tell_are_a_point(tmp_path):
     rows = _people(60, {"g": "ab", "ill": [0, 1]})
     tables = [

@@ -166,6 +166,25 @@ def test_the_people_of_a_union_are_counted_once():
     assert Unions(cells).members(2).person.tolist() != Unions(cells).members(3).person.tolist()
 
 
+def test_a_union_of_three_sums_is_found_among_many_hidden_cells():
+    """``a y + a z - (a p - a x p)`` is ``a y q + a z q``, which are of one person."""
+    codes = [code for code in itertools.product("abcdefgh", "xyz", "pq") if code != ("a", "x", "p")]
+    rows = [(9 * number + each, *code) for number, code in enumerate(codes) for each in range(9)]
+    rows = [row for row in rows if row[1:] not in (("a", "y", "q"), ("a", "z", "q"))]
+    rows += [(1, "a", "y", "q"), (1, "a", "z", "q")]
+    schema = ic.Schema(person=["who"], quasi={name: ic.Hierarchy.flat() for name in "ghk"})
+    layout = ic.CountTable("t", rows=["g", "h", "k"], count="records", threshold=3)
+    frame = pl.DataFrame(rows, schema=["who", *"ghk"], orient="row")
+    cells = count_cells(engine_for(frame, starred=True), schema, layout)
+    names = [*itertools.product(*(axis.codes for axis in cells.axes))]
+    shown = [name.count("Total") > 1 for name in names]
+    for name in ("a y Total", "a z Total", "a Total p", "a x p"):
+        shown[names.index(tuple(name.split()))] = True
+    breaches = Unions(cells).breaches(~np.array(shown), chains=True)
+    told = [{names[cell] for cell in each.cells} for each in breaches]
+    assert {("a", "y", "q"), ("a", "z", "q")} in told
+
+
 @pytest.mark.parametrize("unit", [0.01, 10.0, 1e4, 1e9])
 @pytest.mark.parametrize("seconds", [1e-9, 20])
 def test_the_unit_of_a_sum_changes_nothing(unit, seconds):

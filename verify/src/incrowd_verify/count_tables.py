@@ -128,9 +128,9 @@ def verify_tables(
     rings: list[Point] = []
     together: list[Point] = []
     cells = hidden = 0
-    for quantity in dict.fromkeys(table.quantity for table in tables):
+    for alike in _of_one_quantity(tables):
         try:
-            system = _System([table for table in tables if table.quantity == quantity], rules, recounted)
+            system = _System(alike, rules, recounted)
             cells, hidden = cells + len(system.bounds), hidden + len(system.unknown)
             narrow |= system.narrow()
             together += system.points()
@@ -181,6 +181,19 @@ def _accepted(manifest: Mapping[str, Any]) -> list[Accepted]:
         raise TableError("the verdict in the manifest is none that incrowd writes") from None
 
 
+def _of_one_quantity(tables: Sequence[PublishedTable]) -> Iterator[list[PublishedTable]]:
+    """Yield the tables of each quantity; records are people where their totals are the same."""
+    every: dict[str, list[PublishedTable]] = {}
+    for table in tables:
+        every.setdefault(table.quantity, []).append(table)
+    totals = [
+        {table.bounds[frozenset()] for table in every.get(quantity, ())} for quantity in ("people", "records")
+    ]
+    if any(low == high for low, high in totals[0] & totals[1]):
+        every["people"] += every.pop("records")
+    yield from every.values()
+
+
 def ring_of(tables: Sequence[PublishedTable]) -> set[str]:
     """Return the columns that tie tables to one another in a ring: age by sex, sex by ill, age by ill.
 
@@ -210,8 +223,12 @@ class _System:
     ) -> None:
         self.tables, self.rules = tables, rules
         self.quantity = tables[0].quantity
-        self.people = recounted.hidden.get(self.quantity, {})
-        self.by_person = recounted.by_person
+        self.people = {
+            cell: people
+            for quantity in {table.quantity for table in tables}
+            for cell, people in recounted.hidden.get(quantity, {}).items()
+        }
+        self.several, self.nested = recounted.several, recounted.nested
         self.bounds: dict[Cell, tuple[float, float]] = {}
         for table in tables:
             for cell, (low, high) in table.bounds.items():
@@ -251,7 +268,12 @@ class _System:
         """Yield the points of hidden cells by which others can be computed, alone or together."""
         told = self._told_to_makers()
         unsafe = self._unsafe_unions()
+        few = self._with_few_others()
         for table in self.tables:
+            if labels := few.get(table.name):
+                tells = "1 cell tells" if len(labels) == 1 else f"{len(labels):,} cells tell"
+                text = f"Table {table.name}: {tells} how few people of a total lack its code: {some(labels)}."
+                yield Point("limit", (), None, text, "Make the tables anew.")
             if every := unsafe.get(table.name):
                 what = (
                     "1 sum of hidden cells is"
@@ -353,6 +375,22 @@ class _System:
         count = round(union.value)
         return rules["sum"] is None and Values(count, count, count, ()).is_unsafe(rules)
 
+    def _with_few_others(self) -> dict[str, list[str]]:
+        """Name the cells of which a total has few people more, where people have several codes, by table.
+
+        Example: of 23 people 20 have drug A and others B or C as well. So 3 have no A.
+        """
+        found: dict[str, dict[str, None]] = {}
+        for table, total, parts, exact in self._sums(self.tables):
+            low, high = self.bounds[total]
+            if exact or low < high or table.entry["protect"] != "suppress":
+                continue
+            for part in parts:
+                least, most = self.bounds[part]
+                if least == most and 0 < least < low < least + self.rules[table.name]["threshold"]:
+                    found.setdefault(table.name, {})[table.label(part)] = None
+        return {name: [*labels] for name, labels in found.items()}
+
     def _lines(self) -> list[Line]:
         """Return the sums that hold exactly, as far as they are hidden."""
         lines: dict[frozenset[tuple[Cell, int]], Line] = {}
@@ -371,7 +409,7 @@ class _System:
     def _told_to_makers(self) -> dict[str, set[Cell]]:
         """Return the unsafe cells that somebody who alone makes other hidden cells can compute, by table."""
         found: dict[str, set[Cell]] = {table.name: set() for table in self.tables}
-        if not self.quantity.startswith("sum") and not (self.quantity == "records" and self.by_person):
+        if not self.quantity.startswith("sum") and not (self.quantity == "records" and self.several):
             return found
         narrow = {table.name: self._narrow(table) for table in self.tables}
         for cells, part in self._parts:
@@ -433,6 +471,18 @@ class _System:
                 columns = {column for column, _ in total} | {column for part in parts for column, _ in part}
                 exact = apart and not (self.overlapping & (columns - {column for column, _ in total}))
                 yield table, total, parts, exact
+        by_code: dict[tuple[str, str], list[Cell]] = {}
+        for cell in self.bounds if self.nested else ():
+            for pair in cell:
+                by_code.setdefault(pair, []).append(cell)
+        for code, below, names in self.nested:
+            for total in by_code.get(code, ()):
+                parts = [total - {code} | {(below, name)} for name in names]
+                if below in dict(total) or not {*parts} <= self.bounds.keys():
+                    continue
+                for table in tables:
+                    if total in table.bounds or parts[0] in table.bounds:
+                        yield table, total, parts, not self.overlapping & {code[0], below}
 
     def _rows(self) -> tuple[Any, Any]:
         """Return the sums as a matrix over all cells, each row with its least and its largest value."""

@@ -27,8 +27,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import permutations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from incrowd_verify.cells import CellReader
 from incrowd_verify.checks import Checks
@@ -37,7 +38,7 @@ from incrowd_verify.errors import PolicyError, SchemaError, TableError, alike_of
 from incrowd_verify.gate.points import Point
 from incrowd_verify.key_tables import KeyTable
 from incrowd_verify.lazy import np
-from incrowd_verify.persons import number_people
+from incrowd_verify.persons import SHARED, number_people
 from incrowd_verify.policy import NO_NULLS, Column
 from incrowd_verify.published_tables import Cell, PublishedTable
 from incrowd_verify.recipes import Tree, exact_number
@@ -69,6 +70,18 @@ class RawTable:
     csv_format: CsvFormat = field(default_factory=CsvFormat)
 
 
+class Nested(NamedTuple):
+    """A code that is the sum of codes of another column, which determines it: an area of its towns.
+
+    - `code`: the column that is determined, and its code.
+    - `below`, `parts`: the other column, and its codes.
+    """
+
+    code: tuple[str, str]
+    below: str
+    parts: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Recounted:
     """The cells of all tables by the raw table.
@@ -76,13 +89,15 @@ class Recounted:
     - `compared`: how many cells were compared; None without a raw table.
     - `points`: the points of those that differ.
     - `hidden`: by quantity and cell, the people of each cell that a table suppresses.
-    - `by_person`: whether a column says whose each row is.
+    - `several`: whether somebody has several rows; where nobody has, records are people.
+    - `nested`: codes of columns that other columns determine.
     """
 
     compared: int | None = None
     points: Sequence[Point] = ()
     hidden: Mapping[str, Mapping[Cell, Contributors]] = field(default_factory=dict)
-    by_person: bool = False
+    several: bool = False
+    nested: Sequence[Nested] = ()
 
 
 def recount(tables: Sequence[PublishedTable], raw: RawTable, policy: TablePolicy | None) -> Recounted:
@@ -102,12 +117,15 @@ def recount(tables: Sequence[PublishedTable], raw: RawTable, policy: TablePolicy
         count = _Recount.of(Checks(connection), tables, raw, policy, scratch)
         compared, points = 0, list[Point]()
         hidden: dict[str, dict[Cell, Contributors]] = {}
+        placed: dict[int, PublishedTable] = {}
         for number, table in enumerate(tables):
-            cells, found, contributors = count.points_of(number, table)
+            cells, found, contributors = count.points_of(number, table, _shown_as_empty(tables, table))
+            if not any(point.columns for point in found):
+                placed[number] = table
             compared += cells
             points += found
             hidden.setdefault(table.quantity, {}).update(contributors)
-        return Recounted(compared, points, hidden, count.by_person)
+        return Recounted(compared, points, hidden, count.several, [*count.nested(placed)])
 
 
 @dataclass(frozen=True)
@@ -119,7 +137,7 @@ class _Recount:
     places: dict[str, int]
     sums: dict[str, int]
     with_policy: bool
-    by_person: bool
+    several: bool
     asked: dict[str, Rules]
 
     @classmethod
@@ -176,14 +194,17 @@ class _Recount:
             {name: n for n, name in enumerate(counted)},
             {name: n for n, name in enumerate(summed)},
             policy is not None,
-            bool(person),
+            con.row(SHARED)[0] > 0,
             {} if policy is None else {each.name: each for each in policy.tables},
         )
 
     def points_of(
-        self, number: int, table: PublishedTable
+        self, number: int, table: PublishedTable, shown_as_empty: set[Cell]
     ) -> tuple[int, list[Point], dict[Cell, Contributors]]:
-        """Compare a table; return how many cells were compared, the points, and who makes hidden cells."""
+        """Compare a table; return how many cells were compared, the points, and who makes hidden cells.
+
+        - `shown_as_empty`: empty cells that no table can hide.
+        """
         rules = Rules.of(table.entry)
         names = [each["column"] for each in table.dimensions]
         if names != [column for column, _ in rules.dimensions]:
@@ -212,6 +233,8 @@ class _Recount:
             is_finest = all(map(set.__contains__, finest, codes))
             if not _suits(value, real.value, rules, asked.key_table, finest=is_finest):
                 false.append(labels)
+            elif real.people == 0 and table.key(codes) in shown_as_empty:
+                continue
             elif rules["protect"] == "suppress" and real.is_unsafe(asked):
                 unsafe.append(labels)
         what = f"the {'sum' if rules['sum'] else 'count'} of the raw table"
@@ -224,6 +247,39 @@ class _Recount:
             text = f"Table {table.name}: {_cells(unsafe)} unsafe by its rules and shown: {some(unsafe)}."
             points.append(Point("limit", (), None, text, "Make the tables anew."))
         return compared, points, self._hidden(table)
+
+    def nested(self, tables: Mapping[int, PublishedTable]) -> Iterator[Nested]:
+        """Yield the codes of each column that another determines, among the finest of each table.
+
+        Each is in a table without the other: one that has both says itself what they have to do with each
+        other.
+        """
+        together = [{each["column"] for each in table.dimensions} for table in tables.values()]
+        sides: dict[tuple[str, tuple[str, ...]], tuple[str, dict[str, Any]]] = {}
+        for number, table in tables.items():
+            for place, each in enumerate(table.dimensions):
+                sides.setdefault((each["column"], (*each["codes"],)), (f"codes_{number}_{place}", each))
+        for (below, one), (above, other) in permutations(sides.values(), 2):
+            names = one["column"], other["column"]
+            if not all(
+                any(a in each and b not in each for each in together) for a, b in (names, names[::-1])
+            ):
+                continue
+            values = [f"v{self.places[name]}" for name in names]
+            pairs = self.con.execute(
+                f"""
+                SELECT DISTINCT b.code, a.code FROM (SELECT DISTINCT {", ".join(values)} FROM listed)
+                JOIN {below} AS b ON b.value IS NOT DISTINCT FROM {values[0]}
+                JOIN {above} AS a ON a.value IS NOT DISTINCT FROM {values[1]}
+                """
+            ).fetchall()
+            inner = {*one["under"]}, {*other["under"]}
+            finest = sorted((b, a) for b, a in pairs if b not in inner[0] and a not in inner[1])
+            if len({b for b, _ in finest}) < len(finest):
+                continue
+            for code in dict.fromkeys(a for _, a in finest):
+                parts = tuple(one["codes"][b] for b, a in finest if a == code)
+                yield Nested((names[1], other["codes"][code]), names[0], parts)
 
     @property
     def _way_out(self) -> str:
@@ -349,6 +405,17 @@ class _Recount:
             table.key(codes): Contributors(persons[start:end], parts[start:end])
             for codes, start, end in zip(hidden, ends, ends[1:], strict=False)
         }
+
+
+def _shown_as_empty(tables: Sequence[PublishedTable], table: PublishedTable) -> set[Cell]:
+    """Return the cells that are 0 in some table that shows its empty cells, of counts as of sums."""
+    return {
+        cell
+        for each in tables
+        if each.entry["zeros"] == "show" and ("sum" in each.entry) == ("sum" in table.entry)
+        for cell, ends in each.bounds.items()
+        if ends == (0, 0)
+    }
 
 
 def _depths(tree: Tree) -> list[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from incrowd.core.lazy import NDArray, np
-from incrowd.release.tables.cells import sums_of
 from incrowd.release.tables.counting import Cells
 from incrowd.release.tables.need import Need
 
@@ -19,8 +18,6 @@ def primary_cells(cells: Cells) -> NDArray[np.bool_]:
     - threshold: fewer people than n, and at least one (or none, where zeros are hidden). Of a sum, only
       those count whose part is above 0.
     - dominance (n, share): the n largest people have more than the share of the sum.
-    - complement: where people have several codes of a column, the people of a total without one of them are
-      few, and there are any.
     - p %: the sum less its two largest parts is less than p % of the largest, so the second largest person
       can tell the largest part to within p %.
 
@@ -28,20 +25,7 @@ def primary_cells(cells: Cells) -> NDArray[np.bool_]:
     """
     layout, people = cells.layout, cells.people
     unsafe = (cells.contributors < layout.threshold) & ((people > 0) | (layout.zeros == "hide"))
-    return unsafe | (_slack(cells) > 0) | _with_few_others(cells)
-
-
-def _with_few_others(cells: Cells) -> NDArray[np.bool_]:
-    """Return bool[cells]: of which a total has few people more, where no other cell tells who they are.
-
-    Example: of 23 people 20 have drug A and others B or C as well. So 3 have no A.
-    """
-    few, sums = np.zeros(len(cells.people), np.bool_), sums_of(cells.axes)
-    for total, parts, axis in zip(sums.totals, sums.parts, sums.axis, strict=True):
-        if cells.axes[axis].column in cells.overlapping:
-            others = cells.people[total] - cells.people[parts]
-            few[parts] |= (others > 0) & (others < cells.layout.threshold) & (cells.people[parts] > 0)
-    return few
+    return unsafe | (_slack(cells) > 0)
 
 
 def _slack(cells: Cells) -> NDArray[np.float64]:

@@ -180,6 +180,22 @@ class _Joined:
             combine.at(cells, place, part)
         return cells
 
+    def primary(self) -> NDArray[np.bool_]:
+        """Return bool[cells]: which are unsafe by the rules of a table that has them.
+
+        Where people have several codes, a cell is unsafe, too, if a total has few people more. The total may
+        be in another table. Example: of 23 people 20 have drug A and others B or C as well. So 3 have no A.
+        """
+        unsafe = self.all([primary_cells(table) for table in self.tables], False, np.logical_or)
+        people = self.all([table.people for table in self.tables], 0, np.maximum)
+        thresholds = [np.full(len(table.values), table.layout.threshold) for table in self.tables]
+        threshold = self.all(thresholds, 0, np.maximum)
+        for number in np.flatnonzero(~self.linked.exact).tolist():
+            parts = self.linked.parts[number]
+            others = people[self.linked.totals[number]] - people[parts]
+            unsafe[parts] |= (others > 0) & (others < threshold[parts]) & (people[parts] > 0)
+        return unsafe
+
     def bounds(
         self, ends: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -270,7 +286,7 @@ def protect(
     require_one_way([table.layout for table in tables])
     new, tables = len(tables), [*tables, *(cells for cells, _ in earlier)]
     joined = _Joined.of(tables, nested)
-    primary = joined.all([primary_cells(table) for table in tables], False, np.logical_or)
+    primary = joined.primary()
     need = joined.need(primary)
     with ending_after(2 * seconds + _GRACE):
         return _by_way(joined, need, primary, seconds, earlier, ring)[:new]
@@ -317,7 +333,7 @@ def count_disclosures(
         The codes of columns that other columns determine.
     """
     joined = _Joined.of(tables, nested)
-    primary = joined.all([primary_cells(table) for table in tables], False, np.logical_or)
+    primary = joined.primary()
     shown = joined.all(known, False, np.logical_or)
     if count := int((primary & shown).sum()):
         return count

@@ -9,6 +9,7 @@ Whoever computes it knows as much of its people as a cell would tell. One person
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,8 +21,10 @@ from incrowd.core.lazy import NDArray, np
 from incrowd.release.tables.cells import Sums, sums_of
 from incrowd.release.tables.counting import Cells
 
-_MOST = 2_000
-"""Combinations of sums that are looked at in one table."""
+_MOST = 4_000
+"""Combinations of sums that are looked at where hidden cells tie the sums to one another."""
+_SUMS = 3
+"""Sums of which a combination is made at most."""
 
 
 class Breach(NamedTuple):
@@ -175,7 +178,7 @@ class Unions:
                 ways.append({total: -1, **dict.fromkeys(parts.tolist(), 1)})
             if not hidden[total] and count > 1:
                 yield from self._breach(ways[-1], hidden)
-        for way in _chains(ways, hidden, everybody=self.cells.parts is not None) if chains else ():
+        for way in _chains(ways, hidden) if chains else ():
             yield from self._breach(way, hidden)
 
     def _breach(self, way: dict[int, int], hidden: NDArray[np.bool_]) -> Iterator[Breach]:
@@ -264,9 +267,7 @@ def _merged(person: NDArray[np.int64], part: NDArray[np.float64]) -> _Members:
     return _Members(who[order], sums[order])
 
 
-def _chains(
-    ways: list[dict[int, int]], hidden: NDArray[np.bool_], *, everybody: bool
-) -> Iterator[dict[int, int]]:
+def _chains(ways: list[dict[int, int]], hidden: NDArray[np.bool_]) -> Iterator[dict[int, int]]:
     """Yield sums and differences of two or three sums that tell a union of hidden cells.
 
     A cell that one has and another takes away is gone::
@@ -274,49 +275,78 @@ def _chains(
         Total = north ? + south 9           Total 30 = north1 ? + north2 ? + 9
         north ? = north1 ? + north2 ?
 
-    - `everybody`: whether sums of different cells are combined, too. Where nobody is in several cells, the
-      union of two safe ones is safe.
+    Each begins with a sum that is below 0 for some cell, or with the negative of one. Without such a sum, no
+    cell of a union is in two sums, and unions of safe ones are safe.
     """
-    seen = {_key(way, hidden) for way in ways}
-    level, touching = ways, _touching(ways, hidden)
-    for _ in range(2):
-        further: list[dict[int, int]] = []
-        for way in level:
-            near = {place for cell in way if hidden[cell] for place in touching.get(cell, ())}
-            for place in range(len(ways)) if everybody else sorted(near):
-                for sign in (1, -1):
-                    both = _combined(way, ways[place], sign)
-                    unknown = {cell: each for cell, each in both.items() if hidden[cell]}
-                    key = _key(both, hidden)
-                    if not unknown or key in seen or not {*unknown.values()} <= {1, -1}:
-                        continue
-                    seen.add(key)
-                    further.append(both)
-                    if len({*unknown.values()}) == 1 and len(unknown) > 1:
-                        yield both
-                    if len(seen) > _MOST + len(ways):
-                        return
-        level = further
+    lines = [{cell: sign for cell, sign in way.items() if hidden[cell]} for way in ways]
+    touching = _touching(lines)
+    for part in _parts(lines, touching):
+        begun = [
+            frozenset([(place, sign)])
+            for place in part
+            for sign in (1, -1)
+            if min(sign * each for each in lines[place].values()) < 0
+        ]
+        queue, seen, told = deque(begun), {*begun}, set[frozenset[int]]()
+        most = len(begun) + _MOST
+        while queue:
+            chosen = queue.popleft()
+            come = _combined(lines, chosen)
+            if len(come) > 1 and {*come.values()} == {1} and frozenset(come) not in told:
+                told.add(frozenset(come))
+                yield _combined(ways, chosen)
+            if len(chosen) == _SUMS or len(seen) >= most:
+                continue
+            taken = {place for place, _ in chosen}
+            for step in _steps(lines, touching, come):
+                if step[0] not in taken and (further := chosen | {step}) not in seen:
+                    seen.add(further)
+                    queue.append(further)
 
 
-def _touching(ways: list[dict[int, int]], hidden: NDArray[np.bool_]) -> dict[int, list[int]]:
+def _touching(lines: list[dict[int, int]]) -> dict[int, list[int]]:
+    """Return the numbers of the lines that have each cell."""
     touching: dict[int, list[int]] = {}
-    for place, way in enumerate(ways):
-        for cell in way:
-            if hidden[cell]:
-                touching.setdefault(cell, []).append(place)
+    for place, line in enumerate(lines):
+        for cell in line:
+            touching.setdefault(cell, []).append(place)
     return touching
 
 
-def _combined(one: dict[int, int], other: dict[int, int], sign: int) -> dict[int, int]:
-    both = dict(one)
-    for cell, each in other.items():
-        both[cell] = both.get(cell, 0) + sign * each
+def _parts(lines: list[dict[int, int]], touching: dict[int, list[int]]) -> Iterator[list[int]]:
+    """Yield the numbers of lines that cells tie to one another."""
+    left = {*range(len(lines))}
+    while left:
+        part, new = set[int](), [min(left)]
+        while new:
+            if (place := new.pop()) not in part:
+                part.add(place)
+                new += (other for cell in lines[place] for other in touching[cell])
+        left -= part
+        yield sorted(part)
+
+
+def _steps(
+    lines: list[dict[int, int]], touching: dict[int, list[int]], come: dict[int, int]
+) -> Iterator[tuple[int, int]]:
+    """Yield the lines that a combination may grow by, each with its sign.
+
+    A cell that comes to neither 0 nor 1 needs a line that has it, and brings it nearer.
+    """
+    wrong = next((cell for cell, count in come.items() if count != 1), None)
+    if wrong is None:
+        yield from dict.fromkeys(
+            (place, sign) for cell in come for place in touching[cell] for sign in (1, -1)
+        )
+        return
+    for place in touching[wrong]:
+        yield place, -1 if (lines[place][wrong] > 0) == (come[wrong] > 0) else 1
+
+
+def _combined(ways: list[dict[int, int]], chosen: frozenset[tuple[int, int]]) -> dict[int, int]:
+    """Return the sum of some ways, each times its sign."""
+    both: dict[int, int] = {}
+    for place, sign in chosen:
+        for cell, each in ways[place].items():
+            both[cell] = both.get(cell, 0) + sign * each
     return {cell: each for cell, each in both.items() if each}
-
-
-def _key(way: dict[int, int], hidden: NDArray[np.bool_]) -> frozenset[tuple[int, int]]:
-    """Return one key for combinations of the same hidden cells: the first sign does not count."""
-    unknown = sorted((cell, each) for cell, each in way.items() if hidden[cell])
-    first = unknown[0][1] if unknown else 1
-    return frozenset((cell, each * first) for cell, each in unknown)
