@@ -23,6 +23,7 @@ from incrowd.engines.open import loaded
 from incrowd.release.accounts.board import file_facts
 from incrowd.release.accounts.statements import versions
 from incrowd.release.policy.policy import Policy
+from incrowd.release.tables.audit import check_time, ending_after
 from incrowd.release.tables.counting import Cells, count_cells, nested_codes
 from incrowd.release.tables.heat import heat_of
 from incrowd.release.tables.layout import CountTable
@@ -47,6 +48,7 @@ MANIFEST = "tables.json"
 _MUCH, _MANY = 1 / 3, 30
 """A table of which more is hidden than this share, and at least so many cells, has a point."""
 _TRIAL_SECONDS = 2.0
+"""The most that the search of a coarser table may take, of which a point tells."""
 KINDS = ("csv", "parquet", "xlsx")
 """Kinds of files that tables are written to."""
 
@@ -77,7 +79,8 @@ def tabulate(
     tables
         Tables in place of those of the policy.
     seconds
-        Time for the search of the best protection of each quantity, above 0.
+        Time for the search of the best protection of each quantity, above 0. Protection and audit end with
+        an error after twice that and ten seconds more.
     unanswered
         What becomes of tables with open points, as in `anonymize`: ``refuse`` or ``write``.
     earlier
@@ -140,11 +143,14 @@ def tabulate(
         made = protect(chosen, seconds=seconds, earlier=before, ring=rings[unit], nested=nested[unit])
         published |= {each.layout.name: each for each in made}
     told = [*_points_of_tables(counts), *_points_of_rings(every), *_points_of_sums(every)]
-    told += (
-        wording.many_hidden(cells.layout.name, share, _trials(engine, policy, cells))
-        for cells in counts
-        if (share := _much_hidden(published[cells.layout.name], cells)) is not None
-    )
+    much = [(each, share) for each in counts if (share := _much_hidden(published[each.layout.name], each))]
+    if much:
+        job.stage("try coarser codes")
+        with interrupting(job, engine.interrupt), ending_after(seconds):
+            told += (
+                wording.many_hidden(cells.layout.name, share, _trials(engine, policy, cells, seconds))
+                for cells, share in much
+            )
     points = answered(dict.fromkeys(told), policy.accepted)
     release = TableRelease(tuple(published[layout.name] for layout in layouts), points, policy.schema)
     release.verdict.refuse(only_broken=unanswered == "write")
@@ -257,8 +263,11 @@ def _much_hidden(table: PublishedTable, cells: Cells) -> float | None:
     return share if hidden >= _MANY and share > _MUCH else None
 
 
-def _trials(engine: Any, policy: Policy, cells: Cells) -> str:
-    """Try the table with coarser codes of each column, or without it, and say what is hidden then."""
+def _trials(engine: Any, policy: Policy, cells: Cells, seconds: float) -> str:
+    """Try the table with coarser codes of each column, or without it, and say what is hidden then.
+
+    It says nothing of what was not tried in time.
+    """
     layout, shares = cells.layout, dict[str, float]()
     for axis, (column, level) in zip(cells.axes, layout.dimensions, strict=True):
         texts = {side: list(getattr(layout, side)) for side in ("rows", "columns")}
@@ -269,9 +278,10 @@ def _trials(engine: Any, policy: Policy, cells: Cells) -> str:
         if not any(texts.values()):
             continue
         changes: dict[str, Any] = texts
-        other = count_cells(engine, policy.schema, replace(layout, **changes))
         with suppress(InfeasibleError):
-            [table] = protect([other], seconds=_TRIAL_SECONDS)
+            check_time()
+            other = count_cells(engine, policy.schema, replace(layout, **changes))
+            [table] = protect([other], seconds=min(seconds, _TRIAL_SECONDS))
             name = f"With {coarser[0]}" if coarser else f"Without {column}"
             shares[name] = float(table.hidden[other.people > 0].mean())
     best = sorted(shares, key=shares.__getitem__)[:2]

@@ -23,7 +23,7 @@ from incrowd.release.tables.primary import cost_of, need_of, primary_cells
 from incrowd.release.tables.ring import with_ring
 from incrowd.release.tables.rounding import round_controlled, round_randomly
 from incrowd.release.tables.small_counts import round_small_counts
-from incrowd.release.tables.suppress import suppress, told_together
+from incrowd.release.tables.suppress import cells_of_breaches, suppress
 from incrowd.release.tables.unions import Unions
 
 _GRACE = 10.0
@@ -269,10 +269,10 @@ def protect(
     """
     require_one_way([table.layout for table in tables])
     new, tables = len(tables), [*tables, *(cells for cells, _ in earlier)]
-    joined = _Joined.of(tables, nested)
-    primary = joined.all([primary_cells(table) for table in tables], False, np.logical_or)
-    need = joined.need(primary)
     with ending_after(2 * seconds + _GRACE):
+        joined = _Joined.of(tables, nested)
+        primary = joined.all([primary_cells(table) for table in tables], False, np.logical_or)
+        need = joined.need(primary)
         return _by_way(joined, need, primary, seconds, earlier, ring)[:new]
 
 
@@ -383,7 +383,7 @@ def _suppressed(
     ends = joined.intervals(*need.bounds(hidden), cells, whole=need.whole, enough=enough)
     unsafe = np.zeros(joined.linked.size, np.bool_)
     unsafe[cells] = need.shortfall(cells, ends) > NEAR
-    unsafe |= told_together(joined.linked, need, primary, hidden, unions)
+    unsafe |= cells_of_breaches(joined.linked, need, primary, hidden, unions)
     values = [
         np.where(hidden[place], np.nan, table.values)
         for table, place in zip(joined.tables, joined.linked.cells, strict=True)

@@ -17,6 +17,7 @@ from math import fsum
 from typing import NamedTuple
 
 from incrowd.core.lazy import NDArray, np
+from incrowd.release.tables.audit import check_time
 from incrowd.release.tables.cells import Sums, sums_of
 from incrowd.release.tables.counting import Cells
 
@@ -170,6 +171,7 @@ class Unions:
         sums = self._sums
         ways: list[dict[int, int]] = []
         for total, parts in zip(sums.totals.tolist(), sums.parts, strict=True):
+            check_time()
             count = int(hidden[parts].sum())
             if hidden[total] or count:
                 ways.append({total: -1, **dict.fromkeys(parts.tolist(), 1)})
@@ -282,6 +284,7 @@ def _chains(
     for _ in range(2):
         further: list[dict[int, int]] = []
         for way in level:
+            check_time()
             near = {place for cell in way if hidden[cell] for place in touching.get(cell, ())}
             for place in range(len(ways)) if everybody else sorted(near):
                 for sign in (1, -1):

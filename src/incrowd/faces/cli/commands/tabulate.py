@@ -46,7 +46,8 @@ def tabulate(
         str, typer.Option("--kinds", metavar="A,B,...", help="Kinds of files: csv, parquet, xlsx.")
     ] = "csv",
     seconds: Annotated[
-        float, typer.Option("--seconds", min=0.1, help="Time to search for the best protection.")
+        float,
+        typer.Option("--seconds", min=0.1, help="Time of the search; all ends after twice that and 10 s."),
     ] = 30.0,
     escape_formulas: options.Escape = False,
     force: options.Force = False,
