@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
+from incrowd.core.errors import ParameterError
 from incrowd.release.tables.key_table import KeyTable, threshold_rounding
 from incrowd_verify.count_tables import verify_tables
 from incrowd_verify.errors import PolicyError, SchemaError, TableError
@@ -512,3 +513,39 @@ def test_a_policy_of_tables_checks_rows_too(tmp_path, people):
     ic.anonymize(table, policy).table.write_csv(tmp_path / "rows.csv")
     checked = ic.verify(tmp_path / "rows.csv", tmp_path / "policy.toml")
     assert checked.verdict.state == "holds"
+
+
+def relabel(place, label):
+    """Write another label into the manifest."""
+    manifest = json.loads((place / "tables.json").read_text())
+    manifest["tables"] = [entry | {"label": label} for entry in manifest["tables"]]
+    (place / "tables.json").write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize("label", ["[c]", "..", "-", "c, d"])
+def test_a_label_stands_in_place_of_suppressed_values(tmp_path, people, label):
+    place = tmp_path / "out"
+    release = ic.tabulate(
+        people, ic.Policy(schema()), [ic.CountTable("area-ill", rows=["area"], columns=["ill"])]
+    )
+    release.save(place, kinds=["csv", "parquet", "xlsx"], label=label)
+    [table] = release.tables
+    assert pl.read_csv(place / "area-ill.csv")["people"].to_list().count(label) == table.hidden.sum() > 0
+    assert pl.read_parquet(place / "area-ill.parquet")["people"].null_count() == table.hidden.sum()
+    assert verify_tables(place).ok
+    relabel(place, "[d]")
+    with pytest.raises(TableError):
+        verify_tables(place)
+    relabel(place, "<5")
+    with pytest.raises(TableError, match="may say no number"):
+        verify_tables(place)
+
+
+@pytest.mark.parametrize("label", ["<5", "c5", "½", "nan", "-Inf", "", " c", "=A1", "a\nb", "c" * 21])
+def test_a_label_that_says_a_number_or_breaks_a_file_is_refused(tmp_path, people, label):
+    release = ic.tabulate(
+        people, ic.Policy(schema()), [ic.CountTable("area-ill", rows=["area"], columns=["ill"])]
+    )
+    with pytest.raises(ParameterError, match=r"label: .* as '\[c\]'"):
+        release.save(tmp_path / "out", label=label)
+    assert not (tmp_path / "out").exists()

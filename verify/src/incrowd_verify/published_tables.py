@@ -18,7 +18,7 @@ from incrowd_verify.key_tables import KeyTable
 from incrowd_verify.lazy import duckdb
 from incrowd_verify.scratch import PrivateFolder
 from incrowd_verify.source import ESCAPED, connect
-from incrowd_verify.table_rules import threshold_and_base
+from incrowd_verify.table_rules import label_of, threshold_and_base
 from incrowd_verify.table_workbook import Workbook
 
 MANIFEST = "tables.json"
@@ -103,6 +103,7 @@ class PublishedTable:
 
         Raises `TableError`: none is there, or one has other cells than the manifest or another file.
         """
+        label_of(entry)
         try:
             columns = [each["column"] for each in entry["dimensions"]]
             names = [*columns, entry["quantity"], "mark"]
@@ -169,7 +170,9 @@ class PublishedTable:
         codes = [tuple(row[each] for each in place[:-2]) for row in rows]
         if path.suffix == ".csv" and entry.get("escaped") is True:
             codes = [tuple(re.sub(ESCAPED, r"\1", code) for code in cell) for cell in codes]
-        return codes, [None if row[place[-2]] is None else float(row[place[-2]]) for row in rows]
+        # Without a label a hidden value is empty, and so it is in Parquet.
+        hidden = label_of(entry) if path.suffix == ".csv" else None
+        return codes, [None if row[place[-2]] == hidden else float(row[place[-2]]) for row in rows]
 
     @staticmethod
     def _may_be(entry: Mapping[str, Any], value: float | None) -> tuple[float, float]:

@@ -26,6 +26,8 @@ _OF_WAY = {
     "cell-key": ("key_table", "deviation", "variance"),
 }
 """The settings of each way of protection."""
+_SAYS_NUMBER = re.compile(r"\d|[<>\u2264\u2265]|^-?(nan|inf|infinity)$", re.IGNORECASE)
+"""What a label may not have."""
 _RULE = re.compile(r"([0-9]{1,3})-([1-9][0-9]{0,2})")
 _COMPARED = ("rows", "columns", "sum", "threshold", "dominance", "p_percent", "zeros", "protect")
 
@@ -108,6 +110,21 @@ def threshold_and_base(key_table: Any) -> tuple[int, int] | None:
     """Return the numbers of a rule such as ``10-5``: lower counts are 0, others multiples; else None."""
     rule = _RULE.fullmatch(key_table) if isinstance(key_table, str) else None
     return (int(rule[1]), int(rule[2])) if rule else None
+
+
+def label_of(entry: Mapping[str, Any]) -> str | None:
+    """Return what stands in place of a hidden value by an entry of a manifest; None where there is none.
+
+    Raises `TableError`: it says a number, so that a value of a file may be taken for it, or it bounds cells.
+    """
+    label = entry.get("label")
+    if label is None:
+        return None
+    if not isinstance(label, str) or not label.strip() or _SAYS_NUMBER.search(label):
+        raise TableError(
+            f"table {entry.get('name')}: its label is none that hides a value; it may say no number"
+        )
+    return label
 
 
 def _is_key_table(given: Any) -> bool:

@@ -49,6 +49,10 @@ _MUCH, _MANY = 1 / 3, 30
 """A table of which more is hidden than this share, and at least so many cells, has a point."""
 _TRIAL_SECONDS = 2.0
 """The most that the search of a coarser table may take, of which a point tells."""
+_LONGEST = 20
+"""Characters of a label."""
+_NUMBERS = {"nan", "inf", "infinity"}
+"""What reads as a number and has no digit."""
 KINDS = ("csv", "parquet", "xlsx")
 """Kinds of files that tables are written to."""
 
@@ -450,6 +454,7 @@ class TableRelease:
         *,
         kinds: Sequence[str] = ("csv",),
         force: bool = False,
+        label: str | None = None,
         escape_formulas: bool = False,
     ) -> list[Path]:
         """Write every table, and ``tables.json``, into a new folder.
@@ -460,6 +465,9 @@ class TableRelease:
             A new or empty folder, or with `force` one of an earlier release.
         kinds
             Kinds of files: csv and parquet have a line per cell; xlsx is one workbook with a sheet a table.
+        label
+            What stands in place of a suppressed value in a CSV and in the workbook, such as ``[c]``. Without
+            it the value is empty in a CSV, and an ``x`` in the workbook. It says no number.
         escape_formulas
             Whether codes in a CSV that a spreadsheet would run as formulas get ``'`` in front.
 
@@ -470,7 +478,7 @@ class TableRelease:
         Raises
         ------
         ParameterError
-            For an unknown kind.
+            For an unknown kind, or a label that says a number or that a spreadsheet would run.
         TableError
             When the folder cannot be written.
         """
@@ -481,24 +489,48 @@ class TableRelease:
         for kind in kinds:
             if kind not in KINDS:
                 raise ParameterError(f"tables are written as {', '.join(KINDS)}, not as {kind!r}")
+        if label is not None:
+            _check_label(label)
         files: dict[str, dict[str, str]] = {}
         with writing(folder, force=force, folder=True, parents=True) as path:
             for each in self.tables:
                 if "csv" in kinds:
                     frame = escape(each.frame) if escape_formulas else each.frame
+                    if label is not None:
+                        values = pl.col(each.quantity).cast(pl.String).fill_null(label)
+                        frame = frame.with_columns(values)
                     frame.write_csv(path / f"{each.layout.name}.csv")
                 if "parquet" in kinds:
                     each.frame.write_parquet(path / f"{each.layout.name}.parquet")
             if "xlsx" in kinds:
-                write_workbook(self.tables, path / "tables.xlsx")
+                write_workbook(self.tables, path / "tables.xlsx", label or MARK)
             names = sorted(file.name for file in path.iterdir())
             files = {name: {"sha256": digest_of(path / name)} for name in names}
             document = self.to_dict() | {"files": files}
-            if escape_formulas:
-                document["tables"] = [entry | {"escaped": True} for entry in document["tables"]]
+            said: dict[str, Any] = {"escaped": True} if escape_formulas else {}
+            said |= {} if label is None else {"label": label}
+            document["tables"] = [entry | said for entry in document["tables"]]
             text = to_json(document)
             (path / MANIFEST).write_text(text + "\n", encoding="utf-8", newline="\n")
         return [Path(folder) / name for name in (*files, MANIFEST)]
+
+
+def _check_label(label: str) -> None:
+    """Refuse what cannot stand in place of a suppressed value."""
+    if not isinstance(label, str) or not label.strip() or label != label.strip() or len(label) > _LONGEST:
+        raise ParameterError(
+            f"label: it is 1 to {_LONGEST} characters that stand in place of a suppressed value, as '[c]'"
+        )
+    if not label.isprintable() or label[0] in "=+@":
+        raise ParameterError("label: a spreadsheet would run it or break the line; take another, as '[c]'")
+    if label.casefold().lstrip("-") in _NUMBERS or any(
+        sign.isnumeric() or sign in "<>\u2264\u2265" for sign in label
+    ):
+        raise ParameterError(
+            f"label: {label!r} says how large a suppressed value is. Cells that are suppressed for the sake "
+            "of others may be larger, and the audit counts on it that nobody knows: take a sign, as '[c]' "
+            "or '..'"
+        )
 
 
 def rules_of(table: PublishedTable) -> str:

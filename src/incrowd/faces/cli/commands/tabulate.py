@@ -49,6 +49,10 @@ def tabulate(
         float,
         typer.Option("--seconds", min=0.1, help="Time of the search; all ends after twice that and 10 s."),
     ] = 30.0,
+    label: Annotated[
+        str | None,
+        typer.Option("--label", metavar="TEXT", help="What stands for a suppressed value, as '[c]' or '..'."),
+    ] = None,
     escape_formulas: options.Escape = False,
     force: options.Force = False,
     json: options.Json = False,
@@ -77,7 +81,7 @@ def tabulate(
         book.record(files, release, rows, input=file, policy=policy, release=target)
         job.stage("write")
         assert target is not None
-        release.save(target, kinds=names_of(kinds), escape_formulas=escape_formulas)
+        release.save(target, kinds=names_of(kinds), label=label, escape_formulas=escape_formulas)
         if report is not None:
             about: dict[str, Any] = {"recipient": book.recipient or "", "purpose": book.purpose or ""}
             release.report(report, internal=book.internal, folder=target, **about)
