@@ -140,6 +140,8 @@ def test_honest_tables_hold(folder):
         ("round", {"base": 3}),
         ("round", {"base": 3, "rounding": "random", "key": "env:TABLE_KEY"}),
         ("round", {"rounding": "small"}),
+        ("round", {"rounding": "midpoint"}),
+        ("round", {"rounding": "midpoint", "base": 10}),
         ("cell-key", {"key": "env:TABLE_KEY"}),
         ("cell-key", {"key_table": "10-5"}),
         ("cell-key", {"key_table": "file:office.parquet", "key": "env:TABLE_KEY"}),
@@ -208,6 +210,15 @@ def test_totals_of_small_counts_are_sums_of_what_is_shown(folder, people):
         check(place)
     forge(place, "t", {"area": "e", "ill": "hiv"}, 3)
     with pytest.raises(TableError, match="not the sum"):
+        check(place)
+
+
+def test_a_value_that_is_no_midpoint_is_told(folder, people):
+    table = ic.CountTable("t", rows=["area"], columns=["ill"], protect="round", rounding="midpoint", base=6)
+    place = folder(table, rows=people.with_columns(who=pl.int_range(pl.len()).cast(pl.String)))
+    assert {count % 6 for count in pl.read_csv(place / "out/t.csv")["people"] if count} == {3}
+    forge(place, "t", {"area": "north", "ill": "flu"}, 66)
+    with pytest.raises(TableError, match="no midpoint of an interval of 6 counts"):
         check(place)
 
 

@@ -17,6 +17,7 @@ import incrowd as ic
 from incrowd.core.errors import ParameterError, TableError, VerdictError
 from incrowd.core.io.files import read_table
 from incrowd.engines import engine_for
+from incrowd.release.jobs.tabulate import sentence_of
 from incrowd.release.tables.audit import intervals
 from incrowd.release.tables.cells import Linked
 from incrowd.release.tables.counting import count_cells
@@ -716,3 +717,27 @@ def test_a_table_of_which_much_is_hidden_has_a_point_with_what_helps():
     assert "Without h" in point.way_out or "Without g" in point.way_out
     with pytest.raises(VerdictError, match="not shown"):
         ic.tabulate(rows, _policy("g", "h"), [layout])
+
+
+def test_midpoints_are_audited_with_the_sums(tmp_path):
+    """Each count is in an interval of six, and what sums leave of it is asked."""
+    layouts = [replace(each, protect="round", rounding="midpoint", base=6) for each in (AREA, AGE)]
+    release = ic.tabulate(people(2), ic.Policy(SCHEMA), layouts)
+    assert {count % 6 for count in release["area-ill"]["people"] if count} == {3}
+    assert "1 to 6 are 3, 7 to 12 are 9, and so on; sums need not hold" in sentence_of(release.tables[0])
+    assert release.verdict.holds
+    release.save(tmp_path / "out", kinds=["csv", "xlsx"])
+    assert verify_tables(tmp_path / "out").ok
+
+
+def test_a_small_count_that_sums_of_midpoints_tell_is_broken():
+    """Five codes of 7 or more and one of 1 or more are 36 or more, and the total is 36 or less."""
+    rows = pl.DataFrame({"ill": [*"abcde"] * 7 + ["f"]})
+    layout = ic.CountTable("ill", rows=["ill"], protect="round", rounding="midpoint", base=6)
+    with pytest.raises(VerdictError, match="Table ill: 1 cell can be computed too closely"):
+        ic.tabulate(rows, ic.Policy(ic.Schema(sensitive=["ill"])), [layout])
+
+
+def test_an_interval_below_the_threshold_is_refused():
+    with pytest.raises(ParameterError, match="below threshold = 5: raise the base"):
+        ic.CountTable("ill", rows=["ill"], protect="round", rounding="midpoint", base=4)

@@ -184,6 +184,8 @@ class PublishedTable:
         rule = threshold_and_base(entry.get("key_table"))
         if entry["protect"] == "cell-key" and rule is not None:
             return _before_rule(value, *rule)
+        if entry.get("rounding") == "midpoint":
+            return _before_midpoint(entry, value)
         far = entry["base"] - 1 if entry["protect"] == "round" else entry["deviation"]
         return max(value - far, 0.0), value + far
 
@@ -223,6 +225,18 @@ def _before_rule(value: float, threshold: int, base: int) -> tuple[float, float]
     if value == 0:
         return 0.0, float(max(threshold - 1, nearest[1]))
     return float(max(nearest[0], threshold)), float(nearest[1])
+
+
+def _before_midpoint(entry: Mapping[str, Any], value: float) -> tuple[float, float]:
+    """Return the least and the largest count whose interval has a middle: of 3 by base 6 they are 1 and 6.
+
+    Raises `TableError`: it is no middle.
+    """
+    base = entry["base"]
+    high = value + base // 2 if value else 0.0
+    if high % base or value < 0:
+        raise TableError(f"table {entry['name']}: a value is no midpoint of an interval of {base} counts")
+    return max(high - base + 1, 0.0), high
 
 
 def _of_small_counts(

@@ -27,6 +27,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -389,6 +390,9 @@ def _suits(value: float, true: float, rules: Rules, key_table: KeyTable | None, 
         case "round" if rules["rounding"] == "small":
             small = 0 < true < rules["base"]
             return not finest or (value in (0, rules["base"]) if small else value == true)
+        case "round" if rules["rounding"] == "midpoint":
+            high = ceil(true / rules["base"]) * rules["base"]
+            return value == (high - rules["base"] // 2 if true else 0)
         case "round":
             return bool(value % rules["base"] == 0 and far < rules["base"])
         case "cell-key" if rule is not None:

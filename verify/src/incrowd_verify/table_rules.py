@@ -66,7 +66,7 @@ class Rules:
             ("count", settings["count"] in ("people", "records")),
             ("zeros", settings["zeros"] in ("show", "hide")),
             ("protect", settings["protect"] in _OF_WAY),
-            ("rounding", settings["rounding"] in ("controlled", "random", "small")),
+            ("rounding", settings["rounding"] in ("controlled", "random", "small", "midpoint")),
             ("key_table", settings["key_table"] is None or _is_key_table(settings["key_table"])),
             ("p_percent", settings["p_percent"] is None or _is_number(settings["p_percent"])),
             ("variance", _is_number(settings["variance"])),

@@ -13,7 +13,7 @@ from incrowd.core.parameters import Parameter, check_fields
 Count = Literal["people", "records"]
 Zeros = Literal["show", "hide"]
 Protection = Literal["suppress", "round", "cell-key"]
-Way = Literal["controlled", "random", "small"]
+Way = Literal["controlled", "random", "small", "midpoint"]
 Cost = Literal["cells", "people", "values"]
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.-]{0,59}")
 _RULE = re.compile(r"([0-9]{1,3})-([1-9][0-9]{0,2})")
@@ -46,8 +46,8 @@ _SETTINGS: dict[str, Any] = {
     ).field(None),
     "rounding": Parameter(
         str,
-        "how counts are rounded: so that sums hold, at random, or the small ones alone",
-        choices=("controlled", "random", "small"),
+        "how counts are rounded: so that sums hold, at random, the small ones alone, or to midpoints",
+        choices=("controlled", "random", "small", "midpoint"),
     ).field("controlled"),
     "deviation": Parameter(int, "the most that a cell key changes a count", low=1).field(5),
     "variance": Parameter(float, "the variance of the change by a cell key", above=0).field(3.0),
@@ -90,6 +90,8 @@ class CountTable:
         How counts are rounded. ``controlled`` keeps all sums. ``random`` rounds each cell by its key: it
         stays the same on average, and cells of the same people go the same way in every table. ``small``
         turns the finest counts below the base into 0 or the base, and totals are sums of what is shown.
+        ``midpoint`` rounds each cell by itself to the middle of its interval: with base 6, 1 to 6 are 3, 7 to
+        12 are 9, and 0 stays.
     deviation, variance
         The most that a cell key changes a count, and the variance of the change.
     key_table
@@ -154,6 +156,11 @@ class CountTable:
             raise ParameterError(
                 f"table {self.name}: counts from base = {self.multiple} on are shown as they are, and those "
                 f"below threshold = {self.threshold} are small: raise the base to it"
+            )
+        if self.rounding == "midpoint" and self.multiple < self.threshold:
+            raise ParameterError(
+                f"table {self.name}: intervals of base = {self.multiple} counts tell that a count is below "
+                f"threshold = {self.threshold}: raise the base to it"
             )
         self._check_key_table()
         if self.keyed and self.key is None:

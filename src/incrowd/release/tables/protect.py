@@ -21,7 +21,7 @@ from incrowd.release.tables.layout import CountTable, require_one_way
 from incrowd.release.tables.need import Need
 from incrowd.release.tables.primary import cost_of, need_of, primary_cells
 from incrowd.release.tables.ring import with_ring
-from incrowd.release.tables.rounding import round_controlled, round_randomly
+from incrowd.release.tables.rounding import round_controlled, round_randomly, round_to_midpoints
 from incrowd.release.tables.small_counts import round_small_counts
 from incrowd.release.tables.suppress import cells_of_breaches, suppress
 from incrowd.release.tables.unions import Unions
@@ -430,8 +430,10 @@ def _changed_by_keys(joined: _Joined, primary: NDArray[np.bool_]) -> list[Publis
     for table in joined.tables:
         layout, true = table.layout, table.values.astype(np.int64)
         keys = np.zeros(true.shape, np.uint64) if table.keys is None else table.keys
-        if layout.rounding == "random":
-            rounded = round_randomly(true, keys, layout.multiple)
+        if layout.protect == "round":
+            base = layout.multiple
+            is_random = layout.rounding == "random"
+            rounded = round_randomly(true, keys, base) if is_random else round_to_midpoints(true, base)
             counts, deviation = rounded.cells, 0
             ends.append((rounded.low, rounded.high))
         else:
@@ -485,6 +487,8 @@ def way_of(table: PublishedTable) -> str:
         return {
             "controlled": f"rounded to multiples of {base}, and sums hold",
             "random": f"rounded to multiples of {base}, each by itself",
+            "midpoint": f"1 to {base} are {base - base // 2}, {base + 1} to {2 * base} are "
+            f"{2 * base - base // 2}, and so on; sums need not hold",
             "small": f"those below {base} are 0 or {base}, and totals are sums of what is shown",
         }[layout.rounding]
     if layout.rule is not None:
