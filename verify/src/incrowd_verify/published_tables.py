@@ -147,6 +147,11 @@ class PublishedTable:
         pairs = zip(self.dimensions, codes, strict=True)
         return frozenset((each["column"], code) for each, code in pairs if code != each["codes"][0])
 
+    def named(self, entries: Iterable[Mapping[str, str]]) -> list[Cell]:
+        """Return the cells that a setting names by their codes; a column that is left out is its total."""
+        totals = {each["column"]: each["codes"][0] for each in self.dimensions}
+        return [self.key(entry.get(column, total) for column, total in totals.items()) for entry in entries]
+
     def label(self, cell: Cell) -> str:
         """Name a cell by its codes and the totals of the table, such as ``age = 20 and sex = Total``."""
         codes = {each["column"]: each["codes"][0] for each in self.dimensions} | dict(sorted(cell))

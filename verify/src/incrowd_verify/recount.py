@@ -122,6 +122,7 @@ class _Recount:
     with_policy: bool
     by_person: bool
     asked: dict[str, Rules]
+    waived: set[tuple[str, Cell]]
 
     @classmethod
     def of(
@@ -136,6 +137,7 @@ class _Recount:
         counted = list(dict.fromkeys(each["column"] for table in tables for each in table.dimensions))
         summed = list(dict.fromkeys(rule for table in tables if (rule := Rules.of(table.entry)["sum"])))
         known = {} if policy is None else {column.name: column for column in policy.columns}
+        asked = {} if policy is None else {each.name: each for each in policy.tables}
         person = [] if policy is None else [
             each.name for each in policy.columns if each.role == "person" or "person" in each.key_of
         ]  # fmt: skip
@@ -178,7 +180,12 @@ class _Recount:
             {name: n for n, name in enumerate(summed)},
             policy is not None,
             bool(person),
-            {} if policy is None else {each.name: each for each in policy.tables},
+            asked,
+            {
+                (table.quantity, cell)
+                for table in tables
+                for cell in table.named(asked.get(table.name, Rules.of(table.entry))["waived"])
+            },
         )
 
     def points_of(
@@ -213,7 +220,11 @@ class _Recount:
             is_finest = all(map(set.__contains__, finest, codes))
             if not _suits(value, real.value, rules, asked.key_table, finest=is_finest):
                 false.append(labels)
-            elif rules["protect"] == "suppress" and real.is_unsafe(asked):
+            elif (
+                rules["protect"] == "suppress"
+                and real.is_unsafe(asked)
+                and (table.quantity, table.key(codes)) not in self.waived
+            ):
                 unsafe.append(labels)
         what = f"the {'sum' if rules['sum'] else 'count'} of the raw table"
         what = what if rules["protect"] == "suppress" else f"as near to {what} as its rules say"

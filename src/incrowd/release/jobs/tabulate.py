@@ -26,7 +26,7 @@ from incrowd.release.policy.policy import Policy
 from incrowd.release.tables.audit import check_time, ending_after
 from incrowd.release.tables.counting import Cells, count_cells, nested_codes
 from incrowd.release.tables.heat import heat_of
-from incrowd.release.tables.layout import CountTable
+from incrowd.release.tables.layout import CELL_SETTINGS, CountTable
 from incrowd.release.tables.primary import OPEN_SHARE
 from incrowd.release.tables.protect import MARK, PublishedTable, protect, way_of
 from incrowd.release.tables.ring import is_too_large, ring_of
@@ -173,7 +173,8 @@ def _count_ring(engine: Any, policy: Policy, tables: Sequence[Cells]) -> Cells |
     for column, level in (pair for each in tables for pair in each.layout.dimensions):
         levels[column] = min(level, levels.get(column, level))
     rows = tuple(f"{axis.column}:{levels[axis.column]}" for axis in ring)
-    return count_cells(engine, policy.schema, replace(tables[0].layout, rows=rows, columns=()))
+    changes: dict[str, Any] = {"rows": rows, "columns": (), **dict.fromkeys(CELL_SETTINGS, ())}
+    return count_cells(engine, policy.schema, replace(tables[0].layout, **changes))
 
 
 def _count_again(engine: Any, policy: Policy, document: Mapping[str, Any]) -> tuple[Cells, NDArray[np.bool_]]:
@@ -281,7 +282,7 @@ def _trials(engine: Any, policy: Policy, cells: Cells, seconds: float) -> str:
         texts[side][place : place + 1] = coarser
         if not any(texts.values()):
             continue
-        changes: dict[str, Any] = texts
+        changes: dict[str, Any] = texts | dict.fromkeys(CELL_SETTINGS, ())
         with suppress(InfeasibleError):
             check_time()
             other = count_cells(engine, policy.schema, replace(layout, **changes))
@@ -516,7 +517,7 @@ class TableRelease:
 
 
 def _check_label(label: str) -> None:
-    """Refuse what cannot stand in place of a suppressed value."""
+    """Refuse a label that says a number, or that breaks a file."""
     if not isinstance(label, str) or not label.strip() or label != label.strip() or len(label) > _LONGEST:
         raise ParameterError(
             f"label: it is 1 to {_LONGEST} characters that stand in place of a suppressed value, as '[c]'"
@@ -556,6 +557,6 @@ def sentence_of(table: PublishedTable) -> str:
     hidden = int(table.hidden.sum())
     if not hidden:
         return f"no cell of {cells} is small, so all are shown."
-    small = int(table.primary.sum())
-    text = f"{hidden:,} of {cells} are suppressed: {small:,} small, {hidden - small:,} for them"
+    small, what = int(table.primary.sum()), "small or hidden by the policy" if layout.hidden else "small"
+    text = f"{hidden:,} of {cells} are suppressed: {small:,} {what}, {hidden - small:,} for them"
     return f"{text}." if not table.gap else f"{text}; a better choice may cost {table.gap:.1%} less."

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-from incrowd.core.errors import ParameterError, did_you_mean, named
+from incrowd.core.errors import ParameterError, did_you_mean, named, those_are
 from incrowd.core.parameters import Parameter, check_fields
 
 Count = Literal["people", "records"]
@@ -15,6 +15,8 @@ Zeros = Literal["show", "hide"]
 Protection = Literal["suppress", "round", "cell-key"]
 Way = Literal["controlled", "random", "small", "midpoint"]
 Cost = Literal["cells", "people", "values"]
+CELL_SETTINGS = ("hidden", "never_secondary", "waived")
+"""The settings that name cells."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.-]{0,59}")
 _RULE = re.compile(r"([0-9]{1,3})-([1-9][0-9]{0,2})")
 
@@ -94,6 +96,13 @@ class CountTable:
         12 are 9, and 0 stays.
     deviation, variance
         The most that a cell key changes a count, and the variance of the change.
+    hidden
+        Cells that are hidden whatever their value, by their codes: ``{"area": "north", "sex": "f"}``. A
+        column that is left out is its total.
+    never_secondary
+        Cells that are not hidden for the sake of others.
+    waived
+        Cells that are shown although they are unsafe, each with the reason: ``"why": "its people agreed"``.
     key_table
         The changes of counts in place of these: ``file:PATH`` of a table of an office (`KeyTable`), or a
         rule. ``10-5`` turns counts below 10 into 0 and rounds others to multiples of 5. A rule needs no key.
@@ -130,6 +139,9 @@ class CountTable:
     variance: float = _SETTINGS["variance"]
     key_table: str | None = None
     key: str | None = None
+    hidden: tuple[Mapping[str, str], ...] = field(default=(), hash=False)
+    never_secondary: tuple[Mapping[str, str], ...] = field(default=(), hash=False)
+    waived: tuple[Mapping[str, str], ...] = field(default=(), hash=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
@@ -144,6 +156,7 @@ class CountTable:
         names = [column for column, _ in self.dimensions]
         if len(set(names)) < len(names):
             raise ParameterError(f"table {self.name}: a column stands twice in rows and columns")
+        self._check_cells()
         if self.dominance is not None:
             object.__setattr__(self, "dominance", self._dominance(self.dominance))
         if self.sum is None and (self.dominance or self.p_percent):
@@ -181,6 +194,24 @@ class CountTable:
         for setting in ("sum", "key", "key_table"):
             if not isinstance(getattr(self, setting), str | None):
                 raise ParameterError(f"table {self.name}: {setting} is one text")
+
+    def _check_cells(self) -> None:
+        columns = [column for column, _ in self.dimensions]
+        for setting in CELL_SETTINGS:
+            where, entries = f"table {self.name}: {setting}", getattr(self, setting)
+            if not isinstance(entries, list | tuple) or not all(map(_is_cell, entries)):
+                raise ParameterError(
+                    f"{where} names cells by their codes, as {setting} = [{{ {columns[0]} = 'code' }}]; a "
+                    "column that is left out is its total"
+                )
+            object.__setattr__(self, setting, tuple(dict(each) for each in entries))
+            if entries and self.protect != "suppress":
+                raise ParameterError(f"{where} is for protect = 'suppress'")
+            known = [*columns, *(["why"] if setting == "waived" else [])]
+            for name in (name for each in entries for name in each if name not in known):
+                raise ParameterError(f"{where}: {name!r} is no column of it; {those_are(known, name)}")
+        if not all(each.get("why", "").strip() for each in self.waived):
+            raise ParameterError(f"table {self.name}: waived: say why each cell may be shown: why = '...'")
 
     def _check_key_table(self) -> None:
         if self.key_table is None:
@@ -271,6 +302,10 @@ class CountTable:
         if "name" not in settings:
             raise ParameterError('tables: name the table, e.g. name = "age-by-region"')
         return cls(**settings)
+
+
+def _is_cell(entry: Any) -> bool:
+    return isinstance(entry, Mapping) and all(isinstance(text, str) for text in entry.values())
 
 
 def name_of(text: str) -> str:

@@ -9,7 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from incrowd.core.errors import ParameterError, named
+from incrowd.core.errors import InfeasibleError, ParameterError, named
 from incrowd.core.io.seals import digest_of
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.release.tables.audit import NEAR, Intervals, ending_after, intervals
@@ -18,6 +18,7 @@ from incrowd.release.tables.cells import Axis, Linked, Nested
 from incrowd.release.tables.counting import Cells
 from incrowd.release.tables.key_table import KeyTable, threshold_rounding
 from incrowd.release.tables.layout import CountTable, require_one_way
+from incrowd.release.tables.named_cells import named_cells
 from incrowd.release.tables.need import Need
 from incrowd.release.tables.primary import cost_of, need_of, primary_cells
 from incrowd.release.tables.ring import with_ring
@@ -28,6 +29,8 @@ from incrowd.release.tables.unions import Unions
 
 _GRACE = 10.0
 """Seconds that repair and audit have beside those of the search, and as many as these."""
+_UNTOLD = ("key", "cost", "hidden", "never_secondary")
+"""Settings that a manifest does not tell: a hidden cell that is never secondary is known to be unsafe."""
 MARK = "x"
 """What stands beside a suppressed cell."""
 
@@ -118,7 +121,7 @@ class PublishedTable:
     def to_dict(self) -> dict[str, Any]:
         """Return the facts that a reader, and a check, must know of the table."""
         layout = self.layout
-        rules = {name: value for name, value in layout.settings().items() if name not in ("key", "cost")}
+        rules = {name: value for name, value in layout.settings().items() if name not in _UNTOLD}
         if layout.key_table is not None and layout.rule is None:
             # A path may tell of a machine, and a digest tells which table it was.
             rules["key_table"] = f"sha256:{digest_of(Path(layout.key_table[5:]))}"
@@ -171,6 +174,11 @@ class _Joined:
         axes = [table.axes for table in self.tables]
         known = with_ring(axes, self.linked, _overlapping(self.tables), low, high)
         return intervals(*known, cells, whole=whole, enough=enough)
+
+    def named(self, setting: str) -> NDArray[np.int64]:
+        """Return the numbers of the cells that the tables name in a setting."""
+        cells = zip(self.tables, self.linked.cells, strict=True)
+        return np.concatenate([place[named_cells(table, setting)] for table, place in cells])
 
     def all(self, parts: Sequence[NDArray[Any]], start: Any, combine: np.ufunc) -> NDArray[Any]:
         """Combine the values of each table's cells into one array of all cells."""
@@ -272,6 +280,8 @@ def protect(
     with ending_after(2 * seconds + _GRACE):
         joined = _Joined.of(tables, nested)
         primary = joined.all([primary_cells(table) for table in tables], False, np.logical_or)
+        primary[joined.named("waived")] = False
+        primary[joined.named("hidden")] = True
         need = joined.need(primary)
         return _by_way(joined, need, primary, seconds, earlier, ring)[:new]
 
@@ -346,6 +356,16 @@ def _suppressed(
         # What is known already cannot be hidden any more, and what is hidden is known to nobody.
         allowed[place[~hidden]] = primary[place[~hidden]] = False
         primary[place[hidden]] = True
+    if not primary[joined.named("hidden")].all():
+        raise ParameterError(
+            "hidden names a cell that is known: it is empty, and zeros = 'show', or an earlier table of the "
+            "ledger shows it; leave it out, or take zeros = 'hide'"
+        )
+    waived = joined.named("waived")
+    if primary[waived].any():
+        raise ParameterError("a cell is waived, and the policy or an earlier table hides it: leave one out")
+    kept = np.append(waived, joined.named("never_secondary"))
+    allowed[kept] = False
     unit = 1.0
     if not need.whole:
         # The programmes know neither cents nor thousands: the least width is 1.
@@ -366,16 +386,22 @@ def _suppressed(
     unions = [
         (Unions(table), place) for table, place in zip(joined.tables[:new], joined.linked.cells, strict=False)
     ]
-    chosen = suppress(
-        linked,
-        sought,
-        np.append(primary, np.zeros(further, np.bool_)),
-        np.append(cost, np.ones(further)),
-        np.append(allowed, np.zeros(further, np.bool_)),
-        seconds=seconds,
-        whole_table=np.arange(linked.size) >= joined.linked.size,
-        unions=unions,
-    )
+    try:
+        chosen = suppress(
+            linked,
+            sought,
+            np.append(primary, np.zeros(further, np.bool_)),
+            np.append(cost, np.ones(further)),
+            np.append(allowed, np.zeros(further, np.bool_)),
+            seconds=seconds,
+            whole_table=np.arange(linked.size) >= joined.linked.size,
+            unions=unions,
+        )
+    except InfeasibleError as error:
+        if not len(kept):
+            raise
+        more = "the cells of never_secondary and waived stay shown, so name fewer of them"
+        raise InfeasibleError(f"{error}; {more}") from None
     hidden = chosen.hidden[: joined.linked.size]
     cells = np.flatnonzero(hidden)
     # The audit knows nothing but what is published, so it finds what the search may have missed.
