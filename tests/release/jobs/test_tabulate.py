@@ -17,7 +17,7 @@ import incrowd as ic
 from incrowd.core.errors import InfeasibleError, ParameterError, TableError, VerdictError
 from incrowd.core.io.files import read_table
 from incrowd.engines import engine_for
-from incrowd.release.jobs.tabulate import sentence_of
+from incrowd.release.jobs.tabulate import rules_of, sentence_of
 from incrowd.release.tables.audit import intervals
 from incrowd.release.tables.cells import Linked
 from incrowd.release.tables.counting import count_cells
@@ -826,3 +826,19 @@ def test_a_waived_cell_is_shown_with_its_reason_and_no_other(tmp_path):
 def test_cells_that_cannot_be_named_so_are_refused(settings, said):
     with pytest.raises(ParameterError, match=said):
         ic.tabulate(people(0), ic.Policy(SCHEMA), [replace(AREA, **settings)])
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"sum": "cost"}, "of fewer than 4 people, and others that would tell them.*No rule asks"),
+        ({"sum": "cost", "p_percent": 10}, "people, those that tell the largest part to within 10%, and oth"),
+        ({"sum": "cost", "dominance": [2, 0.9]}, "people, those of which 2 people have more than 90%, and"),
+        ({"hidden": [{"area": "a"}]}, "people, those that the policy names, and others"),
+        ({"waived": [{"area": "a", "why": "agreed"}]}, "open by 4 or more. 1 cell may be shown although"),
+    ],
+)
+def test_the_rules_of_a_table_are_said_in_full(settings, said):
+    [table] = ic.tabulate(people(0), ic.Policy(SCHEMA), [replace(AREA, **settings)]).tables
+    assert re.search(said, rules_of(table))
+    assert ("No rule asks" in rules_of(table)) == (settings == {"sum": "cost"})

@@ -540,9 +540,22 @@ def rules_of(table: PublishedTable) -> str:
     if layout.protect != "suppress":
         return sentence_of(table)
     width = f"{OPEN_SHARE:.0%} of its value" if layout.sum is not None else f"{layout.open_width:,}"
+    unsafe = [f"those of fewer than {layout.threshold} people"]
+    if layout.dominance is not None:
+        number, share = layout.dominance
+        unsafe.append(f"those of which {number} people have more than {share:.0%}")
+    if layout.p_percent is not None:
+        unsafe.append(f"those that tell the largest part to within {layout.p_percent:g}%")
+    if layout.hidden:
+        unsafe.append("those that the policy names")
+    further = ""
+    if layout.sum is not None and len(unsafe) == 1 + bool(layout.hidden):
+        further = " No rule asks whether few people make most of a sum."
+    if waived := len(layout.waived):
+        further += f" {waived:,} cell{'s' * (waived > 1)} may be shown although unsafe, as tables.json says."
     return (
-        f"{hidden:,} of {len(table.values):,} cells are suppressed: those of fewer than {layout.threshold} "
-        f"people, and others that would tell them. What is shown leaves each of them open by {width} or more."
+        f"{hidden:,} of {len(table.values):,} cells are suppressed: {', '.join(unsafe)}, and others that "
+        f"would tell them. What is shown leaves each of them open by {width} or more.{further}"
     )
 
 

@@ -74,7 +74,8 @@ class CountTable:
     threshold
         A cell of fewer people is small, and is not published as it is.
     dominance
-        ``[n, share]``: a sum is unsafe if its n largest people have more than this share of it, 0..1.
+        ``[n, share]``: a sum is unsafe if its n largest people have more than this share of it, 0..1. Without
+        it and `p_percent` a sum has the threshold alone, of people whose part is above 0.
     p_percent
         A sum is unsafe if its second largest person can tell the largest part to within this percentage.
     zeros

@@ -59,7 +59,8 @@ def tabulate(
 ) -> None:
     """Release count tables that protect people.
 
-    Small cells are suppressed, rounded or changed, as the policy says. An audit of all tables together then
+    Small cells are suppressed, rounded or changed, as the policy says. A sum has the threshold alone unless
+    the policy asks for dominance or p_percent. An audit of all tables together then
     proves that nobody can compute a small cell from the others.
     """
     from incrowd.faces.cli.parsing import names_of
