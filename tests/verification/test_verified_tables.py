@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
+from incrowd.core.errors import ParameterError
 from incrowd.release.tables.key_table import KeyTable, threshold_rounding
 from incrowd_verify.count_tables import verify_tables
 from incrowd_verify.errors import PolicyError, SchemaError, TableError
@@ -139,6 +140,8 @@ def test_honest_tables_hold(folder):
         ("round", {"base": 3}),
         ("round", {"base": 3, "rounding": "random", "key": "env:TABLE_KEY"}),
         ("round", {"rounding": "small"}),
+        ("round", {"rounding": "midpoint"}),
+        ("round", {"rounding": "midpoint", "base": 10}),
         ("cell-key", {"key": "env:TABLE_KEY"}),
         ("cell-key", {"key_table": "10-5"}),
         ("cell-key", {"key_table": "file:office.parquet", "key": "env:TABLE_KEY"}),
@@ -207,6 +210,15 @@ def test_totals_of_small_counts_are_sums_of_what_is_shown(folder, people):
         check(place)
     forge(place, "t", {"area": "e", "ill": "hiv"}, 3)
     with pytest.raises(TableError, match="not the sum"):
+        check(place)
+
+
+def test_a_value_that_is_no_midpoint_is_told(folder, people):
+    table = ic.CountTable("t", rows=["area"], columns=["ill"], protect="round", rounding="midpoint", base=6)
+    place = folder(table, rows=people.with_columns(who=pl.int_range(pl.len()).cast(pl.String)))
+    assert {count % 6 for count in pl.read_csv(place / "out/t.csv")["people"] if count} == {3}
+    forge(place, "t", {"area": "north", "ill": "flu"}, 66)
+    with pytest.raises(TableError, match="no midpoint of an interval of 6 counts"):
         check(place)
 
 
@@ -512,3 +524,39 @@ def test_a_policy_of_tables_checks_rows_too(tmp_path, people):
     ic.anonymize(table, policy).table.write_csv(tmp_path / "rows.csv")
     checked = ic.verify(tmp_path / "rows.csv", tmp_path / "policy.toml")
     assert checked.verdict.state == "holds"
+
+
+def relabel(place, label):
+    """Write another label into the manifest."""
+    manifest = json.loads((place / "tables.json").read_text())
+    manifest["tables"] = [entry | {"label": label} for entry in manifest["tables"]]
+    (place / "tables.json").write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize("label", ["[c]", "..", "-", "c, d"])
+def test_a_label_stands_in_place_of_suppressed_values(tmp_path, people, label):
+    place = tmp_path / "out"
+    release = ic.tabulate(
+        people, ic.Policy(schema()), [ic.CountTable("area-ill", rows=["area"], columns=["ill"])]
+    )
+    release.save(place, kinds=["csv", "parquet", "xlsx"], label=label)
+    [table] = release.tables
+    assert pl.read_csv(place / "area-ill.csv")["people"].to_list().count(label) == table.hidden.sum() > 0
+    assert pl.read_parquet(place / "area-ill.parquet")["people"].null_count() == table.hidden.sum()
+    assert verify_tables(place).ok
+    relabel(place, "[d]")
+    with pytest.raises(TableError):
+        verify_tables(place)
+    relabel(place, "<5")
+    with pytest.raises(TableError, match="may say no number"):
+        verify_tables(place)
+
+
+@pytest.mark.parametrize("label", ["<5", "c5", "½", "nan", "-Inf", "", " c", "=A1", "a\nb", "c" * 21])
+def test_a_label_that_says_a_number_or_breaks_a_file_is_refused(tmp_path, people, label):
+    release = ic.tabulate(
+        people, ic.Policy(schema()), [ic.CountTable("area-ill", rows=["area"], columns=["ill"])]
+    )
+    with pytest.raises(ParameterError, match=r"label: .* as '\[c\]'"):
+        release.save(tmp_path / "out", label=label)
+    assert not (tmp_path / "out").exists()

@@ -335,7 +335,7 @@ STAGES = {
     "cut": "Cutting into blocks", "join blocks": "Joining blocks", "recode": "Recoding blocks",
     "examples": "Looking up examples", "draw rows": "Drawing rows",
     "write and check": "Writing and checking the file", "pack": "Packing the archive",
-    "protect": "Protecting small cells",
+    "protect": "Protecting small cells", "try coarser codes": "Trying coarser codes",
 }  # fmt: skip
 """The stages of jobs, in words."""
 RELEASE = ("count", "assess", "search", "apply", "check", "points", "order", "report")

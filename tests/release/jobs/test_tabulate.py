@@ -14,14 +14,16 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.core.errors import ParameterError, TableError, VerdictError
+from incrowd.core.errors import InfeasibleError, ParameterError, TableError, VerdictError
 from incrowd.core.io.files import read_table
 from incrowd.engines import engine_for
+from incrowd.release.jobs.tabulate import rules_of, sentence_of
 from incrowd.release.tables.audit import intervals
 from incrowd.release.tables.cells import Linked
 from incrowd.release.tables.counting import count_cells
 from incrowd.release.tables.key_table import threshold_rounding
 from incrowd_verify.count_tables import verify_tables
+from incrowd_verify.recount import RawTable
 
 SCHEMA = ic.Schema(
     quasi={
@@ -731,3 +733,127 @@ def test_a_table_of_which_much_is_hidden_has_a_point_with_what_helps(tmp_path):
     assert (same.name, same.text) == (point.name, point.text)
     with pytest.raises(VerdictError, match="not shown"):
         ic.tabulate(rows, _policy("g", "h"), [layout])
+
+
+def test_midpoints_are_audited_with_the_sums(tmp_path):
+    """Each count is in an interval of six, and what sums leave of it is asked."""
+    layouts = [replace(each, protect="round", rounding="midpoint", base=6) for each in (AREA, AGE)]
+    release = ic.tabulate(people(2), ic.Policy(SCHEMA), layouts)
+    assert {count % 6 for count in release["area-ill"]["people"] if count} == {3}
+    assert "1 to 6 are 3, 7 to 12 are 9, and so on; sums need not hold" in sentence_of(release.tables[0])
+    assert release.verdict.holds
+    release.save(tmp_path / "out", kinds=["csv", "xlsx"])
+    assert verify_tables(tmp_path / "out").ok
+
+
+def test_a_small_count_that_sums_of_midpoints_tell_is_broken():
+    """Five codes of 7 or more and one of 1 or more are 36 or more, and the total is 36 or less."""
+    rows = pl.DataFrame({"ill": [*"abcde"] * 7 + ["f"]})
+    layout = ic.CountTable("ill", rows=["ill"], protect="round", rounding="midpoint", base=6)
+    with pytest.raises(VerdictError, match="Table ill: 1 cell can be computed too closely"):
+        ic.tabulate(rows, ic.Policy(ic.Schema(sensitive=["ill"])), [layout])
+
+
+def test_an_interval_below_the_threshold_is_refused():
+    with pytest.raises(ParameterError, match="below threshold = 5: raise the base"):
+        ic.CountTable("ill", rows=["ill"], protect="round", rounding="midpoint", base=4)
+
+
+def published(release, **codes):
+    """The published value of a cell; columns left out are totals."""
+    frame = release["area-ill"]
+    codes = {"area": "Total", "ill": "Total"} | codes
+    return frame.filter(pl.all_horizontal(pl.col(name) == code for name, code in codes.items()))["people"][0]
+
+
+def checked_with_policy(tmp_path, table, release, layouts, name="out"):
+    policy = ic.Policy(SCHEMA, tables=layouts)
+    policy.write(tmp_path / f"{name}.toml", force=True)
+    assert ic.Policy.read(tmp_path / f"{name}.toml").tables == tuple(layouts)
+    table.write_csv(tmp_path / "raw.csv")
+    release.save(tmp_path / name)
+    return lambda asked: verify_tables(
+        tmp_path / name, tmp_path / f"{asked}.toml", raw=RawTable(str(tmp_path / "raw.csv"))
+    )
+
+
+def test_a_cell_that_the_policy_hides_is_hidden_and_protected(tmp_path):
+    table = people(0)
+    plain = ic.tabulate(table, ic.Policy(SCHEMA), [AREA, AGE])
+    assert published(plain, area="a", ill="flu") > 20
+    hiding = replace(AREA, hidden=[{"area": "a", "ill": "flu"}])
+    release = ic.tabulate(table, ic.Policy(SCHEMA), [hiding, AGE])
+    assert published(release, area="a", ill="flu") is None
+    assert release.verdict.holds
+    assert "small or hidden by the policy" in sentence_of(release.tables[0])
+    checked_with_policy(tmp_path, table, plain, [AREA, AGE], "plain")
+    verify = checked_with_policy(tmp_path, table, release, [hiding, AGE])
+    assert verify("out").ok
+    assert "hidden" not in json.loads((tmp_path / "out/tables.json").read_text())["tables"][0]
+    shown = verify_tables(tmp_path / "plain", tmp_path / "out.toml")
+    assert "cells are shown that the policy hides: area = a and ill = flu." in shown.verdict.points[0].text
+
+
+def test_a_cell_that_is_never_secondary_stays_shown():
+    table = people(0)
+    plain = ic.tabulate(table, ic.Policy(SCHEMA), [AREA]).tables[0]
+    secondary = np.flatnonzero(plain.hidden & ~plain.primary)
+    codes = {
+        axis.column: axis.codes[place]
+        for axis, place in zip(plain.axes, np.unravel_index(secondary[0], (8, 5)), strict=True)
+    }
+    release = ic.tabulate(table, ic.Policy(SCHEMA), [replace(AREA, never_secondary=[codes])])
+    assert published(release, **codes) is not None
+    assert release.verdict.holds
+    every = [{"area": area, "ill": ill} for area, ill in itertools.product(*(a.codes for a in plain.axes))]
+    with pytest.raises(InfeasibleError, match="never_secondary and waived stay shown, so name fewer"):
+        ic.tabulate(table, ic.Policy(SCHEMA), [replace(AREA, never_secondary=every)])
+
+
+def test_a_waived_cell_is_shown_with_its_reason_and_no_other(tmp_path):
+    table = people(0)
+    codes = {"area": "e", "ill": "gout"}
+    waiving = replace(AREA, waived=[{**codes, "why": "its people agreed"}])
+    release = ic.tabulate(table, ic.Policy(SCHEMA), [waiving])
+    assert 0 < published(release, **codes) < 4
+    assert release.verdict.holds
+    checked_with_policy(tmp_path, table, release, [AREA], "plain")
+    verify = checked_with_policy(tmp_path, table, release, [waiving])
+    assert verify("out").ok
+    [entry] = json.loads((tmp_path / "out/tables.json").read_text())["tables"]
+    assert entry["waived"] == [{**codes, "why": "its people agreed"}]
+    told = " ".join(point.text for point in verify("plain").verdict.points)
+    assert "other rules than the policy's: waived" in told
+    assert "1 cell is unsafe by its rules and shown: area = e and ill = gout" in told
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"hidden": [{"area": "nort"}]}, "hidden names area = 'nort'.* did you mean 'north'"),
+        ({"hidden": [{"are": "north"}]}, "'are' is no column of it; .* did you mean 'area'"),
+        ({"hidden": ["north"]}, "names cells by their codes, as hidden"),
+        ({"waived": [{"area": "north"}]}, "say why each cell may be shown"),
+        ({"waived": [{"area": "a", "why": "agreed"}], "hidden": [{"area": "a"}]}, "waived, and the"),
+        ({"never_secondary": [{"area": "a"}], "protect": "round"}, "is for protect = 'suppress'"),
+    ],
+)
+def test_cells_that_cannot_be_named_so_are_refused(settings, said):
+    with pytest.raises(ParameterError, match=said):
+        ic.tabulate(people(0), ic.Policy(SCHEMA), [replace(AREA, **settings)])
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"sum": "cost"}, "of fewer than 4 people, and others that would tell them.*No rule asks"),
+        ({"sum": "cost", "p_percent": 10}, "people, those that tell the largest part to within 10%, and oth"),
+        ({"sum": "cost", "dominance": [2, 0.9]}, "people, those of which 2 people have more than 90%, and"),
+        ({"hidden": [{"area": "a"}]}, "people, those that the policy names, and others"),
+        ({"waived": [{"area": "a", "why": "agreed"}]}, "open by 4 or more. 1 cell may be shown although"),
+    ],
+)
+def test_the_rules_of_a_table_are_said_in_full(settings, said):
+    [table] = ic.tabulate(people(0), ic.Policy(SCHEMA), [replace(AREA, **settings)]).tables
+    assert re.search(said, rules_of(table))
+    assert ("No rule asks" in rules_of(table)) == (settings == {"sum": "cost"})

@@ -7,9 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from incrowd.core.errors import TableError
+from incrowd.core.errors import InfeasibleError, TableError
 from incrowd.core.hierarchy.tree import Hierarchy
-from incrowd.release.tables.audit import Intervals, intervals
+from incrowd.release.tables.audit import Intervals, check_solved, ending_after, intervals, solver_options
 from incrowd.release.tables.cells import Axis, Linked, with_totals
 
 TREES = [{"*": ["a", "b"]}, {"*": ["a", "b", "c"]}, {"*": {"x": ["a", "b"], "c": None}}]
@@ -149,3 +149,16 @@ def test_sums_of_numbers_may_end_between_whole_ones():
     low, high = np.array([2.5, 0, 0]), np.array([2.5, np.inf, np.inf])
     ends = intervals(linked, low, high, np.array([1, 2]), whole=False)
     assert ends.upper.tolist() == pytest.approx([2.5, 2.5])
+
+
+def test_a_programme_ends_when_the_time_is_up():
+    with ending_after(60), ending_after(3600):
+        assert solver_options()["time_limit"] <= 60
+    assert solver_options() == {}
+    linked = Linked.of([[axis("row", TREES[0])]])
+    low, high = np.array([5.0, 0, 0]), np.array([5.0, np.inf, np.inf])
+    with ending_after(-1), pytest.raises(InfeasibleError, match="in time: give more seconds"):
+        intervals(linked, low, high, np.array([1]))
+    with pytest.raises(InfeasibleError, match="in time"):
+        check_solved(1)
+    check_solved(0)

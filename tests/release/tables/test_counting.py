@@ -230,3 +230,35 @@ def test_people_with_several_codes_meet_every_condition(seed):
     met = matrix @ true
     assert len(linked.excess) > 0 or len(cells.overlapping) < 2
     assert ((met >= 0) & (met <= most)).all()
+
+
+def wide(**columns):
+    schema = ic.Schema(quasi=list(columns))
+    return engine_for(pl.DataFrame(columns)), schema
+
+
+def test_a_column_with_a_code_for_most_people_is_refused():
+    engine, schema = wide(wage=[*range(150), *range(100)], sex=["f", "m"] * 125)
+    layout = ic.CountTable("wages", rows=["wage"], columns=["sex"])
+    with pytest.raises(ParameterError, match=r"'wage' has 150 codes in 250 rows, .* hierarchy.*'wage:1'"):
+        count_cells(engine, schema, layout)
+
+
+def test_a_code_that_nobody_has_is_none_of_the_many():
+    areas = ic.Hierarchy.from_nested({"*": {"all": [f"area {number}" for number in range(300)]}})
+    table = pl.DataFrame({"area": ["area 1", "area 2"] * 60})
+    schema = ic.Schema(quasi={"area": areas})
+    cells = count_cells(engine_for(table), schema, ic.CountTable("areas", rows=["area"]))
+    assert cells.values[0] == 120
+
+
+def test_a_column_with_a_code_for_two_or_more_people_is_counted():
+    engine, schema = wide(wage=[*range(150)] * 2, sex=["f", "m"] * 150)
+    assert count_cells(engine, schema, ic.CountTable("wages", rows=["wage"])).values[0] == 300
+
+
+def test_a_table_of_too_many_cells_is_refused_before_it_is_filled():
+    columns = {name: [*range(90)] * 2 for name in "abcd"}
+    engine, schema = wide(**columns)
+    with pytest.raises(ParameterError, match=r"68,574,961 cells.* \(91 of a x .* at most 1,000,000"):
+        count_cells(engine, schema, ic.CountTable("much", rows=["a", "b"], columns=["c", "d"]))

@@ -11,7 +11,7 @@ import pytest
 from incrowd.core.errors import ParameterError
 from incrowd.core.hierarchy.tree import Hierarchy
 from incrowd.release.tables.cells import Axis, Linked, with_totals
-from incrowd.release.tables.rounding import round_controlled, round_randomly
+from incrowd.release.tables.rounding import round_controlled, round_randomly, round_to_midpoints
 
 REGIONS = {"*": {"north": ["n1", "n2"], "south": ["s1", "s2"]}}
 
@@ -179,6 +179,18 @@ def test_a_base_of_1_is_refused():
         round_controlled(np.array([1, 1]), linked, 1)
     with pytest.raises(ParameterError, match="base=0 changes nothing"):
         round_randomly(np.array([1, 1]), np.zeros(2, np.uint64), 0)
+    with pytest.raises(ParameterError, match="base=1 changes nothing"):
+        round_to_midpoints(np.array([1, 1]), 1)
+
+
+@pytest.mark.parametrize("base", [2, 5, 6])
+def test_midpoints_are_those_of_the_interval_of_a_count(base):
+    for count in range(1, 4 * base):
+        rounding = round_to_midpoints(np.array([count]), base)
+        interval = next(range(low, low + base) for low in range(1, count + 1, base) if count < low + base)
+        assert (rounding.low[0], rounding.high[0]) == (interval[0], interval[-1])
+        assert rounding.cells[0] == interval[(base - 1) // 2 if base % 2 else base // 2 - 1]
+    assert round_to_midpoints(np.array([0]), base).high[0] == 0
 
 
 @pytest.mark.parametrize("base", [2, 3, 5, 10])

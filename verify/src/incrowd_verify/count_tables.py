@@ -120,6 +120,7 @@ def verify_tables(
     points: list[Point] = []
     if asked is not None:
         points += compare_rules([Rules.of(table.entry) for table in tables], asked.tables)
+        points += _shown_though_hidden(tables, asked.tables)
     recounted = Recounted() if raw is None else recount(tables, raw, asked)
     points += recounted.points
     rules = {table.name: Rules.of(table.entry) for table in tables}
@@ -160,6 +161,17 @@ def _quantities(tables: Sequence[PublishedTable]) -> Iterator[Quantity]:
     """Yield the quantity of each table."""
     for table in tables:
         yield Quantity(frozenset(each["column"] for each in table.dimensions), table.entry.get("sum"))
+
+
+def _shown_though_hidden(tables: Sequence[PublishedTable], asked: Sequence[Rules]) -> Iterator[Point]:
+    """Yield a point for each table that shows cells which the policy hides whatever their value."""
+    by_name = {each.name: each for each in asked}
+    for table in tables:
+        hidden = set(table.named(by_name[table.name]["hidden"])) if table.name in by_name else set()
+        shown = {table.key(codes) for codes, value in table.cells.items() if value is not None}
+        if names := [table.label(cell) for cell in hidden & shown]:
+            text = f"Table {table.name}: cells are shown that the policy hides: {some(sorted(names))}."
+            yield Point("conformity", (), None, text, "Make the tables anew with this policy.")
 
 
 def _narrow_point(name: str, count: int, how: str) -> Point:

@@ -18,7 +18,7 @@ from incrowd_verify.key_tables import KeyTable
 from incrowd_verify.lazy import duckdb
 from incrowd_verify.scratch import PrivateFolder
 from incrowd_verify.source import ESCAPED, connect
-from incrowd_verify.table_rules import threshold_and_base
+from incrowd_verify.table_rules import label_of, threshold_and_base
 from incrowd_verify.table_workbook import Workbook
 
 MANIFEST = "tables.json"
@@ -103,6 +103,7 @@ class PublishedTable:
 
         Raises `TableError`: none is there, or one has other cells than the manifest or another file.
         """
+        label_of(entry)
         try:
             columns = [each["column"] for each in entry["dimensions"]]
             names = [*columns, entry["quantity"], "mark"]
@@ -146,6 +147,11 @@ class PublishedTable:
         pairs = zip(self.dimensions, codes, strict=True)
         return frozenset((each["column"], code) for each, code in pairs if code != each["codes"][0])
 
+    def named(self, entries: Iterable[Mapping[str, str]]) -> list[Cell]:
+        """Return the cells that a setting names by their codes; a column that is left out is its total."""
+        totals = {each["column"]: each["codes"][0] for each in self.dimensions}
+        return [self.key(entry.get(column, total) for column, total in totals.items()) for entry in entries]
+
     def label(self, cell: Cell) -> str:
         """Name a cell by its codes and the totals of the table, such as ``age = 20 and sex = Total``."""
         codes = {each["column"]: each["codes"][0] for each in self.dimensions} | dict(sorted(cell))
@@ -169,7 +175,9 @@ class PublishedTable:
         codes = [tuple(row[each] for each in place[:-2]) for row in rows]
         if path.suffix == ".csv" and entry.get("escaped") is True:
             codes = [tuple(re.sub(ESCAPED, r"\1", code) for code in cell) for cell in codes]
-        return codes, [None if row[place[-2]] is None else float(row[place[-2]]) for row in rows]
+        # Without a label a hidden value is empty, and so it is in Parquet.
+        hidden = label_of(entry) if path.suffix == ".csv" else None
+        return codes, [None if row[place[-2]] == hidden else float(row[place[-2]]) for row in rows]
 
     @staticmethod
     def _may_be(entry: Mapping[str, Any], value: float | None) -> tuple[float, float]:
@@ -181,6 +189,8 @@ class PublishedTable:
         rule = threshold_and_base(entry.get("key_table"))
         if entry["protect"] == "cell-key" and rule is not None:
             return _before_rule(value, *rule)
+        if entry.get("rounding") == "midpoint":
+            return _before_midpoint(entry, value)
         far = entry["base"] - 1 if entry["protect"] == "round" else entry["deviation"]
         return max(value - far, 0.0), value + far
 
@@ -220,6 +230,18 @@ def _before_rule(value: float, threshold: int, base: int) -> tuple[float, float]
     if value == 0:
         return 0.0, float(max(threshold - 1, nearest[1]))
     return float(max(nearest[0], threshold)), float(nearest[1])
+
+
+def _before_midpoint(entry: Mapping[str, Any], value: float) -> tuple[float, float]:
+    """Return the least and the largest count whose interval has a middle: of 3 by base 6 they are 1 and 6.
+
+    Raises `TableError`: it is no middle.
+    """
+    base = entry["base"]
+    high = value + base // 2 if value else 0.0
+    if high % base or value < 0:
+        raise TableError(f"table {entry['name']}: a value is no midpoint of an interval of {base} counts")
+    return max(high - base + 1, 0.0), high
 
 
 def _of_small_counts(

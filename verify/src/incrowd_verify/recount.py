@@ -28,6 +28,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import permutations
+from math import ceil
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -139,6 +140,7 @@ class _Recount:
     with_policy: bool
     several: bool
     asked: dict[str, Rules]
+    waived: set[tuple[str, Cell]]
 
     @classmethod
     def of(
@@ -153,6 +155,7 @@ class _Recount:
         counted = list(dict.fromkeys(each["column"] for table in tables for each in table.dimensions))
         summed = list(dict.fromkeys(rule for table in tables if (rule := Rules.of(table.entry)["sum"])))
         known = {} if policy is None else {column.name: column for column in policy.columns}
+        asked = {} if policy is None else {each.name: each for each in policy.tables}
         person = [] if policy is None else [
             each.name for each in policy.columns if each.role == "person" or "person" in each.key_of
         ]  # fmt: skip
@@ -195,7 +198,12 @@ class _Recount:
             {name: n for n, name in enumerate(summed)},
             policy is not None,
             con.row(SHARED)[0] > 0,
-            {} if policy is None else {each.name: each for each in policy.tables},
+            asked,
+            {
+                (table.quantity, cell)
+                for table in tables
+                for cell in table.named(asked.get(table.name, Rules.of(table.entry))["waived"])
+            },
         )
 
     def points_of(
@@ -235,7 +243,11 @@ class _Recount:
                 false.append(labels)
             elif real.people == 0 and table.key(codes) in shown_as_empty:
                 continue
-            elif rules["protect"] == "suppress" and real.is_unsafe(asked):
+            elif (
+                rules["protect"] == "suppress"
+                and real.is_unsafe(asked)
+                and (table.quantity, table.key(codes)) not in self.waived
+            ):
                 unsafe.append(labels)
         what = f"the {'sum' if rules['sum'] else 'count'} of the raw table"
         what = what if rules["protect"] == "suppress" else f"as near to {what} as its rules say"
@@ -456,6 +468,9 @@ def _suits(value: float, true: float, rules: Rules, key_table: KeyTable | None, 
         case "round" if rules["rounding"] == "small":
             small = 0 < true < rules["base"]
             return not finest or (value in (0, rules["base"]) if small else value == true)
+        case "round" if rules["rounding"] == "midpoint":
+            high = ceil(true / rules["base"]) * rules["base"]
+            return value == (high - rules["base"] // 2 if true else 0)
         case "round":
             return bool(value % rules["base"] == 0 and far < rules["base"])
         case "cell-key" if rule is not None:

@@ -17,7 +17,7 @@ _DEFAULTS: dict[str, Any] = {
     "name": None, "rows": [], "columns": [], "count": "people", "sum": None, "threshold": 5,
     "dominance": None, "p_percent": None, "zeros": "show", "protect": "suppress", "cost": "people",
     "width": None, "base": None, "rounding": "controlled", "deviation": 5, "variance": 3.0, "key_table": None,
-    "key": None,
+    "key": None, "hidden": [], "never_secondary": [], "waived": [],
 }  # fmt: skip
 """Every setting of a table; None where there is none, or where it is the threshold."""
 _OF_WAY = {
@@ -26,8 +26,10 @@ _OF_WAY = {
     "cell-key": ("key_table", "deviation", "variance"),
 }
 """The settings of each way of protection."""
+_SAYS_NUMBER = re.compile(r"\d|[<>\u2264\u2265]|^-?(nan|inf|infinity)$", re.IGNORECASE)
+"""What a label may not have."""
 _RULE = re.compile(r"([0-9]{1,3})-([1-9][0-9]{0,2})")
-_COMPARED = ("rows", "columns", "sum", "threshold", "dominance", "p_percent", "zeros", "protect")
+_COMPARED = ("rows", "columns", "sum", "threshold", "dominance", "p_percent", "zeros", "protect", "waived")
 
 
 @dataclass(frozen=True)
@@ -64,9 +66,10 @@ class Rules:
             ("count", settings["count"] in ("people", "records")),
             ("zeros", settings["zeros"] in ("show", "hide")),
             ("protect", settings["protect"] in _OF_WAY),
-            ("rounding", settings["rounding"] in ("controlled", "random", "small")),
+            ("rounding", settings["rounding"] in ("controlled", "random", "small", "midpoint")),
             ("key_table", settings["key_table"] is None or _is_key_table(settings["key_table"])),
             ("p_percent", settings["p_percent"] is None or _is_number(settings["p_percent"])),
+            *((each, _are_cells(settings[each])) for each in ("hidden", "never_secondary", "waived")),
             ("variance", _is_number(settings["variance"])),
             ("dominance", dominance is None or _is_dominance(dominance)),
             *((each, type(settings[each]) is int and settings[each] > 0)
@@ -110,6 +113,21 @@ def threshold_and_base(key_table: Any) -> tuple[int, int] | None:
     return (int(rule[1]), int(rule[2])) if rule else None
 
 
+def label_of(entry: Mapping[str, Any]) -> str | None:
+    """Return the label in place of hidden values by an entry of a manifest; None where there is none.
+
+    Raises `TableError`: it says a number, so that a value of a file may be taken for it, or it bounds cells.
+    """
+    label = entry.get("label")
+    if label is None:
+        return None
+    if not isinstance(label, str) or not label.strip() or _SAYS_NUMBER.search(label):
+        raise TableError(
+            f"table {entry.get('name')}: its label is none that hides a value; it may say no number"
+        )
+    return label
+
+
 def _is_key_table(given: Any) -> bool:
     is_file = isinstance(given, str) and re.fullmatch("sha256:[0-9a-f]{64}", given) is not None
     return is_file or threshold_and_base(given) is not None
@@ -117,6 +135,12 @@ def _is_key_table(given: Any) -> bool:
 
 def _are_texts(texts: Any) -> bool:
     return isinstance(texts, list) and all(isinstance(text, str) for text in texts)
+
+
+def _are_cells(entries: Any) -> bool:
+    return isinstance(entries, list) and all(
+        isinstance(each, dict) and all(isinstance(text, str) for text in each.values()) for each in entries
+    )
 
 
 def _is_number(value: Any) -> bool:

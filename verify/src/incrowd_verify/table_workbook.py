@@ -1,7 +1,7 @@
 """Count tables as a workbook shows them: a sheet each, read cell by cell, with every heading.
 
-Above a table stand the codes of its columns, and left of it those of its rows. What is not shown is an ``x``,
-and notes follow below in the first column. Nothing else may stand in a sheet.
+Above a table stand the codes of its columns, and left of it those of its rows. What is not shown is an ``x``
+or the label of the manifest, and notes follow below in the first column. Nothing else may stand in a sheet.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from incrowd_verify.errors import MissingExtraError, TableError
-from incrowd_verify.table_rules import Rules
+from incrowd_verify.table_rules import Rules, label_of
 
 WORKBOOK = "tables.xlsx"
 _MARK = "x"
@@ -86,14 +86,15 @@ class Workbook:
         for line, place in (place for place, text in expected.items() if text):
             raise self._other(entry, line, place)
         values: dict[Codes, float | None] = {}
+        mark = label_of(entry) or _MARK
         for codes, (line, place) in places.items():
             try:
                 text = lines[line][place]
-                values[codes] = None if text == _MARK else float(str(text))
+                values[codes] = None if text == mark else float(str(text))
             except (IndexError, ValueError):
                 values[codes] = float("nan")
             if not isfinite(values[codes] or 0.0):
-                raise self.unlike(entry, codes, "is neither a number nor x")
+                raise self.unlike(entry, codes, f"is neither a number nor {mark}")
         return values
 
     def compare(self, entry: Mapping[str, Any], shown: Mapping[Codes, float | None]) -> None:

@@ -23,9 +23,10 @@ from incrowd.engines.open import loaded
 from incrowd.release.accounts.board import file_facts
 from incrowd.release.accounts.statements import versions
 from incrowd.release.policy.policy import Policy
+from incrowd.release.tables.audit import check_time, ending_after
 from incrowd.release.tables.counting import Cells, count_cells, nested_codes
 from incrowd.release.tables.heat import heat_of
-from incrowd.release.tables.layout import CountTable
+from incrowd.release.tables.layout import CELL_SETTINGS, CountTable
 from incrowd.release.tables.primary import OPEN_SHARE
 from incrowd.release.tables.protect import MARK, PublishedTable, protect, way_of
 from incrowd.release.tables.ring import is_too_large, ring_of
@@ -46,6 +47,11 @@ if TYPE_CHECKING:
 MANIFEST = "tables.json"
 """The file that says how the tables beside it are made, for a reader and for `verify`."""
 _TRIAL_SECONDS = 2.0
+"""The most that the search of a coarser table may take, of which a point tells."""
+_LONGEST = 20
+"""Characters of a label."""
+_NUMBERS = {"nan", "inf", "infinity"}
+"""What reads as a number and has no digit."""
 KINDS = ("csv", "parquet", "xlsx")
 """Kinds of files that tables are written to."""
 
@@ -76,7 +82,8 @@ def tabulate(
     tables
         Tables in place of those of the policy.
     seconds
-        Time for the search of the best protection of each quantity, above 0.
+        Time for the search of the best protection of each quantity, above 0. Protection and audit end with
+        an error after twice that and ten seconds more.
     unanswered
         What becomes of tables with open points, as in `anonymize`: ``refuse`` or ``write``.
     earlier
@@ -143,11 +150,18 @@ def tabulate(
         for each in every
     )
     told = [*_points_of_tables(counts), *_points_of_rings(every), *points_of_sums(quantities)]
-    for cells in counts:
-        hidden = int(published[cells.layout.name].hidden.sum())
-        if (share := hidden_share(hidden, int((cells.people > 0).sum()))) is not None:
-            trials = _trials(engine, policy, cells)
-            told.append(wording.many_hidden(cells.layout.name, share, trials))
+    much = [
+        (cells, share)
+        for cells in counts
+        if (share := _hidden_share(published[cells.layout.name], cells)) is not None
+    ]
+    if much:
+        job.stage("try coarser codes")
+        with interrupting(job, engine.interrupt), ending_after(seconds):
+            told += (
+                wording.many_hidden(cells.layout.name, share, _trials(engine, policy, cells, seconds))
+                for cells, share in much
+            )
     points = answered(dict.fromkeys(told), policy.accepted)
     release = TableRelease(tuple(published[layout.name] for layout in layouts), points, policy.schema)
     release.verdict.refuse(only_broken=unanswered == "write")
@@ -166,7 +180,8 @@ def _count_ring(engine: Any, policy: Policy, tables: Sequence[Cells]) -> Cells |
     for column, level in (pair for each in tables for pair in each.layout.dimensions):
         levels[column] = min(level, levels.get(column, level))
     rows = tuple(f"{axis.column}:{levels[axis.column]}" for axis in ring)
-    return count_cells(engine, policy.schema, replace(tables[0].layout, rows=rows, columns=()))
+    changes: dict[str, Any] = {"rows": rows, "columns": (), **dict.fromkeys(CELL_SETTINGS, ())}
+    return count_cells(engine, policy.schema, replace(tables[0].layout, **changes))
 
 
 def _count_again(engine: Any, policy: Policy, document: Mapping[str, Any]) -> tuple[Cells, NDArray[np.bool_]]:
@@ -241,8 +256,16 @@ def _points_of_rings(tables: Sequence[Cells]) -> Iterator[Point]:
             yield wording.linked_tables([axis.column for axis in ring])
 
 
-def _trials(engine: Any, policy: Policy, cells: Cells) -> str:
-    """Try the table with coarser codes of each column, or without it, and say how much is hidden then."""
+def _hidden_share(table: PublishedTable, cells: Cells) -> float | None:
+    """Return the share of the hidden cells of a table, where it is high enough for a point."""
+    return hidden_share(int(table.hidden.sum()), int((cells.people > 0).sum()))
+
+
+def _trials(engine: Any, policy: Policy, cells: Cells, seconds: float) -> str:
+    """Try the table with coarser codes of each column, or without it, and say how much is hidden then.
+
+    It says nothing of what was not tried in time.
+    """
     layout, shares = cells.layout, dict[str, float]()
     for axis, (column, level) in zip(cells.axes, layout.dimensions, strict=True):
         texts = {side: list(getattr(layout, side)) for side in ("rows", "columns")}
@@ -252,10 +275,11 @@ def _trials(engine: Any, policy: Policy, cells: Cells) -> str:
         texts[side][place : place + 1] = coarser
         if not any(texts.values()):
             continue
-        changes: dict[str, Any] = texts
-        other = count_cells(engine, policy.schema, replace(layout, **changes))
+        changes: dict[str, Any] = texts | dict.fromkeys(CELL_SETTINGS, ())
         with suppress(InfeasibleError):
-            [table] = protect([other], seconds=_TRIAL_SECONDS)
+            check_time()
+            other = count_cells(engine, policy.schema, replace(layout, **changes))
+            [table] = protect([other], seconds=min(seconds, _TRIAL_SECONDS))
             name = f"With {coarser[0]}" if coarser else f"Without {column}"
             shares[name] = float(table.hidden[other.people > 0].mean())
     best = sorted(shares, key=shares.__getitem__)[:2]
@@ -424,6 +448,7 @@ class TableRelease:
         *,
         kinds: Sequence[str] = ("csv",),
         force: bool = False,
+        label: str | None = None,
         escape_formulas: bool = False,
     ) -> list[Path]:
         """Write every table, and ``tables.json``, into a new folder.
@@ -434,6 +459,9 @@ class TableRelease:
             A new or empty folder, or with `force` one of an earlier release.
         kinds
             Kinds of files: csv and parquet have a line per cell; xlsx is one workbook with a sheet a table.
+        label
+            What stands in place of a suppressed value in a CSV and in the workbook, such as ``[c]``. Without
+            it the value is empty in a CSV, and an ``x`` in the workbook. It says no number.
         escape_formulas
             Whether codes in a CSV that a spreadsheet would run as formulas get ``'`` in front.
 
@@ -444,7 +472,7 @@ class TableRelease:
         Raises
         ------
         ParameterError
-            For an unknown kind.
+            For an unknown kind, or a label that says a number or that a spreadsheet would run.
         TableError
             When the folder cannot be written.
         """
@@ -455,24 +483,48 @@ class TableRelease:
         for kind in kinds:
             if kind not in KINDS:
                 raise ParameterError(f"tables are written as {', '.join(KINDS)}, not as {kind!r}")
+        if label is not None:
+            _check_label(label)
         files: dict[str, dict[str, str]] = {}
         with writing(folder, force=force, folder=True, parents=True) as path:
             for each in self.tables:
                 if "csv" in kinds:
                     frame = escape(each.frame) if escape_formulas else each.frame
+                    if label is not None:
+                        values = pl.col(each.quantity).cast(pl.String).fill_null(label)
+                        frame = frame.with_columns(values)
                     frame.write_csv(path / f"{each.layout.name}.csv")
                 if "parquet" in kinds:
                     each.frame.write_parquet(path / f"{each.layout.name}.parquet")
             if "xlsx" in kinds:
-                write_workbook(self.tables, path / "tables.xlsx")
+                write_workbook(self.tables, path / "tables.xlsx", label or MARK)
             names = sorted(file.name for file in path.iterdir())
             files = {name: {"sha256": digest_of(path / name)} for name in names}
             document = self.to_dict() | {"files": files}
-            if escape_formulas:
-                document["tables"] = [entry | {"escaped": True} for entry in document["tables"]]
+            said: dict[str, Any] = {"escaped": True} if escape_formulas else {}
+            said |= {} if label is None else {"label": label}
+            document["tables"] = [entry | said for entry in document["tables"]]
             text = to_json(document)
             (path / MANIFEST).write_text(text + "\n", encoding="utf-8", newline="\n")
         return [Path(folder) / name for name in (*files, MANIFEST)]
+
+
+def _check_label(label: str) -> None:
+    """Refuse a label that says a number, or that breaks a file."""
+    if not isinstance(label, str) or not label.strip() or label != label.strip() or len(label) > _LONGEST:
+        raise ParameterError(
+            f"label: it is 1 to {_LONGEST} characters that stand in place of a suppressed value, as '[c]'"
+        )
+    if not label.isprintable() or label[0] in "=+@":
+        raise ParameterError("label: a spreadsheet would run it or break the line; take another, as '[c]'")
+    if label.casefold().lstrip("-") in _NUMBERS or any(
+        sign.isnumeric() or sign in "<>\u2264\u2265" for sign in label
+    ):
+        raise ParameterError(
+            f"label: {label!r} says how large a suppressed value is. Cells that are suppressed for the sake "
+            "of others may be larger, and the audit counts on it that nobody knows: take a sign, as '[c]' "
+            "or '..'"
+        )
 
 
 def rules_of(table: PublishedTable) -> str:
@@ -481,9 +533,22 @@ def rules_of(table: PublishedTable) -> str:
     if layout.protect != "suppress":
         return sentence_of(table)
     width = f"{OPEN_SHARE:.0%} of its value" if layout.sum is not None else f"{layout.open_width:,}"
+    unsafe = [f"those of fewer than {layout.threshold} people"]
+    if layout.dominance is not None:
+        number, share = layout.dominance
+        unsafe.append(f"those of which {number} people have more than {share:.0%}")
+    if layout.p_percent is not None:
+        unsafe.append(f"those that tell the largest part to within {layout.p_percent:g}%")
+    if layout.hidden:
+        unsafe.append("those that the policy names")
+    further = ""
+    if layout.sum is not None and len(unsafe) == 1 + bool(layout.hidden):
+        further = " No rule asks whether few people make most of a sum."
+    if waived := len(layout.waived):
+        further += f" {waived:,} cell{'s' * (waived > 1)} may be shown although unsafe, as tables.json says."
     return (
-        f"{hidden:,} of {len(table.values):,} cells are suppressed: those of fewer than {layout.threshold} "
-        f"people, and others that would tell them. What is shown leaves each of them open by {width} or more."
+        f"{hidden:,} of {len(table.values):,} cells are suppressed: {', '.join(unsafe)}, and others that "
+        f"would tell them. What is shown leaves each of them open by {width} or more.{further}"
     )
 
 
@@ -498,6 +563,6 @@ def sentence_of(table: PublishedTable) -> str:
     hidden = int(table.hidden.sum())
     if not hidden:
         return f"no cell of {cells} is small, so all are shown."
-    small = int(table.primary.sum())
-    text = f"{hidden:,} of {cells} are suppressed: {small:,} small, {hidden - small:,} for them"
+    small, what = int(table.primary.sum()), "small or hidden by the policy" if layout.hidden else "small"
+    text = f"{hidden:,} of {cells} are suppressed: {small:,} {what}, {hidden - small:,} for them"
     return f"{text}." if not table.gap else f"{text}; a better choice may cost {table.gap:.1%} less."

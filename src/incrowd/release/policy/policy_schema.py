@@ -148,6 +148,7 @@ def _entry(entry: type[Configured], key: str, *, may_lack_it: bool = False) -> S
 def _count_table() -> Schema:
     """Return the schema of one ``[[tables]]``."""
     text = {"type": "string", "minLength": 1}
+    cells = {"type": "array", "items": {"type": "object", "additionalProperties": {"type": "string"}}}
     settings: dict[str, Schema] = {
         "name": text | {"description": "the name of the table, after which its file is called"},
         "rows": _TEXTS
@@ -161,6 +162,10 @@ def _count_table() -> Schema:
             "maxItems": 2,
             "description": "[n, share]: a sum is unsafe if its n largest people have more than the share",
         },
+        "hidden": cells | {"description": "cells that are hidden whatever their value, by their codes"},
+        "never_secondary": cells | {"description": "cells that are not hidden for the sake of others"},
+        "waived": cells
+        | {"description": "cells that are shown although they are unsafe, each with its reason (why)"},
         "key_table": text
         | {"description": "how a cell key changes counts: file:PATH of a key table, or a rule as 10-5"},
         "key": text

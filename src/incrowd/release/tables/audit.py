@@ -20,14 +20,19 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 _END: ContextVar[float] = ContextVar("the end of the time for protection and audit", default=math.inf)
+_CUT_SHORT = 1
+"""The status of a programme of SciPy that a limit ended."""
 NEAR = 1e-6
 """How far a solution of the linear programme may be from a whole number that it stands for."""
 
 
 @contextmanager
 def ending_after(seconds: float) -> Iterator[None]:
-    """Let everything here that computes long end after some seconds, with an error."""
-    token = _END.set(time.monotonic() + seconds)
+    """Let everything here that computes long end after some seconds, with an error.
+
+    A block inside another ends with it at the latest.
+    """
+    token = _END.set(min(time.monotonic() + seconds, _END.get()))
     try:
         yield
     finally:
@@ -43,10 +48,40 @@ def check_time() -> None:
     """
     check()
     if time.monotonic() > _END.get():
-        raise InfeasibleError(
-            "no protection was found and audited in time: give more seconds, fewer or coarser codes, or "
-            "protect = 'round'"
-        )
+        raise _too_late()
+
+
+def solver_options() -> dict[str, float]:
+    """Return the options of a programme that ends when the time is up: no check interrupts one.
+
+    Raises
+    ------
+    InfeasibleError
+        When it is up already.
+    """
+    check_time()
+    left = _END.get() - time.monotonic()
+    return {} if math.isinf(left) else {"time_limit": max(left, 0.01)}
+
+
+def check_solved(status: int) -> None:
+    """Raise where a programme ended because the time was up.
+
+    - `status`: that of SciPy.
+
+    Raises
+    ------
+    InfeasibleError
+    """
+    if status == _CUT_SHORT:
+        raise _too_late()
+
+
+def _too_late() -> InfeasibleError:
+    return InfeasibleError(
+        "no protection was found and audited in time: give more seconds, fewer or coarser codes, or "
+        "protect = 'round'"
+    )
 
 
 class Intervals(NamedTuple):
@@ -219,7 +254,14 @@ class Part:
         aim = np.zeros(len(self.cells))
         aim[place] = -1 if side else 1
         conditions, bounds = self._conditions
-        solved = milp(aim, constraints=conditions, bounds=bounds, integrality=int(among_whole))
+        solved = milp(
+            aim,
+            constraints=conditions,
+            bounds=bounds,
+            integrality=int(among_whole),
+            options=solver_options(),
+        )
+        check_solved(solved.status)
         if solved.status == 0:
             values = np.round(solved.x) if among_whole else solved.x
             return float(values[place]), values

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import permutations
+from math import prod
 from typing import Any
 
 from incrowd.core.errors import ParameterError, SchemaError, TableError, those_are
@@ -18,6 +19,11 @@ from incrowd.engines.cells import Amounts, CellQuestion, PersonParts, scaled, wh
 from incrowd.release.tables.cell_key import record_keys
 from incrowd.release.tables.cells import Axis, Nested, with_totals
 from incrowd.release.tables.layout import CountTable
+
+MOST_CELLS = 1_000_000
+"""Cells of a table, totals included."""
+_MANY_CODES = 100
+"""A column of more codes than these, and of more than half of the records, has one for most people."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +103,8 @@ def count_cells(engine: Any, schema: Schema, layout: CountTable) -> Cells:
         When people or sums are asked for of rows that stream, a sum has negative numbers, or a value has the
         character NUL.
     ParameterError
-        When cell keys are asked for, and no column names people, or a row names none.
+        When cell keys are asked for, and no column names people, or a row names none; or when the table has
+        too many cells, or a column a code for most people.
     """
     attributes = [counted_attribute(schema, layout, column) for column, _ in layout.dimensions]
     count = count_columns(engine, schema, attributes)
@@ -110,8 +117,11 @@ def count_cells(engine: Any, schema: Schema, layout: CountTable) -> Cells:
             )
         axis, place = Axis(column, domain.tree).cut(level)
         axes.append(axis)
+        used = len(np.unique(place[codes]))
+        _refuse_list(layout, axis, level, used, int(table.weights.sum()))
         nodes.append(ancestors(axis)[:, place])
         leaf = leaf * axis.tree.n_leaves + place[codes]
+    _check_size(layout, axes)
     shape = [axis.tree.n_leaves for axis in axes]
     records = np.bincount(leaf, table.weights, int(np.prod(shape))).reshape(shape)
     counts = with_totals(records, axes).ravel()
@@ -141,6 +151,34 @@ def count_cells(engine: Any, schema: Schema, layout: CountTable) -> Cells:
     contributors = cells.people if layout.sum is None else cells.contributors
     parts = cells.parts and cells.parts._replace(part=scaled(cells.parts.part.astype(np.float64), -power))
     return Cells(layout, tuple(axes), counts, cells.people, largest, overlapping, contributors, keys, parts)
+
+
+def _refuse_list(layout: CountTable, axis: Axis, level: int, codes: int, records: int) -> None:
+    """Refuse a column that makes the table a list of people.
+
+    - `codes`: how many of its finest codes somebody has.
+    """
+    if codes <= _MANY_CODES or 2 * codes <= records:
+        return
+    way = f"take coarser codes, as {f'{axis.column}:{level + 1}'!r}"
+    if axis.tree.height == 1:
+        way = f"give it a hierarchy, such as intervals, and take its coarser codes, as {f'{axis.column}:1'!r}"
+    raise ParameterError(
+        f"table {layout.name}: {axis.column!r} has {codes:,} codes in {records:,} rows, so most people have "
+        f"a code of their own: {way}, or leave it out"
+    )
+
+
+def _check_size(layout: CountTable, axes: Sequence[Axis]) -> None:
+    """Refuse a table of more cells than can be protected."""
+    cells = prod(axis.tree.n_nodes for axis in axes)
+    if cells > MOST_CELLS:
+        sizes = " x ".join(f"{axis.tree.n_nodes:,} of {axis.column}" for axis in axes)
+        raise ParameterError(
+            f"table {layout.name}: it has {cells:,} cells, totals included ({sizes}), and at most "
+            f"{MOST_CELLS:,} can be protected: leave a column out, or take coarser codes, as "
+            f"'{max(axes, key=lambda axis: axis.tree.n_nodes).column}:1'"
+        )
 
 
 def nested_codes(engine: Any, schema: Schema, tables: Sequence[Cells]) -> list[Nested]:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-from incrowd.core.errors import ParameterError, did_you_mean, named
+from incrowd.core.errors import ParameterError, did_you_mean, named, those_are
 from incrowd.core.parameters import Parameter, check_fields
 
 Count = Literal["people", "records"]
 Zeros = Literal["show", "hide"]
 Protection = Literal["suppress", "round", "cell-key"]
-Way = Literal["controlled", "random", "small"]
+Way = Literal["controlled", "random", "small", "midpoint"]
 Cost = Literal["cells", "people", "values"]
+CELL_SETTINGS = ("hidden", "never_secondary", "waived")
+"""The settings that name cells."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.-]{0,59}")
 _RULE = re.compile(r"([0-9]{1,3})-([1-9][0-9]{0,2})")
 
@@ -46,8 +48,8 @@ _SETTINGS: dict[str, Any] = {
     ).field(None),
     "rounding": Parameter(
         str,
-        "how counts are rounded: so that sums hold, at random, or the small ones alone",
-        choices=("controlled", "random", "small"),
+        "how counts are rounded: so that sums hold, at random, the small ones alone, or to midpoints",
+        choices=("controlled", "random", "small", "midpoint"),
     ).field("controlled"),
     "deviation": Parameter(int, "the most that a cell key changes a count", low=1).field(5),
     "variance": Parameter(float, "the variance of the change by a cell key", above=0).field(3.0),
@@ -72,7 +74,8 @@ class CountTable:
     threshold
         A cell of fewer people is small, and is not published as it is.
     dominance
-        ``[n, share]``: a sum is unsafe if its n largest people have more than this share of it, 0..1.
+        ``[n, share]``: a sum is unsafe if its n largest people have more than this share of it, 0..1. Without
+        it and `p_percent` a sum has the threshold alone, of people whose part is above 0.
     p_percent
         A sum is unsafe if its second largest person can tell the largest part to within this percentage.
     zeros
@@ -90,8 +93,17 @@ class CountTable:
         How counts are rounded. ``controlled`` keeps all sums. ``random`` rounds each cell by its key: it
         stays the same on average, and cells of the same people go the same way in every table. ``small``
         turns the finest counts below the base into 0 or the base, and totals are sums of what is shown.
+        ``midpoint`` rounds each cell by itself to the middle of its interval: with base 6, 1 to 6 are 3, 7 to
+        12 are 9, and 0 stays.
     deviation, variance
         The most that a cell key changes a count, and the variance of the change.
+    hidden
+        Cells that are hidden whatever their value, by their codes: ``{"area": "north", "sex": "f"}``. A
+        column that is left out is its total.
+    never_secondary
+        Cells that are not hidden for the sake of others.
+    waived
+        Cells that are shown although they are unsafe, each with the reason: ``"why": "its people agreed"``.
     key_table
         The changes of counts in place of these: ``file:PATH`` of a table of an office (`KeyTable`), or a
         rule. ``10-5`` turns counts below 10 into 0 and rounds others to multiples of 5. A rule needs no key.
@@ -128,6 +140,9 @@ class CountTable:
     variance: float = _SETTINGS["variance"]
     key_table: str | None = None
     key: str | None = None
+    hidden: tuple[Mapping[str, str], ...] = field(default=(), hash=False)
+    never_secondary: tuple[Mapping[str, str], ...] = field(default=(), hash=False)
+    waived: tuple[Mapping[str, str], ...] = field(default=(), hash=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
@@ -142,6 +157,7 @@ class CountTable:
         names = [column for column, _ in self.dimensions]
         if len(set(names)) < len(names):
             raise ParameterError(f"table {self.name}: a column stands twice in rows and columns")
+        self._check_cells()
         if self.dominance is not None:
             object.__setattr__(self, "dominance", self._dominance(self.dominance))
         if self.sum is None and (self.dominance or self.p_percent):
@@ -154,6 +170,11 @@ class CountTable:
             raise ParameterError(
                 f"table {self.name}: counts from base = {self.multiple} on are shown as they are, and those "
                 f"below threshold = {self.threshold} are small: raise the base to it"
+            )
+        if self.rounding == "midpoint" and self.multiple < self.threshold:
+            raise ParameterError(
+                f"table {self.name}: intervals of base = {self.multiple} counts tell that a count is below "
+                f"threshold = {self.threshold}: raise the base to it"
             )
         self._check_key_table()
         if self.keyed and self.key is None:
@@ -174,6 +195,24 @@ class CountTable:
         for setting in ("sum", "key", "key_table"):
             if not isinstance(getattr(self, setting), str | None):
                 raise ParameterError(f"table {self.name}: {setting} is one text")
+
+    def _check_cells(self) -> None:
+        columns = [column for column, _ in self.dimensions]
+        for setting in CELL_SETTINGS:
+            where, entries = f"table {self.name}: {setting}", getattr(self, setting)
+            if not isinstance(entries, list | tuple) or not all(map(_is_cell, entries)):
+                raise ParameterError(
+                    f"{where} names cells by their codes, as {setting} = [{{ {columns[0]} = 'code' }}]; a "
+                    "column that is left out is its total"
+                )
+            object.__setattr__(self, setting, tuple(dict(each) for each in entries))
+            if entries and self.protect != "suppress":
+                raise ParameterError(f"{where} is for protect = 'suppress'")
+            known = [*columns, *(["why"] if setting == "waived" else [])]
+            for name in (name for each in entries for name in each if name not in known):
+                raise ParameterError(f"{where}: {name!r} is no column of it; {those_are(known, name)}")
+        if not all(each.get("why", "").strip() for each in self.waived):
+            raise ParameterError(f"table {self.name}: waived: say why each cell may be shown: why = '...'")
 
     def _check_key_table(self) -> None:
         if self.key_table is None:
@@ -264,6 +303,10 @@ class CountTable:
         if "name" not in settings:
             raise ParameterError('tables: name the table, e.g. name = "age-by-region"')
         return cls(**settings)
+
+
+def _is_cell(entry: Any) -> bool:
+    return isinstance(entry, Mapping) and all(isinstance(text, str) for text in entry.values())
 
 
 def name_of(text: str) -> str:

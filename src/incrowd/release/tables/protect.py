@@ -9,7 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from incrowd.core.errors import ParameterError, named
+from incrowd.core.errors import InfeasibleError, ParameterError, named
 from incrowd.core.io.seals import digest_of
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.release.tables.audit import NEAR, Intervals, ending_after, intervals
@@ -18,16 +18,19 @@ from incrowd.release.tables.cells import Axis, Linked, Nested
 from incrowd.release.tables.counting import Cells
 from incrowd.release.tables.key_table import KeyTable, threshold_rounding
 from incrowd.release.tables.layout import CountTable, require_one_way
+from incrowd.release.tables.named_cells import named_cells
 from incrowd.release.tables.need import Need
 from incrowd.release.tables.primary import cost_of, need_of, primary_cells
 from incrowd.release.tables.ring import with_ring
-from incrowd.release.tables.rounding import round_controlled, round_randomly
+from incrowd.release.tables.rounding import round_controlled, round_randomly, round_to_midpoints
 from incrowd.release.tables.small_counts import round_small_counts
 from incrowd.release.tables.suppress import narrow_together, suppress
 from incrowd.release.tables.unions import Unions
 
 _GRACE = 10.0
 """Seconds that repair and audit have beside those of the search, and as many as these."""
+_UNTOLD = ("key", "cost", "hidden", "never_secondary")
+"""Settings that a manifest does not tell: a hidden cell that is never secondary is known to be unsafe."""
 MARK = "x"
 """What stands beside a suppressed cell."""
 
@@ -118,7 +121,7 @@ class PublishedTable:
     def to_dict(self) -> dict[str, Any]:
         """Return the facts that a reader, and a check, must know of the table."""
         layout = self.layout
-        rules = {name: value for name, value in layout.settings().items() if name not in ("key", "cost")}
+        rules = {name: value for name, value in layout.settings().items() if name not in _UNTOLD}
         if layout.key_table is not None and layout.rule is None:
             # A path may tell of a machine, and a digest tells which table it was.
             rules["key_table"] = f"sha256:{digest_of(Path(layout.key_table[5:]))}"
@@ -171,6 +174,11 @@ class _Joined:
         axes = [table.axes for table in self.tables]
         known = with_ring(axes, self.linked, _overlapping(self.tables), low, high)
         return intervals(*known, cells, whole=whole, enough=enough)
+
+    def named(self, setting: str) -> NDArray[np.int64]:
+        """Return the numbers of the cells that the tables name in a setting."""
+        cells = zip(self.tables, self.linked.cells, strict=True)
+        return np.concatenate([place[named_cells(table, setting)] for table, place in cells])
 
     def all(self, parts: Sequence[NDArray[Any]], start: Any, combine: np.ufunc) -> NDArray[Any]:
         """Combine the values of each table's cells into one array of all cells."""
@@ -285,10 +293,12 @@ def protect(
     """
     require_one_way([table.layout for table in tables])
     new, tables = len(tables), [*tables, *(cells for cells, _ in earlier)]
-    joined = _Joined.of(tables, nested)
-    primary = joined.primary()
-    need = joined.need(primary)
     with ending_after(2 * seconds + _GRACE):
+        joined = _Joined.of(tables, nested)
+        primary = joined.primary()
+        primary[joined.named("waived")] = False
+        primary[joined.named("hidden")] = True
+        need = joined.need(primary)
         return _by_way(joined, need, primary, seconds, earlier, ring)[:new]
 
 
@@ -372,6 +382,16 @@ def _suppressed(
         # What is known already cannot be hidden any more, and what is hidden is known to nobody.
         allowed[place[~hidden]] = primary[place[~hidden]] = False
         primary[place[hidden]] = True
+    if not primary[joined.named("hidden")].all():
+        raise ParameterError(
+            "hidden names a cell that is known: it is empty, and zeros = 'show', or an earlier table of the "
+            "ledger shows it; leave it out, or take zeros = 'hide'"
+        )
+    waived = joined.named("waived")
+    if primary[waived].any():
+        raise ParameterError("a cell is waived, and the policy or an earlier table hides it: leave one out")
+    kept = np.append(waived, joined.named("never_secondary"))
+    allowed[kept] = False
     unit = 1.0
     if not need.whole:
         # The programmes know neither cents nor thousands: the least width is 1.
@@ -392,16 +412,22 @@ def _suppressed(
     unions = [
         (Unions(table), place) for table, place in zip(joined.tables[:new], joined.linked.cells, strict=False)
     ]
-    chosen = suppress(
-        linked,
-        sought,
-        np.append(primary, np.zeros(further, np.bool_)),
-        np.append(cost, np.ones(further)),
-        np.append(allowed, np.zeros(further, np.bool_)),
-        seconds=seconds,
-        whole_table=np.arange(linked.size) >= joined.linked.size,
-        unions=unions,
-    )
+    try:
+        chosen = suppress(
+            linked,
+            sought,
+            np.append(primary, np.zeros(further, np.bool_)),
+            np.append(cost, np.ones(further)),
+            np.append(allowed, np.zeros(further, np.bool_)),
+            seconds=seconds,
+            whole_table=np.arange(linked.size) >= joined.linked.size,
+            unions=unions,
+        )
+    except InfeasibleError as error:
+        if not len(kept):
+            raise
+        more = "the cells of never_secondary and waived stay shown, so name fewer of them"
+        raise InfeasibleError(f"{error}; {more}") from None
     hidden = chosen.hidden[: joined.linked.size]
     cells = np.flatnonzero(hidden)
     # The audit knows nothing but what is published, so it finds what the search may have missed.
@@ -456,8 +482,10 @@ def _changed_by_keys(joined: _Joined, primary: NDArray[np.bool_]) -> list[Publis
     for table in joined.tables:
         layout, true = table.layout, table.values.astype(np.int64)
         keys = np.zeros(true.shape, np.uint64) if table.keys is None else table.keys
-        if layout.rounding == "random":
-            rounded = round_randomly(true, keys, layout.multiple)
+        if layout.protect == "round":
+            base = layout.multiple
+            is_random = layout.rounding == "random"
+            rounded = round_randomly(true, keys, base) if is_random else round_to_midpoints(true, base)
             counts, deviation = rounded.cells, 0
             ends.append((rounded.low, rounded.high))
         else:
@@ -511,6 +539,8 @@ def way_of(table: PublishedTable) -> str:
         return {
             "controlled": f"rounded to multiples of {base}, and sums hold",
             "random": f"rounded to multiples of {base}, each by itself",
+            "midpoint": f"1 to {base} are {base - base // 2}, {base + 1} to {2 * base} are "
+            f"{2 * base - base // 2}, and so on; sums need not hold",
             "small": f"those below {base} are 0 or {base}, and totals are sums of what is shown",
         }[layout.rounding]
     if layout.rule is not None:

@@ -6,6 +6,7 @@ function                sums hold       rounds                    people alike i
 `round_controlled`      yes             all cells, near           no: each table is rounded by itself
 `round_randomly`        no              all cells, at random      yes: a cell's people decide how
 `round_small_counts`    yes             cells below the base      no: each table is rounded by itself
+`round_to_midpoints`    no              all cells                 yes: the count alone decides
 ======================  ==============  ========================  =======================================
 
 Each result has what anybody can tell of the true counts from a released one. What sums tell beyond that is
@@ -187,6 +188,36 @@ def round_randomly(counts: NDArray[np.integer], keys: NDArray[np.uint64], base: 
     below, rest = np.divmod(counts.astype(np.int64), base)
     cells = base * (below + (uniform(keys) * base < rest))
     return Rounding(cells, *_near(cells, base), False, int(np.abs(cells - counts).sum()))
+
+
+def round_to_midpoints(counts: NDArray[np.integer], base: int) -> Rounding:
+    """Round each cell by itself to the middle of the interval of its count; 0 stays.
+
+    With base 6 the intervals are 1 to 6, 7 to 12, and so on. Nothing is left to chance. Sums do not hold.
+
+    Parameters
+    ----------
+    counts
+        integer[...], 0 or more.
+    base
+        At least 2: how many counts an interval has.
+
+    Raises
+    ------
+    ParameterError
+        The base is less than 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rounding = round_to_midpoints(np.array([0, 1, 6, 7]), 6)
+    >>> rounding.cells, rounding.low, rounding.high
+    (array([0, 3, 3, 9]), array([0, 1, 1, 7]), array([ 0,  6,  6, 12]))
+    """
+    check_base(base)
+    high = -(-counts.astype(np.int64) // base) * base
+    cells, low = (np.maximum(high - less, 0) for less in (base // 2, base - 1))
+    return Rounding(cells, low, high, False, int(np.abs(cells - counts).sum()))
 
 
 def _near(

@@ -9,7 +9,15 @@ from functools import cached_property
 
 from incrowd.core.errors import InfeasibleError
 from incrowd.core.lazy import NDArray, np
-from incrowd.release.tables.audit import NEAR, Intervals, Part, check_time, parts_of
+from incrowd.release.tables.audit import (
+    NEAR,
+    Intervals,
+    Part,
+    check_solved,
+    check_time,
+    parts_of,
+    solver_options,
+)
 from incrowd.release.tables.cells import Linked
 from incrowd.release.tables.need import Need
 from incrowd.release.tables.unions import Breach, Unions
@@ -221,6 +229,7 @@ class _Search:
         by_width = need.width - above
         lacking = np.maximum(np.where(by_width > need.slack, by_width, need.slack), 0)
         for number in exact.tolist():
+            check_time()
             total, parts = int(self.linked.totals[number]), self.linked.parts[number]
             if self.unpublished[parts].any():
                 continue
@@ -321,6 +330,7 @@ class _Search:
         for part in parts_of(self.linked, *need.bounds(hidden), whole=need.whole):
             fitting = self._fitting.setdefault(part.cells.tobytes(), [need.values[part.cells]])
             for alone, own in people:
+                check_time()
                 known = alone[np.isin(alone, part.cells)]
                 key = part.cells.tobytes() + known.tobytes()
                 if not len(known) or len(known) == len(part.cells) or key in self._safe_for_one:
@@ -396,7 +406,9 @@ class _Search:
                 A_ub=None if exact.all() else -over[~exact],
                 b_ub=None if exact.all() else -part.least[~exact],
                 bounds=np.stack([floor, np.full(len(floor), np.inf)], axis=1),
+                options=solver_options(),
             )
+            check_solved(solved.status)
             if solved.status != 0:
                 # Nothing bounds this end, so the other one is what is too near.
                 ends.append(-sign * np.inf)
@@ -443,11 +455,16 @@ class _Search:
     def _widen(self, hidden: NDArray[np.bool_], *, chains: bool = False) -> bool:
         """Suppress cells that make unsafe unions larger, the cheapest first; say if any were."""
         before = hidden.sum()
-        while breach := next(self._breaches(hidden, chains=chains), None):
-            order = np.argsort(self.cost[breach.further] / breach.help, kind="stable")
-            if not len(order):
-                raise _hopeless()
-            hidden[breach.further[order[: 1 + np.searchsorted(np.cumsum(breach.help[order]), 1.0)]]] = True
+        while found := list(self._breaches(hidden, chains=chains)):
+            for breach in found:
+                if hidden[breach.further].any():
+                    # What an earlier one suppressed may be enough, as the next look at all tells.
+                    continue
+                order = np.argsort(self.cost[breach.further] / breach.help, kind="stable")
+                if not len(order):
+                    raise _hopeless()
+                enough = 1 + np.searchsorted(np.cumsum(breach.help[order]), 1.0)
+                hidden[breach.further[order[:enough]]] = True
         return bool(hidden.sum() > before)
 
     def _apart(self, cells: list[int]) -> list[list[int]]:
@@ -462,6 +479,7 @@ class _Search:
         groups: list[list[int]] = []
         sums: list[set[int]] = []
         for cell in cells:
+            check_time()
             own = {*matrix.indices[matrix.indptr[cell] : matrix.indptr[cell + 1]].tolist()}
             place = next((place for place, taken in enumerate(sums) if not taken & own), len(sums))
             if place == len(sums):
@@ -532,7 +550,9 @@ class _Search:
             A_ub=None if exact.all() else -over[~exact],
             b_ub=None if exact.all() else spare,
             bounds=np.stack([lower.ravel(), upper.ravel()], axis=1),
+            options=solver_options(),
         )
+        check_solved(solved.status)
         if solved.status != 0:
             return None
         moved = np.zeros(self.linked.size, np.bool_)

@@ -18,6 +18,7 @@ from math import fsum
 from typing import NamedTuple
 
 from incrowd.core.lazy import NDArray, np
+from incrowd.release.tables.audit import check_time
 from incrowd.release.tables.cells import Sums, sums_of
 from incrowd.release.tables.counting import Cells
 
@@ -173,6 +174,7 @@ class Unions:
         sums = self._sums
         ways: list[dict[int, int]] = []
         for total, parts in zip(sums.totals.tolist(), sums.parts, strict=True):
+            check_time()
             count = int(hidden[parts].sum())
             if hidden[total] or count:
                 ways.append({total: -1, **dict.fromkeys(parts.tolist(), 1)})
@@ -290,6 +292,7 @@ def _chains(ways: list[dict[int, int]], hidden: NDArray[np.bool_]) -> Iterator[d
         queue, seen, told = deque(begun), {*begun}, set[frozenset[int]]()
         most = len(begun) + _MOST
         while queue:
+            check_time()
             chosen = queue.popleft()
             come = _combined(lines, chosen)
             if len(come) > 1 and {*come.values()} == {1} and frozenset(come) not in told:

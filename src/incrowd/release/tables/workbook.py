@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from incrowd.core.errors import require_extra
 from incrowd.core.lazy import np
-from incrowd.release.tables.protect import way_of
+from incrowd.release.tables.protect import MARK, way_of
 
 if TYPE_CHECKING:
     from incrowd.release.tables.protect import PublishedTable
@@ -18,8 +18,10 @@ _LONGEST = 31
 """Characters of the name of a sheet."""
 
 
-def write_workbook(tables: Sequence[PublishedTable], path: Path) -> None:
+def write_workbook(tables: Sequence[PublishedTable], path: Path, label: str = MARK) -> None:
     """Write each table to a sheet of a workbook.
+
+    - `label`: what stands in place of a suppressed value.
 
     Raises
     ------
@@ -54,16 +56,16 @@ def write_workbook(tables: Sequence[PublishedTable], path: Path) -> None:
                 sheet.write_string(top + line, place, code)
             for place, value in enumerate(cells[line].tolist()):
                 if np.isnan(value):
-                    sheet.write_string(top + line, side + place, "x", hidden)
+                    sheet.write_string(top + line, side + place, label, hidden)
                 else:
                     sheet.write_number(top + line, side + place, value, numbers)
-        for line, note in enumerate(notes_of(table), top + len(cells) + 1):
+        for line, note in enumerate(notes_of(table, label), top + len(cells) + 1):
             sheet.write_string(line, 0, note)
         sheet.freeze_panes(top, side)
     book.close()
 
 
-def notes_of(table: PublishedTable) -> list[str]:
+def notes_of(table: PublishedTable, label: str = MARK) -> list[str]:
     """Return the notes below a table: its quantity, its rules, and the meaning of a mark."""
     layout = table.layout
     notes = [f"{table.quantity} by {', '.join(axis.column for axis in table.axes)}"]
@@ -74,7 +76,9 @@ def notes_of(table: PublishedTable) -> list[str]:
             rules.append(f"its {number} largest people have more than {share:.0%} of it")
         if layout.p_percent is not None:
             rules.append(f"its second largest person could tell the largest to within {layout.p_percent:g}%")
-        notes.append(f"x: not shown, because {', or '.join(rules)}, or would tell one of those that have")
+        notes.append(
+            f"{label}: not shown, because {', or '.join(rules)}, or would tell one of those that have"
+        )
         if layout.zeros == "show":
             notes.append("Empty cells are shown as 0.")
     else:

@@ -46,15 +46,21 @@ def tabulate(
         str, typer.Option("--kinds", metavar="A,B,...", help="Kinds of files: csv, parquet, xlsx.")
     ] = "csv",
     seconds: Annotated[
-        float, typer.Option("--seconds", min=0.1, help="Time to search for the best protection.")
+        float,
+        typer.Option("--seconds", min=0.1, help="Time of the search; all ends after twice that and 10 s."),
     ] = 30.0,
+    label: Annotated[
+        str | None,
+        typer.Option("--label", metavar="TEXT", help="What stands for a suppressed value, as '[c]' or '..'."),
+    ] = None,
     escape_formulas: options.Escape = False,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Release count tables that protect people.
 
-    Small cells are suppressed, rounded or changed, as the policy says. An audit of all tables together then
+    Small cells are suppressed, rounded or changed, as the policy says. A sum has the threshold alone unless
+    the policy asks for dominance or p_percent. An audit of all tables together then
     proves that nobody can compute a small cell from the others.
     """
     from incrowd.faces.cli.parsing import names_of
@@ -76,7 +82,7 @@ def tabulate(
         book.record(files, release, rows, input=file, policy=policy, release=target)
         job.stage("write")
         assert target is not None
-        release.save(target, kinds=names_of(kinds), escape_formulas=escape_formulas)
+        release.save(target, kinds=names_of(kinds), label=label, escape_formulas=escape_formulas)
         if report is not None:
             about: dict[str, Any] = {"recipient": book.recipient or "", "purpose": book.purpose or ""}
             release.report(report, internal=book.internal, folder=target, **about)
