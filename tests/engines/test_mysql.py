@@ -160,6 +160,26 @@ def test_nothing_private_stays(url, monkeypatch):
         assert ic.assess(database.table("people"), SCHEMA).records == 6
 
 
+def test_tables_of_a_run_that_was_killed_are_dropped_by_the_next(url):
+    """That of a run which goes on is not, and neither is a table that is called alike."""
+    fill_mysql(url, FRAME)
+    left, used, alike = f"incrowd_{'0a' * 8}", f"incrowd_{'1b' * 8}", "incrowd_tables"
+    replaced = f"{left}_old"
+    names = (left, replaced, used, alike)
+    mysql_statement(url, *(f"CREATE TABLE {name} (q INT)" for name in names))
+    try:
+        with MySQL.connect(url) as running, running.cursor() as cursor, ic.Database(url) as database:
+            cursor.execute(f"SELECT GET_LOCK('{used}', 0)")
+            release = ic.anonymize(database.table("people"), SCHEMA, MODELS)
+            with pytest.warns(UserWarning, match="dropped the table incrowd_0a.*was killed") as warned:
+                release.into("safe")
+        assert len([each for each in warned if "was killed" in str(each.message)]) == 2
+        assert {(used,), (alike,), ("safe",)} < set(mysql_statement(url, "SHOW TABLES"))
+        assert not {(left,), (replaced,)} & set(mysql_statement(url, "SHOW TABLES"))
+    finally:
+        mysql_statement(url, *(f"DROP TABLE IF EXISTS {name}" for name in names))
+
+
 def test_a_query_is_killed(url):
     fill_mysql(url, FRAME)
     with ic.Database(url) as database:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import secrets
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, unquote
@@ -29,6 +30,8 @@ _TIME, _WHOLE, _DECIMALS = 11, {1, 2, 3, 8, 9, 13}, {0, 246}
 
 _TOO_LONG = f"texts of more than {_SORTED} bytes; shorten them, or leave the column out"
 _NO_DAYS = "days that are in no calendar, as 0000-00-00; replace them, or turn it into text"
+_PRIVATE = "^incrowd_[0-9a-f]{16}(_old)?$"
+"""Names of new tables before they have their own, and of those that they replace."""
 _OPTIONS = ("unix_socket", "ssl_ca", "ssl_cert", "ssl_key")
 _COLUMN_TYPES = {
     "text": "LONGTEXT", "signed": "BIGINT", "unsigned": "BIGINT UNSIGNED", "double precision": "DOUBLE",
@@ -281,6 +284,7 @@ class MySQL(Dialect):
         self._writer = self.connect(self._url)
         with self._waiting():
             with self._writer.cursor() as cursor:
+                self._drop_leftovers(cursor, private)
                 listed = ", ".join(definitions)
                 cursor.execute(f"CREATE TABLE {self.qualified(private)} ({listed}) ENGINE = InnoDB")
             self._staged = (private[-1], name, replace)
@@ -368,6 +372,26 @@ class MySQL(Dialect):
             marks = ", ".join(["%s"] * len(rows[0]))
             with self._waiting(), connection.cursor() as cursor:
                 cursor.executemany(f"INSERT INTO {table.replace('%', '%%')} VALUES ({marks})", rows)
+
+    def _drop_leftovers(self, cursor: Any, private: Name) -> None:
+        """Lock the private name of a new table, and drop those of runs that were killed.
+
+        The lock ends with its session, so a table of a private name that nobody has locked has no run.
+        """
+        schema = self.target(private)[0]
+        cursor.execute("SELECT GET_LOCK(%s, 0)", (private[-1],))
+        cursor.execute(
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = %s AND table_name REGEXP "
+            f"'{_PRIVATE}' AND IS_FREE_LOCK(LEFT(table_name, {len(private[-1])})) = 1",
+            (schema,),
+        )
+        for (name,) in cursor.fetchall():
+            with contextlib.suppress(self.imported("pymysql").err.Error):
+                cursor.execute(f"DROP TABLE IF EXISTS {self.qualified((schema, name))}")
+                warnings.warn(
+                    f"{self.title}: dropped the table {name}, which a run left behind that was killed",
+                    stacklevel=2,
+                )
 
     def _tidy(self) -> None:
         """Drop uploaded tables and an unfinished new table, even if the session has gone."""
