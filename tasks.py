@@ -126,8 +126,8 @@ def fuzz() -> None:
     seed = os.environ.get("SEED")
     more = ("--seed", seed) if seed else ()
     minutes = float(os.environ.get("MINUTES") or 10)
-    python("-m", "fuzz.tables", "--minutes", f"{minutes / 5:g}", *more, PYTHONPATH="tests")
     python("-m", "fuzz", "--minutes", f"{minutes:g}", *more, PYTHONPATH="tests")
+    python("-m", "fuzz.tables", "--minutes", f"{minutes / 5:g}", *more, PYTHONPATH="tests")
 
 
 def check_types(system: str) -> None:

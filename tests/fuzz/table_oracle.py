@@ -261,8 +261,8 @@ class _System:
     def narrow(self) -> Iterator[Told]:
         """Yield the cells of which everybody knows too much."""
         for place, key in enumerate(self.hidden):
-            if self._is_narrow(place, {}, above=False):
-                yield Told("narrow", (key,))
+            if how := self._how_narrow(place, {}, above=False):
+                yield Told(how, (key,))
 
     def told_to_makers(self, tally: Counter[str]) -> Iterator[Told]:
         """Yield the unsafe cells of which somebody knows too much who alone makes others."""
@@ -276,24 +276,23 @@ class _System:
             for place, key in enumerate(self.hidden):
                 if place not in own and self.world.primary(key):
                     above = self.world.members[key].get(who, 0.0) > 0
-                    if self._is_narrow(place, {each: self.true[each] for each in own}, above=above):
-                        yield Told("narrow for one", (key, *(self.hidden[each] for each in own)))
+                    if how := self._how_narrow(place, {each: self.true[each] for each in own}, above=above):
+                        yield Told(f"{how} for one", (key, *(self.hidden[each] for each in own)))
 
-    def _is_narrow(self, place: int, known: Mapping[int, float], *, above: bool) -> bool:
+    def _how_narrow(self, place: int, known: Mapping[int, float], *, above: bool) -> str:
+        """Say how narrow an interval is: thin beside what people have on average, or narrow; else empty."""
         world, key, value = self.world, self.hidden[place], self.true[place]
         whole = world.tables[0].sum is None
         low, high = self._ends(place, known, whole=whole)
         if whole:
-            return high - low < max(table.width for table in world.keys[key])
+            return "narrow" if high - low < max(table.width for table in world.keys[key]) else ""
         parts, near = sorted(world.members[key].values(), reverse=True), 1e-6 * max(value, 1.0)
-        everybody = world.members[frozenset()]
-        width = max(0.1 * high if high < inf else 0.0, 0.1 * world.value(frozenset()) / len(everybody))
-        if high - low < width - near:
-            return True
-        if not world.primary(key):
-            return False
         slack = max(0.1 * value, *(world._slack(parts, table) for table in world.keys[key]))
-        return high < value + slack - near or (not above and low > max(value - slack, 0.0) + near)
+        is_near = high < value + slack - near or (not above and low > max(value - slack, 0.0) + near)
+        if (high < inf and high - low < 0.1 * high - near) or (world.primary(key) and is_near):
+            return "narrow"
+        average = world.value(frozenset()) / len(world.members[frozenset()])
+        return "thin" if high - low < 0.1 * average - near else ""
 
     def _ends(self, place: int, known: Mapping[int, float], *, whole: bool) -> tuple[float, float]:
         """Return the least and the largest value of a cell."""

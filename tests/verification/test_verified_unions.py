@@ -256,6 +256,21 @@ def test_columns_of_one_table_say_themselves_what_they_have_to_do_with_each_othe
     assert told(place) == []
 
 
+@pytest.mark.parametrize(("town", "area", "holds"), [(2, 5, True), (5, 2, False)])
+def test_few_people_of_an_area_beside_a_town_are_asked_the_rules_of_the_town(tmp_path, town, area, holds):
+    """Of 13 people in the north 10 are in a."""
+    towns = [*crowd("a"), *crowd("b", first=107, many=6), *crowd("c", first=110, many=30)]
+    areas = pl.col("g").replace_strict({"a": "n", "b": "n", "c": "s"})
+    rows = people(*towns).with_columns(area=areas)
+    tables = [
+        ic.CountTable("t", rows=["g"], threshold=town),
+        ic.CountTable("u", rows=["area"], threshold=area),
+    ]
+    said = told(hide(tmp_path, rows, tables, {}))
+    few = "Table t: 1 cell tells how few people of a total lack its code: g = a."
+    assert said == ([] if holds else [few])
+
+
 @pytest.mark.parametrize(("other", "holds"), [("show", True), ("hide", False)])
 def test_an_empty_cell_that_one_table_shows_cannot_be_hidden_by_another(tmp_path, other, holds):
     rows = people(*crowd("a", "x"), *crowd("b", "x"), *crowd("b", "y"))

@@ -397,7 +397,8 @@ class _System:
             low, high = self.bounds[total]
             if exact or low < high or table.entry["protect"] != "suppress":
                 continue
-            for part in parts:
+            # The total may be in another table, and its rules are not those of the part.
+            for part in filter(table.bounds.__contains__, parts):
                 least, most = self.bounds[part]
                 if least == most and 0 < least < low < least + self.rules[table.name]["threshold"]:
                     found.setdefault(table.name, {})[table.label(part)] = None
