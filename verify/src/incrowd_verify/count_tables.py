@@ -359,13 +359,14 @@ class _System:
         return high < values.value + far - close or low > max(values.value - far, 0.0) + close
 
     def _unsafe_unions(self) -> dict[str, list[str]]:
-        """Name the hidden cells of each table that are known together, and are unsafe as one cell."""
+        """Name the hidden cells of each table that its own sums tell together, and are unsafe as one cell."""
         found: dict[str, list[str]] = {}
         if any(table.entry["protect"] != "suppress" for table in self.tables):
             return found
-        for union in unions(self._lines()):
-            for table in self.tables:
-                if table.name not in union.tables or not self._is_unsafe(union, self.rules[table.name]):
+        lines = self._lines()
+        for table in self.tables:
+            for union in unions([line for line in lines if table.name in line.tables]):
+                if not self._is_unsafe(union, self.rules[table.name]):
                     continue
                 if union.total is not None:
                     what = f"the hidden cells of {table.label(union.total)}"

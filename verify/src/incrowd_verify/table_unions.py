@@ -49,13 +49,11 @@ class Union:
     """Hidden cells whose sum is known, two or more.
 
     - `cells`, `value`: the cells, and their sum.
-    - `tables`: the names of the tables whose lines tell it.
     - `total`: the total, where one line alone tells it.
     """
 
     cells: frozenset[Cell]
     value: float
-    tables: frozenset[str]
     total: Cell | None = None
 
 
@@ -64,7 +62,7 @@ def unions(lines: Iterable[Line]) -> Iterator[Union]:
     for part in _parts([line for line in lines if line.signs]):
         seen: set[frozenset[Cell]] = set()
         single = (
-            Union(frozenset(line.signs), line.value, line.tables, line.total)
+            Union(frozenset(line.signs), line.value, line.total)
             for line in part
             if min(line.signs.values()) > 0
         )
@@ -121,7 +119,7 @@ def _of_combinations(lines: Sequence[Line]) -> Iterator[Union]:
         come = {cell: count for cell, count in counts.items() if count}
         if {*come.values()} == {1}:
             value = fsum(sign * lines[number].value for number, sign in chosen)
-            yield Union(frozenset(come), value, frozenset().union(*(lines[n].tables for n, _ in chosen)))
+            yield Union(frozenset(come), value)
         for step in _steps(lines, numbers, come) if len(chosen) < _LINES else ():
             further = chosen | {step}
             if (

@@ -84,6 +84,12 @@ def _too_late() -> InfeasibleError:
     )
 
 
+_MANY, _MISSES = 20, 3
+"""Cells that are not open up to which each has a programme of its own, and aims in vain before that."""
+_EARLY = 2.0
+"""Seconds of a search for any table of whole numbers."""
+
+
 class Intervals(NamedTuple):
     """The least and the largest value of some cells.
 
@@ -222,13 +228,19 @@ class Part:
         for each in fitting or ():
             _show(shown, each)
         bound, ends = (self.lower, self.upper), [np.empty(len(places)) for _ in range(2)]
+
+        def is_wide(number: int, place: int) -> bool:
+            if enough is not None and shown[1][place] - shown[0][place] >= enough[number]:
+                return True
+            here = slice(place, place + 1)
+            return is_open is not None and is_open(number, Intervals(shown[0][here], shown[1][here]))
+
+        if enough is not None or is_open is not None:
+            self._widen(places, is_wide, shown, fitting)
         for number, place in enumerate(places.tolist()):
             check_time()
             for side in (1, 0):
-                wide = enough is not None and shown[1][place] - shown[0][place] >= enough[number]
-                here = slice(place, place + 1)
-                wide |= is_open is not None and is_open(number, Intervals(shown[0][here], shown[1][here]))
-                if wide or shown[side][place] == bound[side][place]:
+                if is_wide(number, place) or shown[side][place] == bound[side][place]:
                     ends[side][number] = shown[side][place]
                     continue
                 ends[side][number], values = self._extreme(place, side)
@@ -237,6 +249,62 @@ class Part:
                     if fitting is not None:
                         fitting.append(values)
         return ends[0], ends[1]
+
+    def _widen(
+        self,
+        places: NDArray[np.int64],
+        is_wide: Callable[[int, int], bool],
+        shown: list[NDArray[np.float64]],
+        fitting: list[NDArray[np.float64]] | None,
+    ) -> None:
+        """Show many cells open at once: by tables that fit and are large in some cells, small in others.
+
+        One programme a cell is slow in a large part. So as long as a tenth of the cells that are not open yet
+        become so, an aim is drawn that rises in half of them and falls in the others::
+
+            not open   a  b  c  d       aim  a - b - c + d, then b + c - a - d
+        """
+        draw, ceiling = np.random.default_rng(0), float(self.lower.max(initial=0.0) + 1e3)
+        if fitting:
+            ceiling += 10 * float(np.max(fitting[0]))
+        misses, closed = 0, [pair for pair in enumerate(places.tolist()) if not is_wide(*pair)]
+        while len(closed) > _MANY and misses < _MISSES:
+            signs = draw.choice([-1.0, 1.0], len(closed))
+            for sign in (1, -1):
+                check_time()
+                aim = np.zeros(len(self.cells))
+                aim[[place for _, place in closed]] = sign * signs
+                values = self._fit(aim, ceiling)
+                if values is not None:
+                    _show(shown, values)
+                    if fitting is not None:
+                        fitting.append(values)
+            left = [pair for pair in closed if not is_wide(*pair)]
+            misses += len(left) > 0.9 * len(closed)
+            closed = left
+
+    def _fit(self, aim: NDArray[np.float64], ceiling: float) -> NDArray[np.float64] | None:
+        """Return the values that fit with the least aim, none above a ceiling; None where there are none."""
+        from scipy.optimize import Bounds, milp
+
+        conditions, _ = self._conditions
+        bounds = Bounds(self.lower, np.minimum(self.upper, ceiling))
+        for among_whole in (False, True)[: 1 + self.whole]:
+            # Any table does, so a search among whole ones ends early.
+            early = {"time_limit": _EARLY, "mip_rel_gap": 0.2} if among_whole else {}
+            solved = milp(
+                aim,
+                constraints=conditions,
+                bounds=bounds,
+                integrality=int(among_whole),
+                options=solver_options() | early,
+            )
+            if solved.x is None or not self.whole:
+                return solved.x
+            rounded = np.round(solved.x)
+            if np.abs(solved.x - rounded).max() <= NEAR:
+                return rounded
+        return None
 
     def _extreme(self, place: int, side: int) -> tuple[float, NDArray[np.float64] | None]:
         """Return the least (0) or largest (1) value of a cell, and all values that go with it."""
