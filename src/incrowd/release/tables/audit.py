@@ -299,10 +299,11 @@ class Part:
                 integrality=int(among_whole),
                 options=solver_options() | early,
             )
-            if solved.x is None or not self.whole:
-                return solved.x
-            rounded = np.round(solved.x)
-            if np.abs(solved.x - rounded).max() <= NEAR:
+            values: NDArray[np.float64] | None = solved.x
+            if values is None or not self.whole:
+                return values
+            rounded = np.round(values)
+            if np.abs(values - rounded).max() <= NEAR:
                 return rounded
         return None
 
