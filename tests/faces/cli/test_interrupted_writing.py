@@ -23,6 +23,8 @@ models = [{ model = "k-anonymity", k = 3 }]
 SPEC = 'columns.disease = { mechanism = "randomized-response", epsilon = 1.5, categories = ["a", "b", "c"] }'
 BOOK = "--ledger book --recipient A --unanswered write"
 SERIES = BOOK.replace("book", "series")
+# Rows of the same people tell what a table hides.
+COUNTS = BOOK.replace("book", "counts")
 MAIN = f"anonymize people.csv --policy policy.toml -o out.csv {BOOK}"
 COMMANDS = {
     "anonymize alone": "anonymize people.csv --policy policy.toml -o out.csv --unanswered write",
@@ -31,7 +33,7 @@ COMMANDS = {
     "next": f"next people.csv --policy next.toml -o out.csv --counterfeits counts.csv {SERIES}",
     "apply": f"apply kept people.csv --policy policy.toml -o out.csv --hold held.parquet --rows r.csv {BOOK}",
     "randomize": f"randomize people.csv --spec spec.toml -o out.csv {BOOK}",
-    "tabulate": f"tabulate people.csv --policy tables.toml -o tables {BOOK}",
+    "tabulate": f"tabulate people.csv --policy tables.toml -o tables {COUNTS}",
     "a folder": "anonymize parts --policy policy.toml -o out --recoding rec --unanswered write --force",
 }
 
@@ -66,7 +68,7 @@ def whole(tmp_path_factory, runs) -> Path:
     tables = 'tables = [{ name = "t", rows = ["age:1"], columns = ["disease"] }]\n'
     (work / "tables.toml").write_text(tables + POLICY.replace(", levels = [1]", ""))
     first = f"{MAIN.replace('out.csv', 'first.csv')} --recoding kept"
-    for call in ("ledger init book", "ledger init series", first):
+    for call in ("ledger init book", "ledger init series", "ledger init counts", first):
         done = runs(work, call.split())
         assert done.status == 0, done.said
     return work
