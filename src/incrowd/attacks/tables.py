@@ -115,20 +115,21 @@ def _told_to_insiders(tables: Sequence[PublishedTable], raw: Any, policy: Policy
         cells = count_cells(engine, policy.schema, CountTable.from_settings(own))
         if [list(axis.codes) for axis in cells.axes] != [each["codes"] for each in table.dimensions]:
             raise TableError(f"table {table.name}: the raw table has other codes: give that of the tables")
-        names = [[(axis.column, code) for code in axis.codes] for axis in cells.axes]
-        cell_names = (
-            frozenset(names[axis][code] for axis, code in enumerate(codes) if code)
-            for codes in np.ndindex(*cells.shape)
-        )
-        counts.append(
-            (cells, np.array([low == high for low, high in (table.bounds[name] for name in cell_names)]))
-        )
+        low, high = _ends_in_order(table)
+        counts.append((cells, low == high))
     told = 0
     for unit in dict.fromkeys(cells.unit for cells, _ in counts):
         alike = [(cells, known) for cells, known in counts if cells.unit == unit]
         nested = nested_codes(engine, policy.schema, [cells for cells, _ in alike])
         told += count_disclosures([cells for cells, _ in alike], [known for _, known in alike], nested)
     return told
+
+
+def _ends_in_order(table: PublishedTable) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return float64[cells], twice: the bounds of each cell by this table alone, in the order of its codes."""
+    codes = product(*(each["codes"] for each in table.dimensions))
+    low, high = np.array([table.bounds[table.key(each)] for each in codes], np.float64).T
+    return low, high
 
 
 def _groups(folders: Sequence[list[PublishedTable]]) -> list[list[PublishedTable]]:
@@ -309,13 +310,7 @@ class _Joint:
         number = self.linked.cells[place]
         if self.groups > 1:
             number = number.reshape(-1, 2 * self.groups - 1)[:, group]
-        names = [[(each["column"], code) for code in each["codes"]] for each in table.dimensions]
-        ends = [
-            table.bounds[frozenset(names[axis][code] for axis, code in enumerate(codes) if code)]
-            for codes in np.ndindex(*map(len, names))
-        ]
-        least, most = np.array(ends, np.float64).T
-        return number, least, most
+        return number, *_ends_in_order(table)
 
     def _require_sums(self) -> None:
         """Raise where a sum does not hold of which every cell is published; the audit asks of others."""

@@ -204,6 +204,31 @@ class _Joined:
             unsafe[parts] |= (others > 0) & (others < threshold[parts]) & (people[parts] > 0)
         return unsafe
 
+    def narrow(
+        self,
+        need: Need,
+        primary: NDArray[np.bool_],
+        hidden: NDArray[np.bool_],
+        cells: NDArray[np.int64],
+        unions: Sequence[tuple[Unions, NDArray[np.int64]]],
+    ) -> NDArray[np.bool_]:
+        """Return bool[all cells]: which of some hidden cells, or of unsafe unions, are open too little.
+
+        The audit knows nothing but what is published, so it finds what a search may have missed.
+        """
+        enough = None if need.enough is None else need.enough[cells]
+        ends = self.intervals(*need.bounds(hidden), cells, whole=need.whole, enough=enough)
+        narrow = narrow_together(self.linked, need, primary, hidden, unions)
+        narrow[cells] |= need.shortfall(cells, ends) > NEAR
+        return narrow
+
+    def unions(self, number: int) -> list[tuple[Unions, NDArray[np.int64]]]:
+        """Return the unions of the first tables, with the numbers of the cells of each."""
+        return [
+            (Unions(table), place)
+            for table, place in zip(self.tables[:number], self.linked.cells, strict=False)
+        ]
+
     def bounds(
         self, ends: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -347,15 +372,9 @@ def count_disclosures(
     shown = joined.all(known, False, np.logical_or)
     if count := int((primary & shown).sum()):
         return count
-    need, cells = joined.need(primary), np.flatnonzero(primary & ~shown)
-    low, high = np.where(shown, need.values, 0.0), np.where(shown, need.values, np.inf)
-    enough = None if need.enough is None else need.enough[cells]
-    ends = joined.intervals(low, high, cells, whole=need.whole, enough=enough)
-    told = np.zeros(len(shown), np.bool_)
-    told[cells] = need.shortfall(cells, ends) > NEAR
-    unions = [(Unions(table), place) for table, place in zip(tables, joined.linked.cells, strict=True)]
-    told |= narrow_together(joined.linked, replace(need, floor=0.0), primary, ~shown, unions)
-    return int(told.sum())
+    need = replace(joined.need(primary), floor=0.0)
+    cells = np.flatnonzero(primary & ~shown)
+    return int(joined.narrow(need, primary, ~shown, cells, joined.unions(len(tables))).sum())
 
 
 def _suppressed(
@@ -409,9 +428,7 @@ def _suppressed(
             np.append(each, np.zeros(further)) for each in (need.width, need.slack, need.floors)
         )
         sought = Need(true, width, slack, need.share, floor, need.whole)
-    unions = [
-        (Unions(table), place) for table, place in zip(joined.tables[:new], joined.linked.cells, strict=False)
-    ]
+    unions = joined.unions(new)
     try:
         chosen = suppress(
             linked,
@@ -429,13 +446,7 @@ def _suppressed(
         more = "the cells of never_secondary and waived stay shown, so name fewer of them"
         raise InfeasibleError(f"{error}; {more}") from None
     hidden = chosen.hidden[: joined.linked.size]
-    cells = np.flatnonzero(hidden)
-    # The audit knows nothing but what is published, so it finds what the search may have missed.
-    enough = None if need.enough is None else need.enough[cells]
-    ends = joined.intervals(*need.bounds(hidden), cells, whole=need.whole, enough=enough)
-    unsafe = np.zeros(joined.linked.size, np.bool_)
-    unsafe[cells] = need.shortfall(cells, ends) > NEAR
-    unsafe |= narrow_together(joined.linked, need, primary, hidden, unions)
+    unsafe = joined.narrow(need, primary, hidden, np.flatnonzero(hidden), unions)
     values = [
         np.where(hidden[place], np.nan, table.values)
         for table, place in zip(joined.tables, joined.linked.cells, strict=True)

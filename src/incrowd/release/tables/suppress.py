@@ -373,7 +373,8 @@ class _Search:
             if need.shortfall(cell, Intervals(low[here], high[here]), above=own[place])[0] <= NEAR:
                 continue
             if not need.whole and len(known) == 1:
-                mixed = _mixed(np.array(fitting)[:, [known[0], place]], float(true[known[0]]))
+                pairs = np.array([values[[known[0], place]] for values in fitting])
+                mixed = _mixed(pairs, float(true[known[0]]))
                 if mixed and need.shortfall(cell, Intervals(*mixed), above=own[place])[0] <= NEAR:
                     continue
             more: list[NDArray[np.float64]] = []
