@@ -126,7 +126,7 @@ def _told_to_insiders(tables: Sequence[PublishedTable], raw: Any, policy: Policy
 
 
 def _ends_in_order(table: PublishedTable) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return float64[cells], twice: the bounds of each cell by this table alone, in the order of its codes."""
+    """Return float64[cells], twice: the ends of each cell by this table alone, in the order of its codes."""
     codes = product(*(each["codes"] for each in table.dimensions))
     low, high = np.array([table.bounds[table.key(each)] for each in codes], np.float64).T
     return low, high
