@@ -264,7 +264,6 @@ def found_in(tree: ast.AST) -> list[int]:
     return lines
 
 
-@pytest.mark.slow
 def test_columns_are_addressed_by_the_helper_alone():
     paths = {place(path).as_posix(): path for path in sources()}
     wrong = {place: found_in(parsed(path)) for place, path in paths.items() if place not in _ADDRESSED}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.core.errors import InfeasibleError, ParameterError, quoted, those_are
 from incrowd.core.io.addresses import file_path
+from incrowd.core.io.columns import column_named
 from incrowd.core.io.seals import digest_of
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.presentation import heat
@@ -491,7 +492,7 @@ class TableRelease:
                 if "csv" in kinds:
                     frame = escape(each.frame) if escape_formulas else each.frame
                     if label is not None:
-                        values = pl.col(each.quantity).cast(pl.String).fill_null(label)
+                        values = column_named(each.quantity).cast(pl.String).fill_null(label)
                         frame = frame.with_columns(values)
                     frame.write_csv(path / f"{each.layout.name}.csv")
                 if "parquet" in kinds:

@@ -16,6 +16,7 @@ from math import prod
 from typing import NamedTuple
 
 from incrowd.core.hierarchy.tree import Hierarchy
+from incrowd.core.io.columns import column_named, columns_named
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.engines.cells import CellLines, CellQuestion, people_of_lines, scaled
 from incrowd.release.tables.cells import Axis
@@ -199,18 +200,19 @@ def _placed(side: Side, common: Sequence[_Common], place: int, once: bool) -> pl
     ]
     amount = [AMOUNT] if AMOUNT in side.lines.columns else []
     lines = side.lines.select(WHO, *amount, RECORDS).with_columns(finest)
-    lines = lines.group_by(pl.exclude(RECORDS)).agg(pl.col(RECORDS).sum())
+    lines = lines.group_by(pl.exclude(RECORDS)).agg(column_named(RECORDS).sum())
     if side.named and once:
-        lines = lines.with_columns(pl.when(pl.col(WHO).is_null()).then(RECORDS).otherwise(1).alias(RECORDS))
+        number = pl.when(column_named(WHO).is_null()).then(column_named(RECORDS)).otherwise(1)
+        lines = lines.with_columns(number.alias(RECORDS))
     return lines
 
 
 def _changed(then: pl.DataFrame, now: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the lines that the earlier table has alone, and those of the later one."""
-    signed = pl.concat([then.with_columns(-pl.col(RECORDS)), now.select(then.columns)])
-    net = signed.group_by(pl.exclude(RECORDS)).agg(pl.col(RECORDS).sum())
-    left = net.filter(pl.col(RECORDS) < 0).with_columns(-pl.col(RECORDS))
-    return left, net.filter(pl.col(RECORDS) > 0)
+    signed = pl.concat([then.with_columns(-column_named(RECORDS)), now.select(columns_named(then.columns))])
+    net = signed.group_by(pl.exclude(RECORDS)).agg(column_named(RECORDS).sum())
+    left = net.filter(column_named(RECORDS) < 0).with_columns(-column_named(RECORDS))
+    return left, net.filter(column_named(RECORDS) > 0)
 
 
 def _numbers(who: pl.Series) -> NDArray[np.int64]:

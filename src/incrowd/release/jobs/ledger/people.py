@@ -76,8 +76,8 @@ def _codes_of(key: bytes, release: Release | AppliedBatch, rows: Rows, who: pl.S
             columns.append(codes_digests(key, name, texts).alias(column_digest(key, "released", name)))
     records = pl.Series([1] * len(released), dtype=pl.Int64) if rows.times is None else rows.times
     frame = pl.DataFrame([*columns, records.cast(pl.Int64).alias(RECORDS)])
-    frame = frame.group_by(pl.exclude(RECORDS)).agg(pl.col(RECORDS).sum())
-    return frame.sort(frame.columns)
+    frame = frame.group_by(pl.exclude(RECORDS)).agg(column_named(RECORDS).sum())
+    return frame.sort(columns_named(frame.columns))
 
 
 def _people_of(

@@ -10,6 +10,7 @@ from typing import Any
 
 from incrowd.core.errors import setting
 from incrowd.core.hierarchy.tree import Hierarchy
+from incrowd.core.io.columns import column_named, columns_named
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.reading.keys import key_texts
 from incrowd.core.table.schema import Attribute, Schema, require_columns
@@ -115,8 +116,9 @@ class Counted:
             frame = pl.DataFrame({AMOUNT: digests, "units": units}).unique(AMOUNT)
             amounts[name] = Units(frame, power)
         records = pl.Series(table.weights, dtype=pl.Int64).alias(RECORDS)
-        frame = pl.DataFrame([*columns, records]).group_by(pl.exclude(RECORDS)).agg(pl.col(RECORDS).sum())
-        return Shown(entry, frame.sort(frame.columns), documents, amounts)
+        frame = pl.DataFrame([*columns, records])
+        frame = frame.group_by(pl.exclude(RECORDS)).agg(column_named(RECORDS).sum())
+        return Shown(entry, frame.sort(columns_named(frame.columns)), documents, amounts)
 
 
 def _texts(ranks: Mapping[str, Any], names: Sequence[str]) -> pl.DataFrame:
@@ -286,14 +288,14 @@ def _told_by_rows(key: bytes, rows: Shown, tables: Shown) -> Iterator[tuple[str,
         frames = [
             each.rename({"person" if side.named else "row": WHO}) for each in (rows.people, tables.people)
         ]
-        numbers = [each.group_by(WHO).agg(pl.col(RECORDS).sum()) for each in frames]
+        numbers = [each.group_by(WHO).agg(column_named(RECORDS).sum()) for each in frames]
         once = side.named and side.layout.count == "people"
         if side.layout.sum is not None or (once and (numbers[0][RECORDS] > 1).any()):
             continue
         if once:
             numbers[1] = numbers[1].with_columns(pl.lit(1, pl.Int64).alias(RECORDS))
-        both = pl.concat([numbers[0], numbers[1].with_columns(-pl.col(RECORDS))])
-        apart = int(both.group_by(WHO).agg(pl.col(RECORDS).sum())[RECORDS].abs().sum())
+        both = pl.concat([numbers[0], numbers[1].with_columns(-column_named(RECORDS))])
+        apart = int(both.group_by(WHO).agg(column_named(RECORDS).sum())[RECORDS].abs().sum())
         if cells := _narrow_cells(key, side, frames[0], side.layout.open_width - apart):
             yield side.layout.name, cells
 
@@ -304,7 +306,7 @@ def _narrow_cells(key: bytes, side: Side, rows: pl.DataFrame, width: int) -> int
     there = [digest for digest in columns if digest in rows.columns]
     if width <= 0 or not there:
         return 0
-    classes = rows.group_by(there).agg(pl.col(RECORDS).sum())
+    classes = rows.group_by(there).agg(column_named(RECORDS).sum())
     number = classes[RECORDS].to_numpy()
     cells = np.unravel_index(np.flatnonzero(side.hidden), [axis.tree.n_nodes for axis in side.axes])
     ways: list[tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]] = []
