@@ -71,6 +71,9 @@ def test_the_document_on_t_closeness(petworks, capsys):
     )
     report(result, "json")
     assert capsys.readouterr().out == '{\n    "t": 0.376,\n    "fulfill t-closeness": true\n}\n'
+    places = (dataHierarchy, attributeTypes, 0.376)
+    # The same call as its sentence spells it.
+    assert PETValidation(None, anonymized, "t-closeness", *places) == result
 
 
 PATIENT_YAML = """DATASET:
@@ -94,6 +97,27 @@ def patient(petworks, tmp_path):
     (tmp_path / "patient_anonymized.csv.gz").write_bytes(gzip.compress(rows))
     (tmp_path / "patient_anonymized.yaml").write_text(PATIENT_YAML)
     return tmp_path / "patient_anonymized.csv"
+
+
+def test_values_without_names_are_read_in_the_order_of_the_texts(patient):
+    """``dataHierarchy, attributeTypes, tLimit``; later texts leave out what the file beside the data has."""
+    folder = patient.parent / "patient_hierarchy"
+    types = {"ZIPCode": QUASI_IDENTIFIER, "Age": QUASI_IDENTIFIER, "Disease": SENSITIVE_ATTRIBUTE}
+    for tech, name in (("k-anonymity", "k"), ("l-diversity", "l")):
+        by_name = PETValidation(None, patient, tech, attributeTypes=types, **{name: 3})
+        assert PETValidation(None, patient, tech, types, 3) == by_name
+        assert PETValidation(None, patient, tech, 3) == by_name
+    by_name = PETValidation(None, patient, "t-closeness", tLimit=0.3, groups=True)
+    assert PETValidation(None, patient, "t-closeness", folder, types, "0.3", groups=True) == by_name
+    assert PETValidation(None, patient, "t-closeness", 0.3, groups=True) == by_name
+    assert len(by_name["groups"]) == 3
+    with pytest.raises(ic.ParameterError, match="got 2 values for 1 parameters; those are tLimit="):
+        PETValidation(None, patient, "t-closeness", 0.3, 0.4)
+    names = "dataHierarchy=, attributeTypes=, tLimit="
+    with pytest.raises(ic.ParameterError, match=f"got 'tLimit' twice; those are {names}"):
+        PETValidation(None, patient, "t-closeness", folder, types, 0.3, tLimit=0.4)
+    with pytest.raises(ic.ParameterError, match="attributeTypes: give a dict"):
+        PETValidation(None, patient, "t-closeness", types, folder, 0.3)
 
 
 def test_types_and_hierarchies_are_read_beside_the_data(patient):

@@ -25,7 +25,13 @@ from incrowd.works.compat.petworks._validation import VALIDATIONS
 __all__ = ["PETAnonymization", "PETValidation", "attributetypes", "output", "report"]
 
 
-def PETValidation(original: Any, anonymized: Any, tech: str, **keywordArgs: Any) -> dict[str, Any]:  # noqa: N802, N803
+def PETValidation(  # noqa: N802
+    original: Any,
+    anonymized: Any,
+    tech: str,
+    *args: Any,
+    **keywordArgs: Any,  # noqa: N803
+) -> dict[str, Any]:
     """Measure a data file by a technique of PETWorks.
 
     Parameters
@@ -40,10 +46,11 @@ def PETValidation(original: Any, anonymized: Any, tech: str, **keywordArgs: Any)
         ``ReidentificationRisk``, ``AECS``, ``Ambiguity``, ``Precision``, ``Non-Uniform Entropy``,
         ``UtilityBias`` (processingFunc, maxBias), ``SinglingOutRisk`` (control, nAttack, n_col),
         ``LinkabilityRisk`` (auxiliaryColumns, control, nAttack) or ``InferenceRisk`` (control, nAttack).
-    keywordArgs
+    args, keywordArgs
         The technique's parameters, and where it needs them ``attributeTypes``, a dict of column names to
         the constants of `attributetypes`, and ``dataHierarchy``, a folder of hierarchy files. What of both
-        is not given is read from a file of PETWorks beside the data, ``<data>.yaml``. With
+        is not given is read from a file of PETWorks beside the data, ``<data>.yaml``. Without their names
+        they are in the order of PETWorks's texts: dataHierarchy, attributeTypes, then the parameters. With
         ``groups=True`` the first three techniques also give ``groups``: per group its cells, its rows, and l
         or t of each sensitive attribute.
 
@@ -56,7 +63,7 @@ def PETValidation(original: Any, anonymized: Any, tech: str, **keywordArgs: Any)
     InputError
         When the technique or a parameter is unknown or wrong, or a file cannot be read or does not fit.
     """
-    result: dict[str, Any] = call(VALIDATIONS, tech, (original, anonymized), keywordArgs, anonymized)
+    result: dict[str, Any] = call(VALIDATIONS, tech, (original, anonymized), args, keywordArgs, anonymized)
     return result
 
 
@@ -64,6 +71,7 @@ def PETAnonymization(  # noqa: N802
     originalData: StrPath,  # noqa: N803
     tech: str,
     maxSuppressionRate: float,  # noqa: N803
+    *args: Any,
     **keywordArgs: Any,  # noqa: N803
 ) -> pd.DataFrame:
     """Anonymize a data file by the best full-domain recoding under ARX's loss.
@@ -77,7 +85,7 @@ def PETAnonymization(  # noqa: N802
         or ``d-presence`` (dMin, dMax, subsetData: path of the rows that are in the subset).
     maxSuppressionRate
         Largest share of records that may be suppressed, 0..1.
-    keywordArgs
+    args, keywordArgs
         The technique's parameters, ``attributeTypes`` and ``dataHierarchy``, as in `PETValidation`.
 
     Returns
@@ -92,7 +100,7 @@ def PETAnonymization(  # noqa: N802
         When no recoding satisfies the model.
     """
     rate = number(maxSuppressionRate, "maxSuppressionRate", low=0, high=1)
-    result: pd.DataFrame = call(ANONYMIZATIONS, tech, (originalData, rate), keywordArgs, originalData)
+    result: pd.DataFrame = call(ANONYMIZATIONS, tech, (originalData, rate), args, keywordArgs, originalData)
     return result
 
 
