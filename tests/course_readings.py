@@ -15,9 +15,9 @@ from typing import Any
 import incrowd.works.course
 
 DATA = Path(incrowd.course.__file__).parent / "data"
-TOWN, WARD, CENSUS = (
+TOWN, WARD, CENSUS, COUNTRIES = (
     list(csv.DictReader((DATA / name).read_text(encoding="utf-8").splitlines()))
-    for name in ("town.csv", "ward.csv", "census.csv")
+    for name in ("town.csv", "ward.csv", "census.csv", "countries.csv")
 )
 Row = dict[str, Any]
 
@@ -80,6 +80,18 @@ def is_asked(row: Row) -> bool:
     return int(row["age"]) < 35 and row["zip"][:2] == "42"
 
 
+def people_asked(rows: list[Row]) -> int:
+    return len([*filter(is_asked, rows)])
+
+
+def asthma_by_group(values: list[Row]) -> dict[int, Fraction]:
+    size, cases = Counter(), Counter()
+    for each in values:
+        size[each["group"]] += each["count"]
+        cases[each["group"]] += each["count"] * (each["illness"] == "asthma")
+    return {group: Fraction(cases[group], size[group]) for group in size}
+
+
 def anatomy_count(rows: list[Row], values: list[Row]) -> Fraction:
     """Count expected cases from the two tables of Anatomy."""
     total = Fraction(0)
@@ -118,6 +130,15 @@ def income_gap() -> Fraction:
         for sex in ("Male", "Female")
     )
     return men / women
+
+
+def weighted_share() -> Fraction:
+    shares = {}
+    for column in ("people", "weight"):
+        total = sum(int(row[column]) for row in COUNTRIES)
+        [mexico] = [int(row[column]) for row in COUNTRIES if row["country"] == "Mexico"]
+        shares[column] = Fraction(mexico, total)
+    return shares["weight"] / shares["people"]
 
 
 def suppressed_by_race(raw: list[Row], released: list[Row]) -> dict[str, float]:
@@ -183,6 +204,7 @@ FIGURES: dict[str, Callable[[], Any]] = {
     ),
     "t-of-a-class": lambda: distance(aged(40), WARD),
     "income-gap": income_gap,
+    "weighted-share": weighted_share,
     "open-the-mean": open_the_mean,
 }
 """The answers that need the tables alone."""

@@ -20,6 +20,13 @@ from sphinx.util.typing import ExtensionMetadata
 from incrowd.works.course import NotYetError
 from incrowd.works.course.lessons import Cell
 
+_BOX = re.compile(r'<div class="alert alert-block alert-(\w+)">\n(.*?)\n</div>', re.DOTALL)
+_LOOKS = {
+    "success": ("Exercise", "exercise"),
+    "warning": ("To discuss", "discuss"),
+    "info": ("To read", "read"),
+}
+
 
 class Walk(SphinxDirective):
     """``{walk} PATH``: the notebook, run. An exercise fails, and its hidden answer is run in its place."""
@@ -38,10 +45,6 @@ class Walk(SphinxDirective):
             for number, cell in enumerate(map(Cell.of, stored), 1):
                 where = f"{path}, cell {number}"
                 if cell.role == "notes":
-                    continue
-                if cell.role == "discuss":
-                    body = "\n".join(cell.text.splitlines()[1:-1])
-                    text.append(f":::{{admonition}} To discuss\n:class: discuss\n{body}\n:::")
                     continue
                 if not cell.is_code:
                     text.append(self._moved(cell.text, Path(path).parent))
@@ -66,8 +69,16 @@ class Walk(SphinxDirective):
         """Links of the notebook, as they are from the page; those to notebooks go to their pages."""
         page = Path(self.env.doc2path(self.env.docname)).parent
         back = Path(os.path.relpath(folder, page)).as_posix()
+        text = _BOX.sub(_admonition, text)
         text = re.sub(r"\]\(([\w-]+)\.ipynb\)", r"](\1.md)", text)
         return re.sub(r"\]\((?!#|\w+:|[\w-]+\.md\))", f"]({back}/", text)
+
+
+def _admonition(box: re.Match[str]) -> str:
+    """Return a box of a notebook as the site has it, whose title stands for the word that opens the box."""
+    title, style = _LOOKS[box[1]]
+    body = re.sub(r"^\*\*(Exercise|Read)\.\*\*\s*", "", box[2].strip())
+    return f":::{{admonition}} {title}\n:class: {style}\n\n{body}\n\n:::"
 
 
 def _shown(source: str, scope: dict[str, Any], where: str) -> list[str]:

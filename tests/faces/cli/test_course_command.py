@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
-from incrowd.works.course.lessons import lessons
+import pytest
+
+from incrowd.works.course import check
+from incrowd.works.course.lessons import HIDDEN, lessons
+from own_lesson import notebook, write_lesson
 
 
 def tags(path) -> list[str]:
@@ -45,3 +51,75 @@ def test_an_unknown_lesson_is_named_with_one_like_it(run):
     assert (result.status, result.err) == (
         2, "incrowd: the course has no lesson 'mondrain'; did you mean 'mondrian'?\n",
     )  # fmt: skip
+
+
+# --- lessons of one's own ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def mine(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return write_lesson(tmp_path / "mine")
+
+
+def test_a_class_gets_lesson_and_table_without_the_answer(mine, run, tmp_path):
+    listed = run("course", "--own", "mine").out.splitlines()
+    assert listed[8] == "9  our-class          our-class"
+    done = run("course", "our-class", "--own", "mine", "-o", "class", "--no-answers")
+    assert done.status == 0
+    files = {path.relative_to(tmp_path / "class").as_posix() for path in (tmp_path / "class").rglob("*.*")}
+    assert files == {"9-our-class.ipynb", HIDDEN, f"{HIDDEN}/9-our-class.ipynb", "our-class.csv"}
+    assert "groupby" not in (tmp_path / "class" / "9-our-class.ipynb").read_text()
+    # A process of its own, outside of the package.
+    code = """
+from incrowd.course import check, table
+print(list(table("our-class").zip), table("our-class").age.sum())
+for answer in (..., 5, 2):
+    try:
+        check("our-k", answer)
+    except AssertionError as error:
+        print(error)
+check("our-k", 1)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path / "class", capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == [
+        "['0801', '0801', '0801', '0802', '0802'] 78",
+        "not answered yet: put your answer in the place of the dots",
+        "that is how many rows there are",
+        "that is not it; the hint says how to begin",
+        "Right.",
+    ]
+
+
+def test_all_lessons_go_together_and_the_own_folder_is_never_written(mine, run, tmp_path):
+    before = {path: path.read_bytes() for path in mine.iterdir()}
+    assert run("course", "all", "--own", "mine", "-o", "class").status == 0
+    names = {path.name for path in (tmp_path / "class").iterdir()}
+    assert {"1-identify.ipynb", "9-our-class.ipynb", "our-class.csv"} <= names
+    assert HIDDEN not in names
+    assert run("course", "our-class", "--own", "mine", "-o", "mine", "--force", "--no-answers").status == 2
+    assert {path: path.read_bytes() for path in mine.iterdir()} == before
+    (mine / "our-class.csv").unlink()
+    done = run("course", "our-class", "--own", "mine", "-o", "class2")
+    assert (done.status, "reads table 'our-class', and there is no" in done.err) == (2, True)
+    assert not (tmp_path / "class2").exists()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{}", '{"cells": 3}', '{"cells": [{"source": []}]}', "[" * 99_999, "[1]"]
+)
+def test_what_is_no_notebook_is_refused_by_the_command_and_passed_over_by_the_check(mine, run, text, capsys):
+    (mine / "broken.ipynb").write_text(text)
+    done = run("course", "--own", "mine")
+    assert (done.status, "the file is no notebook" in done.err) == (2, True)
+    (mine.parent / "broken.ipynb").write_text(text)
+    check("k-of-a-table", 3)
+    assert capsys.readouterr().out.endswith("Right.\n")
+
+
+def test_a_folder_without_exercises_says_so(tmp_path, run):
+    (tmp_path / "other.ipynb").write_text(notebook(("", "print(1)")))
+    done = run("course", "--own", str(tmp_path))
+    assert (done.status, "no notebook there has an exercise of its own" in done.err) == (2, True)

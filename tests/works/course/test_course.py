@@ -16,6 +16,7 @@ import re
 import secrets
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
@@ -38,12 +39,18 @@ EXERCISES = [name for each in lessons() for name in each.exercises]
 CHARTS = {"identify": 1, "pseudonyms": 0, "by-hand": 2, "mondrian": 3, "release": 2}
 CHARTS |= {"harm": 1, "census": 2, "attack": 1}
 
+BOX = '<div class="alert alert-block alert-'
+
 DRAWN = itertools.count()
 KEPT: dict[tuple[str, str], str] = {}
 
 
 def digest(card, key):
     return hmac.new(key.encode(), card.encode(), "sha256").hexdigest()[:12]
+
+
+def crc(text):
+    return zlib.crc32(text.encode())
 
 
 def salted(text):
@@ -89,6 +96,15 @@ WRONG = {
         (lambda card, key: digest(card, ""), "another key gives the same"),
         (lambda card, key: digest(card, str(len(key))), "another key gives the same"),
         (lambda card, key: digest(card, key[:4]), "another key gives the same"),
+        (lambda card, key: bin(int(card)) + digest(card, key), "made of the card alone"),
+        (lambda card, key: digest(card, key) + oct(int(card)), "made of the card alone"),
+        (lambda card, key: digest(card, "")[:4] + digest(card, key), "made of the card alone"),
+        (lambda card, key: digest(card, key) + "xy"[int(card) % 2], "made of the card alone"),
+        (lambda card, key: f"{crc(card) ^ crc(key)}", "equally far apart"),
+        (lambda card, key: f"p-{crc(card) ^ crc(key):08x}", "equally far apart"),
+        (lambda card, key: f"{crc(card + key):b}", "equally far apart"),
+        (lambda card, key: f"{(crc(card) + crc(key)) % 2**32}", "equally far apart"),
+        (lambda card, key: f"{crc(card) * crc(key):x}", "equally far apart"),
     ],
     "coarsen": [
         ((1, 4), "somebody is alone"),
@@ -135,7 +151,7 @@ def elsewhere(tmp_path_factory):
 def test_the_lessons_take_three_hours_and_each_has_its_page():
     assert sum(each.minutes for each in lessons()) == 180
     assert [int(each.number) for each in lessons()] == [*range(1, len(LESSONS) + 1)]
-    pages = {page.stem for page in (ROOT / "docs" / "course").glob("*.md")} - {"index"}
+    pages = {page.stem for page in (ROOT / "docs" / "course").glob("*.md")} - {"index", "own"}
     assert pages == {each.file.removesuffix(".ipynb") for each in lessons()}
     index = (ROOT / "docs" / "course" / "index.md").read_text(encoding="utf-8")
     for each in lessons():
@@ -160,7 +176,13 @@ def test_a_lesson_has_its_parts(name):
     assert "**Before you begin.**" in asked[0]
     assert all("**Discuss.**" in each for each in asked[1:])
     assert text.count("**Discuss.**") == len(asked) - 1
-    assert all(each.startswith('<div class="alert') and each.endswith("</div>") for each in asked)
+    assert all(each.startswith(f"{BOX}warning") and each.endswith("</div>") for each in asked)
+    for cell in found.cells:
+        # Three looks: a student sees from afar what to do.
+        assert cell.text.count("**Exercise.**") == cell.text.count(f'{BOX}success">\n\n**Exercise.**')
+        assert (cell.role == "discuss") == (f"{BOX}warning" in cell.text)
+    assert text.count("**Exercise.**") == len(found.exercises)
+    assert f'{BOX}info">\n\n**Read.**' in text
     assert [role for before, role in itertools.pairwise(roles) if before == "discuss"] == ["notes"] * len(
         asked
     )
@@ -404,6 +426,12 @@ def rows_of(frame) -> list[dict]:
 
 
 def test_answers_about_releases_are_what_a_second_reading_finds():
+    answer, scope, _ = solved("people-asked")
+    assert answer == readings.people_asked(rows_of(scope["rows"]))
+    answer, scope, _ = solved("asthma-by-group")
+    assert answer == pytest.approx(
+        {group: float(share) for group, share in readings.asthma_by_group(rows_of(scope["values"])).items()}
+    )
     answer, scope, _ = solved("anatomy-count")
     assert answer == pytest.approx(
         float(readings.anatomy_count(rows_of(scope["rows"]), rows_of(scope["values"])))
@@ -504,9 +532,12 @@ def test_unknown_names_are_refused():
 
 
 def test_a_run_that_is_broken_off_begins_anew(monkeypatch):
+    def broken_off(*_):
+        raise KeyboardInterrupt
+
     lessons.cache_clear()
-    monkeypatch.setattr("incrowd.works.course.pictures.require_extra", lambda *_: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
+    monkeypatch.setattr("incrowd.works.course.pictures.require_extra", broken_off)
+    with pytest.raises(KeyboardInterrupt):
         check("runners-found", {})
     monkeypatch.undo()
     with pytest.raises(NotYetError, match="somebody is found"):

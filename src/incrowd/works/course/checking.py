@@ -1,4 +1,7 @@
-"""The check of an answer against the lesson's answer and the usual mistakes."""
+"""The check of an answer against the lesson's answer and the usual mistakes.
+
+For example, ``[24 - 31]`` and ``24-31`` are one range, and a list is as good as a tuple.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +12,19 @@ import re
 import sys
 from collections.abc import Mapping
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 from incrowd.core.errors import IncrowdError, ParameterError, did_you_mean
-from incrowd.core.lazy import pd
+from incrowd.core.lazy import np, pd
 from incrowd.works.course import probes
-from incrowd.works.course.lessons import lessons
+from incrowd.works.course.lessons import HIDDEN, Lesson, lessons, own_lessons
+from incrowd.works.course.tables import blank_names
 
 _MISTAKE = re.compile(r"^- (unless )?`(.+?)`: (.+)$", re.MULTILINE)
 _BLANK = "not answered yet: "
 _TRIED = re.compile(r"^Tried on (.+)$", re.MULTILINE)
+_RANGE = re.compile(r"\[?\s*(-?[\d.]+)\s*[-\u2013]\s*(-?[\d.]+)\s*\]?")
 
 
 class NotYetError(IncrowdError, AssertionError):
@@ -33,7 +39,8 @@ class NotYetError(IncrowdError, AssertionError):
 def check(name: str, answer: Any) -> None:
     """Print "Right." if an answer is right.
 
-    In a notebook a wrong answer prints its line, and the cells below run on.
+    In a notebook a wrong answer prints its line, and the cells below run on. Exercises of a teacher's own
+    are those of notebooks in the current folder.
 
     Parameters
     ----------
@@ -47,7 +54,7 @@ def check(name: str, answer: Any) -> None:
     NotYetError
         When it is wrong, outside of a notebook.
     ParameterError
-        When there is no such exercise.
+        When there is no such exercise, or the lesson's own answer breaks.
     """
     if word := _judge(name, answer)[0]:
         error = NotYetError(word)
@@ -87,21 +94,34 @@ def _is_notebook() -> bool:
 
 def _judge(name: str, answer: Any) -> tuple[str, Any]:
     """Return a hint for a wrong answer (empty for a right answer), and a right answer."""
-    lesson_of = {exercise: entry for entry in lessons() for exercise in entry.exercises}
-    if name not in lesson_of:
-        raise ParameterError(f"the course has no exercise {name!r}{did_you_mean(name, lesson_of)}")
-    scope, text = lesson_of[name].solved(name)
-    right = scope[lesson_of[name].exercises[name]]
+    lesson = _lesson_with(name)
+    scope, text = lesson.solved(name)
+    right = scope[lesson.exercises[name]]
     return _hint(answer, right, scope, text), right
+
+
+def _lesson_with(name: str) -> Lesson:
+    """Return the lesson that has an exercise with its answer, where one of the current folder comes first."""
+    own = [*own_lessons(Path()), *own_lessons(Path(HIDDEN))]
+    among = [*own, *lessons()]
+    for each in among:
+        if name in each.exercises and each.answers(name):
+            return each
+    if of := next((each for each in own if name in each.exercises), None):
+        raise ParameterError(
+            f"{of.file}: exercise {name!r} has no answer, there or in {HIDDEN}; write it into a cell with "
+            "the tag 'answer', as a block of Python"
+        )
+    known = [exercise for each in among for exercise in each.exercises]
+    raise ParameterError(f"the course has no exercise {name!r}{did_you_mean(name, known)}")
 
 
 def _hint(answer: Any, right: Any, scope: dict[str, Any], text: str) -> str:
     """Return a hint for a wrong answer, empty for a right answer."""
     mistakes: list[tuple[str, str, str]] = _MISTAKE.findall(text)
-    if answer is ... or answer is None:
-        return f"{_BLANK}put your answer in the place of the dots"
-    if _kind(right) != _kind(answer):
-        return f"the answer is a {_kind(right)}, not a {_kind(answer)}"
+    answer = _in_form(answer, right)
+    if word := _wrong_form(answer, right):
+        return word
     cases = [code for line in _TRIED.findall(text) for code in re.findall(r"`(.+?)`", line)]
     arguments = [eval(f"({code},)", scope) for code in cases]
     results: Any = [] if callable(answer) else answer
@@ -126,6 +146,23 @@ def _hint(answer: Any, right: Any, scope: dict[str, Any], text: str) -> str:
     return "that is not it; the hint says how to begin"
 
 
+def _in_form(answer: Any, right: Any) -> Any:
+    """Return an answer in the form of the right one, where a list or a series is as good."""
+    if isinstance(answer, pd.Series) and isinstance(right, dict | list | tuple):
+        answer = answer.to_dict() if isinstance(right, dict) else answer.tolist()
+    return tuple(answer) if isinstance(right, tuple) and isinstance(answer, list | np.ndarray) else answer
+
+
+def _wrong_form(answer: Any, right: Any) -> str:
+    """Return a hint for an answer that is missing, or of another kind than the right one."""
+    if answer is ... or answer is None:
+        return f"{_BLANK}put your answer in the place of the dots"
+    if _kind(right) != _kind(answer):
+        return f"the answer is a {_kind(right)}, not a {_kind(answer)}"
+    word = blank_names(answer.columns) if isinstance(answer, pd.DataFrame) else ""
+    return word and f"{word}; read the file with skipinitialspace=True"
+
+
 def _holds(code: str, names: dict[str, Any]) -> bool:
     """Return whether a condition holds, which an answer of another form fails."""
     with contextlib.suppress(Exception):
@@ -136,6 +173,8 @@ def _holds(code: str, names: dict[str, Any]) -> bool:
 def _kind(value: Any) -> str:
     if isinstance(value, Real):
         return "number"
+    if isinstance(value, list | tuple | np.ndarray):
+        return "list"
     name = "function" if callable(value) else type(value).__name__
     return {"str": "text", "dict": "dictionary", "DataFrame": "table"}.get(name, name)
 
@@ -154,8 +193,10 @@ def _alike(one: Any, other: Any) -> bool:
         return _records(one) == _records(other)
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one.keys() == other.keys() and all(_alike(one[key], other[key]) for key in one)
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+    if _kind(one) == _kind(other) == "list":
         return len(one) == len(other) and all(map(_alike, one, other))
+    if isinstance(one, str) and isinstance(other, str):
+        return _plain(one) == _plain(other)
     with contextlib.suppress(ValueError):
         return type(one) is type(other) and bool(one == other)
     return False
@@ -164,5 +205,10 @@ def _alike(one: Any, other: Any) -> bool:
 def _records(rows: pd.DataFrame) -> list[tuple[str, ...]]:
     """Return the sorted rows of a table after the names of the columns."""
     columns = sorted(map(str, rows.columns))
-    cells = rows.set_axis(list(map(str, rows.columns)), axis=1)[columns].astype(str)
+    cells = rows.set_axis(list(map(str, rows.columns)), axis=1)[columns].astype(str).map(_plain)
     return [tuple(columns), *sorted(cells.itertuples(index=False, name=None))]
+
+
+def _plain(text: str) -> str:
+    """Return a text, a range as ``24-31`` however it is written: ``[24-31]``, ``24 - 31``."""
+    return _RANGE.sub(r"\1-\2", text) if _RANGE.fullmatch(text) else text

@@ -5,8 +5,10 @@ They are heuristics, which find the mistakes of students. They are no proof that
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import inspect
+import itertools
 import secrets
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
@@ -69,6 +71,41 @@ def needs_the_key(pseudonym: Pseudonym) -> bool:
     return len({pseudonym("04711", other) for other in keys}) == len(keys)
 
 
+def has_no_part_without_key(pseudonym: Pseudonym) -> bool:
+    """Return whether no sign of the pseudonym is made of the card alone, as a hash without the key is."""
+    cards, keys = _cards()[:60], [_key() for _ in range(4)]
+    of_keys = [[pseudonym(card, key) for card in cards] for key in keys]
+    for at in _positions([token for tokens in of_keys for token in tokens]):
+        signs = [{tokens[number][at] for tokens in of_keys} for number in range(len(cards))]
+        equal = Counter(min(each) for each in signs if len(each) == 1)
+        if equal.total() > 0.8 * len(cards) and max(equal.values()) < 0.95 * equal.total():
+            return False
+    return True
+
+
+def mixes_card_and_key(pseudonym: Pseudonym) -> bool:
+    """Return whether the distance of two cards depends on the key, unlike ``crc32(card) ^ crc32(key)``.
+
+    There it is ``crc32(card) ^ crc32(other)`` under every key, so one card that is known tells all others.
+    """
+    cards, keys = _cards()[:40], [_key() for _ in range(2)]
+    of_keys = [[pseudonym(card, key) for card in cards] for key in keys]
+    columns = zip(*(token for tokens in of_keys for token in tokens), strict=False)
+    prefix = next((at for at, signs in enumerate(columns) if len(set(signs)) > 1), 0)
+    for base, start in itertools.product((2, 8, 10, 16), (0, prefix)):
+        with contextlib.suppress(ValueError):
+            (a, *ones), (b, *others) = ([int(token[start:], base) for token in tokens] for tokens in of_keys)
+            pairs = list(zip(ones, others, strict=True))
+            equal = max(
+                sum(a ^ one == b ^ other for one, other in pairs),
+                sum((a - one - b + other) % 2**32 == 0 for one, other in pairs),
+                sum(a * other == b * one for one, other in pairs),
+            )
+            if equal > 0.8 * len(pairs):
+                return False
+    return True
+
+
 def tells_cards_apart(pseudonym: Pseudonym) -> bool:
     """Return whether all cards have distinct pseudonyms under several keys."""
     cards = _cards()
@@ -77,8 +114,7 @@ def tells_cards_apart(pseudonym: Pseudonym) -> bool:
 
 def _can_guess(inputs: Sequence[str], tokens: Sequence[str]) -> bool:
     """Return whether some sign of the pseudonym predicts some sign of the input in four of five cases."""
-    length = min(100, *map(len, tokens))
-    for at in (*range(length), *range(-length, 0)):
+    for at in _positions(tokens):
         for position in range(min(map(len, inputs))):
             signs: dict[str, Counter[str]] = defaultdict(Counter)
             for text, token in zip(inputs, tokens, strict=True):
@@ -86,6 +122,12 @@ def _can_guess(inputs: Sequence[str], tokens: Sequence[str]) -> bool:
             if sum(max(counts.values()) for counts in signs.values()) > 0.8 * len(tokens):
                 return True
     return False
+
+
+def _positions(tokens: Sequence[str]) -> list[int]:
+    """Return the places of signs that all pseudonyms have, from the front and from the end."""
+    length = min(100, *map(len, tokens))
+    return [*range(length), *range(-length, 0)]
 
 
 def _copy(pseudonym: Pseudonym, salt: str | None) -> Pseudonym:

@@ -32,6 +32,14 @@ def course(
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="DIR", help="Folder for the notebooks.")
     ] = Path(),
+    own: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder with lessons and tables of your own, which join those of the course.",
+            show_default=False,
+        ),
+    ] = None,
     no_answers: Annotated[
         bool, typer.Option("--no-answers", help="Leave out the hidden answers and the notes for teachers.")
     ] = False,
@@ -43,16 +51,23 @@ def course(
     l-diversity, t-closeness, Mondrian, Anatomy, harm to groups, a real census, and attacks.
     """
     from incrowd.core.io.targets import Outputs, writing
-    from incrowd.works.course.lessons import lesson, lessons
+    from incrowd.works.course.lessons import copies, lesson, lessons_beside
 
+    among = lessons_beside(own)
     if name is None:
-        lines = [f"{each.number}  {each.name:11}{each.minutes} min  {each.title}" for each in lessons()]
+        lines = [
+            f"{each.number:3}{each.name:11}{f'{each.minutes} min' if each.minutes else '':8}{each.title}"
+            for each in among
+        ]
         LOG.say("\n".join([*lines, "", "incrowd course LESSON copies one, incrowd course all copies all."]))
         return
-    copies = lessons() if name == "all" else (lesson(name),)
-    with Outputs(force=force) as outputs:
-        for target, each in [(outputs.add(output / each.file, parents=True), each) for each in copies]:
+    chosen = among if name == "all" else [lesson(name, among)]
+    written = copies(chosen, own, answers=not no_answers)
+    with Outputs(own, force=force) as outputs:
+        for target, data in [
+            (outputs.add(output / file, parents=True), data) for file, data in written.items()
+        ]:
             with writing(target) as path:
-                path.write_text(each.written(answers=not no_answers), encoding="utf-8", newline="\n")
-    LOG.say("\n".join(f"written: {output / each.file}" for each in copies))
+                path.write_bytes(data)
+    LOG.say("\n".join(f"written: {output / file}" for file in written))
     LOG.say(f"To open them: {INSTALL.format(extra='course')}, then jupyter lab")
