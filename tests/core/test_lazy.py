@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import incrowd
 from crossed import quick
 from incrowd.core import lazy
 from incrowd.core.lazy import LazyModule
@@ -55,6 +56,15 @@ def test_a_command_is_loaded_alone():
     ran = subprocess.run([sys.executable, "-c", job], capture_output=True, text=True, check=True)
     assert ran.stdout.endswith("\n['list_']\n")
     assert "Usage: incrowd list" in ran.stdout
+
+
+def test_the_version_is_printed_without_the_commands():
+    job = (
+        "import sys; sys.argv = ['incrowd', '--version']; from incrowd.__main__ import main\nmain()\n"
+        "print(sorted(name for name in sys.modules if name.startswith(('incrowd.', 'typer', 'click'))))"
+    )
+    ran = subprocess.run([sys.executable, "-c", job], capture_output=True, text=True, check=True)
+    assert ran.stdout == f"incrowd {incrowd.__version__}\n['incrowd.__main__']\n"
 
 
 ROOT = Path(__file__).parents[2]
