@@ -11,20 +11,27 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from incrowd.works.compat import notebook as nb
 from incrowd.works.compat.comp430 import clustering_anonymizer, cost_LM
 from incrowd.works.compat.notebook import is_k_anonymous, is_l_diverse, partition_dataset
-from incrowd.works.compat.p29 import calculate_global_distribution, calculate_t_closeness, compute_t_closeness
+from incrowd.works.compat.p29 import (
+    calculate_global_distribution,
+    calculate_t_closeness,
+    compute_t_closeness,
+    ensure_privacy,
+)
 from incrowd.works.samples import hospital
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "works" / "compat"))
 from test_comp430 import Plain, write
+from test_p29 import published_loop
 
 
 def median(call: Callable[[], object], times: int) -> float:
@@ -45,7 +52,18 @@ class Line(NamedTuple):
     plain: float
 
 
-def notebook(rows: int) -> Iterator[Line]:
+CONDITIONS: dict[str, Callable[..., bool]] = {
+    "k=3": is_k_anonymous,
+    "k=3 and l=2": lambda *args: is_k_anonymous(*args) and is_l_diverse(*args),
+}
+SPELLINGS: dict[str, Callable[..., bool]] = {
+    "nb.k and nb.l": lambda *args: nb.is_k_anonymous(*args) and nb.is_l_diverse(*args),
+    "all of a list": lambda *args: all([nb.is_k_anonymous(*args), nb.is_l_diverse(*args)]),
+    "any of a list": lambda *args: any([nb.is_k_anonymous(*args, k=50), nb.is_l_diverse(*args)]),
+}
+
+
+def notebook(rows: int, conditions: Mapping[str, Callable[..., bool]] = CONDITIONS) -> Iterator[Line]:
     """Measure recognized conditions, and the same ones called for every half."""
     rng = np.random.default_rng(1)
     df = pd.DataFrame(
@@ -55,10 +73,7 @@ def notebook(rows: int) -> Iterator[Line]:
             "income": rng.choice(["<=50k", ">50k"], rows, p=[0.76, 0.24]),
         }
     )
-    for what, fast in (
-        ("k=3", is_k_anonymous),
-        ("k=3 and l=2", lambda *args: is_k_anonymous(*args) and is_l_diverse(*args)),
-    ):
+    for what, fast in conditions.items():
         partition = functools.partial(partition_dataset, df, ["age", "education-num"], "income")
         ours = median(lambda partition=partition, fast=fast: partition(fast), 5)
         plain = median(lambda partition=partition, fast=fast: partition(lambda *args: bool(fast(*args))), 1)
@@ -100,7 +115,25 @@ def p29(rows: int) -> Iterator[Line]:
     yield Line(f"P_29: calculate_t_closeness, {rows:,} rows", ours, median(loop, 1))
 
 
+def p29_loop(rows: int) -> Iterator[Line]:
+    """Measure the loop that deletes classes, and the same loop of the document's own functions."""
+    rng = np.random.default_rng(1)
+    values = {"sex": 2, "age": 5, "race": 4, "readmitted": 3, "diagnosis": 9}
+    df = pd.DataFrame({name: rng.integers(count, size=rows).astype(str) for name, count in values.items()})
+    for quasi, sensitive in (
+        (["sex"], ["readmitted"]),
+        (["sex", "age"], ["readmitted"]),
+        (["sex", "age", "race"], ["readmitted", "diagnosis"]),
+    ):
+        ours = median(functools.partial(ensure_privacy, df, quasi, sensitive), 15)
+        plain = median(functools.partial(published_loop, df, quasi, sensitive), 15)
+        classes = df.groupby(quasi).ngroups
+        what = f"P_29: ensure_privacy, {rows:,} rows, {classes} classes, {len(sensitive)} sensitive"
+        yield Line(what, ours, plain)
+
+
 if __name__ == "__main__":
-    print(f"{'':58} {'ours':>11} {'plain':>11} {'ratio':>9}")
-    for each in (*notebook(48_842), *homework(400), *p29(100_000)):
-        print(f"{each.what:58} {each.ours:9.4f} s {each.plain:9.3f} s {each.plain / each.ours:9.0f}")
+    print(f"{'':62} {'ours':>11} {'plain':>11} {'ratio':>9}")
+    loops = (line for rows in (200, 300, 500, 1000, 5000) for line in p29_loop(rows))
+    for each in (*notebook(48_842, CONDITIONS | SPELLINGS), *homework(400), *p29(100_000), *loops):
+        print(f"{each.what:62} {each.ours:9.4f} s {each.plain:9.4f} s {each.plain / each.ours:9.1f}")

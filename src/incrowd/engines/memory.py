@@ -232,7 +232,7 @@ class MemoryEngine(Engine):
         from incrowd.core.io.frames import readable
 
         column = self.frame[name]
-        if str(column.dtype) == "Object" and self.frame.implementation.is_polars():
+        if self.frame.implementation.is_polars() and str(column.dtype) == "Object":
             raise _unreadable(name, TypeError())
         if self.frame.implementation.is_pandas():
             column = nw.from_native(readable(column.to_native()), series_only=True)

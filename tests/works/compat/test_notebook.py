@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gzip
 
+import incrowd.compat.notebook as nb
 import numpy as np
 import pandas as pd
 import pytest
@@ -177,28 +178,184 @@ def plain(is_valid):
 @given(frames(), st.integers(1, 5), st.integers(1, 3), st.sampled_from([0, 0.1, 0.25, 1]))
 def test_both_paths_partition_alike(rule, df, k, many, p):
     is_valid = rule(k, many, p, df["s"].value_counts(normalize=True).to_dict())
-    assert notebook._recognize(is_valid)
+    assert notebook._recognize(is_valid, "s")
     fast = partition_dataset(df, ["n", "x", "c"], "s", is_valid)
     slow = partition_dataset(df, ["n", "x", "c"], "s", plain(is_valid))
     assert [part.tolist() for part in fast] == [part.tolist() for part in slow]
     assert sorted(name for part in fast for name in part) == sorted(df.index)
 
 
+def recognized(is_valid):
+    """The conditions, and the sets of them that suffice."""
+    conditions, enough = notebook._recognize(is_valid, "s")
+    return [asked.kind for asked in conditions], sorted(enough)
+
+
+def test_names_of_a_module_and_joined_conditions_are_read():
+    both, either = (["k", "l"], [0b11]), (["k", "l"], [0b01, 0b10])
+    here, limit = notebook, {"l": 3}
+    for is_valid, expected in (
+        (nb.is_k_anonymous, (["k"], [1])),
+        (lambda *args: nb.is_k_anonymous(*args) and nb.is_l_diverse(*args), both),
+        (lambda *args: here.is_k_anonymous(*args) and nb.is_l_diverse(*args, l=limit["l"]), both),
+        (lambda *args: ic.compat.notebook.is_k_anonymous(*args) and is_l_diverse(*args), both),
+        (lambda *args: all([nb.is_k_anonymous(*args), nb.is_l_diverse(*args)]), both),
+        (lambda *args: all((is_k_anonymous(*args), is_l_diverse(*args))), both),
+        (lambda *args: all(each(*args) for each in (nb.is_k_anonymous, nb.is_l_diverse)), both),
+        (lambda *args: not any([not is_k_anonymous(*args), not is_l_diverse(*args)]), both),
+        (lambda *args: any([nb.is_k_anonymous(*args), nb.is_l_diverse(*args)]), either),
+        (lambda *args: is_k_anonymous(*args) or is_l_diverse(*args), either),
+        (lambda *args: True if is_k_anonymous(*args) else is_l_diverse(*args), either),
+        (lambda *args: is_k_anonymous(*args) and 1, (["k"], [1])),
+        (lambda *args: (is_k_anonymous(*args) and is_l_diverse(*args)) or is_k_anonymous(*args), (["k", "l"], [1])),
+        (functools.partial(lambda *args, size: is_k_anonymous(*args, size), size=4), (["k"], [1])),
+    ):  # fmt: skip
+        assert recognized(is_valid) == expected
+
+
 def test_callables_that_do_more_are_called():
-    limit, size = {"k": 3}, len
+    limit, size, calls, listed = {"k": 3}, len, {"n": 0}, [is_k_anonymous]
+    number = 0
+
+    def counted(*args):
+        nonlocal number
+        number += 1
+        return is_k_anonymous(*args)
+
+    def counted_in_a_dict(*args):
+        calls["n"] += 1
+        return is_k_anonymous(*args)
+
+    def noted(*args):
+        noted.last = 1
+        return is_k_anonymous(*args)
+
+    def caught(*args):
+        try:
+            return size(args[1]) > 5 and is_k_anonymous(*args)
+        except:  # noqa: E722
+            return is_k_anonymous(*args)
+
+    def all(conditions):
+        return True
+
     for is_valid in (
-        lambda *args: is_k_anonymous(*args) or is_l_diverse(*args),
+        counted,
+        counted_in_a_dict,
+        noted,
+        caught,
+        lambda *args: all([is_k_anonymous(*args), is_l_diverse(*args)]),
         lambda *args: not is_k_anonymous(*args),
+        lambda *args: is_k_anonymous(*args) == is_l_diverse(*args),
+        lambda *args: is_k_anonymous(*args) or not is_l_diverse(*args),
         lambda df, part, column: len(part) >= 3,
         lambda df, part, column: is_k_anonymous(df, part, column) and size(part) > 5,
+        lambda df, part, column: is_k_anonymous(df, part, column) and part != 5,
+        lambda df, part, column: is_k_anonymous(df, part, column) and part,
+        lambda df, part, column: is_k_anonymous(df, part, column) and f"{part}",
+        lambda df, part, column: is_k_anonymous(df, part, column) and df.__class__ != 5,
         lambda df, part, column: is_k_anonymous(df, part[:3], column),
+        lambda df, part, column: is_k_anonymous(df, part, column) and diversity(df, part, column) > 1,
+        lambda df, part, column: is_k_anonymous(df, part, column) and nb.diversity(df, part, column) > 1,
+        lambda df, part, column: is_k_anonymous(df, part, column) and all(len(part) > 5 for _ in (1,)),
         lambda *args: is_k_anonymous(*args) and [],
         lambda *args: True,
+        lambda *args: is_k_anonymous(*args) or True,
+        lambda *args: [each(*args) for each in listed],
         functools.partial(is_k_anonymous, "other"),
         max,
     ):
-        assert notebook._recognize(is_valid) is None
-    assert notebook._recognize(lambda *args: is_k_anonymous(*args, k=limit["k"]))
+        assert notebook._recognize(is_valid, "s") is None
+    assert (number, calls, hasattr(noted, "last")) == (0, {"n": 0}, False)
+    assert notebook._recognize(lambda *args: is_k_anonymous(*args, k=limit["k"]), "s")
+    # The name of the column is known: it may decide.
+    other = lambda df, part, column: column != "s" or is_k_anonymous(df, part, column)  # noqa: E731
+    assert notebook._recognize(other, "s")
+    assert notebook._recognize(other, "r") is None
+
+
+@pytest.mark.parametrize("name", ["is_k_anonymous", "is_l_diverse", "diversity", "t_closeness"])
+def test_functions_that_were_replaced_are_called(monkeypatch, name):
+    monkeypatch.setattr(notebook, name, lambda *args, **named: False)
+    for is_valid in (
+        lambda *args: nb.is_k_anonymous(*args) and nb.is_l_diverse(*args),
+        lambda *args: any([nb.is_k_anonymous(*args), nb.is_l_diverse(*args)]),
+    ):
+        assert notebook._recognize(is_valid, "s") is None
+
+
+ATOMS = (
+    "nb.is_k_anonymous(*args, {k})",
+    "is_k_anonymous(*args, k={k})",
+    "nb.is_l_diverse(*args, l={many})",
+    "is_l_diverse(args[0], args[1], 'r', {many})",
+    "ic.compat.notebook.is_t_close(*args, shares, {p})",
+    "(args[2] == 's')",
+    "True",
+    "len(args[1]) > 4",
+)
+
+
+def conditions():
+    atoms = st.builds(
+        str.format,
+        st.sampled_from([*ATOMS[:5], *ATOMS]),
+        k=st.sampled_from([1, 2, 3, 5]),
+        many=st.integers(1, 3),
+        p=st.sampled_from([0, 0.1, 0.25, 1]),
+    )
+    return st.recursive(
+        atoms,
+        lambda inner: st.one_of(
+            *(
+                st.builds(shape.format, inner, inner)
+                for shape in (
+                    "({} and {})", "({} or {})", "all([{}, {}])", "any(({}, {}))", "all(each for each in ({}, {}))",
+                    "any([each() for each in (lambda: {}, lambda: {})])", "({} == {})", "(not {} or {})",
+                    "({} if {} else False)",
+                )
+            )
+        ),
+        max_leaves=5,
+    )  # fmt: skip
+
+
+@examples(20)
+@given(frames(), conditions(), st.booleans(), st.booleans(), st.sampled_from(["", "is_k_anonymous", "all"]))
+def test_a_condition_and_its_plain_calls_partition_alike(df, text, missing, dropna, own):
+    if missing:
+        df["s"] = df["s"].where(df["s"] != "c")
+    shares = df["s"].value_counts(normalize=True, dropna=dropna).to_dict()
+    names = {
+        "nb": nb,
+        "ic": ic,
+        "shares": shares,
+        "is_k_anonymous": is_k_anonymous,
+        "is_l_diverse": is_l_diverse,
+    }
+    if own:
+        names[own] = lambda given, *_, **named: isinstance(given, pd.DataFrame)
+    is_valid = eval(f"lambda *args: {text}", names)
+    found = [partition_dataset(df, ["n", "c"], "s", each) for each in (is_valid, plain(is_valid))]
+    assert [part.tolist() for part in found[0]] == [part.tolist() for part in found[1]]
+
+
+def test_conditions_on_what_the_compiled_code_does_not_take():
+    df = pd.DataFrame({"n": range(12), "s": ["1", 1] * 6})
+    for is_valid in (
+        nb.is_l_diverse,
+        lambda df, part, column: nb.is_l_diverse(df, part, "n"),
+        lambda *args: nb.is_k_anonymous(*args, k=10**6) or nb.is_l_diverse(*args, l=3),
+    ):
+        assert notebook._recognize(is_valid, "s")
+        found = [partition_dataset(df, ["n"], "s", each) for each in (is_valid, plain(is_valid))]
+        assert [part.tolist() for part in found[0]] == [part.tolist() for part in found[1]]
+    for limit in (0, True, 2.5):
+        is_valid = functools.partial(
+            lambda *args, least: nb.is_k_anonymous(*args) and is_l_diverse(*args, least), least=limit
+        )
+        with pytest.raises(ic.ParameterError):
+            partition_dataset(df, ["n"], "s", is_valid)
 
 
 def test_a_callable_of_one_s_own():
@@ -291,7 +448,7 @@ def test_ties_are_those_of_the_notebook_s_floats(secrets, p, partitions):
         )
 
     is_valid = lambda *args: is_k_anonymous(*args) and is_t_close(*args, global_freqs, p=p)  # noqa: E731
-    assert notebook._recognize(is_valid)
+    assert notebook._recognize(is_valid, "s")
     for condition in (published, is_valid, plain(is_valid)):
         assert len(partition_dataset(df, ["a"], "s", condition)) == partitions
 

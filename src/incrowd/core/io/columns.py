@@ -134,7 +134,11 @@ def frame_without_objects(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
         When two columns get one name, an object has no fields, or a column has objects beside other values.
     """
     native = frame.to_native()
-    objects = {name: cells for name in frame.columns if (cells := _objects(frame, name)) is not None}
+    objects = {
+        column.name: cells
+        for column in frame.iter_columns()
+        if (cells := _objects(frame, column)) is not None
+    }
     if not objects:
         return frame
     columns: list[tuple[str, Any]] = []
@@ -167,9 +171,9 @@ def first_value(frame: nw.DataFrame[Any], name: str) -> Any:
     return None
 
 
-def _objects(frame: nw.DataFrame[Any], name: str) -> pl.Series | None:
+def _objects(frame: nw.DataFrame[Any], column: nw.Series[Any]) -> pl.Series | None:
     """Return a column of objects as a Polars struct, or None for any other column."""
-    cells = frame[name].to_native()
+    name, cells = column.name, column.to_native()
     if frame.implementation.is_polars():
         return cells if isinstance(cells.dtype, pl.Struct) else None
     if frame.implementation.is_pyarrow():

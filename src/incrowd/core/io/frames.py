@@ -220,8 +220,7 @@ def _copy_pandas(name: str, series: pd.Series[Any]) -> pd.Series[Any]:
         column = native.array.__arrow_array__()
         column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
         return pd.Series(pd.arrays.ArrowExtensionArray(_copy_arrow(name, column)))
-    missing = native.isna()
-    if hasattr(native.array, "_mask") and missing.any():
+    if hasattr(native.array, "_mask") and (missing := native.isna()).any():
         # A column with a mask keeps what it masks.
         native = native.fillna(native.dtype.type(0))  # type: ignore[arg-type]
         native[missing] = pd.NA

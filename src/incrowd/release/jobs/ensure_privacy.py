@@ -182,9 +182,8 @@ def ensure_privacy(  # noqa: PLR0913
     rows = frequency.key_of_row("ensure_privacy")
     if keep_order:
         telling_columns(counted, schema, force=force)
-    remaining = _delete_failing(frequency, _Conditions(t, k, l), max_rounds)
-    keep = np.isin(rows, np.append(remaining.keys, -1))
-    frame = nw.from_native(engine.native, eager_only=True).filter(keep.tolist())
+    remaining = delete_failing(frequency, Conditions(t, k, l), max_rounds)
+    frame = nw.from_native(engine.native, eager_only=True).filter(remaining.has(rows).tolist())
     released = without_traces(frame, {name: frame[name] for name in columns})
     deleted = 1 - len(released) / max(frequency.rows, 1)
     points = points_of_table(
@@ -201,7 +200,7 @@ def ensure_privacy(  # noqa: PLR0913
 
 
 @dataclass(frozen=True)
-class _Conditions:
+class Conditions:
     """The conditions on a class in `ensure_privacy`."""
 
     t: float
@@ -221,7 +220,7 @@ class _Conditions:
 
 
 @dataclass(frozen=True)
-class _Remaining:
+class Remaining:
     """The remaining records of a table.
 
     Attributes
@@ -241,9 +240,19 @@ class _Remaining:
     rounds: tuple[Round, ...]
     clean: bool
 
+    def has(self, key_of_row: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Say of each row whether it is left; suppressed rows, with the key -1, are in no class and stay."""
+        return np.isin(key_of_row, np.append(self.keys, -1))
 
-def _delete_failing(whole: FrequencyTable, conditions: _Conditions, max_rounds: int | None) -> _Remaining:
-    """Delete failing classes until none is left or the rounds are over."""
+
+def delete_failing(whole: FrequencyTable, conditions: Conditions, max_rounds: int | None = None) -> Remaining:
+    """Delete failing classes until none is left or the rounds are over.
+
+    Raises
+    ------
+    InfeasibleError
+        When every class was deleted.
+    """
     from incrowd.core.table.classes import EquivalenceClasses
 
     frequency, keys = whole, np.arange(whole.keys)
@@ -253,7 +262,7 @@ def _delete_failing(whole: FrequencyTable, conditions: _Conditions, max_rounds: 
         fails = conditions.failing(classes.counted)
         bad = np.logical_or.reduce(fails)
         if not bad.any() or (max_rounds is not None and len(rounds) >= max_rounds):
-            return _Remaining(keys, classes, tuple(rounds), not bad.any())
+            return Remaining(keys, classes, tuple(rounds), not bad.any())
         rounds.append(
             Round(int(bad.sum()), int(classes.sizes[bad].sum()), *(int(fail.sum()) for fail in fails))
         )

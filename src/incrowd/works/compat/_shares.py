@@ -1,17 +1,21 @@
-"""The notebook's limit on shares as a privacy model, in the notebook's own floats."""
+"""The notebook's limit on shares in its own floats, and several conditions of which one suffices."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from incrowd.core.lazy import NDArray, np
 from incrowd.measures.privacy import TCloseness
+from incrowd.measures.privacy.base import Monotone, PrivacyModel
+from incrowd.search.base import all_hold
 
 if TYPE_CHECKING:
     from incrowd.core.table.classes import EquivalenceClasses
+    from incrowd.core.table.frequency import FrequencyTable
 
-__all__ = ["SharesApart"]
+__all__ = ["AnyOf", "SharesApart"]
 
 
 @dataclass(frozen=True)
@@ -28,3 +32,21 @@ class SharesApart(TCloseness):
         sizes = np.repeat(classes.occurrences(attribute), np.diff(counts.indptr))
         apart = np.abs(counts.counts / sizes - shares[counts.codes])
         return np.asarray(np.maximum.reduceat(apart, counts.indptr[:-1]))
+
+
+class AnyOf(PrivacyModel):
+    """Every class satisfies all models of one of several sets."""
+
+    monotone = Monotone(generalization=False, suppression=True)
+    limit = 1.0
+
+    def __init__(self, sets: Sequence[Sequence[PrivacyModel]]) -> None:
+        self.sets = sets
+
+    def attributes(self, frequency: FrequencyTable) -> Sequence[int | None]:
+        """Return one place for the whole class."""
+        return (None,)
+
+    def values(self, classes: EquivalenceClasses, attribute: int | None) -> NDArray[np.int64]:
+        """Count the sets that each class satisfies."""
+        return np.asarray(np.sum([all_hold(models, classes) for models in self.sets], axis=0))

@@ -5,10 +5,13 @@ Columns that pandas takes for numbers are numerical, all others categorical.
 
 from __future__ import annotations
 
+import dis
 import functools
+import inspect
 import types
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.core.errors import InfeasibleError, ParameterError, SchemaError, TableError
@@ -67,8 +70,6 @@ def split(df: pd.DataFrame, partition: pd.Index, column: str) -> tuple[pd.Index,
 
 def is_k_anonymous(df: pd.DataFrame, partition: pd.Index, sensitive_column: str, k: int = 3) -> bool:
     """Say whether a partition has k records or more."""
-    if isinstance(df, _Probe):
-        return df.asked(partition, sensitive_column, "k", sensitive_column, k)
     limit = check_whole_number(k, "k", least=1)
     return len(_rows(df, partition)) >= limit
 
@@ -80,8 +81,6 @@ def diversity(df: pd.DataFrame, partition: pd.Index, column: str) -> int:
 
 def is_l_diverse(df: pd.DataFrame, partition: pd.Index, sensitive_column: str, l: int = 2) -> bool:  # noqa: E741
     """Say whether a partition has l distinct sensitive values or more."""
-    if isinstance(df, _Probe):
-        return df.asked(partition, None, "l", sensitive_column, l)
     limit = check_whole_number(l, "l", least=1)
     return diversity(df, partition, sensitive_column) >= limit
 
@@ -122,8 +121,6 @@ def is_t_close(
     SchemaError
         When the column is one of numbers.
     """
-    if isinstance(df, _Probe):
-        return df.asked(partition, None, "t", sensitive_column, (global_freqs, p))
     check_frame(df, "df", empty=True)
     if _is_number(df[check_column(sensitive_column, "sensitive_column", df)]):
         raise SchemaError(f"column {sensitive_column!r}: this method only works for categorical values")
@@ -151,7 +148,7 @@ def partition_dataset(
         Is given to `is_valid`.
     is_valid
         Says of (df, partition, sensitive_column) whether a partition may stand. `is_k_anonymous`,
-        `is_l_diverse` and `is_t_close`, and functions that ask only for several of these at once, are
+        `is_l_diverse` and `is_t_close`, and functions that join them by ``and``, ``or``, `all` or `any`, are
         recognized and take compiled code; any other callable is called for every half.
 
     Returns
@@ -166,10 +163,12 @@ def partition_dataset(
     _check(df, feature_columns, sensitive_column)
     if not callable(is_valid):
         raise WrongTypeError("is_valid: give a function of (df, partition, sensitive_column)")
-    conditions = _recognize(is_valid)
-    fast = None if conditions is None else _models(df, conditions, sensitive_column)
+    conditions = _recognize(is_valid, sensitive_column)
+    fast = None if conditions is None else _models(df, *conditions)
     if fast is not None:
-        return _run_compiled(df, feature_columns, *fast)
+        # Values of several types, or a condition on a feature, are nothing for the compiled code.
+        with suppress(SchemaError):
+            return _run_compiled(df, feature_columns, *fast)
     finished = []
     waiting = deque([df.index])
     while waiting:
@@ -302,110 +301,163 @@ def _check(df: pd.DataFrame, feature_columns: Sequence[str], sensitive_column: s
 
 
 class _Asked(NamedTuple):
-    """A condition of the three kinds k, l and t."""
+    """A condition of the three kinds k, l and t; with the type of its limit, as True equals 1."""
 
     kind: str
-    column: str
+    column: Any
+    type_of_limit: type
     limit: Any
+    shares: Any = None
 
 
-class _Probe:
-    """A stand-in for a table that records the conditions of a callable and answers no to a single one."""
+class _StandIn:
+    """Stands for a table or a partition: a callable can hand it on, and do nothing else with it."""
 
-    def __init__(self, no: int) -> None:
-        self.no = no
-        self.partition = object()
-        self.seen: list[_Asked] = []
+    def _refuse(self, *_: object) -> Any:
+        raise TypeError("not read")
 
-    def asked(self, partition: object, _: str | None, kind: str, column: str, limit: Any) -> bool:
-        if partition is not self.partition:
-            raise TypeError("another partition")
-        self.seen.append(_Asked(kind, column, limit))
-        return len(self.seen) - 1 != self.no
+    __getattribute__ = __eq__ = __hash__ = __bool__ = __repr__ = _refuse
 
 
-_KNOWN = (is_k_anonymous, is_l_diverse, is_t_close)
+_KINDS: dict[Any, str] = {is_k_anonymous: "k", is_l_diverse: "l", is_t_close: "t"}
+_BUILTINS = (all, any)
+_MEASURES = (diversity, t_closeness)
+_MOST = 4
+"""Conditions of a callable at most: it is called with every combination of their answers."""
+_REFUSED = {"DELETE_ATTR", "DELETE_GLOBAL", "PUSH_EXC_INFO", "STORE_ATTR", "STORE_GLOBAL"}
+"""What leaves something behind, or catches the errors by which a trial ends."""
 
 
-def _recognize(is_valid: Validity) -> list[_Asked] | None:
-    """Return the conditions that a callable requires together, or None if it may do anything else."""
-    if not _asks_only(is_valid):
-        return None
-    runs: list[tuple[Any, list[_Asked]]] = []
+class _Trial:
+    """A callable that is called without a table. It sees conditions and plain values, and else it fails.
+
+    So its answer depends on those of the conditions alone: bit n of `yes` says what condition n says.
+    """
+
+    def __init__(self, is_valid: Any, sensitive_column: Any) -> None:
+        self.asked: list[_Asked] = []
+        self.yes = 0
+        self.names: set[str] = set()
+        self.conditions = {function: functools.partial(self._ask, function) for function in _KINDS}
+        self.arguments = _StandIn(), _StandIn(), sensitive_column
+        self.callable = self._callable(is_valid)
+
+    def answer(self, yes: int) -> bool:
+        """Return the answer to those of the conditions."""
+        self.yes = yes
+        return bool(self.callable(*self.arguments))
+
+    def _ask(self, function: Any, *args: Any, **named: Any) -> bool:
+        call = inspect.signature(function).bind(*args, **named)
+        call.apply_defaults()
+        df, partition, column, *limits = call.arguments.values()
+        if df is not self.arguments[0] or partition is not self.arguments[1]:
+            raise TypeError("another table or partition")
+        asked = _Asked(_KINDS[function], column, type(limits[-1]), *reversed(limits))
+        if asked not in self.asked:
+            self.asked.append(asked)
+        return bool(self.yes >> self.asked.index(asked) & 1)
+
+    def _callable(self, called: Any) -> Callable[..., Any]:
+        """Return the same callable, without sight of anything else."""
+        if isinstance(called, functools.partial):
+            given = map(self._inside, called.args)
+            return functools.partial(self._callable(called.func), *given, **self._inside(called.keywords))
+        if not isinstance(called, types.FunctionType) or called in _KINDS:
+            return self.conditions[called]
+        codes = [called.__code__]
+        for code in codes:
+            codes += [each for each in code.co_consts if isinstance(each, types.CodeType)]
+            self.names.update(code.co_names)
+            for step in dis.get_instructions(code):
+                outside = step.opname in ("DELETE_DEREF", "STORE_DEREF") and step.argval in code.co_freevars
+                if outside or step.opname in _REFUSED:
+                    raise TypeError("not read")
+        known = {**called.__builtins__, **called.__globals__}
+        cells = dict(zip(codes[0].co_freevars, called.__closure__ or (), strict=True))
+        inner = self._visible(lambda name: cells[name].cell_contents, cells)
+        closure = tuple(types.CellType(*([inner[name]] if name in inner else [])) for name in cells)
+        visible = {"__builtins__": {}, **self._visible(known.__getitem__, self.names)}
+        made = types.FunctionType(codes[0], visible, closure=closure)
+        made.__defaults__ = tuple(map(self._inside, called.__defaults__ or ()))
+        made.__kwdefaults__ = dict(self._inside(called.__kwdefaults__ or {}))
+        return made
+
+    def _visible(self, look: Callable[[str], Any], names: Iterable[str]) -> dict[str, Any]:
+        """Look values up, and leave out those that nobody may see."""
+        found = {}
+        for name in names:
+            with suppress(AttributeError, KeyError, TypeError, ValueError):
+                found[name] = self._inside(look(name))
+        return found
+
+    def _inside(self, value: Any) -> Any:
+        """Return the substitute for a value that the callable names; a plain value is its own."""
+        if value is None or isinstance(value, int | float | str) or any(value is each for each in _BUILTINS):
+            return value
+        if isinstance(value, dict):
+            return types.MappingProxyType({key: self._inside(each) for key, each in value.items()})
+        if isinstance(value, types.ModuleType):
+            return types.SimpleNamespace(**self._visible(functools.partial(getattr, value), self.names))
+        return self.conditions[value]
+
+
+def _recognize(is_valid: Validity, sensitive_column: Any) -> tuple[list[_Asked], list[int]] | None:
+    """Return the conditions of a callable, and the least sets of them that suffice, as bits.
+
+    None if it may look at anything else, or a further yes can turn its answer into a no.
+    """
+    count, enough = -1, set()
     try:
-        for no in range(-1, 4):
-            probe = _Probe(no)
-            runs.append((is_valid(probe, probe.partition, "\0sensitive"), probe.seen))
+        trial = _Trial(is_valid, sensitive_column)
+        while count < len(trial.asked) <= _MOST:
+            count = len(trial.asked)
+            # A call may be the first to ask for a further condition.
+            enough = {yes for yes in range(1 << count) if trial.answer(yes)}
     except Exception:
         return None
-    answer, conditions = runs[0]
-    if answer is not True or not 0 < len(conditions) < 4:
+    bits = [1 << number for number in range(len(trial.asked))]
+    grows = all(yes | bit in enough for yes in enough for bit in bits)
+    if len(bits) > _MOST or not grows or not enough or 0 in enough or (diversity, t_closeness) != _MEASURES:
         return None
-    # Each no has to make the whole a no: then it is all of them, and nothing else.
-    if any(answer is not False for answer, _ in runs[1 : len(conditions) + 1]):
-        return None
-    return conditions
-
-
-def _asks_only(is_valid: Any) -> bool:
-    """Return whether a callable uses nothing but the three functions and plain values."""
-    if is_valid in _KNOWN:
-        return True
-    if isinstance(is_valid, functools.partial):
-        return is_valid.func in _KNOWN and len(is_valid.args) == 0
-    if not isinstance(is_valid, types.FunctionType):
-        return False
-    code = is_valid.__code__
-    cells = dict(zip(code.co_freevars, is_valid.__closure__ or (), strict=True))
-    values: list[Any] = []
-    for name in code.co_names:
-        if name not in is_valid.__globals__:
-            return False
-        values.append(is_valid.__globals__[name])
-    try:
-        values += [cell.cell_contents for cell in cells.values()]
-    except ValueError:
-        return False
-    values += [*(is_valid.__defaults__ or ()), *(is_valid.__kwdefaults__ or {}).values()]
-    return all(
-        value in _KNOWN if callable(value) else isinstance(value, int | float | str | dict)
-        for value in values
-    )
+    return trial.asked, [yes for yes in enough if not any(yes & bit and yes ^ bit in enough for bit in bits)]
 
 
 def _models(
-    df: pd.DataFrame, conditions: Sequence[_Asked], sensitive_column: str
-) -> tuple[list[PrivacyModel], list[str]] | None:
+    df: pd.DataFrame, conditions: Sequence[_Asked], enough: Sequence[int]
+) -> tuple[list[PrivacyModel], list[Any]] | None:
     """Return privacy models for conditions and the columns of the models, or None if impossible."""
+    from incrowd.works.compat._shares import AnyOf
+
+    models = [model for asked in conditions if (model := _model_of(df, asked))]
+    if len(models) < len(conditions):
+        return None
+    columns = list(dict.fromkeys(asked.column for asked in conditions if asked.kind != "k"))
+    sets = [[model for number, model in enumerate(models) if yes >> number & 1] for yes in enough]
+    return sets[0] if len(sets) == 1 else [AnyOf(sets)], columns
+
+
+def _model_of(df: pd.DataFrame, asked: _Asked) -> PrivacyModel | None:
     from incrowd.measures.privacy import KAnonymity, LDiversity
     from incrowd.works.compat._shares import SharesApart
 
-    models: list[PrivacyModel] = []
-    columns: dict[str, None] = {}
-    text = ""
-    for kind, name, limit in conditions:
-        column = sensitive_column if name == "\0sensitive" else name
-        if kind != "k":
-            if column not in df.columns:
-                return None
-            columns[column] = None
-            text = _text_of(df, column)
-        if kind == "t":
-            shares, p = limit
-            if not isinstance(shares, Mapping) or not isinstance(p, int | float):
-                return None
-            totals = df[column].value_counts(normalize=True, dropna=False)
-            # Other shares, even by a rounding, are compared as they are by `is_t_close`.
-            nonzero = [{value: share for value, share in part.items() if share} for part in (totals, shares)]
-            same = nonzero[0] == nonzero[1]
-            if _is_number(df[column]) or not same or not 0 <= p <= 1:
-                return None
-            models.append(SharesApart(float(p), distance="maximal-frequency-difference", attribute=text))
-        elif isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+    kind, column, _, limit, shares = asked
+    if isinstance(limit, bool) or (kind != "k" and column not in list(df.columns)):
+        return None
+    if kind != "t":
+        if not isinstance(limit, int) or limit < 1:
             return None
-        else:
-            models.append(KAnonymity(limit) if kind == "k" else LDiversity(limit, attribute=text))
-    return models, list(columns)
+        return KAnonymity(limit) if kind == "k" else LDiversity(limit, attribute=_text_of(df, column))
+    # A missing value has a share, and `t_closeness` looks at none of it.
+    if not isinstance(shares, Mapping) or not isinstance(limit, int | float) or df[column].isna().any():
+        return None
+    totals = df[column].value_counts(normalize=True)
+    # Other shares, even by a rounding, are compared as they are by `is_t_close`.
+    nonzero = [{value: share for value, share in part.items() if share} for part in (totals, shares)]
+    if _is_number(df[column]) or nonzero[0] != nonzero[1] or not 0 <= limit <= 1:
+        return None
+    text = _text_of(df, column)
+    return SharesApart(float(limit), distance="maximal-frequency-difference", attribute=text)
 
 
 def _text_of(df: pd.DataFrame, name: Any) -> str:
