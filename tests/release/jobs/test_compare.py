@@ -260,6 +260,8 @@ def test_a_known_setting_is_not_run_again(table):
     against_l = levels(k=[6], l=[1, 2], known=against_k)
     assert against_l.runs[0] == replace(against_k.runs[1], l=1)
     assert [(run.k, run.l) for run in against_l.runs] == [(6, 1), (6, 2)]
+    with pytest.raises(ic.ParameterError, match="known is of another table, which has 120 records"):
+        ic.compare(table[:100], SCHEMA, [ic.Datafly()], k=[6], known=against_k)
     # A policy with l-diversity asks for more than k alone does, and l = 1 takes its place.
     diverse = {"models": [ic.LDiversity(2)], "known": against_k}
     assert levels(k=[6], l=[1], **diverse).runs[0].seconds != against_k.runs[1].seconds

@@ -34,7 +34,7 @@ class ComparisonRun:
     problem
         Why nothing was released; None where something was.
     spread
-        Standard deviation over the runs of ``seconds`` and each metric, where there are several.
+        Standard deviation over the runs of ``seconds``, each metric and each risk, where there are several.
     levels
         Of full-domain recoding: the level of each quasi-identifier. None where runs differ in them.
     risk

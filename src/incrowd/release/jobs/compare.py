@@ -155,7 +155,7 @@ class Comparison:
 
     def document(self) -> dict[str, Any]:
         """Return the report of a comparison as plain data."""
-        from incrowd.core.report.one_page import observations
+        from incrowd.core.report.comparison_sentences import observations
 
         runs = self.averaged()
         limits = [
@@ -252,8 +252,8 @@ def compare(  # noqa: PLR0913
         Whether algorithms that depend on the order of the rows, and have no seed, run once per seed, too,
         each time on rows shuffled by it.
     repeat
-        Whether the others run once per seed, too, so that every time is a mean with a spread. Then each
-        algorithm first runs on the whole table without being measured.
+        Whether the others run once per seed, too, so that every time is a mean with a spread; each algorithm
+        first runs on the whole table without being measured.
     known
         A comparison of the same table and policy: settings that it has are not run again. l = 1 asks for
         nothing, so such a run is the one without l, unless the policy has l-diversity.
@@ -292,6 +292,9 @@ def compare(  # noqa: PLR0913
         progress.stage("read")
         table = loaded(table, csv_format)
     _check_table(table, policy.schema, shuffle=shuffle)
+    records = _records(table)
+    if known is not None and known.records != records:
+        raise ParameterError(f"compare: known is of another table, which has {known.records:,} records")
     progress.stage("warm up")
     new = [setting.policy for setting in settings if key(setting.run) not in measured]
     _warm_up(table, new, population, whole=repeat)
@@ -304,7 +307,7 @@ def compare(  # noqa: PLR0913
             continue
         rows = table if setting.shuffle is None else _shuffle(table, setting.shuffle)
         runs.append(run_of(setting.run, rows, setting.policy, population))
-    return Comparison(_records(table), tuple(runs))
+    return Comparison(records, tuple(runs))
 
 
 class _Setting(NamedTuple):
@@ -510,7 +513,7 @@ def _average(runs: Sequence[ComparisonRun]) -> ComparisonRun:
     done = [run for run in runs if run.utility is not None]
     if len(runs) == 1 or not done:
         return runs[0]
-    figures = [{"seconds": run.seconds, **(run.utility or {})} for run in done]
+    figures = [{"seconds": run.seconds, **(run.risk or {}), **(run.utility or {})} for run in done]
     mean = {name: statistics.fmean(figure[name] for figure in figures) for name in figures[0]}
     spread = {name: statistics.pstdev([figure[name] for figure in figures]) for name in figures[0]}
     return replace(
@@ -518,13 +521,13 @@ def _average(runs: Sequence[ComparisonRun]) -> ComparisonRun:
         seed=None,
         runs=len(done),
         seconds=mean.pop("seconds"),
+        risk={name: mean.pop(name) for name in done[0].risk or {}},
         utility=mean,
         classes=statistics.fmean(run.classes or 0 for run in done),
         smallest=statistics.fmean(run.smallest or 0 for run in done),
         suppressed=statistics.fmean(run.suppressed or 0 for run in done),
         spread=spread,
         levels=done[0].levels if len({run.levels for run in done}) == 1 else None,
-        risk={name: statistics.fmean((run.risk or {})[name] for run in done) for name in done[0].risk or {}},
         per_attribute={
             name: statistics.fmean((run.per_attribute or {})[name] for run in done)
             for name in done[0].per_attribute or {}
