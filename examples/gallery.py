@@ -49,10 +49,9 @@ def main(folder: Path) -> None:
     for suffix in ("html", "pdf"):
         assessment.report(folder / f"assessment.{suffix}", local, force=True)
     algorithms = [ic.Random(), ic.Mondrian(), ic.Clustering(), ic.KMember()]
-    compared = ic.compare(
-        table, local, algorithms, k=[2, 4, 8, 16, 32], seeds=[1, 2, 3], shuffle=True, max_suppression=1.0
-    )
-    varied = ic.compare(table, local, [ic.Mondrian()], k=[8], l=[1, 2, 3, 4, 5])
+    repeated = {"seeds": [1, 2, 3], "repeat": True, "max_suppression": 1.0}
+    compared = ic.compare(table, local, algorithms, k=[2, 4, 8, 16, 32], shuffle=True, **repeated)
+    varied = ic.compare(table, local, [ic.Mondrian()], k=[8], l=[1, 2, 3, 4, 5], **repeated, known=compared)
     for suffix in ("html", "pdf"):
         compared.report(folder / f"comparison.{suffix}", force=True)
     compared.one_page(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -22,8 +23,8 @@ from incrowd.core.report.charts import (
     save,
     svg_for_pages,
 )
+from incrowd.core.report.comparison_sentences import conclusions, observations
 from incrowd.core.report.document import ComparisonRun
-from incrowd.core.report.one_page import conclusions, observations
 from incrowd.release.jobs.compare import Comparison
 from incrowd.works.samples import hospital
 
@@ -271,81 +272,6 @@ def test_pages_that_cannot_be(table, compared, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_observations_say_what_the_figures_do():
-    def run(name, k, loss, seconds):
-        return _compared(name, k, {"loss": loss, "distortion": 10 * loss}, seconds)
-
-    runs = [
-        run("a", 2, 0.1, 1.0), run("b", 2, 0.2, 0.5), run("a", 4, 0.3, 2.0), run("b", 4, 0.2, 0.5),
-        run("a", 8, 0.4, 3.0), run("b", 8, 0.2, 0.5), _compared("c", 8, None, float("nan")),
-    ]  # fmt: skip
-    assert observations(runs, "k") == [
-        "a loses least (LM) for k = 2, b for k = 4 to 8.",
-        "b is fastest at every k.",
-        "a: from k = 2 to 8 its LM per record goes from 0.100 to 0.400, and it takes 3 times as long.",
-        "b: from k = 2 to 8 it loses the same, and takes as long.",
-        "No release: c (k = 8).",
-    ]
-
-    # On the page LM is a sum, as in its tables.
-    assert observations(runs, "k", 1000)[2] == (
-        "a: from k = 2 to 8 its LM goes from 100 to 400, and it takes 3 times as long."
-    )
-
-
-def test_conclusions_answer_what_to_prefer_and_to_expect():
-    def concluded(*runs):
-        return conclusions([_compared(name, k, {"loss": loss}, t) for name, k, loss, t in runs], "k")
-
-    homework = (
-        ("random", 4, 0.76, 0.1), ("clustering", 4, 0.15, 2.0), ("bottom-up", 4, 0.6, 1.0),
-        ("random", 64, 0.98, 0.1), ("clustering", 64, 0.71, 0.5), ("bottom-up", 64, 0.65, 1.0),
-    )  # fmt: skip
-    assert concluded(*homework) == [
-        "Trade-off: at k = 4 random takes 5.0% of the time of clustering, and loses 5.07 times as much; at k = 64 "
-        "random takes 10.0% of the time of bottom-up, and loses 1.51 times as much.",
-        "To prefer, the fastest of those within 10% of the least LM: clustering at every k. If seconds alone count: "
-        "random at every k.",
-        "As expected, no LM falls as k grows, and none loses more than random.",
-    ]
-    against = concluded(*homework, ("clustering", 128, 0.7, 0.5), ("random", 128, 0.6, 0.1))
-    assert against[1:] == [
-        "To prefer, the fastest of those within 10% of the least LM: clustering for k = 4 to 64, random for k = 128. "
-        "If seconds alone count: random at every k.",
-        "Against expectation LM falls as k grows: random from k = 64 to 128, clustering from k = 64 to 128.",
-        "Against expectation some lose more than random: clustering at k = 128.",
-    ]
-    assert concluded(("a", 2, 0.1, 0.5), ("b", 2, 0.2, 1.0))[:2] == [
-        "Trade-off: at k = 2 a is the fastest and loses least.",
-        "To prefer, the fastest of those within 10% of the least LM: a at every k.",
-    ]
-    assert concluded(("a", 2, 0.1, 0.5), ("a", 4, 0.1, 0.5)) == ["As expected, no LM falls as k grows."]
-    lost = [_compared("c", k, None, float("nan")) for k in (2, 4)]
-    assert conclusions(lost, "k") == []
-
-
-def test_observations_name_those_that_tie():
-    def observed(*runs):
-        return observations([_compared(name, k, {"loss": loss}, t) for name, k, loss, t in runs], "k")[:2]
-
-    runs = ("a", 2, 0.3, 1.0), ("b", 2, 0.1 + 0.2, 2.0), ("a", 4, 0.5, 1.0), ("b", 4, 0.4, 1.0004)
-    assert observed(*runs) == [
-        "a and b lose least (LM) for k = 2, b for k = 4.",
-        "a is fastest for k = 2, a and b for k = 4.",
-    ]
-    assert observed(*runs[:2])[0] == "a and b lose least (LM) at every k."
-    assert observed(*runs[:2], ("c", 2, 0.3, 1.0))[0] == "a, b and c lose least (LM) at every k."
-    turns = [(name, k, (k + place) % 2, k) for k in range(2, 11) for place, name in enumerate("ab")]
-    assert observed(*turns) == [
-        "Of 9 values of k: a loses least (LM) for 5, b for 4.",
-        "a and b are fastest at every k.",
-    ]
-    lost = [_compared("c", k, None, float("nan")) for k in range(2, 30)]
-    (line,) = observations(lost, "k")
-    assert line.startswith("No release: c (k = 2), ")
-    assert line.endswith("c (k = 7) and 22 more.")
-
-
 def _comparison(names, limit, values, spread=0.0):
     """Runs of made-up figures, two seeds each."""
     return Comparison(
@@ -409,5 +335,28 @@ def test_an_axis_of_many_values_chooses_its_own(many):
     assert axis.get("values") == (None if many else values)
 
 
-def _compared(name, k, utility, seconds):
-    return ComparisonRun(name, k, None, None, None, seconds=seconds, utility=utility)
+def test_labels_of_axes_are_plain_numbers():
+    runs = _comparison("a", "l", [10, 20, 30]).averaged()
+    runs = [replace(run, seconds=run.l, utility={"loss": 0.4, "distortion": 150_000}) for run in runs]
+    drawn = svg_for_pages(against(runs, "l", measures(30_000)))
+    labels = re.findall(r">([^<>]+)</text>", drawn)
+    assert {"10", "20", "30", "12,000", "150,000"} <= set(labels)
+    assert not [label for label in labels if re.search(r"\de[+-]?\d|\dk", label)]
+
+
+def test_the_page_shows_the_spread_of_times(tmp_path):
+    target = tmp_path / "report.pdf"
+    _comparison("abcde", "k", [4, 8], spread=1).one_page(target)
+    text = " ".join(PdfReader(target).pages[0].extract_text().split())
+    # Of 1 and 2 seconds the mean is 1.5, and the standard deviation 0.5.
+    assert re.search(r"4 1\.500\s?±\s?0\.500 42", text)
+    assert "Seconds are processor time" in text
+
+
+def test_spreads_that_have_no_room_in_a_table_are_in_the_charts_alone(tmp_path):
+    target = tmp_path / "report.pdf"
+    runs = _comparison("abcde", "k", [4, 8], spread=1).runs
+    wide = [replace(run, seconds=1e4 * run.seconds, utility={"loss": 0.5, "distortion": 1e7}) for run in runs]
+    Comparison(400, tuple(wide)).one_page(target)
+    text = " ".join(PdfReader(target).pages[0].extract_text().split())
+    assert "4 15,000.000 200 10,000,000 1,500.000 200 10,000,000" in text

@@ -296,6 +296,11 @@ def test_the_one_page_on_the_command_line(run, hospital_csv, tmp_path):
         ("datafly", 1),
         ("datafly", 2),
     }
+    # k = 8 is measured once for both curves, where it is a setting of both.
+    told = json.loads(run(*asked, "-k", "4,8", "--seeds", "1,2", "--force", "--json").out)
+    [shared] = [entry for entry in told["averages"] if (entry["algorithm"], entry["k"]) == ("datafly", 8)]
+    assert told["against_l"]["averages"][0] == shared | {"l": 1}
+    assert shared["runs"] == 2
     assert "leave -t out" in run(*asked[:-2], "-t", "0.3", "--one-page", str(tmp_path / "other.pdf")).err
 
 

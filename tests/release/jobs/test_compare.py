@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import statistics
+import time
 from dataclasses import replace
 
 import polars as pl
@@ -215,3 +217,64 @@ def test_algorithms_on_the_command_line():
     assert not any(entry.predicts for entry in every)
     with pytest.raises(ic.PolicyError, match="no 'mondrain' among the algorithms"):
         algorithms_of("clustering,mondrain")
+
+
+def test_time_is_processor_time_of_the_stages_from_counting_to_checking(table, monkeypatch):
+    ticks = itertools.count()
+    monkeypatch.setattr(time, "process_time", lambda: float(next(ticks)))
+    (run,) = ic.compare(table, SCHEMA, [ic.Mondrian()], k=[4]).runs
+    # The clock is read once at the start of each stage: one tick each for count, search, apply and check.
+    assert run.seconds == 4
+
+
+def test_every_setting_has_a_time_with_a_spread_on_request(table):
+    algorithms = [ic.Mondrian(), ic.Random()]
+    comparison = ic.compare(table, SCHEMA, algorithms, k=[4], seeds=[1, 2, 3], repeat=True)
+    mondrian, random = comparison.averaged()
+    assert mondrian.runs == random.runs == 3
+    assert mondrian.spread["loss"] == 0 < random.spread["loss"]
+    times = [run.seconds for run in comparison.runs[:3]]
+    assert mondrian.seconds == pytest.approx(statistics.fmean(times))
+    assert mondrian.spread["seconds"] == pytest.approx(statistics.pstdev(times))
+
+
+def test_code_is_loaded_by_the_whole_table_before_repeats_are_measured(table, monkeypatch):
+    from incrowd.release.jobs import compare as job
+
+    sizes, run_of = [], job.run_of
+
+    def counted(run, rows, *others):
+        sizes.append((run.algorithm, len(rows)))
+        return run_of(run, rows, *others)
+
+    monkeypatch.setattr(job, "run_of", counted)
+    ic.compare(table, SCHEMA, [ic.Mondrian()], k=[3, 6], l=[2], repeat=True)
+    assert sizes == [("", 120), ("mondrian", 120), ("mondrian", 120)]
+
+
+def test_a_known_setting_is_not_run_again(table):
+    def levels(**limits):
+        return ic.compare(table, SCHEMA, [ic.Datafly()], **limits, max_suppression=0.5)
+
+    against_k = levels(k=[3, 6])
+    against_l = levels(k=[6], l=[1, 2], known=against_k)
+    assert against_l.runs[0] == replace(against_k.runs[1], l=1)
+    assert [(run.k, run.l) for run in against_l.runs] == [(6, 1), (6, 2)]
+    with pytest.raises(ic.ParameterError, match="known is of another table, which has 120 records"):
+        ic.compare(table[:100], SCHEMA, [ic.Datafly()], k=[6], known=against_k)
+    # A policy with l-diversity asks for more than k alone does, and l = 1 takes its place.
+    diverse = {"models": [ic.LDiversity(2)], "known": against_k}
+    assert levels(k=[6], l=[1], **diverse).runs[0].seconds != against_k.runs[1].seconds
+
+
+def test_runs_have_the_risks_of_their_release(table):
+    (run,) = ic.compare(table, SCHEMA, [ic.Datafly()], k=[4], max_suppression=0.5).runs
+    release = ic.anonymize(table, SCHEMA, [ic.KAnonymity(4)], ic.Datafly(), max_suppression=0.5)
+    for model in ("prosecutor", "attribute-disclosure"):
+        for name, value in release.privacy.risk[model].items():
+            assert run.risk[f"{model}-{name}"] == value
+    assert run.levels == release.recoding.levels
+    assert run.to_dict()["risk"] == run.risk
+    without = ic.compare(table.select("n", "t"), ic.Schema(["n", "t"]), [ic.Mondrian()], k=[4]).runs[0]
+    assert {name.partition("-")[0] for name in without.risk} == {"prosecutor"}
+    assert without.levels is None

@@ -29,8 +29,8 @@ _LATEX = {
 def caption(records: int) -> str:
     """Return the caption that explains how the figures of a comparison count."""
     return (
-        f"{records:,} records; LM and NCP are means per cell, MD counts levels in all cells; LM times "
-        f"{records:,} is the LM of the one page, a sum over records"
+        f"{records:,} records; seconds are processor time; LM and NCP are means per cell, MD counts levels "
+        f"in all cells; LM times {records:,} is the LM of the one page, a sum over records"
     )
 
 
@@ -59,9 +59,9 @@ def table_of_runs(runs: Sequence[ComparisonRun]) -> tuple[Row, list[Row]]:
 
 def _with_spread(run: ComparisonRun, name: str, text: str) -> str:
     """Add the standard deviation to a mean, with two significant digits."""
-    if not run.spread:
+    deviation = (run.spread or {}).get(name, 0.0)
+    if not deviation:
         return text
-    deviation = run.spread[name]
     return f"{text} ±{deviation:,.0f}" if deviation >= 10 else f"{text} ±{deviation:.2g}"
 
 

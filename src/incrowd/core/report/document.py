@@ -20,11 +20,11 @@ class ComparisonRun:
     k, l, t
         The limits of the grid, None where the grid has none.
     seed
-        Of one run; None where it stands for several runs, or the algorithm makes no random choices.
+        Of one run; None where it stands for several runs, or makes no random choices and ran once.
     runs
         How many runs it stands for.
     seconds
-        Wall time from the counting of rows to the checked release.
+        Processor time, in all threads, from the counting of rows to the checked release.
     utility
         Value of every metric; empty where nothing was released.
     per_attribute
@@ -34,7 +34,12 @@ class ComparisonRun:
     problem
         Why nothing was released; None where something was.
     spread
-        Standard deviation over the runs of ``seconds`` and each metric, where there are several.
+        Standard deviation over the runs of ``seconds``, each metric and each risk, where there are several.
+    levels
+        Of full-domain recoding: the level of each quasi-identifier. None where runs differ in them.
+    risk
+        Figures of the prosecutor risk and, with sensitive attributes, of attribute disclosure, by names
+        such as ``prosecutor-max``.
     """
 
     algorithm: str
@@ -51,6 +56,8 @@ class ComparisonRun:
     problem: str | None = None
     spread: dict[str, float] | None = None
     per_attribute: dict[str, float] | None = None
+    levels: tuple[int, ...] | None = None
+    risk: dict[str, float] | None = None
 
     def __repr__(self) -> str:
         limits = "".join(
@@ -87,6 +94,7 @@ class ComparisonRun:
             "classes": self.classes,
             "smallest": self.smallest,
             "suppressed": self.suppressed,
+            "risk": self.risk,
         }
         if self.runs > 1:
             document |= {"runs": self.runs, "spread": self.spread}

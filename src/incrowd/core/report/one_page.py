@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import os
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,22 +11,16 @@ from incrowd.core.errors import ParameterError, require_extra
 from incrowd.core.io.addresses import file_path
 from incrowd.core.io.scratch import PrivateFolder
 from incrowd.core.report.charts import Measure, measures, panels, save
+from incrowd.core.report.comparison_sentences import conclusions, observations
 from incrowd.core.report.pages import count_pages, typeset
 
 if TYPE_CHECKING:
     from incrowd.core.report.document import ComparisonRun, Runs
 
 _MOST = 5
-_MOST_SPANS = 6
-"""How many spans of a limit, or runs without a release, a sentence names."""
-
-_NEAR = 0.1
-"""Relative excess over the least LM up to which a faster algorithm is preferred."""
-_SAME = 0.005
-"""Relative difference up to which two losses are called the same."""
-
-_Title = tuple[str, str]
-"""Phrase for a single algorithm, and for several."""
+_WIDEST = 125
+"""Characters of a table's row that fit beside each other."""
+_BLANK = "\N{NARROW NO-BREAK SPACE}"
 
 
 def check_one_page(path: str | os.PathLike[str], algorithms: Sequence[str]) -> None:
@@ -139,16 +130,12 @@ def _thinned(page: dict[str, Any], most: int) -> dict[str, Any]:
 
 def _notes(comparison: Runs, runs: Sequence[ComparisonRun]) -> str:
     most = max((run.runs for run in runs), default=1)
-    spread = (
-        f" Figures of algorithms with random choices, or that depend on the order of rows, are means of "
-        f"{most} runs; bands and figures after ± are one standard deviation."
-        if most > 1
-        else ""
-    )
+    spread = f" Figures are means of up to {most} runs; bands and figures after ± are one standard deviation."
+    spread = spread if most > 1 else ""
     return (
         f"{comparison.records:,} records. LM (loss metric) and MD (distortion metric) are sums over records, "
         f"lower is better. The terminal gives LM per record: LM / {comparison.records:,}. "
-        f"Seconds are wall time from counting the rows to the checked release.{spread}"
+        f"Seconds are processor time from counting the rows to the checked release.{spread}"
     )
 
 
@@ -162,7 +149,7 @@ def _part(
 ) -> dict[str, Any]:
     """Draw the charts and build the table of a limit."""
     chart = f"{limit}.pdf"
-    save(panels(runs, limit, axes, names), folder / chart)
+    save(panels(runs, limit, axes, names, (150, 84)), folder / chart)
     present = [name for name in names if any(run.algorithm == name for run in runs)]
     values = sorted({getattr(run, limit) for run in runs if getattr(run, limit) is not None})
     rows = []
@@ -173,10 +160,12 @@ def _part(
             if not matches or matches[0].utility is None:
                 cells += ["none"] + [""] * (len(axes) - 1)
             else:
-                cells += [
-                    _cell(*measure.of(matches[0]), seconds=measure.title == "seconds") for measure in axes
-                ]
+                cells += [_cell(*each.of(matches[0]), 3 * (each.title == "seconds")) for each in axes]
         rows.append(cells)
+    if max(len("".join(row)) for row in rows) > _WIDEST:
+        rows = [
+            [cell.partition(_BLANK)[0] for cell in row] for row in rows
+        ]  # The bands of the charts remain.
     header = [limit, *(measure.title for _ in present for measure in axes)]
     groups = [{"name": "", "span": 1}, *({"name": name, "span": len(axes)} for name in present)]
     return {
@@ -192,182 +181,8 @@ def _part(
     }
 
 
-def _cell(figure: float, spread: float, *, seconds: bool) -> str:
-    text = f"{figure:.3f}" if seconds else f"{figure:,.0f}"
-    if spread <= 0 or seconds:
+def _cell(figure: float, spread: float, decimals: int) -> str:
+    text = f"{figure:,.{decimals}f}"
+    if spread <= 0:
         return text
-    # Spaces at which no line breaks.
-    return f"{text}\N{NARROW NO-BREAK SPACE}±\N{NARROW NO-BREAK SPACE}{spread:,.0f}"
-
-
-def _by_value(runs: Sequence[ComparisonRun], limit: str) -> dict[Any, dict[str, ComparisonRun]]:
-    """Return the runs with a release by the values of a limit, in order, and by algorithm."""
-    released = [run for run in runs if run.utility is not None and getattr(run, limit) is not None]
-    return {
-        value: {run.algorithm: run for run in released if getattr(run, limit) == value}
-        for value in sorted({getattr(run, limit) for run in released})
-    }
-
-
-def conclusions(runs: Sequence[ComparisonRun], limit: str) -> list[str]:
-    """Weigh time against loss, recommend algorithms, and compare losses with expectations, in sentences."""
-    by_value = _by_value(runs, limit)
-    names = list(dict.fromkeys(run.algorithm for run in runs if run.utility is not None))
-    lines = []
-    if len(names) > 1:
-        ends = [value for value in dict.fromkeys((min(by_value), max(by_value))) if len(by_value[value]) > 1]
-        if ends:
-            trade_offs = "; ".join(_trade_off(by_value[value], f"{limit} = {value}") for value in ends)
-            lines.append(f"Trade-off: {trade_offs}.")
-        preferred, quickest = {}, {}
-        for value, by_name in by_value.items():
-            least = min(map(_loss, by_name.values()))
-            good = [run for run in by_name.values() if _loss(run) <= (1 + _NEAR) * least + 1e-9]
-            preferred[value] = (min(good, key=_seconds).algorithm,)
-            quickest[value] = (min(by_name.values(), key=_seconds).algorithm,)
-        lines.append(
-            f"To prefer, the fastest of those within {_NEAR:.0%} of the least LM: "
-            + _best(("", ""), preferred, limit)
-            + (
-                ""
-                if preferred == quickest
-                else f" If seconds alone count: {_best(('', ''), quickest, limit)}"
-            )
-        )
-    lines += _expectations(by_value, names, limit)
-    return lines
-
-
-def _trade_off(by_name: dict[str, ComparisonRun], where: str) -> str:
-    quick, best = min(by_name.values(), key=_seconds), min(by_name.values(), key=_loss)
-    if quick is best or not best.seconds or not _loss(best):
-        return f"at {where} {quick.algorithm} is the fastest" + (
-            " and loses least" if quick is best else f", and {best.algorithm} loses least"
-        )
-    return (
-        f"at {where} {quick.algorithm} takes {quick.seconds / best.seconds:.1%} of the time of "
-        f"{best.algorithm}, and loses {_loss(quick) / _loss(best):.3g} times as much"
-    )
-
-
-def _expectations(by_value: dict[Any, dict[str, ComparisonRun]], names: list[str], limit: str) -> list[str]:
-    """Compare losses with two expectations: a stricter limit costs more, and random classes cost most."""
-    falls, worse = [], []
-    baseline = next((name for name in names if name.partition(":")[0] == "random"), None)
-    for name in names:
-        losses = [(value, _loss(by_name[name])) for value, by_name in by_value.items() if name in by_name]
-        falls += [
-            f"{name} from {limit} = {low} to {high}"
-            for (low, before), (high, after) in pairwise(losses)
-            if after < before * (1 - _SAME)
-        ]
-        worse += [
-            f"{name} at {limit} = {value}"
-            for value, loss in losses
-            if baseline in by_value[value] and loss > _loss(by_value[value][baseline]) * (1 + _SAME)
-        ]
-    claims = [(f"no LM falls as {limit} grows", f"LM falls as {limit} grows", falls)]
-    if baseline is not None and len(names) > 1:
-        claims.append((f"none loses more than {baseline}", f"some lose more than {baseline}", worse))
-    lines = [
-        f"Against expectation {against}: {', '.join(which[:_MOST_SPANS])}"
-        + (f" and {len(which) - _MOST_SPANS} more." if len(which) > _MOST_SPANS else ".")
-        for _, against, which in claims
-        if which
-    ]
-    expected = [fits for fits, _, which in claims if not which]
-    if expected and len(by_value) > 1:
-        lines.append(f"As expected, {', and '.join(expected)}.")
-    return lines
-
-
-def observations(runs: Sequence[ComparisonRun], limit: str, records: int = 0) -> list[str]:
-    """Describe the fastest algorithm, the least loss and the cost of the limit in sentences.
-
-    LM is summed over so many records; without a number it is given per record.
-    """
-    by_value = _by_value(runs, limit)
-    released = [run for by_name in by_value.values() for run in by_name.values()]
-    names = list(dict.fromkeys(run.algorithm for run in runs if run in released))
-    lines = []
-    if len(names) > 1:
-        # Who ties is named, too: sums of floats differ in their last digits, times by less than is shown.
-        kinds: tuple[tuple[_Title, Callable[[ComparisonRun], float], float], ...] = (
-            (("loses least (LM)", "lose least (LM)"), _loss, 1e-9),
-            (("is fastest", "are fastest"), _seconds, 0.0005),
-        )
-        for title, figure, apart in kinds:
-            best = {}
-            for value, by_name in by_value.items():
-                figures = {name: figure(run) for name, run in by_name.items()}
-                least = min(figures.values())
-                best[value] = tuple(name for name in names if figures.get(name, math.inf) <= least + apart)
-            lines.append(_best(title, best, limit))
-    for name in names:
-        series = [run for run in released if run.algorithm == name]
-        series.sort(key=lambda run: getattr(run, limit))
-        if len(series) > 1:
-            lines.append(_growth(name, series, limit, records))
-    failed = [run for run in runs if run.utility is None]
-    if failed:
-        which = [f"{run.algorithm} ({limit} = {getattr(run, limit)})" for run in failed]
-        more = f" and {len(which) - _MOST_SPANS} more" if len(which) > _MOST_SPANS else ""
-        lines.append(f"No release: {', '.join(which[:_MOST_SPANS])}{more}.")
-    return lines
-
-
-def _loss(run: ComparisonRun) -> float:
-    return run.lost("loss")
-
-
-def _seconds(run: ComparisonRun) -> float:
-    return run.seconds
-
-
-def _best(title: _Title, best: Mapping[Any, tuple[str, ...]], limit: str) -> str:
-    """Describe the best algorithms by spans of a limit's values."""
-    spans: list[tuple[tuple[str, ...], list[Any]]] = []
-    for value, names in best.items():
-        if spans and spans[-1][0] == names:
-            spans[-1][1].append(value)
-        else:
-            spans.append((names, [value]))
-    if len(spans) == 1:
-        return f"{_subject(spans[0][0], title)} at every {limit}."
-    if len(spans) > _MOST_SPANS:
-        counts = Counter(best.values()).most_common()
-        winners = [
-            f"{_subject(names, title) if not position else _join_names(names)} for {count}"
-            for position, (names, count) in enumerate(counts)
-        ]
-        return f"Of {len(best)} values of {limit}: {', '.join(winners)}."
-    winners = [
-        f"{_subject(names, title) if not position else _join_names(names)} for {limit} = "
-        + (f"{values[0]}" if len(values) == 1 else f"{values[0]} to {values[-1]}")
-        for position, (names, values) in enumerate(spans)
-    ]
-    return f"{', '.join(winners)}."
-
-
-def _subject(names: tuple[str, ...], title: _Title) -> str:
-    return f"{_join_names(names)} {title[len(names) > 1]}".rstrip()
-
-
-def _join_names(names: tuple[str, ...]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]][len(names) == 1 :])
-
-
-def _growth(name: str, series: Sequence[ComparisonRun], limit: str, records: int) -> str:
-    first, last = series[0], series[-1]
-    before, after = _loss(first), _loss(last)
-    low, high = getattr(first, limit), getattr(last, limit)
-    time = last.seconds / first.seconds if first.seconds else 1.0
-    pace = "takes as long" if 0.8 <= time <= 1.25 else f"takes {time:.2g} times as long"
-    if abs(after - before) <= _SAME * max(before, 1e-12):
-        return f"{name}: from {limit} = {low} to {high} it loses the same, and {pace}."
-    cost = (
-        f"LM goes from {before * records:,.0f} to {after * records:,.0f}"
-        if records
-        else f"LM per record goes from {before:.3f} to {after:.3f}"
-    )
-    return f"{name}: from {limit} = {low} to {high} its {cost}, and it {pace}."
+    return f"{text}{_BLANK}±{_BLANK}{spread:,.{decimals}f}"

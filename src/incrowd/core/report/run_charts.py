@@ -31,6 +31,8 @@ SHAPES = (
     "triangle-left",
 )
 _MOST_TICKS = 10
+_PLAIN = ",.6~r"
+"""Format of labels: six digits and no exponent, as 10 and not 1e+1."""
 
 
 class Measure(NamedTuple):
@@ -160,15 +162,14 @@ def _limit_axis(runs: Sequence[ComparisonRun], limit: str) -> Spec:
     # Many values would be a grid of lines without labels; then the axis chooses its own.
     marks = {"values": values} if len(values) <= _MOST_TICKS else {"tickCount": 6}
     axis = {"labelFlush": False, "labelOverlap": "greedy", "labelSeparation": 3, **marks}
-    return quantity("limit", scale=scale, axis={"title": limit, "format": "~g", **axis})
+    return quantity("limit", scale=scale, axis={"title": limit, "format": _PLAIN, **axis})
 
 
 def _measure_axis(runs: Sequence[ComparisonRun], measure: Measure) -> Spec:
     """Return the scale and axis of a measure, common to line, points and band."""
     wide = _spans_magnitudes(runs, measure)
     ticks = {"values": [10.0**power for power in range(-6, 7)]} if wide else {"tickCount": 5}
-    form = "~g" if measure.title == "seconds" else "~s"
     return {
         "scale": {"type": "log"} if wide else {"zero": True},
-        "axis": {"title": None, "format": form, **ticks, **FIGURES},
+        "axis": {"title": None, "format": _PLAIN, **ticks, **FIGURES},
     }

@@ -7,6 +7,8 @@ import io
 import math
 import os
 import statistics
+import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -153,7 +155,7 @@ class Comparison:
 
     def document(self) -> dict[str, Any]:
         """Return the report of a comparison as plain data."""
-        from incrowd.core.report.one_page import observations
+        from incrowd.core.report.comparison_sentences import observations
 
         runs = self.averaged()
         limits = [
@@ -219,6 +221,8 @@ def compare(  # noqa: PLR0913
     t: Sequence[float] = (),
     seeds: Sequence[int] = (0,),
     shuffle: bool = False,
+    repeat: bool = False,
+    known: Comparison | None = None,
     max_suppression: float | None = None,
     population: Any = None,
     csv_format: CsvFormat | None = None,
@@ -247,6 +251,12 @@ def compare(  # noqa: PLR0913
     shuffle
         Whether algorithms that depend on the order of the rows, and have no seed, run once per seed, too,
         each time on rows shuffled by it.
+    repeat
+        Whether the others run once per seed, too, so that every time is a mean with a spread; each algorithm
+        first runs on the whole table without being measured.
+    known
+        A comparison of the same table and policy: settings that it has are not run again. l = 1 asks for
+        nothing, so such a run is the one without l, unless the policy has l-diversity.
     max_suppression
         Largest share of records that may be suppressed, 0 to 1. That of the policy by default.
     progress
@@ -268,7 +278,13 @@ def compare(  # noqa: PLR0913
         raise ParameterError("compare: name at least one algorithm and one seed")
     if not policy.models and limits == [(None, None, None)]:
         raise ParameterError("compare: name limits, e.g. k=[4, 8, 16] or -k 4,8,16, or a privacy model")
-    settings = _settings(policy, algorithms, limits, seeds, shuffle=shuffle)
+    settings = _settings(policy, algorithms, limits, seeds, shuffle=shuffle, repeat=repeat)
+    trivial = None if any(isinstance(model, LDiversity) for model in policy.models) else 1
+
+    def key(run: ComparisonRun) -> tuple[object, ...]:
+        return run.algorithm, run.k, None if run.l == trivial else run.l, run.t, run.seed
+
+    measured = {key(run): run for run in (known.runs if known is not None else ())}
     progress = progress or Silent()
     if isinstance(table, str | os.PathLike):
         from incrowd.engines import loaded
@@ -276,15 +292,22 @@ def compare(  # noqa: PLR0913
         progress.stage("read")
         table = loaded(table, csv_format)
     _check_table(table, policy.schema, shuffle=shuffle)
+    records = _records(table)
+    if known is not None and known.records != records:
+        raise ParameterError(f"compare: known is of another table, which has {known.records:,} records")
     progress.stage("warm up")
-    _warm_up(table, [setting.policy for setting in settings], population)
+    new = [setting.policy for setting in settings if key(setting.run) not in measured]
+    _warm_up(table, new, population, whole=repeat)
     runs = []
     progress.stage("compare")
     for done, setting in enumerate(settings):
         progress.advance(done, len(settings))
+        if same := measured.get(key(setting.run)):
+            runs.append(replace(same, l=setting.run.l))
+            continue
         rows = table if setting.shuffle is None else _shuffle(table, setting.shuffle)
         runs.append(run_of(setting.run, rows, setting.policy, population))
-    return Comparison(_records(table), tuple(runs))
+    return Comparison(records, tuple(runs))
 
 
 class _Setting(NamedTuple):
@@ -312,12 +335,13 @@ def _settings(
     seeds: Sequence[int],
     *,
     shuffle: bool,
+    repeat: bool,
 ) -> list[_Setting]:
     """Cross algorithms, limits (k, l, t) and seeds into the settings of all runs."""
     settings = []
     for algorithm in algorithms:
         shuffled = shuffle and algorithm.by_record and not algorithm.seeded
-        for (k, l, t), seed in product(limits, seeds if algorithm.seeded or shuffled else [None]):  # noqa: E741
+        for (k, l, t), seed in product(limits, seeds if algorithm.seeded or shuffled or repeat else [None]):  # noqa: E741
             setting = replace(
                 policy.with_models(_limits(k, l, t)),
                 algorithm=algorithm,
@@ -392,14 +416,16 @@ def _shuffle(table: Any, seed: int) -> Any:
     return frame[np.random.default_rng(seed).permutation(len(frame)).tolist()].to_native()
 
 
-def _warm_up(table: Any, settings: Sequence[Policy], population: Any) -> None:
-    """Run every algorithm on a few rows, so that no measured run includes loading time."""
+def _warm_up(table: Any, settings: Sequence[Policy], population: Any, *, whole: bool) -> None:
+    """Run every algorithm on a few rows or the whole table, so that no measured run includes loading time."""
     lazy = _lazy(table)
     sample = _frame(table)[:_WARM].to_native() if lazy is None else lazy.head(_WARM).collect()
-    for setting in {str(setting.algorithm): setting for setting in settings}.values():
+    # A large table, and models that look at values, need code that a few rows or k alone do not.
+    kinds = {(setting.algorithm, *map(type, setting.models)): setting for setting in settings}
+    for setting in (kinds if whole else {key[0]: each for key, each in kinds.items()}).values():
         run_of(
             ComparisonRun("", None, None, None, None),
-            sample,
+            table if whole else sample,
             replace(setting, max_suppression=1.0),
             population,
         )
@@ -407,8 +433,9 @@ def _warm_up(table: Any, settings: Sequence[Policy], population: Any) -> None:
 
 def run_of(run: ComparisonRun, table: Any, policy: Policy, population: Any) -> ComparisonRun:
     """Anonymize a table, and return the run with figures or with the reason of the failure."""
+    clock = _ProcessorClock()
     try:
-        release = anonymize(table, policy, population=population, unanswered="write")
+        release = anonymize(table, policy, population=population, unanswered="write", progress=clock)
     except IncrowdError as error:
         return replace(run, problem=str(error))
     except Exception as error:
@@ -416,13 +443,33 @@ def run_of(run: ComparisonRun, table: Any, policy: Policy, population: Any) -> C
         return replace(run, problem=f"internal error ({type(error).__name__}); please report it")
     return replace(
         run,
-        seconds=math.fsum(release.seconds[stage] for stage in ("count", "search", "apply", "check")),
+        seconds=math.fsum(clock.seconds[stage] for stage in ("count", "search", "apply", "check")),
         utility={name: lost.value for name, lost in release.utility.items()},
         per_attribute=release.utility["loss"].per_attribute,
         classes=release.privacy.classes,
         smallest=release.privacy.smallest,
         suppressed=release.suppression.records,
+        levels=getattr(release.recoding, "levels", None),
+        risk={
+            f"{model}-{name}": value
+            for model in ("prosecutor", "attribute-disclosure")
+            for name, value in release.privacy.risk.get(model, {}).items()
+        },
     )
+
+
+class _ProcessorClock(Silent):
+    """Processor time of each stage, in all threads: other work on the machine does not count."""
+
+    def __init__(self) -> None:
+        self.seconds: Counter[str] = Counter()
+        self._stage, self._start = "", 0.0
+
+    def stage(self, name: str) -> None:
+        """End the stage before, and start this one."""
+        now = time.process_time()
+        self.seconds[self._stage] += now - self._start  # type: ignore[assignment]
+        self._stage, self._start = name, now
 
 
 def _of_notebook(run: ComparisonRun) -> tuple[object, ...]:
@@ -466,7 +513,7 @@ def _average(runs: Sequence[ComparisonRun]) -> ComparisonRun:
     done = [run for run in runs if run.utility is not None]
     if len(runs) == 1 or not done:
         return runs[0]
-    figures = [{"seconds": run.seconds, **(run.utility or {})} for run in done]
+    figures = [{"seconds": run.seconds, **(run.risk or {}), **(run.utility or {})} for run in done]
     mean = {name: statistics.fmean(figure[name] for figure in figures) for name in figures[0]}
     spread = {name: statistics.pstdev([figure[name] for figure in figures]) for name in figures[0]}
     return replace(
@@ -474,11 +521,13 @@ def _average(runs: Sequence[ComparisonRun]) -> ComparisonRun:
         seed=None,
         runs=len(done),
         seconds=mean.pop("seconds"),
+        risk={name: mean.pop(name) for name in done[0].risk or {}},
         utility=mean,
         classes=statistics.fmean(run.classes or 0 for run in done),
         smallest=statistics.fmean(run.smallest or 0 for run in done),
         suppressed=statistics.fmean(run.suppressed or 0 for run in done),
         spread=spread,
+        levels=done[0].levels if len({run.levels for run in done}) == 1 else None,
         per_attribute={
             name: statistics.fmean((run.per_attribute or {})[name] for run in done)
             for name in done[0].per_attribute or {}

@@ -127,7 +127,7 @@ def compare(
 
     With --one-page, k and l are not crossed: the page has every algorithm against k, and the full-domain ones
     (or all, where there is none) against l from 1 to 8, or as -l says, at the k of --at-k. It implies
-    --shuffle.
+    --shuffle. Every setting runs once per seed, and those that both curves share run only once.
 
     The exit status is 1 when a run gives no release; the others are shown all the same.
     """
@@ -142,6 +142,7 @@ def compare(
         "max_suppression": max_suppression,
         "population": population,
         "shuffle": shuffle or one_page is not None,
+        "repeat": one_page is not None,
     }
     candidates = algorithms_of(algorithms)
     files = outputs.outputs_of(data, population, columns.hierarchies, policy=columns.policy, force=force)
@@ -204,7 +205,7 @@ class _Grid(NamedTuple):
             each for each in self.algorithms if isinstance(each, FullDomainAlgorithm)
         ]
         l_values = values["l"] or [each for each in _PAGE_L if each <= most]
-        against_l = self.run(full_domain, k=[at_k], l=l_values, seeds=values["seeds"])
+        against_l = self.run(full_domain, k=[at_k], l=l_values, seeds=values["seeds"], known=against_k)
         return [against_k, against_l]
 
     def _most_l(self) -> int:
