@@ -68,7 +68,7 @@ def test_lm_and_md_may_disagree():
         ([10, 11, 12], 0, "It takes as long at every k: time stays between 10 s and 12 s."),
         ([10, 20, 30], 0, "Its time rises from 10 s to 30 s."),
         ([30, 20, 10], 0, "Its time falls from 30 s to 10 s."),
-        ([10, 30, 10], 0, "Its time goes up and down from 10 s to 10 s, between 10 s and 30 s."),
+        ([10, 30, 10], 0, "Its time goes up and down between 10 s and 30 s."),
         ([10, 30, 11], 0, "Its time goes up and down from 10 s to 11 s, between 10 s and 30 s."),
         # The ends are alike although the time falls in between.
         ([10, 14, 12], 0, "Its time goes up and down from 10 s to 12 s, between 10 s and 14 s."),
@@ -160,6 +160,15 @@ def test_a_larger_limit_buys_the_risk_that_was_measured():
     assert conclusions(several, "k")[0].endswith(
         "finding a person stays at 25% with a and stays at 25% with b."
     )
+    falling = [{"prosecutor-max": risk} for risk in (0.5, 0.25)]
+    several = [run for name in "ab" for run in curve(name, [2, 4], [0.1, 0.1], [1, 1], risk=falling)]
+    assert conclusions(several, "k")[0].endswith("falls from 50% to 25% with a and from 50% to 25% with b.")
+    uneven = [{"prosecutor-max": risk} for risk in (0.5, 0.2, 0.25)]
+    [line] = [
+        line for line in conclusions(curve("a", K, [0.1] * 3, [1] * 3, risk=uneven), "k") if "buys" in line
+    ]
+    assert line.startswith("A larger k buys less risk, but not with every step: ")
+    assert line.endswith("goes up and down from 50% to 25%, between 20% and 50% with a.")
     assert not [line for line in conclusions(curve("a", K, [0.1] * 3, [1] * 3), "k") if "buys" in line]
 
 

@@ -125,8 +125,9 @@ def _course(curve: Sequence[_Figure], near: float, form: Callable[[float], str])
         return f"stays at {least}" if least == most else f"stays between {least} and {most}"
     if changes == {_change(curve[0], curve[-1], near)}:
         return f"{changes.pop()} from {first} to {last}"
-    within = "" if {first, last} == {least, most} else f", between {least} and {most}"
-    return f"goes up and down from {first} to {last}{within}"
+    ends = "" if first == last else f" from {first} to {last}"
+    within = "" if {first, last} == {least, most} else f"{',' * bool(ends)} between {least} and {most}"
+    return f"goes up and down{ends}{within}"
 
 
 def _growth(name: str, series: Sequence[ComparisonRun], limit: str, records: int) -> str:
@@ -173,8 +174,15 @@ def _gains(curves: Mapping[str, Sequence[ComparisonRun]], limit: str) -> list[st
         }
         changes |= {_change(curve[0], curve[-1], _SAME) for curve in measured.values()}
         each = [f"{_course(curve, _SAME, percent)} with {name}" for name, curve in measured.items()]
+        # The verb stands once where it is the same.
+        each = [
+            text.removeprefix("falls " * (i and each[i - 1].startswith("falls ")))
+            for i, text in enumerate(each)
+        ]
         courses += [f"{meaning} {_join_names(each)}"] if each else []
     gain = "less risk" if "falls" in changes else "no less risk here"
+    if gain == "less risk" and any("up and down" in course for course in courses):
+        gain += ", but not with every step"
     return [f"A larger {limit} buys {gain}: {'; '.join(courses)}."] if courses else []
 
 
