@@ -31,7 +31,7 @@ from rich.table import Table
 import incrowd as ic
 from engines import Peak
 from incrowd.engines import spark as engine
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 from mondrian import FIVE_NUMBERS, schema_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))

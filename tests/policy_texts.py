@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from incrowd.verification import Finding, Verification
+from incrowd.release.verification import Finding, Verification
 
 __all__ = [
     "K2",

@@ -19,7 +19,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-import incrowd.faces.frames
+import incrowd.frames
 from imported_late import LateModule
 from incrowd.core.table.settings import DEFAULT_ENDS
 from incrowd.faces.cli import main
@@ -28,9 +28,9 @@ from incrowd.faces.studio.work import Source, Work
 from incrowd.release.jobs.draft import draft_policy
 from incrowd.release.jobs.plan import plan
 from incrowd.release.policy.policy import Policy
-from incrowd.works.samples import hospital_policy
+from incrowd.samples import hospital_policy
 
-faces = LateModule("incrowd.faces.sklearn")
+faces = LateModule("incrowd.sklearn")
 ROWS = 60
 TABLE = pl.DataFrame(
     {
@@ -267,7 +267,7 @@ def test_every_default_is_the_declared_one():
                 found[f"{module.__name__}.{name}"] = defaults["ends"]
     assert set(found.values()) == {DEFAULT_ENDS} == {"outward"}
     assert {"incrowd.release.policy.policy.Policy", "incrowd.release.jobs.anonymize.anonymize"} <= set(found)
-    assert "incrowd.faces.sklearn.Anonymizer" in found
+    assert "incrowd.sklearn.Anonymizer" in found
 
 
 # --- accounts ----------------------------------------------------------------------------------------------

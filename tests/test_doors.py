@@ -42,15 +42,15 @@ ASKED = {
 OPEN = {
     "attacks.minimality._World._anonymized": "attack",
     "faces.cli.commands.demo.demo": "demo",
-    "faces.sklearn.Anonymizer.fit": "incrowd.sklearn",
+    "sklearn.Anonymizer.fit": "incrowd.sklearn",
     "release.jobs.compare.run_of": "compare",
     "release.jobs.draft_trial.try_draft": "init",
     "release.jobs.suggest.suggest.attempt": "suggest",
-    "works.compat.comp430._anonymize": "incrowd.compat.comp430",
-    "works.compat.comp430._by_engine": "incrowd.compat.comp430",
-    "works.compat.p29.ensure_privacy": "incrowd.compat.p29",
-    "works.compat.petworks._anonymization._anonymize": "incrowd.compat.petworks",
-    "works.compat.petworks.output": "incrowd.compat.petworks",
+    "compat.comp430._anonymize": "incrowd.compat.comp430",
+    "compat.comp430._by_engine": "incrowd.compat.comp430",
+    "compat.p29.ensure_privacy": "incrowd.compat.p29",
+    "compat.petworks._anonymization._anonymize": "incrowd.compat.petworks",
+    "compat.petworks.output": "incrowd.compat.petworks",
 }
 """Doors without a gate, by their name in the table of docs/how-to/verdict.md."""
 NO_ROWS = {
@@ -97,7 +97,7 @@ def doors() -> dict[str, set[str]]:
         if module.partition(".")[0] not in ("core", "engines"):
             look(
                 parsed(path),
-                module.removesuffix(".__init__") if ".compat" in module or "sklearn" in module else module,
+                module.removesuffix(".__init__") if module.startswith(("compat", "sklearn")) else module,
             )
     return found
 

@@ -399,7 +399,7 @@ def test_every_face_of_the_verifier_says_what_is_wrong_with_a_file(planted, kind
         # The release says so before it is written, and is not written at all.
         assert_same({face: FACES[face](case) for face in ("anonymize", "report")})
         assert case.release.verdict.text.startswith("BROKEN: ")
-        with pytest.raises(ic.errors.VerdictError, match="clause: largest-risk"):
+        with pytest.raises(ic.VerdictError, match="clause: largest-risk"):
             case.release.save(case.folder / "none")
         return
     said = {face: look(case) for face, look in OF_A_WRITTEN_FILE.items()}

@@ -1,6 +1,8 @@
 """Everything that users import from `incrowd`, once: names are looked up when they are first used."""
 
-from . import profiles as profiles
+from . import compat as compat
+from . import course as course
+from . import samples as samples
 from .attacks import Attack as Attack
 from .attacks import attack as attack
 from .core import treatments as treatments
@@ -142,8 +144,5 @@ from .search import Optimal as Optimal
 from .search import Random as Random
 from .search import Samarati as Samarati
 from .search import TopDownSpecialization as TopDownSpecialization
-from .works import compat as compat
-from .works import course as course
-from .works import samples as samples
 
 __version__: str

@@ -12,7 +12,7 @@ import pytest
 
 import incrowd as ic
 from incrowd.attacks import KINDS, attack
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 
 ZIPS = pl.DataFrame({"zip": list("AABBB"), "illness": ["HIV", "HIV", "flu", "cold", "cough"]})
 ZIP_TREE = ic.Hierarchy.from_nested({"here": ["A", "B"]})

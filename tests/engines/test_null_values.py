@@ -13,7 +13,7 @@ import incrowd as ic
 from database_tables import PLACES, holding
 from engine_tables import MAKERS, in_order_of_codes, same
 from incrowd.engines import MemoryEngine, engine_for
-from incrowd.verification import verify
+from incrowd.release.verification import verify
 
 NULLS = ("99", "-1", "1900-01-01", "?", "", "true", "0.1")
 DAY, OTHER = dt.date(1900, 1, 1), dt.date(1900, 1, 2)

@@ -16,7 +16,7 @@ import pytest
 
 from crossed import quick
 from incrowd.release.policy.policy import toml_value
-from incrowd.verification import verify
+from incrowd.release.verification import verify
 from incrowd_verify.profiles import PROFILES, read_profile
 from incrowd_verify.result import ClauseResult
 

@@ -11,7 +11,7 @@ import pytest
 import incrowd as ic
 from crossed import quick
 from emitted_sql import failed, verdict
-from incrowd.verification import checks_as_sql, verify
+from incrowd.release.verification import checks_as_sql, verify
 from policy_texts import K2, entry, policy_text
 
 RAW = "name,place,age,ill\nA,France,21,flu\nB,Italy,25,cold\nC,India,30,flu\nD,India,30,flu\n"

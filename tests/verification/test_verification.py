@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import incrowd_verify
-from incrowd.verification import verify
+from incrowd.release.verification import verify
 from policy_texts import K2, SIMPLE, WORKED, WORKED_TREE, entry, only, policy_text, t, worked_columns
 
 # --- independence --------------------------------------------------------------------------------------

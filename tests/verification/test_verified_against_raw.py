@@ -12,7 +12,7 @@ import pytest
 
 import incrowd as ic
 from incrowd.core.errors import TableError
-from incrowd.verification import verify
+from incrowd.release.verification import verify
 
 TREE = "*\n\tEurope\n\t\tFrance\n\t\tItaly\n\tAsia\n\t\tIndia\n"
 POLICY = """version = 2

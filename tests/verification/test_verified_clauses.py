@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from crossed import quick
-from incrowd.verification import Verification, checks_as_sql, verify
+from incrowd.release.verification import Verification, checks_as_sql, verify
 from incrowd_verify.profiles import PROFILES, read_profile
 from incrowd_verify.verification import ALL_HOLD
 

@@ -7,7 +7,7 @@ import time
 import pytest
 
 import incrowd as ic
-from incrowd.verification import verify
+from incrowd.release.verification import verify
 
 TREE = "*\n\tEurope\n\t\tFrance\n\t\tItaly\n\tAsia\n\t\tIndia\n"
 POLICY = """version = 2

@@ -17,7 +17,7 @@ from incrowd.core.errors import (
     SchemaError,
     TableError,
 )
-from incrowd.verification import verify
+from incrowd.release.verification import verify
 from policy_texts import K2, SIMPLE, entry, only, policy_text, t
 
 # --- files ---------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.verification import verify
+from incrowd.release.verification import verify
 from policy_texts import K2, entry, policy_text
 
 ROWS = 400

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.verification import verify
+from incrowd.release.verification import verify
 
 POLICY = """
 [columns.age]

@@ -11,7 +11,7 @@ import pytest
 import incrowd as ic
 from crossed import crossed
 from emitted_sql import verdict
-from incrowd.verification import checks_as_sql, verify
+from incrowd.release.verification import checks_as_sql, verify
 
 MODELS = ["k-anonymity:3", "l-diversity:2"]
 POLICY = """version = 4

@@ -13,7 +13,7 @@ from incrowd.core.errors import (
     PolicyError,
     SchemaError,
 )
-from incrowd.verification import verify
+from incrowd.release.verification import verify
 from incrowd_verify.tree_files import read_tree
 from policy_texts import K2, SIMPLE, WORKED, WORKED_TREE, entry, only, t, worked_columns
 

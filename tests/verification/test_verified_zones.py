@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.verification import verify
+from incrowd.release.verification import verify
 
 ZONES = ("Europe/Rome", "America/New_York", "Asia/Kolkata", "Pacific/Chatham", "America/St_Johns", "UTC")
 CHANGES = (

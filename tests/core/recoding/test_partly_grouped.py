@@ -10,7 +10,7 @@ import pytest
 
 import incrowd as ic
 from incrowd.faces.studio.trees import TreeEditor
-from incrowd.verification import verify
+from incrowd.release.verification import verify
 
 JOBS = [f"job {number:02}" for number in range(24)]
 ROWS = 400

@@ -12,7 +12,7 @@ import pytest
 import incrowd as ic
 from incrowd.core.presentation.documents import rounded
 from incrowd.release.jobs.plan import plan
-from incrowd.verification import verify
+from incrowd.release.verification import verify
 
 EVIL = "<script>alert('a')</script>"
 TABLE = pl.DataFrame(

@@ -13,7 +13,7 @@ from database_tables import PLACES, holding
 from incrowd.core.errors import PolicyError, SchemaError
 from incrowd.engines import engine_for
 from incrowd.release.policy.policy import Policy
-from incrowd.verification import verify
+from incrowd.release.verification import verify
 from incrowd_verify.policy import read_policy
 
 MODELS = [ic.KAnonymity(5), ic.LDiversity(2)]

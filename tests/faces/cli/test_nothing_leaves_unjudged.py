@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.verification import verify
+from incrowd.release.verification import verify
 
 pytestmark = pytest.mark.gated
 

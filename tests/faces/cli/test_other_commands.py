@@ -12,7 +12,7 @@ import pytest
 from pypdf import PdfReader
 
 from incrowd.attacks import KINDS
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 
 WRITTEN = ("--unanswered", "write")
 """These tests are about other things than the sensitive column that no model protects."""

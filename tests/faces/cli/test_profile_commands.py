@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 from incrowd_verify.profiles import PROFILES, read_profile
 
 

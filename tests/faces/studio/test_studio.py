@@ -18,7 +18,7 @@ import xlsxwriter
 import incrowd as ic
 from incrowd.core.io.files import read_table
 from incrowd.release.policy.policy import Policy
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 from spark_session import SOURCES
 from studio_browser import PANELS, Studio, Visit
 

@@ -17,7 +17,7 @@ import pytest
 
 from incrowd.core.errors import visible
 from incrowd.release.policy.policy import Policy
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 from spark_session import SOURCES
 from studio_browser import Studio, Visit
 

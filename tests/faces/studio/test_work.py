@@ -22,7 +22,7 @@ from incrowd.faces.studio.sampling import recoded_rows, sampled
 from incrowd.faces.studio.tables import guessed
 from incrowd.faces.studio.work import Source, Work
 from incrowd.release.policy.policy_file import read_toml
-from incrowd.works.samples import hospital, hospital_policy
+from incrowd.samples import hospital, hospital_policy
 
 
 @pytest.fixture

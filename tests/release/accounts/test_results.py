@@ -13,7 +13,7 @@ from incrowd.engines import MemoryEngine
 from incrowd.measures.privacy import TCloseness
 from incrowd.release.accounts.results import Results
 from incrowd.release.jobs.assess import assess_classes
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 
 SCHEMA = ic.Schema(quasi=["age", "sex"], sensitive=["diagnosis"], unlisted="drop")
 

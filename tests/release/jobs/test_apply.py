@@ -18,7 +18,7 @@ from engine_tables import MAKERS
 from examples import examples
 from incrowd.core.reading.cells import read_span
 from incrowd.release.policy.policy import Policy
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 
 allowing = partial(ic.apply_recoding, max_suppression=1.0)
 

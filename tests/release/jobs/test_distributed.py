@@ -26,7 +26,7 @@ from incrowd.engines.spark.errors import OTHER_VALUES
 from incrowd.release.jobs.distributed import blocks as module
 from incrowd.release.jobs.distributed import check, cuts, rows
 from incrowd.release.jobs.distributed.scale import Coder, TableStatistics, rank_values
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 from model_readings import overall
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")

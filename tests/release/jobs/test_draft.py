@@ -458,7 +458,7 @@ def test_a_policy_with_open_groups_is_refused_and_runs_when_each_mark_has_a_role
     with pytest.raises(ic.PolicyError, match=r"12 columns have no role yet"):
         ic.Policy.read(path)
     table.write_csv(tmp_path / "people.csv")
-    from incrowd.verification import verify
+    from incrowd.release.verification import verify
 
     with pytest.raises(Exception, match="12 columns have no role yet"):
         verify(tmp_path / "people.csv", path)

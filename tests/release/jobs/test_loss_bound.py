@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 from town_tables import NORTH, QUASI, town_table
 
 

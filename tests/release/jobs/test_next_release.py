@@ -19,7 +19,7 @@ from incrowd.attacks.ledger import composition_of_ledger
 from incrowd.core.errors import InfeasibleError, InputError, ParameterError, SchemaError, TableError
 from incrowd.release.jobs.ledger.deduction import without_m_invariance
 from incrowd.release.jobs.series_groups import buckets_of
-from incrowd.verification import checks_as_sql
+from incrowd.release.verification import checks_as_sql
 
 MARK = "planted"
 

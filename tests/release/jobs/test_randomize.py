@@ -109,7 +109,7 @@ def test_no_two_runs_are_alike():
 )
 def test_what_is_refused(mechanisms, settings, words):
     table = pl.DataFrame({"x": [0.5, 0.6], "c": ["a", "b"], "gap": [1.0, None]})
-    with pytest.raises(ic.errors.InputError, match=words) as caught:
+    with pytest.raises(ic.InputError, match=words) as caught:
         ic.randomize(table, mechanisms, **settings)
     assert "b" not in str(caught.value).split("'")
 

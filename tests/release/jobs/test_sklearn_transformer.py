@@ -1,4 +1,4 @@
-"""incrowd.faces.sklearn.Anonymizer: scikit-learn's own checks, folds that do not leak, frames and columns."""
+"""incrowd.sklearn.Anonymizer: scikit-learn's own checks, folds that do not leak, frames and columns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from imported_late import LateModule
 from incrowd.core.reading.cells import read_span
 
 # scikit-learn takes a second to import, which only the process pays that runs these tests.
-faces, sklearn = LateModule("incrowd.faces.sklearn"), LateModule("sklearn")
+faces, sklearn = LateModule("incrowd.sklearn"), LateModule("sklearn")
 pipelines, trees = LateModule("sklearn.pipeline"), LateModule("sklearn.tree")
 
 PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "scikit-learn.md"
@@ -209,7 +209,7 @@ def test_it_can_be_pickled_and_cloned():
 
 
 def test_it_asks_for_its_extra(monkeypatch):
-    monkeypatch.delitem(sys.modules, "incrowd.faces.sklearn")
+    monkeypatch.delitem(sys.modules, "incrowd.sklearn")
     monkeypatch.setitem(sys.modules, "sklearn.base", None)
     with pytest.raises(ic.MissingExtraError, match=r"\.\[sklearn\]"):
-        import incrowd.faces.sklearn  # noqa: F401
+        import incrowd.sklearn  # noqa: F401

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 from spark_cluster import cluster
 from spark_driver import MODELS, schema
 from spark_session import SOURCES, require_spark

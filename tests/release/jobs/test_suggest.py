@@ -10,7 +10,7 @@ import pytest
 
 import incrowd as ic
 from incrowd.release.jobs.suggest import helping, ladders, looser
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 
 SCHEMA = ic.Schema(quasi=["age", "sex"], sensitive=["diagnosis"], unlisted="drop")
 POLICY = ic.Policy(

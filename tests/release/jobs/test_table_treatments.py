@@ -15,6 +15,7 @@ import pytest
 
 import incrowd as ic
 from incrowd.core.treatments.keys import Secret
+from incrowd.release.verification import checks_as_sql
 from treatment_tables import KEY, MARK, people, treated, written
 
 MODELS = ["k-anonymity:5", "l-diversity:2"]
@@ -328,7 +329,7 @@ def test_verify_leaves_models_open_that_judge_only_values_before(tmp_path):
     ]  # fmt: skip
     assert any("judge = 'original'" in text for text in verified.unchecked)
     with pytest.raises(ic.ParameterError, match="judge = 'original'"):
-        ic.verification.checks_as_sql(file, policy)
+        checks_as_sql(file, policy)
     policy.write_text(policy.read_text().replace('judge = "original"', 'judge = "both"'))
     with pytest.raises(ic.PolicyError, match="judge is 'both'"):
         ic.verify(file, policy)

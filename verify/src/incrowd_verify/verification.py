@@ -160,10 +160,11 @@ def verify(  # noqa: PLR0913
 
     Notes
     -----
-    Definitions are those of `incrowd.privacy`. Suppressed records are in no class, but their sensitive values
-    are part of the whole table's distribution. Unless the policy keeps them, they have to satisfy every limit
-    as a class of their own. Raw records that are not in the release count as suppressed then. Missing is a
-    value of its own. Numbers are compared by value; the values of a column with a hierarchy are its leaves.
+    Definitions are those of `incrowd.measures.privacy`. Suppressed records are in no class, but their
+    sensitive values are part of the whole table's distribution. Unless the policy keeps them, they have to
+    satisfy every limit as a class of their own. Raw records that are not in the release count as suppressed
+    then. Missing is a value of its own. Numbers are compared by value; the values of a column
+    with a hierarchy are its leaves.
     """
     if published_as_one and previous_release is None:
         raise ParameterError(

@@ -253,7 +253,7 @@ class Assessment:
     def report(self, path: str | os.PathLike[str], schema: Schema, *, force: bool = False) -> None:
         """Write a report as ``.html``, ``.pdf`` or ``.json``, without any value of the table.
 
-        Parameters and errors are those of `incrowd.report.pages.write_report`; `schema` says the roles.
+        Parameters and errors are those of `incrowd.core.report.pages.write_report`; `schema` says the roles.
         """
         from incrowd.core.report.pages import write_report
 

@@ -183,7 +183,7 @@ class Comparison:
     def report(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write a report as ``.html``, ``.pdf`` or ``.json`` with charts, tables and sentences.
 
-        Parameters and errors are those of `incrowd.report.pages.write_report`.
+        Parameters and errors are those of `incrowd.core.report.pages.write_report`.
         """
         from incrowd.core.report.pages import write_report
 
@@ -201,7 +201,7 @@ class Comparison:
     ) -> None:
         """Write a PDF of one page with time, LM and MD against k, and against l if measured.
 
-        Parameters and errors are those of `incrowd.report.one_page.write_one_page`.
+        Parameters and errors are those of `incrowd.core.report.one_page.write_one_page`.
         """
         from incrowd.core.report.one_page import write_one_page
 

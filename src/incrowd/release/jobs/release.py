@@ -352,7 +352,7 @@ class Release:
         Parameters
         ----------
         path, force
-            As in `incrowd.report.pages.write_report`, with its errors.
+            As in `incrowd.core.report.pages.write_report`, with its errors.
         internal
             Whether the report names raw values; by default it does not.
         file

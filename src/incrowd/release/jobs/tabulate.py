@@ -376,7 +376,7 @@ class TableRelease:
         Parameters
         ----------
         path, force
-            As in `incrowd.report.pages.write_report`, with its errors; an ``.html``.
+            As in `incrowd.core.report.pages.write_report`, with its errors; an ``.html``.
         internal
             Whether it may narrow down what is suppressed; by default it does not.
         folder

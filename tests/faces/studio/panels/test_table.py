@@ -17,7 +17,7 @@ from incrowd.faces.studio import export
 from incrowd.faces.studio.cancelling import Watched
 from incrowd.faces.studio.tables import guessed
 from incrowd.faces.studio.work import Source, Work
-from incrowd.works.samples import hospital, hospital_policy
+from incrowd.samples import hospital, hospital_policy
 from spark_session import SOURCES
 from studio_browser import Visit
 

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 
 ROWS = 60
 STATES = {"holds": "good", "open": "warn", "broken": "problem"}

@@ -45,7 +45,7 @@ def demo(
     from incrowd.faces.cli.tables import console, progress, show_release
     from incrowd.release.jobs.anonymize import anonymize
     from incrowd.release.verification import verify
-    from incrowd.works.samples import hospital, hospital_policy
+    from incrowd.samples import hospital, hospital_policy
     from incrowd_verify.gate.points import Accepted
 
     outputs = Outputs(force=force)

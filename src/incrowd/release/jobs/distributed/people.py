@@ -30,7 +30,7 @@ class WholePeople:
     columns
         The columns that name a person.
     people, unnamed
-        Number of people, and of rows without one; see `incrowd.table.frequency.People`.
+        Number of people, and of rows without one; see `incrowd.core.table.frequency.People`.
     several
         Whether somebody has several rows.
     totals
