@@ -46,7 +46,7 @@ DAYS = {str(day) for day in TABLE["hired"] if day.day > 1 and (day + dt.timedelt
 VALUES = PAYS | DAYS
 SCHEMA = ic.Schema(["pay", "hired"], sensitive=["ill"], unlisted="drop")
 MODELS = "k-anonymity:5"
-POLICY = """version = 3
+POLICY = """version = 1
 unlisted = "drop"
 [columns.pay]
 role = "quasi"

@@ -39,7 +39,7 @@ TABLE = pl.DataFrame(
     }
 )
 POLICY = """
-version = 3
+version = 1
 unlisted = "drop"
 seed = 1
 max_suppression = {suppression}

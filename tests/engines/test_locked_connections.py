@@ -18,7 +18,7 @@ from incrowd_verify import source as reading
 from package_sources import sources
 
 POLICY = (
-    "version = 3\n[columns.age]\nrole = 'quasi'\nkind = 'number'\n[[models]]\nmodel = 'k-anonymity'\nk = 2\n"
+    "version = 1\n[columns.age]\nrole = 'quasi'\nkind = 'number'\n[[models]]\nmodel = 'k-anonymity'\nk = 2\n"
 )
 
 

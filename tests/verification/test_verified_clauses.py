@@ -41,7 +41,7 @@ class Judge:
 
     def __call__(self, table: pl.DataFrame, profile: str, more: str = "", **roles: str) -> dict[str, str]:
         columns = COLUMNS | roles
-        text = "version = 3\nunlisted = 'keep'\n"
+        text = "version = 1\nunlisted = 'keep'\n"
         text += "".join(
             f"[columns.'{name}']\nrole = '{role}'\n"
             for name, role in columns.items()

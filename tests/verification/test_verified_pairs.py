@@ -56,7 +56,7 @@ def figures(found):
 @pytest.fixture
 def policy(tmp_path):
     path = tmp_path / "policy.toml"
-    path.write_text("version = 2\nmax_suppression = 1.0\n" + POLICY)
+    path.write_text("version = 1\nmax_suppression = 1.0\nsuppressed = 'keep'\n" + POLICY)
     return path
 
 

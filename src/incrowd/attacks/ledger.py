@@ -27,7 +27,7 @@ def composition_of_ledger(ledger: Ledger) -> Attack:
     parts = [deduced_people(releases)]
     for last, (entry, people) in enumerate(entries):
         others = releases[:last]
-        if m := entry.get("m"):
+        if m := entry["m"]:
             parts.append(
                 without_m_invariance([*(other.people for other in others if other.series), people], m)
             )

@@ -21,7 +21,7 @@ ROWS = "age,zip,disease\n" + "".join(
 )
 ROLES = "--qi age,zip --sensitive disease -k 2"
 POLICY = (
-    'version = 2\n[columns.age]\nrole = "quasi"\nhierarchy = "trees/age.txt"\n'
+    'version = 1\n[columns.age]\nrole = "quasi"\nhierarchy = "trees/age.txt"\n'
     '[columns.zip]\nrole = "quasi"\n[columns.disease]\nrole = "sensitive"\n'
     '[[models]]\nmodel = "k-anonymity"\nk = 2\n'
 )

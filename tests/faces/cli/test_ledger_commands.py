@@ -17,7 +17,7 @@ from incrowd.core.io.chain import _digested
 from incrowd.release.jobs.ledger import Ledger
 
 POLICY = """
-version = 3
+version = 1
 unlisted = "drop"
 columns.ssn = { role = "person" }
 columns.age = { role = "quasi", hierarchy = { intervals = [WIDTH] }, levels = [1] }

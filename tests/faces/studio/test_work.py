@@ -406,30 +406,6 @@ def test_the_groups_of_a_given_draft_are_questions_of_the_page(tmp_path):
         given.close()
 
 
-@pytest.mark.parametrize(("version", "ends"), [(2, "exact"), (3, "outward")])
-def test_the_fields_show_the_ends_that_a_policy_file_means(window, people, tmp_path, version, ends):
-    """A field without an entry shows the default, which files of earlier versions do not mean."""
-    path = tmp_path / "policy.toml"
-    path.write_text(
-        f'version = {version}\nunlisted = "drop"\n[columns.age]\nrole = "quasi"\n'
-        '[[models]]\nmodel = "k-anonymity"\nk = 5\n'
-    )
-    window.begin_from(path, "policy.toml")
-    window.open(Source(people, people.name))
-    assert window.choices.document["ends"] == window.policy().ends == ends
-
-
-@pytest.mark.parametrize(("version", "meant"), [(3, "keep"), (4, "judged")])
-def test_a_policy_of_an_older_version_shows_that_it_keeps_suppressed_records(tmp_path, version, meant):
-    from incrowd.faces.studio.tables import read_policy
-
-    path = tmp_path / "policy.toml"
-    path.write_text(
-        f'version = {version}\n[columns.a]\nrole = "quasi"\n[[models]]\nmodel = "k-anonymity"\nk = 2\n'
-    )
-    assert read_policy(path)[0].get("suppressed") == meant
-
-
 @pytest.mark.parametrize(
     ("name", "shown"),
     [

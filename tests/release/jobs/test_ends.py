@@ -158,7 +158,7 @@ def test_verify_finds_ends_beside_the_grid_without_the_raw_table(tmp_path, kind)
 @pytest.mark.parametrize(("first", "ages"), [("32", True), ("1932", True), ("62", False)])
 def test_verify_finds_an_age_among_the_ends(tmp_path, first, ages):
     """Ends that are few apart may be those of values that are; the grid of such values is one year."""
-    text = "version = 3\n[columns.age]\nrole = 'quasi'\nkind = 'number'\n[[models]]\nmodel = 'k-anonymity'\nk = 2\n"
+    text = "version = 1\n[columns.age]\nrole = 'quasi'\nkind = 'number'\n[[models]]\nmodel = 'k-anonymity'\nk = 2\n"
     (tmp_path / "policy.toml").write_text(text)
     century = first[:-2]
     cells = [f"[{first}-{century}70]", f"[{century}65-{century}80]", f"{century}75 or more"]
@@ -179,17 +179,6 @@ def test_verify_finds_an_end_that_was_rounded_inward(tmp_path):
     inward = str(int(wide[1]) - 10 ** (len(wide[1]) - 2))
     (tmp_path / "wrong.csv").write_text(text.replace(f"[{wide[0]}-{wide[1]}]", f"[{wide[0]}-{inward}]"))
     assert not ic.verify(tmp_path / "wrong.csv", out / "policy.toml", against=tmp_path / "raw.csv").ok
-
-
-def test_policies_before_version_3_keep_exact_ends(tmp_path):
-    body = '[columns.pay]\nrole = "quasi"\n[columns.ill]\nrole = "sensitive"\n[[models]]\nmodel = "k-anonymity"\nk = 5\n'
-    for version, ends in ((1, "exact"), (2, "exact"), (3, "outward")):
-        (tmp_path / "p.toml").write_text(f"version = {version}\nkeep_order = false\n{body}")
-        read = ic.Policy.read(tmp_path / "p.toml")
-        assert read.ends == ends
-        assert f'ends = "{ends}"' in read.to_toml()
-    (tmp_path / "p.toml").write_text(f'version = 3\nends = "exact"\n{body}')
-    assert ic.Policy.read(tmp_path / "p.toml").ends == "exact"
 
 
 def test_a_column_may_differ_from_the_policy(tmp_path):

@@ -60,10 +60,9 @@ def test_a_set_counts_its_values_and_not_those_between():
     assert marginal.total_variation == pytest.approx(0)
 
 
-@pytest.mark.parametrize("cell", ["{a, <missing>}", "{a, }"])
-def test_a_set_counts_its_missing_value(cell):
+def test_a_set_counts_its_missing_value():
     raw = pl.DataFrame({"c": ["a", None, "b", "b"], "s": ["x"] * 4})
-    released = raw.with_columns(c=pl.Series([cell, cell, "b", "b"]))
+    released = raw.with_columns(c=pl.Series(["{a, <missing>}"] * 2 + ["b", "b"]))
     (marginal,) = compared(raw, released, schema_of("c"), columns=1).marginals
     assert marginal.total_variation == pytest.approx(0)
 

@@ -91,7 +91,7 @@ def test_the_copy_itself_is_whole(forged, made):
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", quick([
     "number", "date", "command", "recipient", "records", "people", "epsilon", "models", "input", "release",
-    "matched_by", "k", "l", "m", "epsilon_limit", "file", "policy", "linked", "columns",
+    "matched_by", "k", "l", "m", "epsilon_limit", "file", "policy", "linked", "columns", "key",
 ], "number", "people", "epsilon", "k", "file"))  # fmt: skip
 def test_a_forged_field_is_named(forged, made, name):
     write, records = forged
@@ -180,15 +180,6 @@ def test_another_key_finds_nobody_and_is_refused(forged, made):
         with pytest.raises(TableError, match="key: was changed, and finds nobody; put it back from a copy"):
             work()
     assert "key: was changed" in book.verify()
-
-
-def test_a_ledger_of_a_version_that_did_not_note_its_key_is_read(forged, made):
-    write, records = forged
-    book = write([{name: value for name, value in each.items() if name != "key"} for each in records])
-    assert book.verify() is None
-    _, release, _ = made
-    book.add(release, TABLE, recipient="B")
-    assert [each.get("key") is None for each in book.entries] == [True, True, False]
 
 
 @pytest.mark.parametrize("name", ["ledger.jsonl", "ledger.head", "key", "people"])

@@ -468,20 +468,6 @@ def test_a_ledger_that_finds_hardly_anybody_asks(ledger):
     assert len(ledger.entries) == 4
 
 
-def test_an_entry_of_an_earlier_version_is_read(ledger):
-    table = people()
-    ledger.add(released(table, policy()), table, recipient="A")
-    before, [entry] = ledger.people(ledger.entries[0]).drop("records"), ledger.entries
-    old = {name: value for name, value in entry.items() if name not in ("columns", "linked")}
-    Ledger.with_people, kept = (lambda *_: [(old, before)]), Ledger.with_people
-    try:
-        ledger.add(released(table, policy()), table, recipient="B")
-        with pytest.raises(InfeasibleError, match="release 1"):
-            ledger.add(released(table, policy(width=8)), table, recipient="B")
-    finally:
-        Ledger.with_people = kept
-
-
 # --- the strictest limits ----------------------------------------------------------------------------------
 
 

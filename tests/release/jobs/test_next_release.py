@@ -498,6 +498,6 @@ def test_a_policy_keeps_m_in_its_file(tmp_path):
     again = ic.Policy.read(tmp_path / "policy.toml")
     assert (again.ledger_m, again.ledger_epsilon) == (4, 2.0)
     for wrong in ("m = 1", "m = 2.5", "n = 2"):
-        (tmp_path / "wrong.toml").write_text(f"version = 3\n[columns]\na.role='quasi'\n[ledger]\n{wrong}\n")
+        (tmp_path / "wrong.toml").write_text(f"version = 1\n[columns]\na.role='quasi'\n[ledger]\n{wrong}\n")
         with pytest.raises(InputError, match="ledger"):
             ic.Policy.read(tmp_path / "wrong.toml")

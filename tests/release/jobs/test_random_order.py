@@ -233,42 +233,6 @@ def test_verify_tells_of_an_order_that_was_kept(tmp_path, by):
         assert release.telling == (("age",) if keep_order and by == "age" else ())
 
 
-def test_a_policy_of_version_1_is_read_with_a_word(tmp_path):
-    text = ic.Policy(SCHEMA, (K,), suppressed="keep").to_toml()
-    assert text.startswith("version = 4\n")
-    old = text.replace("version = 4", "version = 1").replace("keep_order = false", "shuffle = false")
-    (tmp_path / "p.toml").write_text(old)
-    with pytest.warns(UserWarning, match=r"p\.toml is of version 1\. Rows now come in a random order"):
-        read = ic.Policy.read(tmp_path / "p.toml")
-    assert not read.keep_order
-    assert read.to_toml() == text
-    (tmp_path / "p.toml").write_text(old.replace("shuffle = false", "shuffle = true"))
-    assert not ic.Policy.read(tmp_path / "p.toml").keep_order
-    (tmp_path / "p.toml").write_text(text + "\n")
-    assert ic.Policy.read(tmp_path / "p.toml").to_toml() == text
-    (tmp_path / "p.toml").write_text("shuffle = true\n" + text)
-    with pytest.raises(ic.PolicyError, match="shuffle"):
-        ic.Policy.read(tmp_path / "p.toml")
-
-
-def test_releases_of_version_1_are_verified_in_either_order(tmp_path):
-    raw = people()
-    raw.write_csv(tmp_path / "raw.csv")
-    old = (
-        ic.Policy(SCHEMA, (K,))
-        .to_toml()
-        .replace("version = 4", "version = 1")
-        .replace("keep_order", "shuffle")
-    )
-    (tmp_path / "p.toml").write_text(old)
-    for keep_order in (True, False):
-        release = ic.anonymize(raw, SCHEMA, K, keep_order=keep_order)
-        file = tmp_path / f"{keep_order}.csv"
-        release.write(file)
-        result = ic.verify(file, tmp_path / "p.toml", against=tmp_path / "raw.csv")
-        assert result.ok, result.problems
-
-
 def test_a_batch_and_what_is_left_of_a_table_and_an_anatomy_leave_so_too():
     raw = log()
     # Exact ends do not overlap, so that every row of the batch has the cell that it had.

@@ -201,21 +201,6 @@ def test_a_recipe_that_is_not_that_of_the_hierarchy_is_refused(tmp_path, change)
         ic.Recoding.load(tmp_path / "recoding")
 
 
-def test_a_recoding_without_recipes_covers_what_it_lists(tmp_path):
-    """Earlier versions saved no recipes."""
-    schema = ic.Schema(quasi={"age": ic.Hierarchy.intervals(5, 10)})
-    policy = ic.Policy(schema, (ic.KAnonymity(2),), ic.Mondrian())
-    made = ic.anonymize(pl.DataFrame({"age": ["21", "22", "31", "32"]}), policy)
-    made.recoding.save(tmp_path / "recoding")
-    file = tmp_path / "recoding" / "recoding.json"
-    document = json.loads(file.read_text())
-    del document["attributes"][0]["recipe"]
-    file.write_text(json.dumps(document))
-    batch = pl.DataFrame({"age": ["21", "22", "23", "24"]})
-    applied = ic.apply_recoding(tmp_path / "recoding", batch, policy, **ALLOWED)
-    assert (applied.outside, applied.unknown) == (2, {"age": 2})
-
-
 def test_a_star_covers_every_value_and_a_set_only_what_it_names():
     schema = ic.Schema(quasi=["town", "sex"], sensitive=["ill"])
     first = pl.DataFrame(

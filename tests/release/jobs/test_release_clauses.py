@@ -10,7 +10,7 @@ import pytest
 import incrowd as ic
 
 POLICY = """
-version = 3
+version = 1
 [columns.age]
 role = "quasi"
 kind = "number"

@@ -317,19 +317,6 @@ def test_a_copy_on_disk_keeps_the_figures():
 # --- policies -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("version", "meant"), [(1, "keep"), (2, "keep"), (3, "keep"), (4, "judged")])
-def test_files_of_older_versions_keep_suppressed_records(tmp_path, version, meant):
-    body = '[columns.side]\nrole = "quasi"\n[[models]]\nmodel = "k-anonymity"\nk = 3\n'
-    keep = "keep_order = true\n" if version == 1 else ""
-    (tmp_path / "p.toml").write_text(f"version = {version}\n{keep}{body}")
-    assert ic.Policy.read(tmp_path / "p.toml").suppressed == meant
-    (tmp_path / "p.toml").write_text(f'version = {version}\nsuppressed = "drop"\n{keep}{body}')
-    policy = ic.Policy.read(tmp_path / "p.toml")
-    assert policy.suppressed == "drop"
-    policy.write(tmp_path / "again.toml")
-    assert ic.Policy.read(tmp_path / "again.toml").suppressed == "drop"
-
-
 def test_the_judgement_names_the_models():
     release = released(ONE, suppressed="keep")
     models = release.policy.models

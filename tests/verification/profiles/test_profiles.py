@@ -14,7 +14,7 @@ from incrowd_verify.clause_checks import CHECKS
 from incrowd_verify.profiles import PROFILES, Choice, Context, read_profile
 
 POLICY = """
-version = 3
+version = 1
 [columns.age]
 role = "quasi"
 [columns.diagnosis]

@@ -507,12 +507,12 @@ def _end(script: Script) -> None:
         f"the points {points}.",
         "For these, run incrowd verify.",
     )
-    script.show("SELECT * FROM checks ORDER BY number")
-    script.show(
-        f"SELECT CASE WHEN count(*) = {script.checks - script.aside} AND bool_and(holds) THEN "
+    script.lines += [
+        "SELECT * FROM checks ORDER BY number;",
+        f"SELECT CASE WHEN count(*) = {script.checks} AND bool_and(holds) THEN "
         f"{literal(ALL_HOLD)} ELSE {literal(ONE_FAILS)} END AS result,\n"
-        "count(*) AS checks, count(*) FILTER (NOT holds) AS failed\nFROM checks"
-    )
+        "count(*) AS checks, count(*) FILTER (NOT holds) AS failed\nFROM checks;",
+    ]
 
 
 _READS = "a script reads Parquet, JSON lines, or CSV with a header in UTF-8, UTF-16 or Latin-1"

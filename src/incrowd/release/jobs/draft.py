@@ -32,7 +32,7 @@ from incrowd.release.drafting.roles import (
     with_role,
 )
 from incrowd.release.jobs.draft_trial import Trial, try_draft
-from incrowd.release.policy.policy import POLICY_VERSION, toml_key, toml_settings, toml_value
+from incrowd.release.policy.policy import toml_key, toml_settings, toml_value
 from incrowd.release.policy.settings import SETTINGS, setting_sentence
 from incrowd_verify.gate.rules.dependencies import determined_pairs
 from incrowd_verify.words.meanings import is_usual
@@ -344,7 +344,7 @@ def _policy_text(
 ) -> str:
     lines = [
         f"# A draft for {source!r}: read every line, the roles are guesses.".replace("\n", " "),
-        f"version = {POLICY_VERSION}",
+        "version = 1",
         "",
         *_setting_lines(settings),
         "# Texts that mean missing in every column; an empty field without quotes does anyway.",

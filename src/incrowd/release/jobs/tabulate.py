@@ -298,12 +298,12 @@ class TableRelease:
     points
         Points of the codes of the tables, with the reasons of those that the policy accepts.
     schema
-        The columns, by which a ledger finds people again; None where it compares their numbers alone.
+        The columns, by which a ledger finds people again.
     """
 
     tables: tuple[PublishedTable, ...]
-    points: tuple[Point, ...] = ()
-    schema: Schema | None = field(default=None, repr=False)
+    points: tuple[Point, ...]
+    schema: Schema = field(repr=False)
 
     def __getitem__(self, name: str) -> pl.DataFrame:
         """Return a table by its name: a line per cell with its codes, its value and a mark if suppressed.

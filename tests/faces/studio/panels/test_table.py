@@ -22,7 +22,7 @@ from spark_session import SOURCES
 from studio_browser import Visit
 
 NAMES = ("Søren", "Zoë", "André", "Ólöf")
-POLICY = """version = 3
+POLICY = """version = 1
 models = [{ model = "k-anonymity", k = 7 }]
 columns.age = { role = "quasi" }
 columns.name = { role = "identifying" }

@@ -28,7 +28,6 @@ def apply(
         Path | None,
         typer.Option(
             "--previous-release",
-            "--beside",
             metavar="RELEASE",
             help="The earlier release; the models have to hold for both together, too.",
         ),

@@ -96,12 +96,10 @@ _FIELDS: Mapping[str, Callable[[Any], bool]] = {
     "models": lambda value: isinstance(value, dict), "file": _or_none(_file),
     "input": _digest, "policy": _or_none(_digest), "release": _digest,
     "linked": lambda value: type(value) is bool, "columns": _or_none(is_column_digest),
-    "key": _or_none(is_column_digest), "tables": _or_none(lambda value: _file(value, TABLE_NAME)),
+    "key": is_column_digest, "tables": _or_none(lambda value: _file(value, TABLE_NAME)),
     "cells": _or_none(_file),
 }  # fmt: skip
 """What each field is."""
-_LATER = {"m": None, "linked": False, "columns": None, "key": None, "tables": None, "cells": None}
-"""The fields that entries of earlier versions lack."""
 _MISSING = object()
 
 
@@ -114,8 +112,7 @@ def require_entries(records: Sequence[Mapping[str, Any]], folder: Path) -> None:
         Which names the first entry and its field.
     """
     for number, record in enumerate(records, 1):
-        fields = {**_LATER, **record}
-        wrong = [name for name, fits in _FIELDS.items() if not fits(fields.get(name, _MISSING))]
+        wrong = [name for name, fits in _FIELDS.items() if not fits(record.get(name, _MISSING))]
         if not wrong and record["number"] != number:
             wrong = ["number"]
         if not wrong and (record["people"] is None, record["k"] is None) != (record["file"] is None,) * 2:
@@ -228,7 +225,7 @@ class Ledger:
     def _digests(
         self, kind: str, entry: Entry, file: str, fits: Callable[[pl.DataFrame, Entry], bool]
     ) -> pl.DataFrame | None:
-        if entry.get(file) is None:
+        if entry[file] is None:
             return None
         content = read_chained(self.folder / _PEOPLE / entry[file]["name"])
         if _sha256(content) == entry[file]["sha256"]:
@@ -247,7 +244,7 @@ class Ledger:
 
     def tables(self, entry: Entry) -> list[dict[str, Any]]:
         """Return the count tables of an entry, as `TableRelease.documents`; none for one of rows."""
-        if entry.get("tables") is None:
+        if entry["tables"] is None:
             return []
         content = read_chained(self.folder / _PEOPLE / entry["tables"]["name"])
         if _sha256(content) == entry["tables"]["sha256"]:
@@ -319,7 +316,7 @@ class Ledger:
         place = {digest: number for number, digest in enumerate(macs(key, "value", values.to_frame()))}
         persons = macs(key, "person", people).to_frame("person").with_row_index("row")
         for entry, digests in self.with_people(entries):
-            if not entry.get("m"):
+            if not entry["m"]:
                 continue
             if column not in digests.columns:
                 raise SchemaError(
@@ -460,15 +457,14 @@ class Ledger:
         key, people = self._key(()), None
         entry: Entry = {"models": {}, "people": None, "matched_by": None, "k": None, "l": {}, "file": None}
         entry |= {"m": None, "key": key_digest(key), "tables": None, "cells": None}
+        entry |= {"linked": False, "columns": None}
         shown = Shown(entry, None)
         if isinstance(release, TableRelease):
-            entry |= {"command": "tabulate", "epsilon": 0.0, "epsilon_limit": None, "linked": False}
+            entry |= {"command": "tabulate", "epsilon": 0.0, "epsilon_limit": None}
             counted = Counted(table, self.input_digest)
             documents = [each | {"content": counted.content(each)} for each in release.documents()]
-            entry |= {"records": max(each["people"] for each in documents), "columns": None}
-            shown = Shown(entry, None, documents)
-            if release.schema is not None:
-                shown = counted.shown(key, entry, release.schema, documents, keys)
+            entry["records"] = max(each["people"] for each in documents)
+            shown = counted.shown(key, entry, release.schema, documents, keys)
         elif isinstance(release, RandomizedTable):
             entry |= {"command": "randomize", "epsilon": release.epsilon, "epsilon_limit": epsilon}
             entry["records"] = len(nw.from_native(release.table, eager_only=True))
@@ -489,7 +485,7 @@ class Ledger:
     def _refuse_beside(self, shown: Shown, before: Sequence[Entry]) -> None:
         """Refuse tables beside earlier tables or rows, and rows beside tables, that tell of few people."""
         others = ("tables", "cells") if shown.documents else ("tables",)
-        earlier = [self._shown(each) for each in before if any(each.get(name) for name in others)]
+        earlier = [self._shown(each) for each in before if any(each[name] for name in others)]
         refuse_beside(self._key(()), shown, earlier)
 
     def _refuse(self, entry: Entry, people: pl.DataFrame | None, before: Sequence[Entry], new: bool) -> None:
@@ -519,7 +515,7 @@ class Ledger:
                 entry, people, [(before[number - 1], digests) for number, digests in earlier.items()]
             )
         if entry["m"]:
-            series = [digests for number, digests in earlier.items() if before[number - 1].get("m")]
+            series = [digests for number, digests in earlier.items() if before[number - 1]["m"]]
             if others := len(without_m_invariance([*series, people], entry["m"])):
                 refuse(
                     f"The classes of {others:,} people have fewer than {entry['m']} sensitive values, or "
@@ -534,14 +530,14 @@ class Ledger:
     def _key(self, entries: Sequence[Entry]) -> bytes:
         """Return the key, or raise `TableError` if an entry has another key."""
         key = read_chained(self.folder / _KEY)
-        if len(key) != _KEY_SIZE or {each.get("key") for each in entries} - {None, key_digest(key)}:
+        if len(key) != _KEY_SIZE or {each["key"] for each in entries} - {key_digest(key)}:
             raise TableError(f"{self.folder / _KEY}: was changed, and finds nobody; put it back from a copy")
         return key
 
 
 def _files(entries: Sequence[Entry]) -> set[str]:
     """Return the names of the files of people in entries."""
-    return {each[name]["name"] for each in entries for name in _ENDINGS if each.get(name)}
+    return {each[name]["name"] for each in entries for name in _ENDINGS if each[name]}
 
 
 def _is_cells(frame: pl.DataFrame, entry: Entry) -> bool:
@@ -563,9 +559,8 @@ def _is_people(frame: pl.DataFrame, entry: Entry) -> bool:
     return (
         {frame[name].dtype for name in ("person", "class", *digests)} == {pl.Binary}
         and all(map(is_column_digest, digests))
-        and (not entry.get("m") or len(digests) == 1)
-        # Earlier versions counted nobody, whose the counterfeit records are, as somebody.
-        and entry["people"] in {frame["person"].drop_nulls().n_unique(), frame["person"].n_unique()}
+        and (not entry["m"] or len(digests) == 1)
+        and entry["people"] == frame["person"].drop_nulls().n_unique()
         and records.dtype.is_integer()
         and not records.has_nulls()
         and bool((records > 0).all())
@@ -621,7 +616,7 @@ def _refuse_unmatched(
     shares = {}
     for each, digests in earlier:
         small, large = sorted((entry["people"], each["people"]))
-        if each.get("columns") in (None, entry["columns"]) and small * _ALIKE >= large:
+        if each["columns"] == entry["columns"] and small * _ALIKE >= large:
             overlap = persons.is_in(digests["person"].unique().implode()).sum()
             shares[each["number"]] = overlap / max(small, 1)
     if shares and max(shares.values()) < _AGAIN:

@@ -38,8 +38,8 @@ class ReleasePeople(NamedTuple):
 
     @classmethod
     def of(cls, entry: Mapping[str, Any], people: pl.DataFrame) -> Self:
-        """Return the people of an entry of a ledger of any version."""
-        return cls(people, entry["k"], entry["l"], bool(entry.get("m")), entry.get("linked", False))
+        """Return the people of an entry of a ledger."""
+        return cls(people, entry["k"], entry["l"], bool(entry["m"]), entry["linked"])
 
     @property
     def classes(self) -> pl.DataFrame:

@@ -147,8 +147,7 @@ class Shown:
         The entry.
     people
         Digests: ``person``, or ``row`` where no column names people; the finest code of each dimension, or
-        the released cell of each column; ``records``. None where earlier versions kept none, or where these
-        are too many.
+        the released cell of each column; ``records``. None where these are too many.
     documents
         The tables; none where rows are shown.
     amounts
