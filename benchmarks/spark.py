@@ -43,7 +43,7 @@ FETCHED = {"bytes": 0, "rows": 0}
 def watch_fetching() -> None:
     """Add up what comes to the driver, as it lies in memory."""
     from incrowd.engines.spark import fetching
-    from incrowd.release.jobs.distributed import blocks, check
+    from incrowd.release.jobs.make.distributed import blocks, check
 
     def counting(fetch: Callable[[Any], pl.DataFrame]) -> Callable[[Any], pl.DataFrame]:
         def counted(frame: Any) -> pl.DataFrame:

@@ -25,8 +25,8 @@ from incrowd.core.table.settings import DEFAULT_ENDS
 from incrowd.faces.cli import main
 from incrowd.faces.studio.cancelling import Watched
 from incrowd.faces.studio.work import Source, Work
-from incrowd.release.jobs.draft import draft_policy
-from incrowd.release.jobs.plan import plan
+from incrowd.release.jobs.compare.draft import draft_policy
+from incrowd.release.jobs.make.plan import plan
 from incrowd.release.policy.policy import Policy
 from incrowd.samples import hospital_policy
 
@@ -266,7 +266,9 @@ def test_every_default_is_the_declared_one():
             if defaults.get("ends") in ("outward", "exact"):
                 found[f"{module.__name__}.{name}"] = defaults["ends"]
     assert set(found.values()) == {DEFAULT_ENDS} == {"outward"}
-    assert {"incrowd.release.policy.policy.Policy", "incrowd.release.jobs.anonymize.anonymize"} <= set(found)
+    assert {"incrowd.release.policy.policy.Policy", "incrowd.release.jobs.make.anonymize.anonymize"} <= set(
+        found
+    )
     assert "incrowd.sklearn.Anonymizer" in found
 
 

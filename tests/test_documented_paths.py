@@ -77,6 +77,7 @@ def test_every_documented_path_is_there():
     assert json.loads(done.stdout) == []
 
 
+@pytest.mark.slow
 def test_type_checkers_find_the_same(tmp_path):
     modules = {path for path in documented() if is_module(path)}
     lines = [f"import {module}" for module in sorted(modules)]

@@ -45,7 +45,9 @@ FLOORS = (
     {"release.tables"},
     {"release.policy", "release.drafting"},
     {"release.accounts"},
-    {"release.jobs"},
+    {"release.jobs", "release.jobs.measure"},
+    {"release.jobs.make"},
+    {"release.jobs.later", "release.jobs.compare"},
     {"attacks", "samples"},
     {"compat", "course", "importers", "frames", "sklearn", "faces.studio"},
     {"faces.cli"},
@@ -86,8 +88,8 @@ QUESTIONS = {
     "Where does Mondrian choose a cut?": "search/mondrian.py",
     "How is a policy file read?": "release/policy/policy_file.py",
     "Who says that a release holds?": "incrowd_verify/gate/verdict.py",
-    "Where does `anonymize` begin?": "release/jobs/anonymize.py",
-    "Where is an earlier release remembered?": "release/jobs/ledger",
+    "Where does `anonymize` begin?": "release/jobs/make/anonymize.py",
+    "Where is an earlier release remembered?": "release/jobs/later/ledger",
     "How many people does singling out reach?": "attacks/singling_out.py",
     "Where is a file of ARX read?": "importers/arx.py",
     "Where is `incrowd verify` printed?": "incrowd_verify/cli.py",
@@ -129,6 +131,8 @@ def imports_of(module: str) -> frozenset[str]:
 def room(module: str) -> str:
     """The room of a module: a wing without rooms is one itself."""
     wing, _, rest = module.partition(".")
+    if (inner := ".".join(module.split(".")[:3])) in FLOOR:
+        return inner
     if wing == VERIFY and f"{wing}.{rest.partition('.')[0]}" not in {*FLOOR, *GROUND}:
         return wing
     return wing if wing in FLOOR and wing != VERIFY else f"{wing}.{rest.partition('.')[0]}".rstrip(".")

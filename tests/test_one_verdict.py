@@ -316,10 +316,10 @@ PLANTS: dict[str, Plant] = {
     ),
 }
 ELSEWHERE = {
-    "cell": "count tables have no rows; see tests/release/jobs/test_tabulate.py",
-    "linked-columns": "count tables have no rows; see tests/release/jobs/test_tabulate.py",
+    "cell": "count tables have no rows; see tests/release/jobs/make/test_tabulate.py",
+    "linked-columns": "count tables have no rows; see tests/release/jobs/make/test_tabulate.py",
     "linked-tables": "count tables have no rows; see tests/release/tables/test_ring.py",
-    "ledger": "a ledger refuses before there is a file; see tests/release/jobs/test_ledger.py",
+    "ledger": "a ledger refuses before there is a file; see tests/release/jobs/later/test_ledger.py",
     "untrue-label": "the policy that is published has no hierarchy files; see tests/verification/gate/test_labels.py",
     "unread-column": "columns of a table on Spark whose values cannot be listed",
 }

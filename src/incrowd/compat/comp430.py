@@ -312,7 +312,7 @@ def _anonymize(
 def _by_engine(
     course: _Course, models: Sequence[PrivacyModel], algorithm: Algorithm, seed: int
 ) -> dict[str, list[str]]:
-    from incrowd.release.jobs.anonymize import anonymize
+    from incrowd.release.jobs.make.anonymize import anonymize
 
     frame = course.frame.with_columns(column_named(name).replace({"*": _STAR}) for name in course.trees)
     release = anonymize(

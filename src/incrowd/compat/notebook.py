@@ -8,6 +8,7 @@ from __future__ import annotations
 import dis
 import functools
 import inspect
+import operator
 import types
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -321,6 +322,7 @@ class _StandIn:
 
 _KINDS: dict[Any, str] = {is_k_anonymous: "k", is_l_diverse: "l", is_t_close: "t"}
 _BUILTINS = (all, any)
+_BUILTINS_OF: Callable[[types.FunctionType], dict[str, Any]] = operator.attrgetter("__builtins__")
 _MEASURES = (diversity, t_closeness)
 _MOST = 4
 """Conditions of a callable at most: it is called with every combination of their answers."""
@@ -373,7 +375,7 @@ class _Trial:
                 outside = step.opname in ("DELETE_DEREF", "STORE_DEREF") and step.argval in code.co_freevars
                 if outside or step.opname in _REFUSED:
                     raise TypeError("not read")
-        known = {**called.__builtins__, **called.__globals__}
+        known = {**_BUILTINS_OF(called), **called.__globals__}
         cells = dict(zip(codes[0].co_freevars, called.__closure__ or (), strict=True))
         inner = self._visible(lambda name: cells[name].cell_contents, cells)
         closure = tuple(types.CellType(*([inner[name]] if name in inner else [])) for name in cells)

@@ -283,7 +283,7 @@ def ensure_privacy(
     from incrowd.core.io.frames import without_traces
     from incrowd.core.table.schema import Attribute, Schema
     from incrowd.engines.memory import MemoryEngine
-    from incrowd.release.jobs.ensure_privacy import Conditions, delete_failing
+    from incrowd.release.jobs.compare.ensure_privacy import Conditions, delete_failing
 
     check_frame(df, "df")
     quasi, sensitive = check_columns(QI, "QI", df), check_columns(SA, "SA", df)

@@ -19,10 +19,10 @@ from typing import Any
 
 from incrowd.core.lazy import pl
 from incrowd.core.table.schema import Schema
-from incrowd.release.jobs.anonymize import anonymize
-from incrowd.release.jobs.assess import Assessment, assess
-from incrowd.release.jobs.evaluate import Evaluation, evaluate
-from incrowd.release.jobs.release import Release
+from incrowd.release.jobs.make.anonymize import anonymize
+from incrowd.release.jobs.make.release import Release
+from incrowd.release.jobs.measure.assess import Assessment, assess
+from incrowd.release.jobs.measure.evaluate import Evaluation, evaluate
 from incrowd.release.policy.policy import Policy
 
 __all__ = ["Incrowd"]

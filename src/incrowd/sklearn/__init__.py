@@ -22,8 +22,8 @@ from incrowd.core.recoding.observed import ranks_of
 from incrowd.core.table.schema import Schema
 from incrowd.core.table.settings import DEFAULT_ENDS
 from incrowd.engines import engine_for
-from incrowd.release.jobs.anonymize import anonymize
-from incrowd.release.jobs.recode_batch import labels_of, with_own_cells
+from incrowd.release.jobs.make.anonymize import anonymize
+from incrowd.release.jobs.make.recode_batch import labels_of, with_own_cells
 
 try:
     from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin

@@ -14,7 +14,7 @@ import incrowd as ic
 from incrowd.core.errors import TableError
 from incrowd.core.io.files import CsvFormat, read_table, write_table
 from incrowd.core.io.kinds.labels import Column, plain, shown
-from incrowd.release.jobs.draft import draft_policy
+from incrowd.release.jobs.compare.draft import draft_policy
 from incrowd_verify.other_kinds import as_parquet
 
 DAYS = [dt.date(2020, 1, 1), None, dt.date(1990, 5, 5), dt.date(2000, 2, 29)] * 3

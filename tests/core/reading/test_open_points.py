@@ -152,7 +152,7 @@ def test_sums_weights_noise_and_differences_ask_too():
 
 
 def draft(table: pl.DataFrame, *, ask: bool = True) -> str:
-    from incrowd.release.jobs.draft import draft_policy
+    from incrowd.release.jobs.compare.draft import draft_policy
 
     return draft_policy(table, "t.csv", ask=ask).text
 
@@ -209,7 +209,7 @@ def test_a_histogram_shows_no_number_that_nobody_told():
 
 
 def test_a_codebook_calls_such_a_column_one_of_texts():
-    from incrowd.release.jobs.codebook import _is_of_numbers
+    from incrowd.release.jobs.make.codebook import _is_of_numbers
 
     assert not _is_of_numbers(pl.Series(["27.500", "31.250"]))
     assert _is_of_numbers(pl.Series(["27.500", "31.2"]))

@@ -275,7 +275,7 @@ APPEARED = [
 @pytest.mark.parametrize(("command", "name"), APPEARED)
 @pytest.mark.parametrize("exchange", [True, False])
 def test_what_appears_meanwhile_stays(run, work, monkeypatch, command, name, exchange):
-    from incrowd.release.jobs import release
+    from incrowd.release.jobs.make import release
 
     if not exchange:
         monkeypatch.setattr("incrowd.core.io.placing._exchange", lambda one, other: False)
@@ -296,7 +296,7 @@ def test_what_appears_meanwhile_stays(run, work, monkeypatch, command, name, exc
 
 
 def test_what_comes_into_a_released_folder_meanwhile_stays(run, work, monkeypatch):
-    from incrowd.release.jobs import release
+    from incrowd.release.jobs.make import release
 
     call = shlex.split(f"{FOLDER} -o out")
     assert run(*call).status == 0

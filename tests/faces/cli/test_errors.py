@@ -253,7 +253,7 @@ def test_a_fault_of_ours_quotes_no_values(run, table, monkeypatch):
     def fail(*arguments: object, **settings: object) -> None:
         raise RuntimeError(f"could not digest {SECRET}")
 
-    monkeypatch.setattr("incrowd.release.jobs.anonymize.anonymize", fail)
+    monkeypatch.setattr("incrowd.release.jobs.make.anonymize.anonymize", fail)
     assert "internal error (RuntimeError at fail" in anonymize(run, table, *ROLES, "-k", "2")
 
 
@@ -261,7 +261,7 @@ def test_what_the_system_refuses_names_the_file_and_the_way_out(run, table, monk
     def fail(*arguments: object, **settings: object) -> None:
         raise OSError(28, "No space left on device", "/tmp/copy")
 
-    monkeypatch.setattr("incrowd.release.jobs.anonymize.anonymize", fail)
+    monkeypatch.setattr("incrowd.release.jobs.make.anonymize.anonymize", fail)
     message = anonymize(run, table, *ROLES, "-k", "2")
     assert "/tmp/copy: cannot be read, written or removed (No space left on device); look at" in message
     assert "run the command again" in message
@@ -271,7 +271,7 @@ def test_an_error_of_the_system_that_names_no_file_is_a_fault_of_ours(run, table
     def fail(*arguments: object, **settings: object) -> None:
         raise OSError(f"could not digest {SECRET}")
 
-    monkeypatch.setattr("incrowd.release.jobs.anonymize.anonymize", fail)
+    monkeypatch.setattr("incrowd.release.jobs.make.anonymize.anonymize", fail)
     assert "internal error (OSError at fail" in anonymize(run, table, *ROLES, "-k", "2")
 
 

@@ -18,7 +18,7 @@ from database_tables import statement
 # What `incrowd assess` does in these runs: make a private folder, say so, and compute without an end.
 BUSY = """
 import sys, tempfile
-import incrowd.release.jobs.assess
+import incrowd.release.jobs.measure.assess
 from incrowd.faces.cli import main
 from incrowd.core.kernels.jit import compiled, over_ranges
 import numpy as np
@@ -58,7 +58,7 @@ def assess(*arguments, **settings):
         print("now", flush=True)
         WORK()
 
-incrowd.release.jobs.assess.assess = assess
+incrowd.release.jobs.measure.assess.assess = assess
 main()
 """
 
@@ -157,7 +157,7 @@ def test_a_second_signal_at_the_very_end_changes_nothing(tmp_path):
     (tmp_path / "people.csv").write_text("age\n30\n30\n")
     code = (
         "import os, signal, sys, time\n"
-        "import incrowd.release.jobs.assess as job\n"
+        "import incrowd.release.jobs.measure.assess as job\n"
         "from incrowd.faces.cli.interruption import Interruption\n"
         "real = Interruption.stop\n"
         "def stop(self):\n"

@@ -14,7 +14,7 @@ import pytest
 import incrowd as ic
 from incrowd.core.io import placing
 from incrowd.core.io.chain import _digested
-from incrowd.release.jobs.ledger import Ledger
+from incrowd.release.jobs.later.ledger import Ledger
 
 POLICY = """
 version = 1

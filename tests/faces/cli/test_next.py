@@ -7,7 +7,7 @@ import json
 import polars as pl
 import pytest
 
-from incrowd.release.jobs.ledger import Ledger
+from incrowd.release.jobs.later.ledger import Ledger
 
 POLICY = """
 version = 1

@@ -391,7 +391,7 @@ def test_columns_that_look_alike_are_one_question(window, tmp_path):
 
 
 def test_the_groups_of_a_given_draft_are_questions_of_the_page(tmp_path):
-    from incrowd.release.jobs.draft import draft_policy
+    from incrowd.release.jobs.compare.draft import draft_policy
 
     path = survey(tmp_path / "survey.csv")
     draft = tmp_path / "policy.toml"

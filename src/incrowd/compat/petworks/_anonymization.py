@@ -38,7 +38,7 @@ def _anonymize(
 ) -> pd.DataFrame:
     from incrowd.core.recoding import FullDomain
     from incrowd.core.table.schema import Attribute, Schema
-    from incrowd.release.jobs.anonymize import anonymize
+    from incrowd.release.jobs.make.anonymize import anonymize
     from incrowd.search import Optimal
 
     frame = read_data(path, "originalData")

@@ -29,7 +29,7 @@ from incrowd.core.table.schema import require_columns
 if TYPE_CHECKING:
     from incrowd.core.table.schema import Attribute, Schema
     from incrowd.measures.privacy import PrivacyModel
-    from incrowd.release.jobs.assess import Assessment
+    from incrowd.release.jobs.measure.assess import Assessment
 
 __all__ = ["VALIDATIONS"]
 
@@ -102,7 +102,7 @@ def _assess(
     frame: pl.DataFrame, quasi: Sequence[str], sensitive: Sequence[Attribute], model: PrivacyModel
 ) -> Assessment:
     from incrowd.core.table.schema import Attribute, Schema
-    from incrowd.release.jobs.assess import assess
+    from incrowd.release.jobs.measure.assess import assess
 
     schema = Schema.of([*(Attribute(name, "quasi", kind="category") for name in quasi), *sensitive])
     return assess(frame, schema, [model])
