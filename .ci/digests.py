@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 import incrowd as ic
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 
 TABLE = hospital(rows=1_500, seed=3)
 NUMBERS = ic.Hierarchy.intervals(5, 10, 20, 40)

@@ -30,7 +30,7 @@ import polars as pl
 
 import incrowd as ic
 from engines import Peak, spark_session
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 
 QUASI = ["age", "sex", "zip", "marital_status", "admission_type", "day"]
 SENSITIVE = "chapter"

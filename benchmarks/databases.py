@@ -16,7 +16,7 @@ from pathlib import Path
 import polars as pl
 
 import incrowd as ic
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 

@@ -24,7 +24,7 @@ from typing import Any
 import polars as pl
 
 import incrowd as ic
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 
 QUASI = ["age", "sex", "region", "marital_status", "admission_type", "year", "quarter", "stay"]
 SENSITIVE = "chapter"

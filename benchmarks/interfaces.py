@@ -18,16 +18,16 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from incrowd.works.compat import notebook as nb
-from incrowd.works.compat.comp430 import clustering_anonymizer, cost_LM
-from incrowd.works.compat.notebook import is_k_anonymous, is_l_diverse, partition_dataset
-from incrowd.works.compat.p29 import (
+from incrowd.compat import notebook as nb
+from incrowd.compat.comp430 import clustering_anonymizer, cost_LM
+from incrowd.compat.notebook import is_k_anonymous, is_l_diverse, partition_dataset
+from incrowd.compat.p29 import (
     calculate_global_distribution,
     calculate_t_closeness,
     compute_t_closeness,
     ensure_privacy,
 )
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "works" / "compat"))
 from test_comp430 import Plain, write

@@ -21,10 +21,10 @@ import incrowd as ic
 from incrowd.core.table.frequency import FrequencyTable
 from incrowd.core.table.schema import Schema
 from incrowd.engines import engine_for
+from incrowd.samples import hospital
+from incrowd.samples.policies import hospital_schema
 from incrowd.search import SearchProblem
 from incrowd.search.full_domain import FullDomainAlgorithm
-from incrowd.works.samples import hospital
-from incrowd.works.samples.policies import hospital_schema
 from mondrian import median_of
 
 ARX_SECONDS = {0.0: 0.04, 0.02: 0.8, 0.05: 0.8}

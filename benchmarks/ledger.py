@@ -18,8 +18,12 @@ import polars as pl
 from rich.console import Console
 from rich.table import Table
 
-from incrowd.release.jobs.ledger.deduction import deduced_people
-from incrowd.release.jobs.ledger.exposure import ReleasePeople, exposed_by_intersection, exposed_together
+from incrowd.release.jobs.later.ledger.deduction import deduced_people
+from incrowd.release.jobs.later.ledger.exposure import (
+    ReleasePeople,
+    exposed_by_intersection,
+    exposed_together,
+)
 
 TURNOVERS = (0.001, 0.01, 0.05)
 VALUES = 12

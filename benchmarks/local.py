@@ -22,8 +22,8 @@ from rich.console import Console
 from rich.table import Table
 
 import incrowd as ic
+from incrowd.samples import encounters, hospital
 from incrowd.search import Algorithm
-from incrowd.works.samples import encounters, hospital
 from lattice import read_adult
 from mondrian import SIX, median_of, schema_of
 

@@ -22,8 +22,8 @@ import incrowd as ic
 from incrowd.core.table.classes import EquivalenceClasses
 from incrowd.engines import engine_for
 from incrowd.measures.privacy import MODELS
-from incrowd.release.jobs.assess import assess_classes
-from incrowd.works.samples import diagnosis_hierarchy, hospital
+from incrowd.release.jobs.measure.assess import assess_classes
+from incrowd.samples import diagnosis_hierarchy, hospital
 from mondrian import SIX, median_of
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from rich.table import Table
 
 import incrowd as ic
 from incrowd.engines import engine_for
+from incrowd.samples import hospital
 from incrowd.search import SearchProblem
-from incrowd.works.samples import hospital
 
 SIX = ("age", "sex", "zip", "marital_status", "admission_date", "admission_type")
 FIVE_NUMBERS = ("age", "zip_number", "admission_date", "length_of_stay", "cost")

@@ -37,7 +37,7 @@ import treatments
 from first_run import timed
 from incrowd.core.kernels.jit import thread_count
 from incrowd.engines import engine_for
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 from lattice import ARX_SECONDS, read_adult
 from mondrian import SIX, against_pandas, median_of, schema_of
 

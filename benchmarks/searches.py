@@ -29,9 +29,9 @@ import incrowd as ic
 from incrowd.core.table.frequency import FrequencyTable
 from incrowd.core.table.schema import Schema
 from incrowd.engines import engine_for
+from incrowd.samples import hospital
+from incrowd.samples.policies import hospital_schema
 from incrowd.search import SearchProblem
-from incrowd.works.samples import hospital
-from incrowd.works.samples.policies import hospital_schema
 from lattice import read_adult
 
 ARX = Path(__file__).with_name("ArxSearches.java")

@@ -21,7 +21,7 @@ from typing import Any
 
 import incrowd as ic
 from incrowd.measures.risk import suda2
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 
 ROOT = Path(__file__).resolve().parents[1]
 EIGHT = (

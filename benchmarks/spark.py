@@ -31,7 +31,7 @@ from rich.table import Table
 import incrowd as ic
 from engines import Peak
 from incrowd.engines import spark as engine
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 from mondrian import FIVE_NUMBERS, schema_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
@@ -43,7 +43,7 @@ FETCHED = {"bytes": 0, "rows": 0}
 def watch_fetching() -> None:
     """Add up what comes to the driver, as it lies in memory."""
     from incrowd.engines.spark import fetching
-    from incrowd.release.jobs.distributed import blocks, check
+    from incrowd.release.jobs.make.distributed import blocks, check
 
     def counting(fetch: Callable[[Any], pl.DataFrame]) -> Callable[[Any], pl.DataFrame]:
         def counted(frame: Any) -> pl.DataFrame:

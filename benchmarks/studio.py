@@ -19,7 +19,7 @@ from statistics import median
 from rich.console import Console
 from rich.table import Table
 
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import duckdb
 
 import incrowd as ic
-from incrowd.verification import checks_as_sql
+from incrowd.release.verification import checks_as_sql
 
 
 def main(file: Path, table: str, target: str, policy_file: Path) -> str:

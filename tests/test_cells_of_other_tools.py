@@ -142,7 +142,7 @@ def test_a_mark_of_suppression_is_a_star_everywhere(mark, tmp_path):
     ]
     assert tries[0] == tries[1]
     (tmp_path / "policy.toml").write_text(
-        "version = 4\nkeep_order = true\nmax_suppression = 1.0\nsuppressed = 'keep'\n"
+        "version = 1\nkeep_order = true\nmax_suppression = 1.0\nsuppressed = 'keep'\n"
         "[columns.age]\nrole = 'quasi'\nkind = 'number'\ngrid = 1\n[columns.sex]\nrole = 'quasi'\n"
         "[columns.ill]\nrole = 'sensitive'\n[[models]]\nmodel = 'k-anonymity'\nk = 2\n"
     )
@@ -187,7 +187,7 @@ def test_a_mask_is_read_alike_everywhere(tmp_path):
     # 021** are four of the population, and so are 0**01.
     assert [each.value for each in found.results.asked] == [4]
     (tmp_path / "policy.toml").write_text(
-        "version = 4\nkeep_order = true\n[columns.zip]\nrole = 'quasi'\nkind = 'category'\n"
+        "version = 1\nkeep_order = true\n[columns.zip]\nrole = 'quasi'\nkind = 'category'\n"
         "[columns.ill]\nrole = 'sensitive'\n[[models]]\nmodel = 'k-map'\nk = 4\n"
     )
     paths = [tmp_path / name for name in ("safe.csv", "policy.toml", "raw.csv")]
@@ -252,7 +252,7 @@ def test_every_spelling_is_verified_against_the_raw_table(each, tmp_path):
     meaning, text = each
     kind, grid = ("number", "1") if meaning in NUMBERS else ("date", "'day'")
     (tmp_path / "policy.toml").write_text(
-        f"version = 4\nkeep_order = true\n[columns.age]\nrole = 'quasi'\nkind = '{kind}'\ngrid = {grid}\n"
+        f"version = 1\nkeep_order = true\n[columns.age]\nrole = 'quasi'\nkind = '{kind}'\ngrid = {grid}\n"
         "[columns.ill]\nrole = 'sensitive'\n[[models]]\nmodel = 'k-anonymity'\nk = 1\n"
     )
     raw_of(meaning).write_csv(tmp_path / "raw.csv")

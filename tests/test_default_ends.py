@@ -19,18 +19,18 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-import incrowd.faces.frames
+import incrowd.frames
 from imported_late import LateModule
 from incrowd.core.table.settings import DEFAULT_ENDS
 from incrowd.faces.cli import main
 from incrowd.faces.studio.cancelling import Watched
 from incrowd.faces.studio.work import Source, Work
-from incrowd.release.jobs.draft import draft_policy
-from incrowd.release.jobs.plan import plan
+from incrowd.release.jobs.compare.draft import draft_policy
+from incrowd.release.jobs.make.plan import plan
 from incrowd.release.policy.policy import Policy
-from incrowd.works.samples import hospital_policy
+from incrowd.samples import hospital_policy
 
-faces = LateModule("incrowd.faces.sklearn")
+faces = LateModule("incrowd.sklearn")
 ROWS = 60
 TABLE = pl.DataFrame(
     {
@@ -46,7 +46,7 @@ DAYS = {str(day) for day in TABLE["hired"] if day.day > 1 and (day + dt.timedelt
 VALUES = PAYS | DAYS
 SCHEMA = ic.Schema(["pay", "hired"], sensitive=["ill"], unlisted="drop")
 MODELS = "k-anonymity:5"
-POLICY = """version = 3
+POLICY = """version = 1
 unlisted = "drop"
 [columns.pay]
 role = "quasi"
@@ -266,8 +266,10 @@ def test_every_default_is_the_declared_one():
             if defaults.get("ends") in ("outward", "exact"):
                 found[f"{module.__name__}.{name}"] = defaults["ends"]
     assert set(found.values()) == {DEFAULT_ENDS} == {"outward"}
-    assert {"incrowd.release.policy.policy.Policy", "incrowd.release.jobs.anonymize.anonymize"} <= set(found)
-    assert "incrowd.faces.sklearn.Anonymizer" in found
+    assert {"incrowd.release.policy.policy.Policy", "incrowd.release.jobs.make.anonymize.anonymize"} <= set(
+        found
+    )
+    assert "incrowd.sklearn.Anonymizer" in found
 
 
 # --- accounts ----------------------------------------------------------------------------------------------

@@ -17,19 +17,19 @@ PLACING = {
 """What places rows in a table or a file; a function above the engines that calls one is a door, or is listed."""
 
 JUDGED = {
-    "release.jobs.anonymize.release_of": "release.jobs.anonymize.anonymize",
-    "release.jobs.apply.apply_recoding": "release.jobs.apply.apply_recoding",
-    "release.jobs.distributed.release.in_blocks": "release.jobs.anonymize.anonymize",
-    "release.jobs.anatomize.anatomize": "release.jobs.anatomize.anatomize",
-    "release.jobs.anatomize._tables": "release.jobs.anatomize.anatomize",
-    "release.jobs.randomize.randomize": "release.jobs.randomize.randomize",
-    "release.jobs.ensure_privacy.ensure_privacy": "release.jobs.ensure_privacy.ensure_privacy",
-    "release.jobs.next_release.next_release": "release.jobs.next_release.next_release",
+    "release.jobs.make.anonymize.release_of": "release.jobs.make.anonymize.anonymize",
+    "release.jobs.later.apply.apply_recoding": "release.jobs.later.apply.apply_recoding",
+    "release.jobs.make.distributed.release.in_blocks": "release.jobs.make.anonymize.anonymize",
+    "release.jobs.make.anatomize.anatomize": "release.jobs.make.anatomize.anatomize",
+    "release.jobs.make.anatomize._tables": "release.jobs.make.anatomize.anatomize",
+    "release.jobs.make.randomize.randomize": "release.jobs.make.randomize.randomize",
+    "release.jobs.compare.ensure_privacy.ensure_privacy": "release.jobs.compare.ensure_privacy.ensure_privacy",
+    "release.jobs.later.next_release.next_release": "release.jobs.later.next_release.next_release",
 }
 """Where rows are placed, and the verb that lets them through the gate."""
 WRITING = {
-    "release.jobs.release.Release._write", "release.jobs.release.Release.into", "release.jobs.apply.AppliedBatch.write",
-    "release.jobs.distributed.release.DistributedRelease._write", "release.jobs.anatomize.Anatomy.write_to",
+    "release.jobs.make.release.Release._write", "release.jobs.make.release.Release.into", "release.jobs.later.apply.AppliedBatch.write",
+    "release.jobs.make.distributed.release.DistributedRelease._write", "release.jobs.make.anatomize.Anatomy.write_to",
     "faces.cli.commands.p29.p29", "faces.cli.commands.randomize.randomize",
 }  # fmt: skip
 """What writes rows that were judged when they were made; the first four judge the written rows again."""
@@ -42,15 +42,15 @@ ASKED = {
 OPEN = {
     "attacks.minimality._World._anonymized": "attack",
     "faces.cli.commands.demo.demo": "demo",
-    "faces.sklearn.Anonymizer.fit": "incrowd.sklearn",
-    "release.jobs.compare.run_of": "compare",
-    "release.jobs.draft_trial.try_draft": "init",
-    "release.jobs.suggest.suggest.attempt": "suggest",
-    "works.compat.comp430._anonymize": "incrowd.compat.comp430",
-    "works.compat.comp430._by_engine": "incrowd.compat.comp430",
-    "works.compat.p29.ensure_privacy": "incrowd.compat.p29",
-    "works.compat.petworks._anonymization._anonymize": "incrowd.compat.petworks",
-    "works.compat.petworks.output": "incrowd.compat.petworks",
+    "sklearn.Anonymizer.fit": "incrowd.sklearn",
+    "release.jobs.compare.compare.run_of": "compare",
+    "release.jobs.compare.draft_trial.try_draft": "init",
+    "release.jobs.compare.suggest.suggest.attempt": "suggest",
+    "compat.comp430._anonymize": "incrowd.compat.comp430",
+    "compat.comp430._by_engine": "incrowd.compat.comp430",
+    "compat.p29.ensure_privacy": "incrowd.compat.p29",
+    "compat.petworks._anonymization._anonymize": "incrowd.compat.petworks",
+    "compat.petworks.output": "incrowd.compat.petworks",
 }
 """Doors without a gate, by their name in the table of docs/how-to/verdict.md."""
 NO_ROWS = {
@@ -60,12 +60,12 @@ NO_ROWS = {
     "faces.studio.tables.copied": "a private copy of the raw table",
     "faces.studio.window_table.WindowTable.sample": "a made-up table",
     "release.accounts.row_map.write_row_map": "numbers of rows, for the folder `internal`",
-    "release.jobs.compare.Comparison.to_csv": "figures",
-    "release.jobs.ledger.__init__.Ledger.add": "digests",
-    "release.jobs.ledger.__init__._digest_of": "a digest",
-    "release.jobs.ledger.rows._sum": "a digest",
-    "release.jobs.series_groups.SeriesRelease.write_counterfeits": "counts of counterfeit records",
-    "release.jobs.tabulate.TableRelease.save": "count tables, which `tabulate` audits and judges",
+    "release.jobs.compare.compare.Comparison.to_csv": "figures",
+    "release.jobs.later.ledger.__init__.Ledger.add": "digests",
+    "release.jobs.later.ledger.__init__._digest_of": "a digest",
+    "release.jobs.later.ledger.rows._sum": "a digest",
+    "release.jobs.later.series_groups.SeriesRelease.write_counterfeits": "counts of counterfeit records",
+    "release.jobs.make.tabulate.TableRelease.save": "count tables, which `tabulate` audits and judges",
     "search.lattice.space.SolutionSpace.save": "nodes of a lattice",
 }
 """What places something else than rows of a release."""
@@ -97,7 +97,7 @@ def doors() -> dict[str, set[str]]:
         if module.partition(".")[0] not in ("core", "engines"):
             look(
                 parsed(path),
-                module.removesuffix(".__init__") if ".compat" in module or "sklearn" in module else module,
+                module.removesuffix(".__init__") if module.startswith(("compat", "sklearn")) else module,
             )
     return found
 

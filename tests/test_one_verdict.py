@@ -39,7 +39,7 @@ TABLE = pl.DataFrame(
     }
 )
 POLICY = """
-version = 3
+version = 1
 unlisted = "drop"
 seed = 1
 max_suppression = {suppression}
@@ -316,10 +316,10 @@ PLANTS: dict[str, Plant] = {
     ),
 }
 ELSEWHERE = {
-    "cell": "count tables have no rows; see tests/release/jobs/test_tabulate.py",
-    "linked-columns": "count tables have no rows; see tests/release/jobs/test_tabulate.py",
+    "cell": "count tables have no rows; see tests/release/jobs/make/test_tabulate.py",
+    "linked-columns": "count tables have no rows; see tests/release/jobs/make/test_tabulate.py",
     "linked-tables": "count tables have no rows; see tests/release/tables/test_ring.py",
-    "ledger": "a ledger refuses before there is a file; see tests/release/jobs/test_ledger.py",
+    "ledger": "a ledger refuses before there is a file; see tests/release/jobs/later/test_ledger.py",
     "untrue-label": "the policy that is published has no hierarchy files; see tests/verification/gate/test_labels.py",
     "unread-column": "columns of a table on Spark whose values cannot be listed",
 }
@@ -399,7 +399,7 @@ def test_every_face_of_the_verifier_says_what_is_wrong_with_a_file(planted, kind
         # The release says so before it is written, and is not written at all.
         assert_same({face: FACES[face](case) for face in ("anonymize", "report")})
         assert case.release.verdict.text.startswith("BROKEN: ")
-        with pytest.raises(ic.errors.VerdictError, match="clause: largest-risk"):
+        with pytest.raises(ic.VerdictError, match="clause: largest-risk"):
             case.release.save(case.folder / "none")
         return
     said = {face: look(case) for face, look in OF_A_WRITTEN_FILE.items()}

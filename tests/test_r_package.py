@@ -129,7 +129,7 @@ def test_r_gives_the_release_of_python(r, tmp_path):
     (tmp_path / "policy.toml").write_text(
         "\n".join(
             [
-                "version = 4\nunlisted = 'drop'\nkeep_order = true\nmax_suppression = 0.05",
+                "version = 1\nunlisted = 'drop'\nkeep_order = true\nmax_suppression = 0.05",
                 *(f"[columns.{name}]\nrole = 'quasi'" for name in ("age", "height", "town", "born")),
                 "hierarchy = { dates = ['month', 'year', 'decade'] }",
                 "[columns.illness]\nrole = 'sensitive'",

@@ -17,8 +17,8 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.typing import ExtensionMetadata
 
-from incrowd.works.course import NotYetError
-from incrowd.works.course.lessons import Cell
+from incrowd.course import NotYetError
+from incrowd.course.lessons import Cell
 
 _BOX = re.compile(r'<div class="alert alert-block alert-(\w+)">\n(.*?)\n</div>', re.DOTALL)
 _LOOKS = {

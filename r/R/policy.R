@@ -91,7 +91,7 @@ policy <- function(quasi = NULL, sensitive = NULL, identifying = NULL, insensiti
     columns = settings, models = c(Filter(Negate(is.null), named), models), algorithm = algorithm,
     accepted = accepted_points(accepted)
   )
-  settings <- c(list(version = 4L, unlisted = unlisted), others, Filter(length, parts))
+  settings <- c(list(version = 1L, unlisted = unlisted), others, Filter(length, parts))
   structure(settings, class = "incrowd_policy")
 }
 

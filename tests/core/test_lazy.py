@@ -16,7 +16,7 @@ import incrowd
 from crossed import quick
 from incrowd.core import lazy
 from incrowd.core.lazy import LazyModule
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 
 
 def test_a_module_is_imported_when_a_name_of_it_is_used():

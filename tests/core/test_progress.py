@@ -28,7 +28,7 @@ from incrowd.core.progress import (
     with_bar,
 )
 from incrowd.engines import engine_for
-from incrowd.works.samples import hospital, hospital_policy
+from incrowd.samples import hospital, hospital_policy
 
 ROOT = Path(__file__).parents[2]
 ENDLESS = "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT COUNT(*) FROM t WHERE n < 0"

@@ -28,7 +28,7 @@ from database_tables import (
 from incrowd.core.progress import Cancellable, Cancelled
 from incrowd.engines import engine_for
 from incrowd.engines.fetched import Combinations
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 
 # --- transactions -----------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from incrowd.core.io.files import read_table
 from incrowd.core.io.streams import bytes_of, usual_memory
 from incrowd.engines import FilesEngine, MemoryEngine, ScanEngine
 from incrowd.engines.spilling import SpilledRows
-from incrowd.works.samples import diagnosis_hierarchy, hospital
+from incrowd.samples import diagnosis_hierarchy, hospital
 
 QUASI = ["p", "Q 'x'"]
 
@@ -63,7 +63,7 @@ def test_keys_are_the_same(folder, frame, null_values, joint, parts, target):
     frame = files.frame.collect()
     try:
         expected = MemoryEngine(frame).count(schema, joint=joint, target=target).frequency
-    except ic.errors.InputError as error:
+    except ic.InputError as error:
         with pytest.raises(type(error)):
             FilesEngine(files).count(schema, joint=joint, target=target)
         return

@@ -55,7 +55,7 @@ def test_keys_are_the_same(frame, null_values, joint, target, seed):
     schema = ic.Schema(quasi=["p", "Q 'x'"], sensitive=["s", "t"], null_values=null_values, unlisted="keep")
     try:
         expected = MemoryEngine(frame).count(schema, joint=joint, target=target).frequency
-    except ic.errors.InputError as error:
+    except ic.InputError as error:
         with pytest.raises(type(error)):
             Elsewhere(frame).count(schema, joint=joint, target=target)
         return

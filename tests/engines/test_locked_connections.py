@@ -13,12 +13,12 @@ import incrowd as ic
 from incrowd.core.dialects.duckdb import DuckDB
 from incrowd.core.errors import TableError
 from incrowd.engines import spilling
-from incrowd.verification import checks_as_sql, verify
+from incrowd.release.verification import checks_as_sql, verify
 from incrowd_verify import source as reading
 from package_sources import sources
 
 POLICY = (
-    "version = 3\n[columns.age]\nrole = 'quasi'\nkind = 'number'\n[[models]]\nmodel = 'k-anonymity'\nk = 2\n"
+    "version = 1\n[columns.age]\nrole = 'quasi'\nkind = 'number'\n[[models]]\nmodel = 'k-anonymity'\nk = 2\n"
 )
 
 

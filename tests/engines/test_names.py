@@ -18,7 +18,7 @@ from incrowd.core.io.columns import address, column_named, columns_named
 from incrowd.core.io.files import CsvFormat
 from incrowd.engines import MemoryEngine, engine_for
 from incrowd.release.tables.counting import count_cells
-from incrowd.verification import verify
+from incrowd.release.verification import verify
 from package_sources import parsed, place, sources
 
 # Two names of each row could be taken for one another.

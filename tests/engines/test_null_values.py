@@ -13,7 +13,7 @@ import incrowd as ic
 from database_tables import PLACES, holding
 from engine_tables import MAKERS, in_order_of_codes, same
 from incrowd.engines import MemoryEngine, engine_for
-from incrowd.verification import verify
+from incrowd.release.verification import verify
 
 NULLS = ("99", "-1", "1900-01-01", "?", "", "true", "0.1")
 DAY, OTHER = dt.date(1900, 1, 1), dt.date(1900, 1, 2)
@@ -217,7 +217,7 @@ def test_a_population_and_an_evaluation_read_the_same_null_values():
 def test_the_mark_of_a_suppressed_cell_is_no_null_value(tmp_path):
     """A suppressed record is in no class; one whose values are missing is in a class of them."""
     (tmp_path / "policy.toml").write_text(
-        'version = 2\nnull_values = ["?", "*"]\n[columns.age]\nrole = "quasi"\n[[models]]\nmodel = "k-anonymity"\nk = 2\n'
+        'version = 1\nnull_values = ["?", "*"]\n[columns.age]\nrole = "quasi"\n[[models]]\nmodel = "k-anonymity"\nk = 2\n'
     )
     (tmp_path / "ages.csv").write_text("age\n*\n*\n")
     with pytest.raises(ic.SchemaError, match=r"null_values names '\*', which marks a suppressed cell"):
@@ -228,7 +228,7 @@ def test_the_mark_of_a_suppressed_cell_is_no_null_value(tmp_path):
         ic.verify(tmp_path / "ages.csv", tmp_path / "policy.toml")
 
 
-CODES = """version = 4
+CODES = """version = 1
 unlisted = "drop"
 max_suppression = 0.1
 [columns.age]
@@ -351,7 +351,7 @@ def test_wrong_codes_of_a_column_are_refused(settings, message, tmp_path):
         for name, value in settings.items()
     )
     (tmp_path / "policy.toml").write_text(
-        f'version = 4\n[columns.age]\n{lines}[columns.sex]\nrole = "quasi"\n[[models]]\nmodel = "k-anonymity"\nk = 2\n'
+        f'version = 1\n[columns.age]\n{lines}[columns.sex]\nrole = "quasi"\n[[models]]\nmodel = "k-anonymity"\nk = 2\n'
     )
     (tmp_path / "out.csv").write_text("age,sex\n1,2\n")
     with pytest.raises(ic.PolicyError, match="missing"):

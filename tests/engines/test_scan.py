@@ -14,7 +14,7 @@ from incrowd.core.recoding import FullDomain
 from incrowd.engines import MemoryEngine, ScanEngine, engine_for, fold
 from incrowd.engines.key_lookup import KeyedCells
 from incrowd.engines.scan import StreamedRows
-from incrowd.works.samples import diagnosis_hierarchy, hospital
+from incrowd.samples import diagnosis_hierarchy, hospital
 
 
 @given(frames(), st.sampled_from([(), ("NA", "")]), st.booleans())
@@ -22,7 +22,7 @@ def test_keys_are_the_same(frame, null_values, joint):
     schema = ic.Schema(quasi=["p", "Q 'x'"], sensitive=["s", "t"], null_values=null_values, unlisted="keep")
     try:
         expected = MemoryEngine(frame).count(schema, joint=joint).frequency
-    except ic.errors.InputError as error:
+    except ic.InputError as error:
         with pytest.raises(type(error)):
             ScanEngine(frame.lazy()).count(schema, joint=joint)
         return

@@ -20,7 +20,7 @@ from incrowd.engines import MemoryEngine, SparkEngine, engine_for
 from incrowd.engines import open as opening
 from incrowd.engines import spark as module
 from incrowd.engines.spark import packing
-from incrowd.works.samples import diagnosis_hierarchy, hospital
+from incrowd.samples import diagnosis_hierarchy, hospital
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 from spark_jobs import STOCK, jobs_of, stock
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")

@@ -8,7 +8,7 @@ import pytest
 
 import incrowd as ic
 from incrowd.engines.spark.errors import translated
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 

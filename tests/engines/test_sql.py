@@ -58,7 +58,7 @@ def test_keys_are_the_same(where, frame, null_values, joint, target):
 def _counted(engine, schema, joint, target):
     try:
         return engine.count(schema, joint=joint, target=target).frequency
-    except ic.errors.InputError as error:
+    except ic.InputError as error:
         return str(error)
 
 
@@ -183,7 +183,7 @@ def test_columns_that_are_not_there(where):
 @pytest.mark.few(1)
 @pytest.mark.parametrize("suffix", quick(["parquet", "csv"], "parquet"))
 def test_files(where, tmp_path, suffix):
-    from incrowd.works.samples import hospital
+    from incrowd.samples import hospital
 
     kind, url = where
     frame = as_held(kind, hospital(3000, 1))

@@ -30,10 +30,11 @@ from incrowd.core.table.settings import Grid
 from incrowd.engines.scan import StreamedCount
 from incrowd.measures.privacy import MODELS, KAnonymity, KMAnonymity, LDiversity, TCloseness
 from incrowd.measures.privacy.attacker import Attacker
-from incrowd.release.jobs import apply, recode_batch, suppressed_records
-from incrowd.release.jobs.batch import BatchJudge, Earlier
-from incrowd.release.jobs.ledger import Ledger
-from incrowd.release.jobs.next_release import _Plan
+from incrowd.release.jobs.later import apply
+from incrowd.release.jobs.later.batch import BatchJudge, Earlier
+from incrowd.release.jobs.later.ledger import Ledger
+from incrowd.release.jobs.later.next_release import _Plan
+from incrowd.release.jobs.make import recode_batch, suppressed_records
 from incrowd.search import ALGORITHMS
 from incrowd_verify import classes
 
@@ -169,11 +170,11 @@ MUTATIONS: dict[str, tuple[Patch, ...]] = {
         recode_batch, "_places", after(lambda sides: (np.maximum(sides[0], 0), np.maximum(sides[1], 0))),
     ),),
     "perturbed values are judged only as they were before": (
-        ("incrowd.release.jobs.released_rows", "_models_of_perturbed", lambda f: lambda policy: ()),
+        ("incrowd.release.jobs.make.released_rows", "_models_of_perturbed", lambda f: lambda policy: ()),
     ),
     "earlier signatures of a series are forgotten": ((Ledger, "signatures", lambda f: lambda self, *given: {}),),
     "what several releases tell together is not asked": (
-        ("incrowd.release.jobs.ledger", "deduced_people", lambda f: lambda releases, **given: []),
+        ("incrowd.release.jobs.later.ledger", "deduced_people", lambda f: lambda releases, **given: []),
     ),
     "counterfeit records are not counted": (
         (_Plan, "counterfeits_by_group", after(lambda counted: counted.clear())),

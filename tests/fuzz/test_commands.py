@@ -15,7 +15,7 @@ from fuzz.checks.forgeries import fault_of
 from fuzz.draw import Draw
 from fuzz.sources import Services
 from fuzz.test_oracle import made
-from incrowd.release.jobs.ledger import Ledger
+from incrowd.release.jobs.later.ledger import Ledger
 from interruptions import WAYS, Run, prepare, stopped
 
 CALL = ["anonymize", "people.csv", "-o", "out.csv", "--row-map", "rows.csv"]

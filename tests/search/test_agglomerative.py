@@ -17,10 +17,10 @@ from incrowd.core.kernels.clusters.costs import cell_costs
 from incrowd.core.kernels.clusters.keyed_classes import Points, interval, tabulate
 from incrowd.core.kernels.clusters.rebuild import Blocks, improve_blocks, joined
 from incrowd.engines import engine_for
+from incrowd.samples import hospital
 from incrowd.search import SearchProblem, agglomerative
 from incrowd.search._points import PricedKeys, costs_of, in_columns
 from incrowd.search.agglomerative import _with_enough
-from incrowd.works.samples import hospital
 from town_tables import QUASI, town_table
 
 ZIPS = ic.Hierarchy.prefix()

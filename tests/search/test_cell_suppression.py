@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import incrowd as ic
 from examples import examples
 from incrowd.engines import engine_for
+from incrowd.release.verification import verify
 from incrowd.search import SearchProblem, cell_suppression
-from incrowd.verification import verify
 from wildcard_readings import Rows
 
 THREE = pl.DataFrame({"age": ["30"] * 3, "zip": ["1", "2", "3"]})

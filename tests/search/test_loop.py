@@ -16,11 +16,11 @@ from incrowd.core.hierarchy.builders import Prefix
 from incrowd.core.kernels import jit
 from incrowd.engines import engine_for
 from incrowd.measures.utility import METRICS, STEERING
+from incrowd.samples import hospital
+from incrowd.samples.policies import hospital_schema
 from incrowd.search import SearchProblem
 from incrowd.search.lattice import Explorer, Lattice, explorer, rollup, sizes
 from incrowd.search.lattice.cells import numbered
-from incrowd.works.samples import hospital
-from incrowd.works.samples.policies import hospital_schema
 from lattice_reading import ADULT, LEAVES, close, every_node, schema, tables
 from test_published import read
 

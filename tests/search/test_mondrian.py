@@ -374,7 +374,7 @@ def test_a_table_that_becomes_one_star_is_no_release():
 @pytest.mark.slow
 @pytest.mark.parametrize("threads", quick(["1", "2", "5"], "5"))
 def test_the_number_of_threads_changes_nothing(monkeypatch, threads):
-    from incrowd.works.samples import hospital, hospital_policy
+    from incrowd.samples import hospital, hospital_policy
 
     table = hospital(4000, 3)
     expected = ic.anonymize(table, hospital_policy(k=4)).table

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from incrowd.verification import Verification, verify
+from incrowd.release.verification import Verification, verify
 from policy_texts import policy_text
 
 

@@ -9,8 +9,8 @@ import pytest
 
 import incrowd as ic
 from incrowd.core.io.seals import digest_of
-from incrowd.verification import verify
-from incrowd.works.samples import hospital, hospital_policy
+from incrowd.release.verification import verify
+from incrowd.samples import hospital, hospital_policy
 
 
 @pytest.fixture(scope="module")

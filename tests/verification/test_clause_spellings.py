@@ -16,7 +16,7 @@ import pytest
 
 from crossed import quick
 from incrowd.release.policy.policy import toml_value
-from incrowd.verification import verify
+from incrowd.release.verification import verify
 from incrowd_verify.profiles import PROFILES, read_profile
 from incrowd_verify.result import ClauseResult
 
@@ -48,7 +48,7 @@ def judged_alone(
         said = {"id": one.id, "text": one.text, "source": one.source, "check": one.check, **one.settings}
         lines += ["[[clauses]]", *(f"{name} = {toml_value(value)}" for name, value in said.items())]
     (folder / "own.toml").write_text("\n".join(lines), encoding="utf-8")
-    policy = f"version = 3\nunlisted = 'keep'\nsuppressed = 'keep'\nmax_suppression = 1.0\n{null_values}\n"
+    policy = f"version = 1\nunlisted = 'keep'\nsuppressed = 'keep'\nmax_suppression = 1.0\n{null_values}\n"
     policy += "".join(f"[columns.{name}]\nrole = '{role}'\n" for name, role in ROLES.items())
     policy += f"[[models]]\nmodel = 'k-anonymity'\nk = 1\n[profile]\nname = 'own.toml'\n{more}"
     (folder / "policy.toml").write_text(policy, encoding="utf-8")

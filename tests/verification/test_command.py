@@ -15,7 +15,7 @@ import incrowd as ic
 TABLE = "age,diagnosis\n" + "".join(
     f"[{low}-{low + 4}],{'ab'[row % 2]}\n" for low in (20, 25) for row in range(4)
 )
-POLICY = """version = 3
+POLICY = """version = 1
 [columns.age]
 role = "quasi"
 kind = "number"

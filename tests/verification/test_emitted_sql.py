@@ -13,7 +13,7 @@ import pytest
 
 import incrowd as ic
 from emitted_sql import by_kind_and_wildcards, failed, told, verdict
-from incrowd.verification import checks_as_sql, verify
+from incrowd.release.verification import checks_as_sql, verify
 from incrowd_verify.verification import ALL_HOLD
 from model_readings import KINDS, at_limit, limits, overall, rows_of, variants
 from policy_texts import K2, entry, policy_text

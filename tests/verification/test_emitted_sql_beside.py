@@ -13,7 +13,7 @@ import pytest
 import incrowd as ic
 from crossed import crossed
 from emitted_sql import by_kind_and_wildcards, failed, told, verdict
-from incrowd.verification import checks_as_sql, verify
+from incrowd.release.verification import checks_as_sql, verify
 from model_readings import at_limit, limits, variants
 from people_readings import people_table
 from policy_texts import K2, entry, policy_text

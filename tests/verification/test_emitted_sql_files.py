@@ -10,7 +10,7 @@ import pytest
 import incrowd as ic
 from crossed import quick
 from emitted_sql import failed, verdict
-from incrowd.verification import checks_as_sql, verify
+from incrowd.release.verification import checks_as_sql, verify
 from policy_texts import K2, entry, policy_text
 
 ROWS = [("é", "1"), ("é", "2"), ("b", "1"), ("b", "2")]

@@ -10,7 +10,7 @@ import pytest
 import incrowd as ic
 from emitted_sql import failed, verdict
 from examples import share
-from incrowd.verification import checks_as_sql, verify
+from incrowd.release.verification import checks_as_sql, verify
 from policy_texts import K2, entry, policy_text
 
 NUMBERS = ["1200.25", "700", "-300.5", "99.75", "0", "4100", "1e3", "250"]

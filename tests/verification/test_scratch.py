@@ -26,7 +26,7 @@ def endless(*arguments, **settings):
 verification._checked = endless
 main()
 """
-POLICY = """version = 2
+POLICY = """version = 1
 [columns.name]
 role = "quasi"
 [[models]]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import incrowd_verify
-from incrowd.verification import verify
+from incrowd.release.verification import verify
 from policy_texts import K2, SIMPLE, WORKED, WORKED_TREE, entry, only, policy_text, t, worked_columns
 
 # --- independence --------------------------------------------------------------------------------------
@@ -66,7 +66,7 @@ def test_tables_are_counted_by_sql_alone():
 def test_a_release_is_verified_where_there_is_no_anonymizer(tmp_path):
     (tmp_path / "safe.csv").write_text("age\n" + "[1-5]\n" * 4)
     (tmp_path / "policy.toml").write_text(
-        'version = 3\n[columns.age]\nrole = "quasi"\nkind = "number"\n[[models]]\nmodel = "k-anonymity"\nk = 2\n'
+        'version = 1\n[columns.age]\nrole = "quasi"\nkind = "number"\n[[models]]\nmodel = "k-anonymity"\nk = 2\n'
     )
     call = [sys.executable, "-c", ALONE, str(tmp_path / "safe.csv"), str(tmp_path / "policy.toml")]
     done = subprocess.run(call, capture_output=True, text=True, check=False)
@@ -112,7 +112,7 @@ def test_worked_example_second_class(check, tmp_path, attribute, distance, expec
         WORKED.replace("197*", "*"),
         worked_columns("hierarchy = 'disease.txt'"),
         [t(float(expected), attribute=attribute, distance=distance)],
-        "max_suppression = 0.4",
+        "max_suppression = 0.4\nsuppressed = 'keep'",
     )
     assert found.keeps_limits
     assert (found.records, found.suppressed, found.classes) == (5, 2, 1)
@@ -223,7 +223,7 @@ def test_counts_and_plain_dict(check):
         "zip,x\n1*,a\n1*,b\n2*,a\n2*,b\n2*,b\n*,c\n",
         SIMPLE,
         [K2, 'model = "l-diversity"\nl = 2', t()],
-        "max_suppression = 0.2",
+        "max_suppression = 0.2\nsuppressed = 'keep'",
     )
     assert result.keeps_limits
     # The suppressed record is a class of its own, of one record.
@@ -289,7 +289,8 @@ def test_counts_and_plain_dict(check):
 
 @pytest.mark.parametrize(("limit", "ok"), [(0.25, True), (0.2499999, False), (0, False), (1, True)])
 def test_suppression_limit_is_met_with_equality(check, limit, ok):
-    result = check("zip,x\n1*,a\n1*,a\n1*,a\n*,a\n", SIMPLE, [K2], f"max_suppression = {limit}")
+    settings = f"max_suppression = {limit}\nsuppressed = 'keep'"
+    result = check("zip,x\n1*,a\n1*,a\n1*,a\n*,a\n", SIMPLE, [K2], settings)
     assert result.keeps_limits is ok
     assert only(result).holds
     assert bool(result.problems) is not ok

@@ -12,10 +12,11 @@ import pytest
 
 import incrowd as ic
 from incrowd.core.errors import TableError
-from incrowd.verification import verify
+from incrowd.release.verification import verify
 
 TREE = "*\n\tEurope\n\t\tFrance\n\t\tItaly\n\tAsia\n\t\tIndia\n"
-POLICY = """version = 2
+POLICY = """version = 1
+suppressed = "keep"
 keep_order = true
 unlisted = "drop"
 [columns.name]
@@ -35,7 +36,9 @@ RAW = "name,place,age,disease\nA,France,21,flu\nB,Italy,25,cold\nC,India,30,flu\
 HEADER = "place,age,disease\n"
 GOOD = ["Europe,[21-25],flu", "Europe,[21-25],cold", "India,30,flu", "India,30,flu"]
 UNORDERED = POLICY.replace("keep_order = true\n", "")
-MEAN = POLICY.replace('age]\nrole = "quasi"', 'age]\nrole = "quasi"\nkind = "number"\noutput = "mean"')
+MEAN = POLICY.replace(
+    'age]\nrole = "quasi"', 'age]\nrole = "quasi"\nkind = "number"\noutput = "mean"\nends = "exact"'
+)
 
 
 @pytest.fixture
@@ -152,7 +155,7 @@ def test_means_of_times_are_true(tmp_path):
     ("raw", "cell", "true"),
     [
         (["a", None], "{a, <missing>}", True),
-        (["a", None], "{a, }", True),
+        (["a", None], "{a, }", False),
         (["a", None], r"{a, \<missing>}", False),
         (["a", "<missing>"], r"{a, \<missing>}", True),
         (["a", "<missing>"], "{a, <missing>}", False),
@@ -163,11 +166,10 @@ def test_means_of_times_are_true(tmp_path):
     ],
 )
 def test_a_set_that_names_the_missing_value(tmp_path, raw, cell, true):
-    """The old spelling, an empty part, is read where the raw table has no empty text."""
     pl.DataFrame({"c": raw}).write_parquet(tmp_path / "raw.parquet")
     pl.DataFrame({"c": [cell] * 2}).write_parquet(tmp_path / "out.parquet")
     (tmp_path / "policy.toml").write_text(
-        'version = 2\n[columns.c]\nrole = "quasi"\nkind = "category"\noutput = "set"\n'
+        'version = 1\n[columns.c]\nrole = "quasi"\nkind = "category"\noutput = "set"\n'
         '[[models]]\nmodel = "k-anonymity"\nk = 2\n'
     )
     checked = ic.verify(tmp_path / "out.parquet", tmp_path / "policy.toml", against=tmp_path / "raw.parquet")

@@ -14,7 +14,7 @@ import incrowd as ic
 from crossed import crossed
 from incrowd.core.errors import PolicyError
 from incrowd.faces.cli import app
-from incrowd.verification import verify
+from incrowd.release.verification import verify
 from people_readings import Reading, people_table
 from people_releases import ALGORITHMS, SENSITIVE, models_of_people, near, other_models, saved
 from policy_texts import K2, SIMPLE, entry, policy_text

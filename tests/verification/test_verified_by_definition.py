@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from examples import examples
-from incrowd.verification import verify
+from incrowd.release.verification import verify
 from policy_texts import K2, SIMPLE, entry, policy_text, t
 
 # --- against a brute-force reading of the definitions --------------------------------------------------

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from crossed import quick
-from incrowd.verification import Verification, checks_as_sql, verify
+from incrowd.release.verification import Verification, checks_as_sql, verify
 from incrowd_verify.profiles import PROFILES, read_profile
 from incrowd_verify.verification import ALL_HOLD
 
@@ -41,7 +41,7 @@ class Judge:
 
     def __call__(self, table: pl.DataFrame, profile: str, more: str = "", **roles: str) -> dict[str, str]:
         columns = COLUMNS | roles
-        text = "version = 3\nunlisted = 'keep'\n"
+        text = "version = 1\nunlisted = 'keep'\n"
         text += "".join(
             f"[columns.'{name}']\nrole = '{role}'\n"
             for name, role in columns.items()

@@ -8,7 +8,7 @@ import pytest
 
 import incrowd as ic
 from emitted_sql import failed, verdict
-from incrowd.verification import checks_as_sql
+from incrowd.release.verification import checks_as_sql
 
 ROWS = 90
 RATE = np.random.default_rng(5).integers(0, 60, ROWS) / 10

@@ -7,10 +7,10 @@ import time
 import pytest
 
 import incrowd as ic
-from incrowd.verification import verify
+from incrowd.release.verification import verify
 
 TREE = "*\n\tEurope\n\t\tFrance\n\t\tItaly\n\tAsia\n\t\tIndia\n"
-POLICY = """version = 2
+POLICY = """version = 1
 unlisted = "drop"
 
 [columns.name]
@@ -77,19 +77,18 @@ def test_a_column_that_the_policy_does_not_release_fails(check, name):
     [
         (('unlisted = "drop"', 'other = "drop"'), "'other'"),
         (('unlisted = "drop"', 'unlisted = "dorp"'), "unlisted is 'dorp'"),
-        (("version = 2", "version = 2\nk = 5"), "'k'"),
+        (("version = 1", "version = 1\nk = 5"), "'k'"),
         (('role = "sensitive"', 'role = "sensitive"\nhierachy = "x.txt"'), "'hierachy'"),
         (("intervals = [5, 10]", "intervals = [5, 10], orgin = 1"), "'orgin'"),
         (("k = 2", "k = 2\nl = 2"), "'l'"),
         (("[algorithm]", "[algorithms]"), "'algorithms'"),
-        (("version = 2", "version = true"), "version"),
-        (("version = 2", "version = 2.0"), "version"),
-        (("version = 2", 'version = "1"'), "version"),
-        (("version = 2", "version = 2\nmax_suppression = true"), "max_suppression"),
-        (("version = 2", 'version = 2\nmax_suppression = "0.5"'), "max_suppression"),
-        (("version = 2", "version = 2\nshuffle = true"), "shuffle"),
-        (("version = 2", "version = 1\nshuffle = 1"), "shuffle"),
-        (("version = 2", "version = 2\nkeep_order = 1"), "keep_order"),
+        (("version = 1", "version = 2"), "version 2; write version = 1"),
+        (("version = 1", "version = true"), "version"),
+        (("version = 1", "version = 1.0"), "version"),
+        (("version = 1", 'version = "1"'), "version"),
+        (("version = 1", "version = 1\nmax_suppression = true"), "max_suppression"),
+        (("version = 1", 'version = 1\nmax_suppression = "0.5"'), "max_suppression"),
+        (("version = 1", "version = 1\nkeep_order = 1"), "keep_order"),
         (('role = "sensitive"', 'role = "sensitive"\nweight = true'), "weight"),
         (('role = "sensitive"', 'role = "sensitive"\nlevels = [2, 1]'), "levels"),
     ],
@@ -271,7 +270,7 @@ def test_recipes_are_followed_as_by_anonymize(spec, values):
         assert way == list(other.path(rank))
 
 
-MASKED = """version = 2
+MASKED = """version = 1
 [columns.value]
 role = "quasi"
 kind = "{kind}"

@@ -17,7 +17,7 @@ from incrowd.core.errors import (
     SchemaError,
     TableError,
 )
-from incrowd.verification import verify
+from incrowd.release.verification import verify
 from policy_texts import K2, SIMPLE, entry, only, policy_text, t
 
 # --- files ---------------------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ def test_parquet_with_types(tmp_path):
     columns = [entry("Zip", "quasi")] + [entry(name, "sensitive") for name in sensitive]
     columns += [entry(name, "insensitive") for name in ("zip", "nested.a", "nested.b")]
     models = [K2, 'model = "l-diversity"\nl = 1', t()]
-    head = "max_suppression = 0.2\nnull_values = ['?']"
+    head = "max_suppression = 0.2\nsuppressed = 'keep'\nnull_values = ['?']"
     (tmp_path / "p.toml").write_text(policy_text(columns, models, head))
     result = verify(file, tmp_path / "p.toml")
     assert result.keeps_limits
@@ -232,7 +232,7 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path, which):
     os.mkfifo(place)
     hierarchy = f'hierarchy = "{"pipe.csv" if which == "hierarchy" else "tree.csv"}"'
     (tmp_path / "policy.toml").write_text(
-        f'version = 4\n[columns.age]\nrole = "quasi"\n{hierarchy}\n[[models]]\nmodel = "k-anonymity"\nk = 2\n'
+        f'version = 1\n[columns.age]\nrole = "quasi"\n{hierarchy}\n[[models]]\nmodel = "k-anonymity"\nk = 2\n'
     )
     profile = tmp_path / "pipe.toml"
     os.mkfifo(profile)

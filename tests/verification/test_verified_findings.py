@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.verification import verify
+from incrowd.release.verification import verify
 from policy_texts import K2, entry, policy_text
 
 ROWS = 400
@@ -239,7 +239,7 @@ def test_some_rows_of_the_raw_table_are_looked_at_in_its_own_order(gate, tmp_pat
 
 def test_a_policy_accepts_them(gate):
     ages, more = list(range(10, 20)) * 2, ["ab"[age % 2] for age in range(10, 20)] * 2
-    reason = '[[accepted]]\nfinding = "derived-column"\ncolumn = "more"\nwhy = "odd or even"\n'
+    reason = '[[accepted]]\npoint = "derived-column"\ncolumn = "more"\nwhy = "odd or even"\n'
     rows, raw = [("*", each) for each in more], list(zip(ages, more, strict=True))
     assert ("derived-column", "more", "age") in gate(rows, raw, (AGES, KEPT, reason))
 

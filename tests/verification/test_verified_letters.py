@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import incrowd as ic
 from emitted_sql import verdict
 from examples import examples
-from incrowd.verification import checks_as_sql, verify
+from incrowd.release.verification import checks_as_sql, verify
 from policy_texts import entry, policy_text
 
 PLAIN = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")

@@ -11,7 +11,7 @@ import pytest
 import incrowd as ic
 from crossed import quick
 from incrowd.core.errors import ParameterError, PolicyError
-from incrowd.verification import verify
+from incrowd.release.verification import verify
 from incrowd_verify.verification import ALL_HOLD, checks_as_sql
 from policy_texts import K2, entry, only, t
 

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.verification import verify
+from incrowd.release.verification import verify
 
 POLICY = """
 [columns.age]
@@ -56,7 +56,7 @@ def figures(found):
 @pytest.fixture
 def policy(tmp_path):
     path = tmp_path / "policy.toml"
-    path.write_text("version = 2\nmax_suppression = 1.0\n" + POLICY)
+    path.write_text("version = 1\nmax_suppression = 1.0\nsuppressed = 'keep'\n" + POLICY)
     return path
 
 

@@ -12,7 +12,7 @@ import pytest
 import incrowd as ic
 from crossed import crossed
 from incrowd.core.errors import TableError
-from incrowd.verification import verify
+from incrowd.release.verification import verify
 from people_readings import people_table
 from people_releases import ALGORITHMS, models_of_people, near, other_models, read, saved, schema
 

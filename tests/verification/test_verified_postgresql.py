@@ -7,7 +7,7 @@ import pytest
 import incrowd as ic
 from crossed import quick
 from database_tables import statement
-from incrowd.verification import verify
+from incrowd.release.verification import verify
 
 # name: type and value of row g, of 12.
 TYPED = {

@@ -491,11 +491,11 @@ def test_a_wrong_call_is_refused(folder):
     pl.DataFrame({"area": ["a"]}).write_csv(place / "raw.csv")
     with pytest.raises(SchemaError, match=r"'ill'.*not in the file"):
         check(place)
-    (place / "policy.toml").write_text('version = 4\ncolumns.area = { role = "quasi" }\n')
+    (place / "policy.toml").write_text('version = 1\ncolumns.area = { role = "quasi" }\n')
     with pytest.raises(PolicyError, match="names no tables"):
         check(place, raw=False)
     (place / "policy.toml").write_text(
-        'version = 4\ncolumns.area = { role = "quasi" }\n[[tables]]\nname = "t"\nrow = ["area"]\n'
+        'version = 1\ncolumns.area = { role = "quasi" }\n[[tables]]\nname = "t"\nrow = ["area"]\n'
     )
     with pytest.raises(PolicyError, match="does not know 'row'"):
         check(place, raw=False)

@@ -13,7 +13,7 @@ import incrowd as ic
 from incrowd.core.errors import PolicyError
 from incrowd.faces.cli import app
 from incrowd.measures.privacy import MODELS
-from incrowd.verification import verify
+from incrowd.release.verification import verify
 from policy_texts import K2, SIMPLE, policy_text
 from wildcard_readings import made_up
 

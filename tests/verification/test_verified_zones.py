@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.verification import verify
+from incrowd.release.verification import verify
 
 ZONES = ("Europe/Rome", "America/New_York", "Asia/Kolkata", "Pacific/Chatham", "America/St_Johns", "UTC")
 CHANGES = (
@@ -55,7 +55,7 @@ def test_a_cell_of_the_day_in_utc_is_not_true(tmp_path):
     raw = pl.DataFrame({"seen": late.dt.convert_time_zone("Europe/Rome")})
     raw.write_parquet(tmp_path / "raw.parquet")
     (tmp_path / "policy.toml").write_text(
-        'version = 4\nkeep_order = true\n[columns.seen]\nrole = "quasi"\nhierarchy = { dates = ["month"] }\n'
+        'version = 1\nkeep_order = true\n[columns.seen]\nrole = "quasi"\nhierarchy = { dates = ["month"] }\n'
         '[[models]]\nmodel = "k-anonymity"\nk = 2\n'
     )
     for month, wrong in (("2025-07", 0), ("2025-06", 1)):

@@ -3,7 +3,7 @@ text <- function(...) format(policy(...))
 test_that("a policy is written as its file", {
   expect_identical(text(quasi = c("age", "sex"), sensitive = "diagnosis", k = 5, l = 2), paste(
     c(
-      "version = 4", "", "[columns.age]", "role = \"quasi\"", "", "[columns.sex]", "role = \"quasi\"", "",
+      "version = 1", "", "[columns.age]", "role = \"quasi\"", "", "[columns.sex]", "role = \"quasi\"", "",
       "[columns.diagnosis]", "role = \"sensitive\"", "", "[[models]]", "model = \"k-anonymity\"", "k = 5", "",
       "[[models]]", "model = \"l-diversity\"", "l = 2"
     ),

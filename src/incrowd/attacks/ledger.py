@@ -5,9 +5,9 @@ from __future__ import annotations
 from incrowd.attacks.base import Attack, wilson
 from incrowd.core.errors import TableError
 from incrowd.core.lazy import pl
-from incrowd.release.jobs.ledger import Ledger
-from incrowd.release.jobs.ledger.deduction import deduced_people, without_m_invariance
-from incrowd.release.jobs.ledger.exposure import ReleasePeople, exposed_by_intersection
+from incrowd.release.jobs.later.ledger import Ledger
+from incrowd.release.jobs.later.ledger.deduction import deduced_people, without_m_invariance
+from incrowd.release.jobs.later.ledger.exposure import ReleasePeople, exposed_by_intersection
 
 
 def composition_of_ledger(ledger: Ledger) -> Attack:
@@ -27,7 +27,7 @@ def composition_of_ledger(ledger: Ledger) -> Attack:
     parts = [deduced_people(releases)]
     for last, (entry, people) in enumerate(entries):
         others = releases[:last]
-        if m := entry.get("m"):
+        if m := entry["m"]:
             parts.append(
                 without_m_invariance([*(other.people for other in others if other.series), people], m)
             )

@@ -184,7 +184,7 @@ class _World:
 
     @staticmethod
     def _anonymized(frame: pl.DataFrame, policy: Policy) -> pl.DataFrame:
-        from incrowd.release.jobs.anonymize import anonymize
+        from incrowd.release.jobs.make.anonymize import anonymize
 
         release = anonymize(frame, policy, force=True, unanswered="write")
         quasi = (attribute.name for attribute in policy.schema.quasi)

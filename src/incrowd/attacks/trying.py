@@ -148,7 +148,7 @@ def attack(  # noqa: PLR0913
     """
     from incrowd.engines import loaded
     from incrowd.release.accounts.row_map import as_released
-    from incrowd.release.jobs.row_pairs import map_by_key
+    from incrowd.release.jobs.measure.row_pairs import map_by_key
     from incrowd.release.policy.policy import Policy
 
     if not isinstance(schema, Schema | Policy):

@@ -1,1 +1,1 @@
-"""The faces of the program: command line, studio, scikit-learn, and frames of pandas and Polars."""
+"""The faces of the program: the command line and the studio."""

@@ -14,7 +14,7 @@ import incrowd as ic
 from database_tables import HOLDERS, as_held, holding
 from incrowd.core.dialects import DIALECTS
 from incrowd.core.dialects.addresses import BEGINNINGS, EXAMPLES, Address, is_address
-from incrowd.verification import verify
+from incrowd.release.verification import verify
 
 ROOT = Path(__file__).parents[3]
 SERVERLESS = {"snowflake": "tests/core/dialects/test_snowflake.py"}

@@ -75,7 +75,7 @@ def test_a_policy_may_name_them_and_the_verifier_agrees(tmp_path, name):
     leaves = [path[0] for path in PATHS[name]]
     (tmp_path / "t.csv").write_text("region\n" + "".join(f"{leaf}\n" for leaf in leaves * 2 + leaves[:1]))
     (tmp_path / "p.toml").write_text(
-        f'version = 2\nmax_suppression = 0.6\n[columns.region]\nrole = "quasi"\nhierarchy = "{name}"\n'
+        f'version = 1\nmax_suppression = 0.6\n[columns.region]\nrole = "quasi"\nhierarchy = "{name}"\n'
         '[[models]]\nmodel = "k-anonymity"\nk = 3\n[algorithm]\nname = "optimal"\n'
     )
     release = ic.anonymize(tmp_path / "t.csv", ic.Policy.read(tmp_path / "p.toml"))

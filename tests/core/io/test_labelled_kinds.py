@@ -14,7 +14,7 @@ import incrowd as ic
 from incrowd.core.errors import TableError
 from incrowd.core.io.files import CsvFormat, read_table, write_table
 from incrowd.core.io.kinds.labels import Column, plain, shown
-from incrowd.release.jobs.draft import draft_policy
+from incrowd.release.jobs.compare.draft import draft_policy
 from incrowd_verify.other_kinds import as_parquet
 
 DAYS = [dt.date(2020, 1, 1), None, dt.date(1990, 5, 5), dt.date(2000, 2, 29)] * 3
@@ -426,7 +426,7 @@ def test_a_hierarchy_of_codes_is_told_that_labels_are_read(tmp_path, make):
     # The verifier reads labels, too.
     codes = tmp_path / "codes.csv"
     codes.write_text("".join(f"{code};*\n" for code in EDUCATION))
-    text = 'version = 2\nunlisted = "drop"\n[columns.education]\nrole = "quasi"\nhierarchy = "codes.csv"\n'
+    text = 'version = 1\nunlisted = "drop"\n[columns.education]\nrole = "quasi"\nhierarchy = "codes.csv"\n'
     (tmp_path / "codes.toml").write_text(text + '[[models]]\nmodel = "k-anonymity"\nk = 2\n')
     released = tmp_path / "out" / f"release{path.suffix}"
     with pytest.raises(ic.HierarchyError, match=r"no leaf of .*codes.csv; .*a code is read as its label"):

@@ -35,7 +35,7 @@ def test_a_compressed_file_of_before_version_1_is_refused(tmp_path):
     assert pf.read_table(source).num_rows == 5
     with pytest.raises(TableError, match=r"written by Arrow 0\.17 with a compression of its own"):
         read_table(source)
-    (tmp_path / "policy.toml").write_text("version = 2\n[[models]]\nmodel = 'k-anonymity'\nk = 2\n"
+    (tmp_path / "policy.toml").write_text("version = 1\n[[models]]\nmodel = 'k-anonymity'\nk = 2\n"
                                           "[columns.a]\nrole = 'quasi'\n")  # fmt: skip
     with pytest.raises(TableError, match="cannot be read as Arrow IPC"):
         ic.verify(source, tmp_path / "policy.toml")

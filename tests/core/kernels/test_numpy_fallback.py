@@ -20,7 +20,7 @@ from incrowd.core.kernels.grouping import counting, grouping
 from incrowd.core.progress import Silent
 from incrowd.engines import engine_for
 from incrowd.release.policy.policy import search_problem
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 
 
 @pytest.fixture

@@ -70,7 +70,7 @@ def frame(pays=("27.500", "31.250", "12.000", "65.650"), name="pay") -> pl.DataF
 def policy(pay: str, more: str = MODELS) -> ic.Policy:
     import tomllib
 
-    text = f'version = 3\n{more}[columns]\nage = {{ role = "quasi" }}\nill = {{ role = "sensitive" }}\npay = {pay}'
+    text = f'version = 1\n{more}[columns]\nage = {{ role = "quasi" }}\nill = {{ role = "sensitive" }}\npay = {pay}'
     return ic.Policy.from_dict(tomllib.loads(text), ".", "the policy")
 
 
@@ -108,7 +108,7 @@ def test_texts_that_are_not_read_as_numbers_are_no_question(pay):
 def test_an_answer_is_what_maker_and_verifier_read(answer, high, tmp_path):
     """Both read thousands or decimals, as the policy says, and refuse without it."""
     frame().write_csv(tmp_path / "t.csv")
-    body = f'version = 3\n{MODELS}[columns.age]\nrole = "quasi"\n[columns.ill]\nrole = "sensitive"\n'
+    body = f'version = 1\n{MODELS}[columns.age]\nrole = "quasi"\n[columns.ill]\nrole = "sensitive"\n'
     body += '[columns.pay]\nrole = "quasi"\n'
     (tmp_path / "open.toml").write_text(body)
     (tmp_path / "told.toml").write_text(body + answer + "\n")
@@ -152,7 +152,7 @@ def test_sums_weights_noise_and_differences_ask_too():
 
 
 def draft(table: pl.DataFrame, *, ask: bool = True) -> str:
-    from incrowd.release.jobs.draft import draft_policy
+    from incrowd.release.jobs.compare.draft import draft_policy
 
     return draft_policy(table, "t.csv", ask=ask).text
 
@@ -209,7 +209,7 @@ def test_a_histogram_shows_no_number_that_nobody_told():
 
 
 def test_a_codebook_calls_such_a_column_one_of_texts():
-    from incrowd.release.jobs.codebook import _is_of_numbers
+    from incrowd.release.jobs.make.codebook import _is_of_numbers
 
     assert not _is_of_numbers(pl.Series(["27.500", "31.250"]))
     assert _is_of_numbers(pl.Series(["27.500", "31.2"]))

@@ -161,7 +161,7 @@ def test_a_spelling_that_makes_no_sense_is_refused(settings, message):
 def test_the_verifier_refuses_the_same_policies(tmp_path, setting):
     (tmp_path / "release.csv").write_text("x\n1\n1\n")
     (tmp_path / "policy.toml").write_text(
-        f'version = 2\n[columns.x]\nrole = "quasi"\n{setting}\n[[models]]\nmodel = "k-anonymity"\nk = 2\n'
+        f'version = 1\n[columns.x]\nrole = "quasi"\n{setting}\n[[models]]\nmodel = "k-anonymity"\nk = 2\n'
     )
     with pytest.raises(ic.PolicyError, match="column 'x'"):
         ic.verify(tmp_path / "release.csv", tmp_path / "policy.toml")

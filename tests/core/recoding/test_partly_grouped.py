@@ -10,7 +10,7 @@ import pytest
 
 import incrowd as ic
 from incrowd.faces.studio.trees import TreeEditor
-from incrowd.verification import verify
+from incrowd.release.verification import verify
 
 JOBS = [f"job {number:02}" for number in range(24)]
 ROWS = 400
@@ -76,7 +76,7 @@ def test_an_asked_ancestor_is_given(table):
 def test_such_a_release_is_saved_applied_and_verified(table, tmp_path):
     grouped().write(tmp_path / "jobs.json")
     (tmp_path / "policy.toml").write_text(
-        'version = 2\n[columns.job]\nrole = "quasi"\nhierarchy = "jobs.json"\n[columns.age]\nrole = "quasi"\n'
+        'version = 1\n[columns.job]\nrole = "quasi"\nhierarchy = "jobs.json"\n[columns.age]\nrole = "quasi"\n'
         '[columns.sex]\nrole = "quasi"\n[[models]]\nmodel = "k-anonymity"\nk = 5\n'
         '[algorithm]\nname = "agglomerative"\n'
     )

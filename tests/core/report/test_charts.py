@@ -25,8 +25,8 @@ from incrowd.core.report.charts import (
 )
 from incrowd.core.report.comparison_sentences import conclusions, observations
 from incrowd.core.report.document import ComparisonRun
-from incrowd.release.jobs.compare import Comparison
-from incrowd.works.samples import hospital
+from incrowd.release.jobs.compare.compare import Comparison
+from incrowd.samples import hospital
 
 SCHEMA = ic.Schema(quasi=["age", "sex"], sensitive=["diagnosis"], unlisted="drop")
 

@@ -11,8 +11,8 @@ import pytest
 
 import incrowd as ic
 from incrowd.core.presentation.documents import rounded
-from incrowd.release.jobs.plan import plan
-from incrowd.verification import verify
+from incrowd.release.jobs.make.plan import plan
+from incrowd.release.verification import verify
 
 EVIL = "<script>alert('a')</script>"
 TABLE = pl.DataFrame(
@@ -112,7 +112,7 @@ def test_every_result_is_shown_as_tables_with_its_texts_escaped(every):
 
 
 def test_every_public_result_has_a_display():
-    import incrowd.release.jobs.release as job
+    import incrowd.release.jobs.make.release as job
 
     shown = [getattr(ic, name) for name in dir(ic) if isinstance(getattr(ic, name), type)]
     lacking = [

@@ -12,7 +12,7 @@ from axe_core import axe, findings
 from incrowd.attacks import Attack, wilson
 from incrowd.core.report.charts import attacks, boundaries, svg_for_pages
 from incrowd.core.report.pages import to_html
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 from studio_browser import new_browser, require_browser
 
 __all__ = ["axe"]

@@ -26,7 +26,7 @@ from incrowd.core.report import charts
 from incrowd.core.report.charts import svg_for_pages
 from incrowd.core.report.details import tables_of
 from incrowd.core.report.pages import to_html, to_json, write_report
-from incrowd.works.samples import diagnosis_hierarchy, hospital
+from incrowd.samples import diagnosis_hierarchy, hospital
 
 SCHEMA_FILE = Path(__file__).resolve().parents[3] / "docs" / "report.schema.json"
 

@@ -12,8 +12,8 @@ import pytest
 
 import incrowd as ic
 from incrowd.release.drafting.profile import profile_of
-from incrowd.release.jobs.fidelity import fidelity
-from incrowd.release.jobs.learn import learn
+from incrowd.release.jobs.compare.fidelity import fidelity
+from incrowd.release.jobs.measure.learn import learn
 from incrowd.search import ALGORITHMS
 
 TABLE = pl.DataFrame({"x": [1e300, 1e308, -1e308, 5.0] * 3, "y": [1, 2, 3, 4] * 3, "s": list("abcdef") * 2})

@@ -7,7 +7,7 @@ import pytest
 
 import incrowd as ic
 from incrowd.core.treatments.fold import fold_texts, look_alikes
-from incrowd.release.jobs.draft import draft_policy
+from incrowd.release.jobs.compare.draft import draft_policy
 
 WAYS = {
     "case": ("flu", "Flu", "FLU"),

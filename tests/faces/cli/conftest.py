@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from incrowd.faces.cli import main
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 
 
 @dataclass

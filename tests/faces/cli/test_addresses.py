@@ -19,7 +19,7 @@ TABLE = "age,zip,disease\n" + "".join(f"{20 + i},0213{i % 10},flu{i % 3}\n" for 
 POLICY = '[columns.age]\nrole = "quasi"\n[[models]]\nmodel = "k-anonymity"\nk = 2\n'
 FILES = {
     "people.csv": TABLE,
-    "policy.toml": 'version = 2\nothers = "drop"\n' + POLICY,
+    "policy.toml": 'version = 1\nunlisted = "drop"\n' + POLICY,
     "tree.txt": "*\n\ta\n",
 }
 # What a command needs besides, so that it comes to the option that is tried; by the name of the parameter.

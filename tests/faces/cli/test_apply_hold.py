@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 POLICY = """
-version = 2
+version = 1
 [columns.age]
 role = "quasi"
 hierarchy = { intervals = [5] }

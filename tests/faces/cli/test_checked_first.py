@@ -15,7 +15,7 @@ ANONYMIZE = "anonymize nothing.csv --qi age -k 2 -o out.csv"
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "wrong.toml").write_text('version = 2\n[columns.age]\nrol = "quasi"\n')
+    (tmp_path / "wrong.toml").write_text('version = 1\n[columns.age]\nrol = "quasi"\n')
     ic.Policy(ic.Schema(quasi=["age"]), (ic.KAnonymity(2),)).write("policy.toml")
     return tmp_path
 

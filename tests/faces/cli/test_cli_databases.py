@@ -98,7 +98,7 @@ def test_secrets_are_never_printed(run, postgres, tmp_path, monkeypatch):
 RAW = pl.DataFrame(
     {"age": [21, 25, 30, 30], "ward": ["a", "a", "b", None], "illness": ["flu", "flu", "cold", "cold"]}
 )
-POLICY = """version = 2
+POLICY = """version = 1
 [columns.age]
 role = "quasi"
 [columns.ward]

@@ -252,7 +252,7 @@ def test_an_interrupted_run_leaves_no_file(hospital_csv, tmp_path, number):
     target = tmp_path / "out.csv"
     # Stop where it hurts most: the temporary file is written, the check of it has begun.
     code = (
-        "import sys, time, incrowd.release.jobs.anonymize as release\n"
+        "import sys, time, incrowd.release.jobs.make.anonymize as release\n"
         "def wait(*a, **k):\n"
         "    print('now', flush=True)\n"
         "    time.sleep(600)\n"

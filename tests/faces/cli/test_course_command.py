@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from incrowd.works.course import check
-from incrowd.works.course.lessons import HIDDEN, lessons
+from incrowd.course import check
+from incrowd.course.lessons import HIDDEN, lessons
 from own_lesson import notebook, write_lesson
 
 

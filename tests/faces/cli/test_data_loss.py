@@ -21,7 +21,7 @@ ROWS = "age,zip,disease\n" + "".join(
 )
 ROLES = "--qi age,zip --sensitive disease -k 2"
 POLICY = (
-    'version = 2\n[columns.age]\nrole = "quasi"\nhierarchy = "trees/age.txt"\n'
+    'version = 1\n[columns.age]\nrole = "quasi"\nhierarchy = "trees/age.txt"\n'
     '[columns.zip]\nrole = "quasi"\n[columns.disease]\nrole = "sensitive"\n'
     '[[models]]\nmodel = "k-anonymity"\nk = 2\n'
 )
@@ -275,7 +275,7 @@ APPEARED = [
 @pytest.mark.parametrize(("command", "name"), APPEARED)
 @pytest.mark.parametrize("exchange", [True, False])
 def test_what_appears_meanwhile_stays(run, work, monkeypatch, command, name, exchange):
-    from incrowd.release.jobs import release
+    from incrowd.release.jobs.make import release
 
     if not exchange:
         monkeypatch.setattr("incrowd.core.io.placing._exchange", lambda one, other: False)
@@ -296,7 +296,7 @@ def test_what_appears_meanwhile_stays(run, work, monkeypatch, command, name, exc
 
 
 def test_what_comes_into_a_released_folder_meanwhile_stays(run, work, monkeypatch):
-    from incrowd.release.jobs import release
+    from incrowd.release.jobs.make import release
 
     call = shlex.split(f"{FOLDER} -o out")
     assert run(*call).status == 0

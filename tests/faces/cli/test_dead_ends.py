@@ -11,7 +11,7 @@ import incrowd as ic
 from incrowd.faces.cli.commands import ELSEWHERE, NAMES
 
 POLICY = """
-version = 2
+version = 1
 max_suppression = 0.1
 unlisted = "drop"
 columns = { PERSON = { role = "person" }, age = { role = "quasi" }, sex = { role = "quasi" }, ill = { role = \

@@ -11,7 +11,7 @@ import pytest
 
 import incrowd as ic
 from cli_tables import HOSPITAL
-from incrowd.release.jobs.plan import plan
+from incrowd.release.jobs.make.plan import plan
 
 
 def planned(run, *arguments):

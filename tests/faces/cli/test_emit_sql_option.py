@@ -6,7 +6,7 @@ import pytest
 
 from emitted_sql import verdict
 
-POLICY = "version = 2\n[columns.q]\nrole = 'quasi'\n[[models]]\nmodel = 'k-anonymity'\nk = 2\n"
+POLICY = "version = 1\n[columns.q]\nrole = 'quasi'\n[[models]]\nmodel = 'k-anonymity'\nk = 2\n"
 
 
 @pytest.fixture

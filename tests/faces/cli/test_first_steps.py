@@ -17,7 +17,7 @@ from rich.console import Console
 
 import incrowd as ic
 from cli_tables import rows
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 
 ROOT = Path(__file__).parents[3]
 

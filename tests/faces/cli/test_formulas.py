@@ -82,7 +82,7 @@ CALLS = {
     "apply": ("recoding", "people.csv", "-o", "out.csv", "--policy", "policy.toml"),
 }
 TREE = "any\n\t=A()\n\t\ta\n\t\tb\n\t=B()\n\t\tc\n\t\td\n"
-POLICY = """version = 2
+POLICY = """version = 1
 null_values = ["-"]
 [columns.q]
 role = "quasi"

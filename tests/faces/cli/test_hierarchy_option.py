@@ -134,7 +134,7 @@ def test_the_refusal_of_a_list_says_how_to_give_a_hierarchy_and_that_works(run, 
     assert (
         run("anonymize", "codes.csv", *roles, "--hierarchy", "home zip=prefix", "-o", "safe.csv").status == 0
     )
-    text = 'version = 3\n[columns."home zip"]\nrole = "quasi"\n[columns.s]\nrole = "sensitive"\n'
+    text = 'version = 1\n[columns."home zip"]\nrole = "quasi"\n[columns.s]\nrole = "sensitive"\n'
     (tmp_path / "codes.toml").write_text(f'{text}[[models]]\nmodel = "k-anonymity"\nk = 5\n')
     done = run("anonymize", "codes.csv", "--policy", str(tmp_path / "codes.toml"), "-o", "other.csv")
     assert (

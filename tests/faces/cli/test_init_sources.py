@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 
 COLUMNS = ["name", "age", "sex", "zip", "diagnosis"]
 

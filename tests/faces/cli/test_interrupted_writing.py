@@ -12,7 +12,7 @@ import pytest
 from interruptions import WAYS, Runs, outputs, prepare, stopped
 
 POLICY = """
-version = 3
+version = 1
 unlisted = "drop"
 columns.ssn = { role = "person" }
 columns.age = { role = "quasi", hierarchy = { intervals = [10] }, levels = [1] }

@@ -18,7 +18,7 @@ from database_tables import statement
 # What `incrowd assess` does in these runs: make a private folder, say so, and compute without an end.
 BUSY = """
 import sys, tempfile
-import incrowd.release.jobs.assess
+import incrowd.release.jobs.measure.assess
 from incrowd.faces.cli import main
 from incrowd.core.kernels.jit import compiled, over_ranges
 import numpy as np
@@ -58,7 +58,7 @@ def assess(*arguments, **settings):
         print("now", flush=True)
         WORK()
 
-incrowd.release.jobs.assess.assess = assess
+incrowd.release.jobs.measure.assess.assess = assess
 main()
 """
 
@@ -128,7 +128,7 @@ def test_a_signal_cancels_what_a_server_computes(postgres, tmp_path, command, nu
     )  # fmt: skip
     scratch, policy = tmp_path / "scratch", tmp_path / "policy.toml"
     scratch.mkdir()
-    policy.write_text("version = 2\n[columns.q]\nrole = 'quasi'\n[[models]]\nmodel = 'k-anonymity'\nk = 2\n")
+    policy.write_text("version = 1\n[columns.q]\nrole = 'quasi'\n[[models]]\nmodel = 'k-anonymity'\nk = 2\n")
     target = ["-o", str(scratch / "safe.csv")] if command == "anonymize" else []
     process = subprocess.Popen(
         [sys.executable, "-m", "incrowd", command, postgres, "--table", "slow", "--policy", str(policy), *target],
@@ -157,7 +157,7 @@ def test_a_second_signal_at_the_very_end_changes_nothing(tmp_path):
     (tmp_path / "people.csv").write_text("age\n30\n30\n")
     code = (
         "import os, signal, sys, time\n"
-        "import incrowd.release.jobs.assess as job\n"
+        "import incrowd.release.jobs.measure.assess as job\n"
         "from incrowd.faces.cli.interruption import Interruption\n"
         "real = Interruption.stop\n"
         "def stop(self):\n"
@@ -230,7 +230,7 @@ main()
 def test_the_end_of_grace_waits_until_files_and_entry_are_there(tmp_path, where):
     (tmp_path / "people.csv").write_text("age\n" + "30\n" * 9)
     (tmp_path / "policy.toml").write_text(
-        "version = 4\ncolumns.age = { role = 'quasi' }\nmodels = [{ model = 'k-anonymity', k = 2 }]\n"
+        "version = 1\ncolumns.age = { role = 'quasi' }\nmodels = [{ model = 'k-anonymity', k = 2 }]\n"
     )
     book = ic.Ledger.init(tmp_path / "book")
     call = "anonymize people.csv --policy policy.toml -o out.csv --save-policy p.toml --unanswered write"

@@ -27,7 +27,7 @@ from incrowd_verify.other_kinds import _READERS
 SECRETS = ("Zoraide", "Quetzal")
 """Values of rows that are recoded or removed: a name and a city."""
 POLICY = """
-version = 2
+version = 1
 models = [{model = "k-anonymity", k = 4}]
 algorithm = {name = "mondrian"}
 

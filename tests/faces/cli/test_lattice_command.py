@@ -96,7 +96,7 @@ def test_weights_and_levels_of_a_policy_file(run, lattice_files, tmp_path):
     data, folder = lattice_files
     policy = tmp_path / "p.toml"
     policy.write_text(
-        'version = 2\nothers = "drop"\n'
+        'version = 1\nunlisted = "drop"\n'
         f'[columns.age]\nrole = "quasi"\nhierarchy = "{folder}/age.csv"\nlevels = [0, 1]\n'
         f'[columns.zip]\nrole = "quasi"\nhierarchy = "{folder}/zip.csv"\nweight = 3\nlevels = [1]\n'
         '[[models]]\nmodel = "k-anonymity"\nk = 3\n[algorithm]\nname = "optimal"\n'

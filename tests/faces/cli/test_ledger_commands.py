@@ -14,10 +14,10 @@ import pytest
 import incrowd as ic
 from incrowd.core.io import placing
 from incrowd.core.io.chain import _digested
-from incrowd.release.jobs.ledger import Ledger
+from incrowd.release.jobs.later.ledger import Ledger
 
 POLICY = """
-version = 3
+version = 1
 unlisted = "drop"
 columns.ssn = { role = "person" }
 columns.age = { role = "quasi", hierarchy = { intervals = [WIDTH] }, levels = [1] }

@@ -117,7 +117,7 @@ def test_internal_errors_are_records_without_what_the_library_said(run, table, m
     def broken(*_, **__):
         raise RuntimeError(SECRET)
 
-    monkeypatch.setattr("incrowd.release.jobs.anonymize.anonymize", broken)
+    monkeypatch.setattr("incrowd.release.jobs.make.anonymize.anonymize", broken)
     [found] = records(anonymize(run, table, "--log-format", "json").err)
     assert found["error"] == "RuntimeError"
     assert SECRET not in found["message"]
@@ -154,7 +154,7 @@ def test_an_address_may_stand_in_a_variable(run, tmp_path, monkeypatch):
 
 def test_a_signal_is_a_record(table):
     code = (
-        "import os, signal, sys; import incrowd.release.jobs.assess as job; from incrowd.faces.cli import main\n"
+        "import os, signal, sys; import incrowd.release.jobs.measure.assess as job; from incrowd.faces.cli import main\n"
         "def assess(*a, **s): os.kill(os.getpid(), signal.SIGTERM)\n"
         "job.assess = assess\n"
         "sys.argv = ['incrowd', 'assess', sys.argv[1], '--qi', 'age', '--log-format', 'json']; main()"

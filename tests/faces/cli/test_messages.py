@@ -11,8 +11,8 @@ import pytest
 
 import incrowd as ic
 from incrowd.core.recoding import FullDomain
+from incrowd.release.verification import verify
 from incrowd.search import ALGORITHMS
-from incrowd.verification import verify
 from package_sources import parsed, place, sources
 
 NAMES = [f"column {number}" for number in range(120)]

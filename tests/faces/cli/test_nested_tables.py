@@ -43,7 +43,7 @@ NAMES = [
 ]
 TAGS = ['b;"c;d"', "", '""', '"e""f"', "a"]
 POLICY = """
-version = 2
+version = 1
 max_suppression = 0.5
 unlisted = "drop"
 columns = { "profile.age" = { role = "quasi" }, "profile.address.city" = { role = "quasi" }, tags = { role = \

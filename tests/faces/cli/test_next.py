@@ -7,10 +7,10 @@ import json
 import polars as pl
 import pytest
 
-from incrowd.release.jobs.ledger import Ledger
+from incrowd.release.jobs.later.ledger import Ledger
 
 POLICY = """
-version = 3
+version = 1
 unlisted = "drop"
 max_suppression = 1.0
 columns.ssn = { role = "person" }

@@ -9,7 +9,7 @@ from contextlib import closing
 import polars as pl
 
 from database_tables import fill_sqlite
-from incrowd.release.jobs.ledger import Ledger
+from incrowd.release.jobs.later.ledger import Ledger
 
 
 def people(seed: int, rows: int) -> pl.DataFrame:

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.verification import verify
+from incrowd.release.verification import verify
 
 pytestmark = pytest.mark.gated
 
@@ -95,7 +95,7 @@ def test_3_notes_are_open_until_somebody_answers(call, role):
     assert "Accepted: made up" in said
 
 
-PROFILE = """version = 4
+PROFILE = """version = 1
 unlisted = "keep"
 [columns.age]
 role = "quasi"
@@ -209,7 +209,7 @@ def test_10_a_release_of_stars_alone_replaces_nothing(call):
     pl.DataFrame({"code": [str(number) for number in range(8)], "one": ["same"] * 8}).write_csv("raw.csv")
     Path("out.csv").write_text("yesterday\n")
     Path("policy.toml").write_text(
-        'version = 4\n[columns.code]\nrole = "quasi"\nhierarchy = { flat = true }\n[columns.one]\nrole = "quasi"\n'
+        'version = 1\n[columns.code]\nrole = "quasi"\nhierarchy = { flat = true }\n[columns.one]\nrole = "quasi"\n'
         '[[models]]\nmodel = "k-anonymity"\nk = 5\n[algorithm]\nname = "optimal"\n'
     )
     status, said = call("anonymize", "raw.csv", "--policy", "policy.toml", "-o", "out.csv", "--force")

@@ -6,7 +6,7 @@ import pytest
 
 import incrowd as ic
 
-OPEN = """version = 2
+OPEN = """version = 1
 [columns.age]
 role = "quasi"
 [columns.ward]

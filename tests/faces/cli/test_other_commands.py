@@ -12,7 +12,7 @@ import pytest
 from pypdf import PdfReader
 
 from incrowd.attacks import KINDS
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 
 WRITTEN = ("--unanswered", "write")
 """These tests are about other things than the sensitive column that no model protects."""
@@ -384,7 +384,12 @@ def test_apply_on_the_command_line(run, hospital_csv, tmp_path):
     assert (refused.status, (tmp_path / "two.csv").exists()) == (1, False)
     assert "rows would be suppressed" in refused.err
     shown = run(
-        *asked, "--beside", str(tmp_path / "one.csv"), "--published-as-one", "--max-suppression", "0.2"
+        *asked,
+        "--previous-release",
+        str(tmp_path / "one.csv"),
+        "--published-as-one",
+        "--max-suppression",
+        "0.2",
     )
     assert shown.status == 0, shown.err
     assert "500 rows:" in shown.out

@@ -61,7 +61,7 @@ def test_missing_texts_and_spellings_are_those_that_are_told(run, tmp_path):
     rows.write_csv(tmp_path / "out.csv")
     files = [str(tmp_path / "raw.csv"), str(tmp_path / "out.csv")]
     (tmp_path / "policy.toml").write_text(
-        'version = 2\n[columns.pay]\nrole = "insensitive"\ndecimal = ","\nthousands = "."\n'
+        'version = 1\n[columns.pay]\nrole = "insensitive"\ndecimal = ","\nthousands = "."\n'
         'treat = { noise = 0.1 }\n[[models]]\nmodel = "k-anonymity"\nk = 2\n'
     )
     told = ["--policy", str(tmp_path / "policy.toml"), "--null-value", "?"]

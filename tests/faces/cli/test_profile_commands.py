@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 from incrowd_verify.profiles import PROFILES, read_profile
 
 
@@ -78,7 +78,7 @@ def test_a_wrong_input_is_refused_before_anything_is_made(command, said, incrowd
     monkeypatch.chdir(tmp_path)
     hospital(40).select("age", "sex").write_csv("people.csv")
     (tmp_path / "policy.toml").write_text(
-        "version = 3\n[columns.age]\nrole = 'quasi'\n[columns.sex]\nrole = 'quasi'\n[[models]]\nmodel = 'k-anonymity'\nk = 2\n"
+        "version = 1\n[columns.age]\nrole = 'quasi'\n[columns.sex]\nrole = 'quasi'\n[[models]]\nmodel = 'k-anonymity'\nk = 2\n"
         f"[profile]\nname = 'hipaa-expert'\n[profile.inputs]\n{said}\n"
     )
     words = ("-o", "safe.csv", "--unanswered", "write") if command == "anonymize" else ()
@@ -98,7 +98,7 @@ def test_a_profile_of_somebody_else_runs_nothing(command, check, setting, incrow
         "name = 'own'\nversion = '1'\ntitle = 'Own'\nsource = 'Own'\n[[clauses]]\nid = 'a'\ntext = 'A.'\nsource = 'S'\n"
         f"check = '{check}'\n{setting} = {json.dumps(SQL)}\n"
     )
-    policy = "version = 3\n[columns.age]\nrole = 'quasi'\n[columns.sex]\nrole = 'quasi'\n[[models]]\nmodel = 'k-anonymity'\nk = 2\n"
+    policy = "version = 1\n[columns.age]\nrole = 'quasi'\n[columns.sex]\nrole = 'quasi'\n[[models]]\nmodel = 'k-anonymity'\nk = 2\n"
     (tmp_path / "policy.toml").write_text(
         policy + ("" if command == "verify-profile" else "[profile]\nname = 'own.toml'\n")
     )

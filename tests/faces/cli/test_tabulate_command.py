@@ -8,7 +8,7 @@ import json
 import pytest
 
 POLICY = """
-version = 4
+version = 1
 unlisted = "drop"
 columns.age = { role = "quasi", hierarchy = { intervals = [20, 40] } }
 columns.sex = { role = "quasi" }

@@ -19,7 +19,7 @@ ROWS = [
     *([f"n{row}", str(20 + row % 30), ["Rome", "Oslo"][row % 2], "ab"[row % 2]] for row in range(90)),
 ]
 POLICY = """
-version = 2
+version = 1
 unlisted = "drop"
 columns = { age = { role = "quasi" }, town = { role = "quasi" }, ill = { role = "sensitive" } }
 [[models]]

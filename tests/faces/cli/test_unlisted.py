@@ -1,4 +1,4 @@
-"""What becomes of columns without a role, and the former name of that setting."""
+"""What becomes of columns without a role."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pytest
 import incrowd as ic
 
 TABLE = "age,zip,note,disease\n" + "30,1,a,flu\n31,1,b,cold\n" * 4
-POLICY = """version = 2
-{setting}
+POLICY = """version = 1
+unlisted = "drop"
 [columns.age]
 role = "quasi"
 [columns.disease]
@@ -26,32 +26,22 @@ def people(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("option", ["--unlisted", "--others"])
 @pytest.mark.parametrize(("what", "columns"), [("drop", "age,disease"), ("keep", "age,zip,note,disease")])
-def test_both_names_of_the_option_work(run, people, option, what, columns):
-    asked = ("--qi", "age", "--sensitive", "disease", "-k", "2", option, what)
+def test_the_option_says_it(run, people, what, columns):
+    asked = ("--qi", "age", "--sensitive", "disease", "-k", "2", "--unlisted", what)
     assert run("anonymize", "people.csv", "-o", "out.csv", *asked).status == 0
     assert people.joinpath("out.csv").read_text().splitlines()[0] == columns
 
 
-@pytest.mark.parametrize("setting", ['unlisted = "drop"', 'others = "drop"'])
-def test_a_policy_file_may_say_either(people, setting):
+def test_a_policy_file_says_it(people):
     policy = people / "policy.toml"
-    policy.write_text(POLICY.format(setting=setting))
+    policy.write_text(POLICY)
     read = ic.Policy.read(policy)
     assert read.schema.unlisted == "drop"
     ic.anonymize("people.csv", read).write("out.csv")
     assert ic.verify("out.csv", policy).ok
     read.write("again.toml")
     assert 'unlisted = "drop"' in people.joinpath("again.toml").read_text()
-
-
-def test_both_in_one_file_are_refused(run, people):
-    people.joinpath("policy.toml").write_text(POLICY.format(setting='unlisted = "drop"\nothers = "keep"'))
-    for command in (("anonymize", "people.csv", "-o", "out.csv"), ("verify", "people.csv")):
-        told = run(*command, "--policy", "policy.toml")
-        assert told.status == 2
-        assert "others" in told.err
 
 
 def test_a_column_without_a_role_is_refused_in_the_terms_of_the_caller(run, people):

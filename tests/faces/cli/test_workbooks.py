@@ -230,7 +230,7 @@ def test_the_sheet_is_chosen(tmp_path, run_command):
 def test_the_verifier_reads_the_sheet(tmp_path, run_command):
     path = workbook(tmp_path / "a.xlsx", also=TWO)
     (tmp_path / "policy.toml").write_text(
-        "version = 2\n[[models]]\nmodel = 'k-anonymity'\nk = 2\n[columns.age]\nrole = 'quasi'\n"
+        "version = 1\n[[models]]\nmodel = 'k-anonymity'\nk = 2\n[columns.age]\nrole = 'quasi'\n"
     )
     out = tmp_path / "out.xlsx"
     told = run_command(

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-import incrowd.faces.frames
+import incrowd.frames
 
 TABLE = ic.samples.hospital(200, 2)
 SCHEMA = ic.Schema(quasi=["age", "sex"], sensitive=["diagnosis"], unlisted="drop")
@@ -58,7 +58,7 @@ def test_frames_have_it_only_once_it_is_imported_and_without_pandas_too():
         "import polars as pl, incrowd\n"
         "frame = pl.DataFrame({'a': [1, 1]})\n"
         "print(hasattr(frame, 'incrowd'))\n"
-        "import incrowd.faces.frames\n"
+        "import incrowd.frames\n"
         "print(frame.incrowd.assess(['a']).smallest)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -7,7 +7,7 @@ import pytest
 import incrowd as ic
 from incrowd.core.report.charts import risk_rows, size_rows
 from incrowd.faces.studio import account
-from incrowd.works.samples import hospital, hospital_policy
+from incrowd.samples import hospital, hospital_policy
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import incrowd as ic
 from incrowd.core.errors import InputError
 from incrowd.faces.studio.cancelling import Cancelled, Watched
 from incrowd.faces.studio.outcomes import Outcome, outcome_of
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 
 SCHEMA = ic.Schema(quasi=["age", "sex"], unlisted="drop")
 

@@ -10,7 +10,7 @@ import zipfile
 import polars as pl
 import pytest
 
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 
 
 def the_command_makes_the_same(visit, folder):

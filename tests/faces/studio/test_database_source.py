@@ -20,7 +20,7 @@ from incrowd.faces.studio.cancelling import Cancelled, Watched
 from incrowd.faces.studio.exploring import compare_settings
 from incrowd.faces.studio.tables import in_database, path_of
 from incrowd.faces.studio.work import Work
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 from spark_session import SOURCES
 
 

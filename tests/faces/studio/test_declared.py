@@ -10,7 +10,7 @@ from incrowd.core.parameters import Parameter
 from incrowd.faces.studio import declared, exploring, export
 from incrowd.faces.studio.cancelling import Watched
 from incrowd.faces.studio.work import Source, Work
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 
 
 @pytest.mark.parametrize(

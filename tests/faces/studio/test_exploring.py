@@ -14,9 +14,9 @@ from incrowd.faces.studio import exploring
 from incrowd.faces.studio.cancelling import Cancelled, Watched
 from incrowd.faces.studio.exploring import Try
 from incrowd.faces.studio.work import Source, Work
+from incrowd.samples import hospital
 from incrowd.search.lattice.node import Node
 from incrowd.search.lattice.space import SolutionSpace
-from incrowd.works.samples import hospital
 
 
 @pytest.fixture

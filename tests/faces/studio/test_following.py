@@ -15,8 +15,8 @@ from incrowd.faces.studio.choices import Choices
 from incrowd.faces.studio.status import Figures
 from incrowd.faces.studio.tables import Source
 from incrowd.faces.studio.work import Work
-from incrowd.release.jobs import anonymize as jobs
-from incrowd.works.samples import hospital
+from incrowd.release.jobs.make import anonymize as jobs
+from incrowd.samples import hospital
 
 ROWS = 160
 QUASI = {

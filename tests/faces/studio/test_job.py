@@ -10,7 +10,7 @@ from incrowd.core.progress import RELEASE, STAGES
 from incrowd.faces.studio.cancelling import Watched
 from incrowd.faces.studio.job import in_words
 from incrowd.faces.studio.work import Source, Work
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 from package_sources import parsed, place, sources
 
 

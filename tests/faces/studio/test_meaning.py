@@ -7,7 +7,7 @@ import pytest
 import incrowd as ic
 from incrowd.faces.studio import declared
 from incrowd.faces.studio.meaning import RECIPES, means, reached, slider_of
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 
 
 @pytest.mark.parametrize(

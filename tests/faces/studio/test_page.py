@@ -10,7 +10,7 @@ from contextlib import closing
 
 import pytest
 
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 from studio_browser import PANELS, Studio, Visit
 
 

@@ -21,7 +21,7 @@ from incrowd_verify.gate.points import Accepted
 
 pytestmark = pytest.mark.gated
 
-POLICY = """version = 4
+POLICY = """version = 1
 max_suppression = 0.05
 unlisted = "drop"
 columns.patient_id = { role = "person" }

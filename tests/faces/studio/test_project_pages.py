@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 __all__ = ["axe"]
 WCAG = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
 
-POLICY = """version = 4
+POLICY = """version = 1
 max_suppression = 0.05
 unlisted = "drop"
 columns.patient_id = { role = "person" }

@@ -14,7 +14,7 @@ from incrowd.faces.studio.cancelling import Cancelled, Watched
 from incrowd.faces.studio.exploring import try_of
 from incrowd.faces.studio.refining import Refining, less_lost
 from incrowd.faces.studio.work import Source, Work
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 
 
 @pytest.fixture

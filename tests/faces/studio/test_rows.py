@@ -14,7 +14,7 @@ from incrowd.faces.studio.cancelling import Watched
 from incrowd.faces.studio.rows import Rows, changed_cells, pairs_of, points_by_column, shape_of
 from incrowd.faces.studio.tables import Source
 from incrowd.faces.studio.work import Work
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 
 ROWS = 120
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 
 
 def test_a_profile_is_chosen_answered_and_judged(visit, tmp_path, studio):

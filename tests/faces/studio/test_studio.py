@@ -18,7 +18,7 @@ import xlsxwriter
 import incrowd as ic
 from incrowd.core.io.files import read_table
 from incrowd.release.policy.policy import Policy
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 from spark_session import SOURCES
 from studio_browser import PANELS, Studio, Visit
 
@@ -135,7 +135,7 @@ def test_points_stand_before_the_release_until_each_has_an_answer(browser, downl
     rows = [f"{20 + place % 20},{place},{'<b>' + 'xyz'[place % 3]}" for place in range(60)]
     (tmp_path / "people.csv").write_text("\n".join(["age,number,ill", *rows]) + "\n")
     (tmp_path / "policy.toml").write_text(
-        'version = 3\nmodels = [{ model = "k-anonymity", k = 3 }]\n'
+        'version = 1\nmodels = [{ model = "k-anonymity", k = 3 }]\n'
         'columns.age = { role = "quasi" }\ncolumns.number = { role = "insensitive" }\n'
         'columns.ill = { role = "sensitive" }\n'
     )

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 from studio_browser import PANELS, Visit
 
 pytestmark = pytest.mark.slow

@@ -17,7 +17,7 @@ import pytest
 
 from incrowd.core.errors import visible
 from incrowd.release.policy.policy import Policy
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 from spark_session import SOURCES
 from studio_browser import Studio, Visit
 
@@ -137,7 +137,7 @@ def heads(visit: Visit) -> dict[str, str]:
 def given(tmp_path: Path, role: str) -> Path:
     """Write a policy that gives every column of the hostile table a role."""
     columns = {name: {"role": role} for name in NAMES}
-    policy = {"version": 3, "models": [{"model": "k-anonymity", "k": 5}], "columns": columns}
+    policy = {"version": 1, "models": [{"model": "k-anonymity", "k": 5}], "columns": columns}
     path = tmp_path / "policy.toml"
     Policy.from_dict(policy, tmp_path, "the hostile table").write(path)
     return path

@@ -235,7 +235,7 @@ def test_a_wrong_call_is_refused_before_anything_is_served(tmp_path, monkeypatch
     assert "leave the password out" in refused_password
     assert "hidden" not in refused_password
     (tmp_path / "p.toml").write_text(
-        "version = 2\n[columns.a]\nrole = '?'\n[[models]]\nmodel = 'k-anonimity'\n"
+        "version = 1\n[columns.a]\nrole = '?'\n[[models]]\nmodel = 'k-anonimity'\n"
     )
     assert "did you mean 'k-anonymity'?" in told("--policy", str(tmp_path / "p.toml"))
     with socket.create_server(("127.0.0.1", 0)) as taken:

@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 
 from incrowd.core.io.files import CsvFormat, read_table
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 from studio_browser import Studio, Visit
 
 pytestmark = pytest.mark.slow

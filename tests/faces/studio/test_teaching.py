@@ -14,7 +14,7 @@ from incrowd.faces.studio.panels.table import Table
 from incrowd.faces.studio.tables import Source
 from incrowd.faces.studio.teaching import TERMS, facts
 from incrowd.faces.studio.work import Work
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 
 GLOSSARY = Path(__file__).parents[3] / "docs" / "reference" / "glossary.md"
 

@@ -22,7 +22,7 @@ from incrowd.faces.studio.sampling import recoded_rows, sampled
 from incrowd.faces.studio.tables import guessed
 from incrowd.faces.studio.work import Source, Work
 from incrowd.release.policy.policy_file import read_toml
-from incrowd.works.samples import hospital, hospital_policy
+from incrowd.samples import hospital, hospital_policy
 
 
 @pytest.fixture
@@ -391,7 +391,7 @@ def test_columns_that_look_alike_are_one_question(window, tmp_path):
 
 
 def test_the_groups_of_a_given_draft_are_questions_of_the_page(tmp_path):
-    from incrowd.release.jobs.draft import draft_policy
+    from incrowd.release.jobs.compare.draft import draft_policy
 
     path = survey(tmp_path / "survey.csv")
     draft = tmp_path / "policy.toml"
@@ -404,30 +404,6 @@ def test_the_groups_of_a_given_draft_are_questions_of_the_page(tmp_path):
         assert given.choices.having("?") == [f"q{number}" for number in range(8)]
     finally:
         given.close()
-
-
-@pytest.mark.parametrize(("version", "ends"), [(2, "exact"), (3, "outward")])
-def test_the_fields_show_the_ends_that_a_policy_file_means(window, people, tmp_path, version, ends):
-    """A field without an entry shows the default, which files of earlier versions do not mean."""
-    path = tmp_path / "policy.toml"
-    path.write_text(
-        f'version = {version}\nunlisted = "drop"\n[columns.age]\nrole = "quasi"\n'
-        '[[models]]\nmodel = "k-anonymity"\nk = 5\n'
-    )
-    window.begin_from(path, "policy.toml")
-    window.open(Source(people, people.name))
-    assert window.choices.document["ends"] == window.policy().ends == ends
-
-
-@pytest.mark.parametrize(("version", "meant"), [(3, "keep"), (4, "judged")])
-def test_a_policy_of_an_older_version_shows_that_it_keeps_suppressed_records(tmp_path, version, meant):
-    from incrowd.faces.studio.tables import read_policy
-
-    path = tmp_path / "policy.toml"
-    path.write_text(
-        f'version = {version}\n[columns.a]\nrole = "quasi"\n[[models]]\nmodel = "k-anonymity"\nk = 2\n'
-    )
-    assert read_policy(path)[0].get("suppressed") == meant
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from fuzz.checks.made import Finding, Made, Outcome
 from fuzz.draw import NASTY_TEXTS
 from fuzz.sources import Services
 from incrowd.release.policy.policy import toml_value
-from incrowd.verification import verify
+from incrowd.release.verification import verify
 from incrowd_verify.profiles import CHECKS, INPUTS
 
 SQL = (

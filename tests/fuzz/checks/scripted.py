@@ -13,7 +13,7 @@ import polars as pl
 import incrowd as ic
 from emitted_sql import failed, verdict
 from fuzz.checks.made import Finding, Made, Outcome, skeleton
-from incrowd.verification import checks_as_sql
+from incrowd.release.verification import checks_as_sql
 
 Given = dict[str, Any]
 """What verify is given, by its parameters."""

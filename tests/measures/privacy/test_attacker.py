@@ -129,7 +129,7 @@ def test_attackers_for_all_sets_of_columns_are_lkc(seed, known):
 
 
 def test_a_policy_names_attackers(tmp_path):
-    text = """version = 2
+    text = """version = 1
 [columns.age]
 role = "quasi"
 [columns.town]

@@ -10,7 +10,7 @@ import pytest
 
 import incrowd as ic
 from incrowd.release.policy.policy import Policy
-from incrowd.verification import verify
+from incrowd.release.verification import verify
 
 pytestmark = pytest.mark.gated
 

@@ -12,8 +12,8 @@ import incrowd as ic
 from incrowd.engines import MemoryEngine
 from incrowd.measures.privacy import TCloseness
 from incrowd.release.accounts.results import Results
-from incrowd.release.jobs.assess import assess_classes
-from incrowd.works.samples import hospital
+from incrowd.release.jobs.measure.assess import assess_classes
+from incrowd.samples import hospital
 
 SCHEMA = ic.Schema(quasi=["age", "sex"], sensitive=["diagnosis"], unlisted="drop")
 
@@ -114,7 +114,7 @@ def test_the_table_before_waits_where_sizes_are_all_that_is_asked(monkeypatch):
         measured.append(classes.frequency.keys)
         return assess_classes(classes, *arguments, **settings)
 
-    monkeypatch.setattr("incrowd.release.jobs.anonymize.assess_classes", noting)
+    monkeypatch.setattr("incrowd.release.jobs.make.anonymize.assess_classes", noting)
     table = pl.DataFrame({"age": [20, 21, 31, 32], "ill": ["a", "b", "a", "b"]})
     schema = ic.Schema({"age": ic.Hierarchy.intervals(10)}, ["ill"])
     release = ic.anonymize(table, schema, [ic.KAnonymity(2)], "optimal")

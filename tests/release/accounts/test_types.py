@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import incrowd as ic
 from examples import examples
 from incrowd.attacks import attack
-from incrowd.release.jobs.evaluate import evaluate
+from incrowd.release.jobs.measure.evaluate import evaluate
 from incrowd.release.policy.policy import Policy
 
 allowing = partial(ic.apply_recoding, max_suppression=1.0)

@@ -8,7 +8,7 @@ import pytest
 
 import incrowd as ic
 from incrowd.release.drafting.rounding import Rounding, rounding_of
-from incrowd.release.jobs.draft import draft_policy
+from incrowd.release.jobs.compare.draft import draft_policy
 from incrowd.release.policy.policy import Policy
 
 RNG = np.random.default_rng(8)

@@ -14,7 +14,7 @@ from incrowd.release.drafting.value_forms import (
     personal_form,
     separator_of,
 )
-from incrowd.release.jobs.draft import draft_policy
+from incrowd.release.jobs.compare.draft import draft_policy
 from incrowd_verify.words.meanings import find_word, subject_of
 
 # Numbers that authorities and encyclopedias publish as examples of their schemes.

@@ -61,7 +61,7 @@ def test_every_job_takes_them_alike():
     ],
 )
 def test_what_has_no_one_meaning_is_named(call, words):
-    with pytest.raises(ic.errors.InputError, match=words):
+    with pytest.raises(ic.InputError, match=words):
         call()
 
 
@@ -79,11 +79,11 @@ def test_what_has_no_one_meaning_is_named(call, words):
     ],
 )
 def test_a_name_that_is_nearly_known_is_asked_about(call, name):
-    with pytest.raises(ic.errors.InputError, match=f"did you mean '{name}'"):
+    with pytest.raises(ic.InputError, match=f"did you mean '{name}'"):
         call()
 
 
 def test_nothing_is_suggested_where_nothing_is_near():
-    with pytest.raises(ic.errors.PolicyError) as told:
+    with pytest.raises(ic.PolicyError) as told:
         ic.anonymize(TABLE, SCHEMA, "security:2")
     assert "did you mean" not in str(told.value)

@@ -7,7 +7,7 @@ import pytest
 import incrowd as ic
 
 POLICY = """
-version = 3
+version = 1
 [columns.zip]
 role = "quasi"
 [columns.dx]

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[3]
 SCHEMA = policy_schema()
 CHECK = jsonschema.Draft7Validator(SCHEMA)
 
-PLAIN = """version = 2
+PLAIN = """version = 1
 [columns.a]
 role = "quasi"
 [columns.s]
@@ -129,7 +129,6 @@ GOOD = {
     "an attacker in short": PLAIN + "[[attackers]]\nname = 'n'\nknows = ['a']\nk = 5\nt = 0.2\n",
     "an attacker alone": PLAIN.partition("[[models]]")[0]
     + "[[attackers]]\nname = 'n'\nknows = ['a']\nmodels = [{ model = 'l-diversity', l = 2 }]\n",
-    "version 1": PLAIN.replace("version = 2", "version = 1\nshuffle = true\nothers = 'drop'"),
     "parameters without a name": PLAIN + "[algorithm]\nmode = 'relaxed'\n",
     "a whole number for a number": PLAIN.replace("[columns.a]", "max_suppression = 1\n[columns.a]"),
     "levels": PLAIN.replace('"quasi"', '"quasi"\nlevels = [1]\nweight = 2'),
@@ -138,12 +137,8 @@ GOOD = {
 }
 
 BAD = {
-    "no version": PLAIN.replace("version = 2\n", ""),
-    "a version that is not read": PLAIN.replace("version = 2", "version = 5"),
-    "shuffle in version 2": PLAIN.replace("version = 2", "version = 2\nshuffle = true"),
-    "both names of a setting": PLAIN.replace(
-        "[columns.a]", "unlisted = 'drop'\nothers = 'drop'\n[columns.a]"
-    ),
+    "no version": PLAIN.replace("version = 1\n", ""),
+    "another version": PLAIN.replace("version = 1", "version = 2"),
     "no model": PLAIN.partition("[[models]]")[0],
     "an unknown setting": "sed = 1\n" + PLAIN,
     "a share above 1": "max_suppression = 2\n" + PLAIN,

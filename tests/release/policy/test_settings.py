@@ -13,10 +13,10 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.faces.sklearn import Anonymizer
-from incrowd.release.jobs.draft import draft_policy
+from incrowd.release.jobs.compare.draft import draft_policy
 from incrowd.release.policy.policy import toml_value
 from incrowd.release.policy.settings import SETTINGS, setting_sentence
+from incrowd.sklearn import Anonymizer
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "policy.md"
 ALL = [ic.Policy, ic.anonymize]

@@ -103,7 +103,7 @@ def test_a_ring_is_protected_as_a_whole(seed, tmp_path, monkeypatch):
     release.save(tmp_path / "out")
     assert verify_tables(tmp_path / "out").ok
     # The verifier looks at the whole table, too.
-    monkeypatch.setattr("incrowd.release.jobs.tabulate.ring_of", lambda tables: [])
+    monkeypatch.setattr("incrowd.release.jobs.make.tabulate.ring_of", lambda tables: [])
     with pytest.raises(VerdictError):
         ic.tabulate(records(seed), ic.Policy(SCHEMA), LAYOUTS)
     monkeypatch.setattr(

@@ -6,7 +6,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incrowd.release.jobs.draft import draft_policy
+from incrowd.release.jobs.compare.draft import draft_policy
 from incrowd_verify.gate.rules.dependencies import determined_pairs
 
 VALUES = st.sampled_from(["a", "b", "c", None])

@@ -14,7 +14,7 @@ from incrowd_verify.clause_checks import CHECKS
 from incrowd_verify.profiles import PROFILES, Choice, Context, read_profile
 
 POLICY = """
-version = 3
+version = 1
 [columns.age]
 role = "quasi"
 [columns.diagnosis]
@@ -233,7 +233,7 @@ def test_an_answer_that_is_wrong_is_named(settings, problem):
 
 
 def test_a_class_size_below_that_of_the_context_is_refused_by_both_readers(tmp_path):
-    from incrowd.verification import verify
+    from incrowd.release.verification import verify
 
     (tmp_path / "policy.toml").write_text(POLICY + "\n[context]\nrecipient = 'public'\nthreshold = 0.09\n")
     with pytest.raises(InputError, match="needs classes of 12 records, and k-anonymity asks for 5: raise k"):

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from incrowd.release.jobs.draft import draft_policy
+from incrowd.release.jobs.compare.draft import draft_policy
 from incrowd_verify.words import LANGUAGES, languages
 from incrowd_verify.words.meanings import find_word, special_category, subject_of, tokens
 

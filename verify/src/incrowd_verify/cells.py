@@ -168,8 +168,7 @@ class CellReader:
 
     def _names(self, part: str | None, value: str | None) -> bool:
         if part is None or value is None:
-            # Earlier releases wrote the missing value as an empty part.
-            return part is value or (part == "" and "" not in self._texts)
+            return part is value
         return self._same(part, value)
 
     def _same(self, one: str, other: str | None) -> bool:

@@ -8,8 +8,7 @@ cell that the file gets later, and that is not in such a list, fails.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
 from typing import Any, ClassVar
@@ -31,12 +30,6 @@ class Remarks:
     problems: list[str] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-
-    def add(self, other: Remarks) -> None:
-        """Say more."""
-        self.problems += other.problems
-        self.unchecked += other.unchecked
-        self.notes += other.notes
 
 
 class Checks:
@@ -113,18 +106,8 @@ class Checks:
         )
         return reached, bool(holds)
 
-    def show(self, query: str) -> None:
-        """Let a script print the rows of a query."""
-
     def never(self, what: str) -> None:
         """Write a check into a script that always fails: the table for the comparison was not there."""
-
-    @contextmanager
-    def apart(self, table: str) -> Iterator[Remarks]:
-        """Collect the problems of some checks apart, so that the caller decides whether they count."""
-        before, self.remarks = self.remarks, Remarks()
-        yield self.remarks
-        self.remarks = before
 
     def fill(self, table: str, columns: str, rows: Cells) -> None:
         """Make a table of all of its rows; the columns have names and types.
@@ -158,7 +141,7 @@ class Script(Checks):
 
     Questions are answered and not written down: what they find out is of this file alone.
 
-    `checks`, `aside`: how many checks are written, and how many of these in tables of their own.
+    `checks`: how many checks are written.
     """
 
     is_script = True
@@ -167,8 +150,6 @@ class Script(Checks):
         super().__init__(con)
         self.lines: list[str] = []
         self.checks = 0
-        self.aside = 0
-        self._into = "checks"
 
     def narrow(self, table: Table, name: str) -> Table:
         """Return the table: a script has no other one."""
@@ -196,26 +177,13 @@ class Script(Checks):
         about = "NULL" if column is None else literal(column)
         limit = "NULL" if asked is None else repr(float(asked))
         self.execute(
-            f"INSERT INTO main.{self._into} SELECT {self.checks}, {literal(what)}, {about}, reached, "
+            f"INSERT INTO main.checks SELECT {self.checks}, {literal(what)}, {about}, reached, "
             f"{limit}, coalesce({holds}, false) FROM (SELECT ({reached})::DOUBLE AS reached)"
         )
-
-    def show(self, query: str) -> None:
-        """Print the rows of a query."""
-        self.lines.append(f"{query};")
 
     def never(self, what: str) -> None:
         """Write a check that always fails."""
         self.check(f"{what}, when this was written", "0", "reached = 1", 1)
-
-    @contextmanager
-    def apart(self, table: str) -> Iterator[Remarks]:
-        """Write checks into a table of their own."""
-        self.execute(f"CREATE TABLE {table} AS FROM checks LIMIT 0")
-        before, self._into = self.checks, table
-        yield Remarks()
-        self._into = "checks"
-        self.aside += self.checks - before
 
     def fill(self, table: str, columns: str, rows: Cells) -> None:
         """Write a table."""

@@ -100,13 +100,10 @@ def check_against(con: Checks, tables: Tables, policy: Policy) -> None:
 def _compare(con: Checks, tables: Tables, policy: Policy, comparison: Comparison) -> None:
     """Compare the records of two tables in the order that they have in common, or as a whole."""
     assert tables.raw is not None
-    in_order = tables.released.in_order and tables.raw.in_order and not tables.unplaced
     if tables.same_order(policy):
         if not tables.placed:
             con.remarks.notes += comparison.ordered_columns()
         comparison.check_in_order()
-    elif in_order and policy.keep_order is None:
-        comparison.check_either_way()
     else:
         comparison.check_as_a_whole()
         con.remarks.notes.append(
@@ -167,28 +164,6 @@ class Comparison:
         if types[1] == "VARCHAR" and not types[0].startswith("ENUM"):
             return f"{mine}::VARCHAR", f"coalesce(TRY_CAST({theirs} AS {types[0]})::VARCHAR, {theirs})"
         return f"{mine}::VARCHAR", f"{theirs}::VARCHAR"
-
-    def check_either_way(self) -> None:
-        """Compare each record with the one in its place, or the tables as a whole if that fails."""
-        con = self.con
-        con.note("The records are those of the raw table in its order, or the tables agree as a whole.")
-        with con.apart("in_order") as result:
-            self.check_in_order()
-        if con.is_script or result.problems:
-            with con.apart("as_a_whole") as otherwise:
-                self.check_as_a_whole()
-            result = result if otherwise.problems else otherwise
-        con.remarks.add(result)
-        con.note("Either will do.")
-        con.show("SELECT * FROM in_order ORDER BY number")
-        con.show("SELECT * FROM as_a_whole ORDER BY number")
-        failed = (
-            f"(SELECT count(*) FILTER (NOT holds) FROM {table})" for table in ("in_order", "as_a_whole")
-        )
-        con.check(
-            "checks that fail both in the order of the raw table and as a whole",
-            f"SELECT least({', '.join(failed)})",
-        )
 
     # --- the order ----------------------------------------------------------------------------------------
 

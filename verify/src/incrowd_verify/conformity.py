@@ -122,7 +122,7 @@ def check_cells(con: Checks, number: int, column: Column, policy: Policy, *, has
         f"SELECT CAST(q{number} AS VARCHAR), sum(records) FROM classes GROUP BY q{number}"
     ).fetchall()
     sizes = {text: int(size) for text, size in rows}
-    limit = math.inf if policy.set_limit is None or column.style not in ("auto", "set") else policy.set_limit
+    limit = policy.set_limit if column.style in ("auto", "set") else math.inf
     long = {text for text in sizes if listed(text) > limit}
     odd = {text for text in sizes if not shapes.possible(text)}
     beside, why = off_grid(column, sizes)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from incrowd_verify.demands import of_histories, read_attackers, read_demands
-from incrowd_verify.errors import PolicyError, did_you_mean, named, open_roles, refuse_pipe
+from incrowd_verify.errors import PolicyError, did_you_mean, named, open_roles, quoted, refuse_pipe
 from incrowd_verify.gate.points import Accepted
 from incrowd_verify.limits import Attacker, Demand
 from incrowd_verify.profiles import Choice, Context
@@ -32,9 +32,9 @@ JUDGES = ("released", "original")
 SUPPRESSED_RECORDS = ("judged", "drop", "keep")
 STYLES = ("auto", "range", "ancestor", "set", "mean", "suppress")
 _SETTINGS = (
-    "version", "linked", "max_suppression", "suppressed", "output", "keep_order", "shuffle", "seed",
-    "set_limit", "wildcards", "judge", "ends", "null_values", "unlisted", "others", "columns", "models",
-    "attackers", "algorithm", "accepted", "profile", "context", "ledger", "tables",
+    "version", "linked", "max_suppression", "suppressed", "output", "keep_order", "seed", "set_limit",
+    "wildcards", "judge", "ends", "null_values", "unlisted", "columns", "models", "attackers", "algorithm",
+    "accepted", "profile", "context", "ledger", "tables",
 )  # fmt: skip
 _OF_COLUMN = (
     "role", "kind", "hierarchy", "output", "ends", "grid", "weight", "levels", "format", "decimal",
@@ -141,9 +141,8 @@ class Column:
 class Policy:
     """The part of a policy file that can be checked on a released file.
 
-    - `keep_order`: whether record N of the release is record N of the raw table. None where the policy does
-      not tell: a file of version 1, which knew no other order unless it asked for one.
-    - `set_limit`: largest number of values that a cell may list; None for no limit, as in files of version 1.
+    - `keep_order`: whether record N of the release is record N of the raw table.
+    - `set_limit`: largest number of values that a cell may list.
     - `wildcards`: what a `*` or a missing cell matches: ``value``, ``matches-any`` or ``conservative``.
     - `accepted`: the points of a verdict that it accepts, each with its reason.
     - `judge`: what its models are about where sensitive values were perturbed: ``released``, those before and
@@ -161,8 +160,8 @@ class Policy:
     max_suppression: float
     null_values: Nulls
     unlisted: str | None
-    keep_order: bool | None
-    set_limit: int | None
+    keep_order: bool
+    set_limit: int
     algorithm: dict[str, Any]
     wildcards: str
     linked: bool = False
@@ -171,7 +170,7 @@ class Policy:
     profile: Choice | None = None
     context: Context | None = None
     m: int | None = None
-    suppressed: str = "keep"
+    suppressed: str = "judged"
 
     @property
     def unjudged(self) -> frozenset[str]:
@@ -220,7 +219,7 @@ class Policy:
 
 
 def read_policy(path: Path) -> Policy:
-    """Read a policy file (TOML, version 1, 2, 3 or 4).
+    """Read a policy file (TOML).
 
     Raises `PolicyError`: the file cannot be read, contradicts itself, or asks for something that cannot be
     verified.
@@ -235,8 +234,8 @@ def read_policy(path: Path) -> Policy:
 def read_toml(path: Path) -> dict[str, Any]:
     """Return the settings of a policy file as they stand in it.
 
-    Raises `PolicyError`: the file cannot be read, is no TOML, or has another version than 1 to 4, or a
-    setting that verify does not know.
+    Raises `PolicyError`: the file cannot be read, is no TOML, or has another version than 1, or a setting
+    that verify does not know.
     """
     refuse_pipe(path, PolicyError)
     try:
@@ -253,8 +252,9 @@ def read_toml(path: Path) -> dict[str, Any]:
         problem = "nested too deep" if isinstance(error, RecursionError) else str(error)[:200]
         raise PolicyError(f"{path}: no readable TOML: {problem}") from None
     version = data.get("version")
-    if version not in (1, 2, 3, 4) or type(version) is not int:
-        raise PolicyError(f"{path}: needs 'version = 4' (or 3, 2 or 1), a version that verify reads")
+    if type(version) is not int or version != 1:
+        given = "has no version" if version is None else f"is of version {quoted(version)}"
+        raise PolicyError(f"{path} {given}; write version = 1")
     try:
         _refuse_unknown(data, _SETTINGS, "")
     except PolicyError as error:
@@ -263,13 +263,10 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def _policy(data: dict[str, Any], folder: Path) -> Policy:
-    version = data["version"]
     columns, nulls = read_columns(data, folder)
     if not any(column.role == "quasi" for column in columns):
         raise PolicyError("names no column of role 'quasi', so there are no classes to check")
-    if "others" in data and "unlisted" in data:
-        raise PolicyError("others is the former name of unlisted: write one of them")
-    unlisted = data.get("unlisted", data.get("others"))
+    unlisted = data.get("unlisted")
     seed, algorithm = data.get("seed", 0), data.get("algorithm", {})
     if type(seed) is not int or seed < 0:
         raise PolicyError("seed must be a whole number from 0")
@@ -290,19 +287,17 @@ def _policy(data: dict[str, Any], folder: Path) -> Policy:
         max_suppression=_number(data.get("max_suppression", 0.0), "max_suppression", 1),
         null_values=nulls,
         unlisted=None if unlisted is None else _choice(unlisted, ("drop", "keep"), "unlisted"),
-        keep_order=_keep_order(data, version),
-        set_limit=_set_limit(data, version),
+        keep_order=_flag(data, "keep_order"),
+        set_limit=_set_limit(data),
         algorithm=algorithm,
         wildcards=_choice(data.get("wildcards", "value"), WILDCARDS, "wildcards"),
-        linked=bool(data.get("linked", False)),
+        linked=_flag(data, "linked"),
         accepted=_accepted(data.get("accepted", [])),
         judge=_choice(data.get("judge", "released"), JUDGES, "judge"),
         profile=Choice.of(data["profile"], folder) if "profile" in data else None,
         context=Context.of(data["context"]) if "context" in data else None,
         m=ledger.get("m"),
-        suppressed=_choice(
-            data.get("suppressed", "judged" if version > 3 else "keep"), SUPPRESSED_RECORDS, "suppressed"
-        ),
+        suppressed=_choice(data.get("suppressed", "judged"), SUPPRESSED_RECORDS, "suppressed"),
     )
 
 
@@ -314,7 +309,7 @@ def read_columns(data: dict[str, Any], folder: Path) -> tuple[tuple[Column, ...]
     if SUPPRESSED in nulls:
         raise PolicyError(f"null_values holds {SUPPRESSED!r}, which marks a suppressed cell: take it out")
     style = _choice(data.get("output", "auto"), STYLES, "output")
-    ends = _choice(data.get("ends", "outward" if data["version"] > 2 else "exact"), ENDS, "ends")
+    ends = _choice(data.get("ends", "outward"), ENDS, "ends")
     columns = _columns(data.get("columns"), folder, style, ends)
     return columns, Nulls(tuple(nulls), {column.name: column.missing for column in columns})
 
@@ -330,9 +325,7 @@ def _asked(
     demands: tuple[Demand, ...] = ()
     if "models" in data or not attackers:
         demands = read_demands(data.get("models"), sensitive)
-    if not isinstance(data.get("linked", False), bool):
-        raise PolicyError("linked must be true or false")
-    if data.get("linked"):
+    if _flag(data, "linked"):
         if attackers:
             raise PolicyError("linked = true: attackers are not judged by whole histories, take them out")
         demands = of_histories(demands)
@@ -351,34 +344,26 @@ def _accepted(entries: Any) -> tuple[Accepted, ...]:
         raise PolicyError("accepted must be a list of tables: [[accepted]]")
     answers = []
     for entry in entries:
-        _refuse_unknown(entry, ("point", "finding", "column", "why"), "accepted: ")
-        # Older policies call a point a finding.
-        point = entry.get("point", entry.get("finding"))
-        why, column = entry.get("why"), entry.get("column")
+        _refuse_unknown(entry, ("point", "column", "why"), "accepted: ")
+        point, why, column = entry.get("point"), entry.get("why"), entry.get("column")
         if not isinstance(point, str) or not isinstance(why, str) or not isinstance(column, str | None):
             raise PolicyError("accepted: each needs a point and a why, which are texts")
         answers.append(Accepted(point, column, why))
     return tuple(answers)
 
 
-def _set_limit(data: dict[str, Any], version: int) -> int | None:
+def _set_limit(data: dict[str, Any]) -> int:
     limit = data.get("set_limit", 8)
     if type(limit) is not int or limit < 1:
         raise PolicyError("set_limit must be a whole number from 1")
-    return None if version == 1 and "set_limit" not in data else limit
+    return limit
 
 
-def _keep_order(data: dict[str, Any], version: int) -> bool | None:
-    for name in ("keep_order", "shuffle"):
-        if not isinstance(data.get(name, False), bool):
-            raise PolicyError(f"{name} must be true or false")
-    if version > 1 and "shuffle" in data:
-        raise PolicyError(
-            "shuffle is a setting of version 1: take it out, and write keep_order if it was false"
-        )
-    if version == 1 and "keep_order" not in data:
-        return False if data.get("shuffle") else None
-    return bool(data.get("keep_order", False))
+def _flag(data: dict[str, Any], name: str) -> bool:
+    value = data.get(name, False)
+    if not isinstance(value, bool):
+        raise PolicyError(f"{name} must be true or false")
+    return value
 
 
 def _refuse_unknown(data: dict[str, Any], known: Collection[str], where: str) -> None:

@@ -314,7 +314,7 @@ class Tables:
     def same_order(self, policy: Policy) -> bool:
         """Whether record N of the release is known to be record N of the raw table."""
         in_order = self.raw is not None and self.released.in_order and self.raw.in_order
-        return in_order and (self.placed or (bool(policy.keep_order) and not self.missing))
+        return in_order and (self.placed or (policy.keep_order and not self.missing))
 
     @property
     def unplaced(self) -> int:

@@ -160,10 +160,11 @@ def verify(  # noqa: PLR0913
 
     Notes
     -----
-    Definitions are those of `incrowd.privacy`. Suppressed records are in no class, but their sensitive values
-    are part of the whole table's distribution. Unless the policy keeps them, they have to satisfy every limit
-    as a class of their own. Raw records that are not in the release count as suppressed then. Missing is a
-    value of its own. Numbers are compared by value; the values of a column with a hierarchy are its leaves.
+    Definitions are those of `incrowd.measures.privacy`. Suppressed records are in no class, but their
+    sensitive values are part of the whole table's distribution. Unless the policy keeps them, they have to
+    satisfy every limit as a class of their own. Raw records that are not in the release count as suppressed
+    then. Missing is a value of its own. Numbers are compared by value; the values of a column
+    with a hierarchy are its leaves.
     """
     if published_as_one and previous_release is None:
         raise ParameterError(
@@ -506,12 +507,12 @@ def _end(script: Script) -> None:
         f"the points {points}.",
         "For these, run incrowd verify.",
     )
-    script.show("SELECT * FROM checks ORDER BY number")
-    script.show(
-        f"SELECT CASE WHEN count(*) = {script.checks - script.aside} AND bool_and(holds) THEN "
+    script.lines += [
+        "SELECT * FROM checks ORDER BY number;",
+        f"SELECT CASE WHEN count(*) = {script.checks} AND bool_and(holds) THEN "
         f"{literal(ALL_HOLD)} ELSE {literal(ONE_FAILS)} END AS result,\n"
-        "count(*) AS checks, count(*) FILTER (NOT holds) AS failed\nFROM checks"
-    )
+        "count(*) AS checks, count(*) FILTER (NOT holds) AS failed\nFROM checks;",
+    ]
 
 
 _READS = "a script reads Parquet, JSON lines, or CSV with a header in UTF-8, UTF-16 or Latin-1"

@@ -19,7 +19,7 @@ from incrowd.core.reading.cells import read_span
 from incrowd.core.table.frequency import smallest_codes
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
+    from collections.abc import Iterator
 
     from incrowd.core.table.domain import Domain
     from incrowd.core.table.schema import Style
@@ -137,22 +137,15 @@ def _escape(text: str | None) -> str:
     return text
 
 
-def read_set(label: str | None, values: Container[str | None] = ("",)) -> list[str | None] | None:
+def read_set(label: str | None) -> list[str | None] | None:
     r"""Return the members of a set in order, with None for the missing value, or None for another label.
-
-    Parameters
-    ----------
-    label
-    values
-        The values of the column. Where no empty text is among them, an empty part is the missing value,
-        too: earlier releases wrote it so.
 
     Examples
     --------
     >>> read_set(r"{a, b\, c, <missing>}")
     ['a', 'b, c', None]
-    >>> read_set("{a, }"), read_set("{a, }", ["a", None])
-    (['a', ''], ['a', None])
+    >>> read_set("{a, }")
+    ['a', '']
     """
     if label is None or not (label.startswith("{") and label.endswith("}")):
         return None
@@ -169,8 +162,10 @@ def read_set(label: str | None, values: Container[str | None] = ("",)) -> list[s
                 marks = chain(blank, marks)
         else:
             parts[-1] += mark
-    missing = {_MISSING_MEMBER} if "" in values else {_MISSING_MEMBER, ""}
-    return [None if part in missing and number not in escaped else part for number, part in enumerate(parts)]
+    return [
+        None if part == _MISSING_MEMBER and number not in escaped else part
+        for number, part in enumerate(parts)
+    ]
 
 
 def read_mask(label: str) -> re.Pattern[str] | None:

@@ -287,7 +287,7 @@ class _Reader:
             node = self.node[label]
             lo, hi = int(self.tree.lo[node]), int(self.tree.hi[node]) - 1
             return _Meaning(lo, hi, (hi - lo) / max(self.domain.size - 1, 1), int(self.tree.depths[node]))
-        parts = read_set(label, self.rank)
+        parts = read_set(label)
         if parts is not None:
             return self._set(parts)
         if not self.domain.ordered:
@@ -346,7 +346,7 @@ class _Reader:
         """Return the ranks of a set's members, or None for another label."""
         if label is None or label in self.rank or label in self.node:
             return None
-        parts = read_set(label, self.rank)
+        parts = read_set(label)
         if parts is None and not self.domain.ordered:
             parts = self._members(label)
         if not parts:

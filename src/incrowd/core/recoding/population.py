@@ -190,6 +190,6 @@ class _People:
                 break
         if self.kind == "category" and (mask := read_mask(cell)):
             yield [number for value, number in self.rank.items() if value and mask.fullmatch(value)]
-        for part in read_set(cell, self.rank) or ():
+        for part in read_set(cell) or ():
             yield self._rank_of(part)
             yield self._equal_numbers(part) if part is not None else []

@@ -281,7 +281,7 @@ def _stands_for(domain: Domain, ranks: dict[str | None, int], label: str | None,
         return True
     if label is None:
         return False
-    parts = read_set(label, ranks)
+    parts = read_set(label)
     if parts is not None:
         inside = [ranks.get(part, -1) for part in parts]
         if min(inside) == lo and max(inside) == hi:
@@ -306,19 +306,12 @@ def _stands_for(domain: Domain, ranks: dict[str | None, int], label: str | None,
 
 
 def _is_range(domain: Domain, label: str, lo: int, hi: int) -> bool:
-    """Return whether a text is the range of an interval, even with ends such as 20.0 of earlier versions.
-
-    On a grid, the interval is what the text covers.
-    """
+    """Return whether a text is the range of an interval: on a grid, whether it covers the interval."""
     if domain.grid is not None:
         span = read_span(label, domain.kind)
         written = None if span is None or lo == hi else domain.covered(span)
         return written is not None and written[:2] == (lo, hi)
-    expected = range_label(domain, lo, hi)
-    if label == expected or expected is None:
-        return label == expected
-    span = read_span(expected, domain.kind)
-    return span is not None and span == read_span(label, domain.kind)
+    return label == range_label(domain, lo, hi)
 
 
 def _number(text: str, kind: str) -> float:

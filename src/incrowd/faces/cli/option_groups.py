@@ -482,7 +482,7 @@ class LedgerOptions:
             raise ParameterError("give --ledger, where a release is recorded, and --recipient, who gets it")
         if self.ledger is not None:
             from incrowd.core.table.schema import require_different
-            from incrowd.release.jobs.ledger import Ledger
+            from incrowd.release.jobs.later.ledger import Ledger
 
             if self.ledger_keys is not None and not names_of(self.ledger_keys):
                 raise ParameterError("--ledger-keys names no column; name those that say whose row it is")
@@ -505,7 +505,7 @@ class LedgerOptions:
         `into` makes a table of a database, before the outputs get their names.
         """
         if self.ledger is not None:
-            from incrowd.release.jobs.ledger import Ledger
+            from incrowd.release.jobs.later.ledger import Ledger
 
             settings = {"recipient": self.recipient, "keys": names_of(self.ledger_keys), "epsilon": epsilon}
             add: Callable[..., None] = partial(

@@ -83,7 +83,6 @@ Unlisted = Annotated[
     str | None,
     typer.Option(
         "--unlisted",
-        "--others",
         metavar="drop|keep",
         help="What becomes of columns without a role; refused by default.",
     ),

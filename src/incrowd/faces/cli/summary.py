@@ -14,8 +14,8 @@ from incrowd_verify.cli import show_verdict
 
 if TYPE_CHECKING:
     from incrowd.measures.privacy import EquivalenceClass, ModelResult
-    from incrowd.release.jobs.assess import Assessment
-    from incrowd.release.jobs.release import Release
+    from incrowd.release.jobs.make.release import Release
+    from incrowd.release.jobs.measure.assess import Assessment
     from incrowd_verify.gate.verdict import Verdict
 
 _CONDITIONS = 6

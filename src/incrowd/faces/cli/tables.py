@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from incrowd.measures.privacy import EquivalenceClass, ModelResult
     from incrowd.measures.utility import MetricResult
     from incrowd.release.accounts.people import PeopleFigures
-    from incrowd.release.jobs.assess import Assessment
-    from incrowd.release.jobs.release import Release
+    from incrowd.release.jobs.make.release import Release
+    from incrowd.release.jobs.measure.assess import Assessment
     from incrowd.search.lattice import SolutionSpace
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from incrowd.attacks import Attack, Rate
-    from incrowd.release.jobs.fidelity import Fidelity
+    from incrowd.release.jobs.compare.fidelity import Fidelity
 
 
 Pair = tuple[str, float | None, float | None]

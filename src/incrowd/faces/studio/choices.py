@@ -19,7 +19,7 @@ from incrowd.faces.studio.tables import Source
 from incrowd.release.policy.policy import Policy
 
 if TYPE_CHECKING:
-    from incrowd.release.jobs.draft import Draft
+    from incrowd.release.jobs.compare.draft import Draft
 
 _MADE = "the choices of this page"
 DRAFTED = 100_000
@@ -94,7 +94,7 @@ def choices_for(
     folder
         Where files of a drafted policy are.
     """
-    from incrowd.release.jobs.draft import draft_policy
+    from incrowd.release.jobs.compare.draft import draft_policy
 
     rows = first_rows(whole, DRAFTED)
     table = rows.head(DRAFTED)

@@ -16,7 +16,7 @@ from incrowd_verify.gate.wording import at_most
 
 if TYPE_CHECKING:
     from incrowd.core.progress import Progress
-    from incrowd.release.jobs.release import Release
+    from incrowd.release.jobs.make.release import Release
     from incrowd.search.lattice.node import Node
 
 _MODEL = "k-anonymity"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat
     from incrowd.core.progress import Progress
     from incrowd.faces.studio.work import Work
-    from incrowd.release.jobs.release import Release
+    from incrowd.release.jobs.make.release import Release
     from incrowd.release.policy.policy import Policy
 
 _POLICY = "policy.toml"

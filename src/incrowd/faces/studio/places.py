@@ -27,10 +27,10 @@ from incrowd_verify.profiles import Attestation
 
 if TYPE_CHECKING:
     from incrowd.core.progress import Progress
-    from incrowd.release.jobs.apply import AppliedBatch
-    from incrowd.release.jobs.batch_differences import Differences
-    from incrowd.release.jobs.ledger import Ledger
-    from incrowd.release.jobs.release import Release
+    from incrowd.release.jobs.later.apply import AppliedBatch
+    from incrowd.release.jobs.later.batch_differences import Differences
+    from incrowd.release.jobs.later.ledger import Ledger
+    from incrowd.release.jobs.make.release import Release
 
 _POLICY = "policy.toml"
 
@@ -110,8 +110,8 @@ class Project:
         The first release of a folder brings its policy. A recoding that was searched is kept for the next
         batch. `new` says that these are other people than before.
         """
-        from incrowd.release.jobs.apply import AppliedBatch
-        from incrowd.release.jobs.batch_differences import account_of
+        from incrowd.release.jobs.later.apply import AppliedBatch
+        from incrowd.release.jobs.later.batch_differences import account_of
 
         if not recipient.strip():
             raise ParameterError("say who gets the release, which the ledger keeps")
@@ -147,7 +147,7 @@ class Project:
 
 def projects(folder: Path) -> list[Project]:
     """Return the projects in a folder: itself, and the folders in it, by name."""
-    from incrowd.release.jobs.ledger import Ledger
+    from incrowd.release.jobs.later.ledger import Ledger
 
     found = []
     for chain in sorted([*folder.glob("*/ledger.jsonl"), *folder.glob("*/*/ledger.jsonl")]):
@@ -166,7 +166,7 @@ def keep(work: Any, folder: Path, name: str, recipient: str) -> Project:
     TableError
         When there is a project of that name, or the folder cannot be written.
     """
-    from incrowd.release.jobs.ledger import Ledger
+    from incrowd.release.jobs.later.ledger import Ledger
 
     work.release.verdict.refuse()
     place = folder / plain_name(name.strip(), "")
@@ -208,9 +208,9 @@ class Batch:
         IncrowdError
             When it cannot be released so, or exposes somebody together with earlier releases.
         """
-        from incrowd.release.jobs.anonymize import anonymize
-        from incrowd.release.jobs.apply import apply_recoding
-        from incrowd.release.jobs.batch_differences import differences
+        from incrowd.release.jobs.later.apply import apply_recoding
+        from incrowd.release.jobs.later.batch_differences import differences
+        from incrowd.release.jobs.make.anonymize import anonymize
 
         project, self.release = self.project, None
         if project.problem:

@@ -9,13 +9,13 @@ from incrowd.core.io.columns import column_named, nameless, passing
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.recoding import SUPPRESSED
 from incrowd.engines import engine_for
-from incrowd.release.jobs.suppressed_records import counting_schema
+from incrowd.release.jobs.make.suppressed_records import counting_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from incrowd.core.table.frequency import FrequencyTable
-    from incrowd.release.jobs.release import Release
+    from incrowd.release.jobs.make.release import Release
 
 _PLACE = "\0place"
 _SPARE = 1.1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.core.lazy import np
 from incrowd.faces.studio.gate import Change
-from incrowd.release.jobs.tabulate import points_of_codes
+from incrowd.release.jobs.make.tabulate import points_of_codes
 from incrowd.release.tables.layout import CountTable
 
 if TYPE_CHECKING:

@@ -225,9 +225,8 @@ def read_policy(path: Path, folder: Path | None = None) -> tuple[dict[str, Any],
         path = folder / "policy.toml"
     document = read_toml(path)
     # A draft may have open questions, which the page asks. The rest of it has to be right.
-    policy = Policy.from_dict(_answered(document), path.parent, str(path))
-    # What a file without these settings means is up to its version, and fields show what a new one means.
-    return {**document, "ends": policy.ends, "suppressed": policy.suppressed}, path
+    Policy.from_dict(_answered(document), path.parent, str(path))
+    return document, path
 
 
 def _answered(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def counts_of(table: Any, document: Mapping[str, Any], folder: Path, name: str) 
     from incrowd.core.table.domain import Domain
     from incrowd.engines import engine_for
     from incrowd.engines.distinct import dictionary
-    from incrowd.release.jobs.table_treatments import TableTreatments
+    from incrowd.release.jobs.make.table_treatments import TableTreatments
 
     settings = {key: value for key, value in document["columns"][name].items() if key not in _OF_THE_TREE}
     if settings["role"] == OPEN_ROLE:

@@ -88,7 +88,7 @@ class WindowTable:
 
     def sample(self) -> Source:
         """Make the built-in sample."""
-        from incrowd.works.samples import hospital
+        from incrowd.samples import hospital
 
         path = self.place(".csv")
         write_table(hospital(_SAMPLE_ROWS), path, path, CsvFormat())

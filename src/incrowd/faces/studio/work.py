@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     from incrowd.core.table.frequency import FrequencyTable
     from incrowd.measures.risk import Identifying
     from incrowd.measures.utility import MetricResult
-    from incrowd.release.jobs.anonymize import Recoded, SearchStart
-    from incrowd.release.jobs.assess import Assessment
-    from incrowd.release.jobs.fidelity import Fidelity
-    from incrowd.release.jobs.release import Release
-    from incrowd.release.jobs.suggest import Suggestion
-    from incrowd.release.jobs.tabulate import TableRelease
+    from incrowd.release.jobs.compare.fidelity import Fidelity
+    from incrowd.release.jobs.compare.suggest import Suggestion
+    from incrowd.release.jobs.make.anonymize import Recoded, SearchStart
+    from incrowd.release.jobs.make.release import Release
+    from incrowd.release.jobs.make.tabulate import TableRelease
+    from incrowd.release.jobs.measure.assess import Assessment
     from incrowd.search.lattice.space import SolutionSpace
     from incrowd_verify.gate.points import Accepted
 
@@ -173,7 +173,7 @@ class Work(WindowTable):
 
     def assess(self, progress: Progress) -> Assessment:
         """Measure the table as it stands against the models."""
-        from incrowd.release.jobs.assess import assess
+        from incrowd.release.jobs.measure.assess import assess
 
         policy = self.policy()
         with self._asked() as table:
@@ -190,7 +190,7 @@ class Work(WindowTable):
 
     def anonymize(self, progress: Progress) -> Release:
         """Make the release."""
-        from incrowd.release.jobs.anonymize import anonymize
+        from incrowd.release.jobs.make.anonymize import anonymize
 
         self.infeasible = False
         self._session.close()
@@ -216,7 +216,7 @@ class Work(WindowTable):
 
     def tabulate(self, progress: Progress) -> Tabulated:
         """Make the count tables of the policy, audited together."""
-        from incrowd.release.jobs.tabulate import tabulate
+        from incrowd.release.jobs.make.tabulate import tabulate
 
         document = deepcopy(self.chosen.document)
         policy = self.policy(document)
@@ -265,7 +265,7 @@ class Work(WindowTable):
             When the table cannot satisfy the policy; `infeasible` then says so.
         """
         from incrowd.core.progress import Clock
-        from incrowd.release.jobs.anonymize import recode, start_search
+        from incrowd.release.jobs.make.anonymize import recode, start_search
         from incrowd.release.policy.limits import with_histories
 
         self.infeasible, self.recoded = False, None
@@ -294,7 +294,7 @@ class Work(WindowTable):
     def judge(self, progress: Progress) -> Release:
         """Make the release of the recoded table, with its verdict and its account."""
         from incrowd.core.progress import Clock
-        from incrowd.release.jobs.anonymize import release_of
+        from incrowd.release.jobs.make.anonymize import release_of
 
         recoded = self.recoded
         if recoded is None:
@@ -330,7 +330,7 @@ class Work(WindowTable):
 
     def advise(self, progress: Progress) -> list[Suggestion]:
         """Find single changes of the policy with which there is a release, by trying them."""
-        from incrowd.release.jobs.suggest import helping
+        from incrowd.release.jobs.compare.suggest import helping
 
         def feasible(change: Suggestion) -> bool:
             return self.is_feasible(change.policy, Within(progress, change.text))
@@ -346,7 +346,7 @@ class Work(WindowTable):
 
     def trial(self, policy: Policy, progress: Progress) -> Release:
         """Make the release of a policy that is tried; one whose verdict is broken is refused."""
-        from incrowd.release.jobs.anonymize import anonymize
+        from incrowd.release.jobs.make.anonymize import anonymize
 
         with self._asked() as table:
             release = anonymize(table, policy, progress=progress, unanswered="write", **self._beside)
@@ -355,14 +355,14 @@ class Work(WindowTable):
 
     def explore(self, progress: Progress) -> SolutionSpace:
         """Search the lattice of full-domain recodings."""
-        from incrowd.release.jobs.anonymize import explore
+        from incrowd.release.jobs.make.anonymize import explore
 
         with self._asked() as table:
             return explore(table, self.policy(), progress=progress, **self._beside)
 
     def fidelity(self) -> Fidelity:
         """Compare distributions and associations in the release with those in the table."""
-        from incrowd.release.jobs.fidelity import fidelity
+        from incrowd.release.jobs.compare.fidelity import fidelity
 
         assert self.release is not None
         return fidelity(self.release)

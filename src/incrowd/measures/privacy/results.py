@@ -64,7 +64,7 @@ class ModelResult:
         People who have a record in a failing class, where a person may have several rows; else None.
     attacker, knows
         Whose knowledge it is about, where there are several attackers, and the quasi-identifiers that this
-        one knows; see `incrowd.privacy.attacker`.
+        one knows; see `incrowd.measures.privacy.attacker`.
     reasons
         What else there is to say about the value.
     weakest

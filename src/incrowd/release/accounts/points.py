@@ -354,7 +354,7 @@ class _RecodedRows(RowsThatLeave):
                     kinds = len(np.unique(ranks)) if self.is_local else 0
                     for code in np.flatnonzero(covers).tolist() if self.is_local else ():
                         # The set {a, c} reaches from the first value to the last, and b is not in it.
-                        members = read_set(cells.labels[code], domain.values)
+                        members = read_set(cells.labels[code])
                         covers[code] = members is None or len(set(members)) >= kinds
                     everything = covers[cells.codes] | cells.starred
                 blanked[domain.name] = float(weights[everything].sum() / max(weights.sum(), 1))

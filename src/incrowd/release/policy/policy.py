@@ -23,7 +23,7 @@ from incrowd.measures.privacy import MODELS, PrivacyModel
 from incrowd.measures.privacy.attacker import Attacker
 from incrowd.measures.privacy.k_anonymity import KAnonymity
 from incrowd.release.policy.arguments import as_algorithm, as_models, as_schema
-from incrowd.release.policy.settings import EARLIER_DEFAULTS, SETTINGS
+from incrowd.release.policy.settings import SETTINGS
 from incrowd.release.tables.layout import CountTable, check_tables
 from incrowd.search import ALGORITHMS, Algorithm, Mondrian, Optimal, SearchProblem
 from incrowd_verify.gate.points import Accepted
@@ -34,11 +34,6 @@ if TYPE_CHECKING:
     from incrowd.core.progress import Progress
     from incrowd.core.table.frequency import FrequencyTable
     from incrowd.release.policy.policy_file import AttackerTable
-
-POLICY_VERSION = 4
-"""Files of version 1 are from before the rows came in a random order by default, those of version 2 from
-before the ends of ranges were rounded outward by default, those of version 3 from before suppressed records
-were judged."""
 
 _M = Parameter(int, "least number of sensitive values in a signature", low=2, optional=True)
 
@@ -244,11 +239,6 @@ class Policy:
                 linked=file.linked,
             )
             algorithm = dict(file.algorithm)
-            values = {name: getattr(file, name) for name in SETTINGS}
-            settings = {name: value for name, value in values.items() if value is not None}
-            for name, (version, default) in EARLIER_DEFAULTS.items():
-                if file.version < version:
-                    settings.setdefault(name, default)
             return cls(
                 schema=schema,
                 models=(
@@ -262,7 +252,7 @@ class Policy:
                 ledger_epsilon=None if file.ledger is None else file.ledger.epsilon,
                 ledger_m=None if file.ledger is None else file.ledger.m,
                 tables=tuple(CountTable.from_settings(table) for table in file.tables),
-                **settings,
+                **{name: getattr(file, name) for name in SETTINGS},
             )
         except InputError as error:
             raise type(error)(f"{source}: {error}") from None
@@ -275,7 +265,7 @@ class Policy:
         hierarchies
             File of each column whose hierarchy is a tree and no recipe; see `write`.
         """
-        lines = [f"version = {POLICY_VERSION}"]
+        lines = ["version = 1"]
         settings = {name: getattr(self, name) for name in SETTINGS}
         if self.judge == "released":
             del settings["judge"]

@@ -5,13 +5,11 @@ from __future__ import annotations
 import dataclasses
 import re
 import tomllib
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
-    AliasChoices,
     BaseModel,
     ConfigDict,
     Field,
@@ -20,7 +18,6 @@ from pydantic import (
     StrictStr,
     ValidationError,
     create_model,
-    field_validator,
 )
 
 from incrowd.core.errors import PolicyError, did_you_mean, named, open_roles, quoted
@@ -28,10 +25,8 @@ from incrowd.core.io.addresses import read_bytes
 from incrowd.core.reading.spellings import QUESTIONS, open_spelling
 from incrowd.core.table.schema import OPEN_ROLE, Kind, Party, Role, Style
 from incrowd.core.table.settings import Ends
-from incrowd.release.policy.settings import EARLIER_DEFAULTS, SETTINGS
+from incrowd.release.policy.settings import SETTINGS
 
-VERSIONS = (1, 2, 3, 4)
-"""Versions of policy files that are read."""
 Calendar = Literal["day", "month", "year"]
 Above = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
 Width = Annotated[StrictInt, Field(gt=0)] | Above
@@ -114,9 +109,7 @@ class AcceptedTable(BaseModel):
     """One ``[[accepted]]``: a point of the verdict, and why it is accepted."""
 
     model_config = ConfigDict(extra="forbid")
-    point: StrictStr = Field(
-        validation_alias=AliasChoices("point", "finding"), description="its kind, as the verdict has it"
-    )
+    point: StrictStr = Field(description="its kind, as the verdict has it")
     column: StrictStr | None = Field(None, description="the column that it is about, if it is about columns")
     why: StrictStr = Field(min_length=1, description="the reason, which the account repeats")
 
@@ -131,25 +124,20 @@ class LedgerTable(BaseModel):
     )
 
 
-def _field_of(name: str, setting: dataclasses.Field[Any]) -> tuple[Any, Any]:
+def _field_of(setting: dataclasses.Field[Any]) -> tuple[Any, Any]:
     """Return the type and the field of a setting of `Policy`, as pydantic takes them."""
     declared = setting.metadata["parameter"]
     kind = Literal[declared.choices] if declared.choices else declared.kind
     options: dict[str, Any] = {} if declared.choices else {"strict": True}
     options |= {"ge": declared.low, "le": declared.high, "gt": declared.above}
-    meaning, default = declared.meaning, setting.default
-    if name in EARLIER_DEFAULTS:
-        version, earlier = EARLIER_DEFAULTS[name]
-        meaning += f"; {default} by default, {earlier} before version {version}"
-        kind, default = kind | None, None
-    return kind, Field(default, description=meaning, **options)
+    return kind, Field(setting.default, description=declared.meaning, **options)
 
 
 class PolicyFile(
     create_model(  # type: ignore[misc]
         "_Settings",
-        version=(StrictInt, Field(description="of the format")),
-        **{name: _field_of(name, setting) for name, setting in SETTINGS.items()},
+        version=(Literal[1], Field(description="of the format")),
+        **{name: _field_of(setting) for name, setting in SETTINGS.items()},
     )
 ):
     """The whole document."""
@@ -158,9 +146,7 @@ class PolicyFile(
     linked: StrictBool = Field(False, description="whether anyone can join the rows of a person")
     null_values: list[StrictStr] = Field([], description="texts that mean missing, besides empty fields")
     unlisted: Literal["drop", "keep"] | None = Field(
-        None,
-        validation_alias=AliasChoices("unlisted", "others"),
-        description="what becomes of columns that are not named; without it they are refused",
+        None, description="what becomes of columns that are not named; without it they are refused"
     )
     columns: dict[str, ColumnTable] = Field(min_length=1, description="the columns, by name")
     models: list[dict[str, Any]] = Field([], description="the privacy models that every class satisfies")
@@ -179,14 +165,6 @@ class PolicyFile(
         None, description="who receives the release, from which the class size follows that it needs"
     )
     ledger: LedgerTable | None = Field(None, description="what all releases of a ledger may do together")
-
-    @field_validator("version", mode="before")
-    @classmethod
-    def _is_known(cls, version: Any) -> Any:
-        if type(version) is not int or version not in VERSIONS:
-            *others, last = map(str, VERSIONS)
-            raise ValueError(f"must be {', '.join(others)} or {last}, the versions that are read")
-        return version
 
 
 _SHAPES: dict[object, type[BaseModel]] = {
@@ -218,23 +196,6 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise PolicyError(f"{path}: not readable as TOML (a number of too many digits)") from None
 
 
-def _upgrade(document: Mapping[str, Any], source: str) -> dict[str, Any]:
-    """Convert a document of version 1 to this version, with a warning on changed meanings."""
-    upgraded = dict(document)
-    if upgraded.get("version") != 1 or type(upgraded["version"]) is not int:
-        return upgraded
-    shuffled = upgraded.pop("shuffle", False)
-    if not isinstance(shuffled, bool):
-        raise PolicyError(f"{source}: shuffle: must be true or false")
-    if not shuffled and "keep_order" not in upgraded:
-        warnings.warn(
-            f"{source} is of version 1. Rows now come in a random order. Write version = 2, and "
-            "keep_order = true if they must keep theirs",
-            stacklevel=2,
-        )
-    return upgraded
-
-
 def validate(document: Mapping[str, Any], source: str) -> PolicyFile:
     """Check a document.
 
@@ -248,8 +209,11 @@ def validate(document: Mapping[str, Any], source: str) -> PolicyFile:
     for what in QUESTIONS:
         if questions := _questions(document, what):
             raise PolicyError(f"{source}: column {named(questions)}: {open_spelling(what)}")
+    version = document.get("version", 1)
+    if type(version) is not int or version != 1:
+        raise PolicyError(f"{source} is of version {quoted(version)}; write version = 1")
     try:
-        file: PolicyFile = PolicyFile.model_validate(_upgrade(document, source))
+        file: PolicyFile = PolicyFile.model_validate(document)
     except ValidationError as error:
         raise PolicyError(f"{source}: {_sentences(error)}") from None
     if not file.models and not file.attackers and not file.tables:

@@ -32,7 +32,7 @@ def policy_schema() -> Schema:
     Returns
     -------
     dict
-        A schema of draft 7, for policies of the versions that are read.
+        A schema of draft 7.
 
     Examples
     --------
@@ -40,13 +40,11 @@ def policy_schema() -> Schema:
     >>> policy_schema()["required"]
     ['version', 'columns']
     """
-    from incrowd.release.policy.policy_file import VERSIONS, PolicyFile
+    from incrowd.release.policy.policy_file import PolicyFile
 
     shape = _plain(PolicyFile.model_json_schema(ref_template="#/definitions/{model}"))
     definitions = shape.pop("$defs")
     settings = shape["properties"]
-    settings["version"] |= {"enum": list(VERSIONS)}
-    settings["others"] = settings["unlisted"] | {"description": "the earlier name of unlisted"}
     definitions |= {model.name: _entry(model, "model") for model in MODELS}
     settings["models"]["items"] = _one_of(MODELS)
     settings["tables"]["items"] = _count_table()
@@ -68,12 +66,7 @@ def policy_schema() -> Schema:
         "title": "incrowd policy",
         "description": "Everything that decides a release, apart from the data.",
         "anyOf": [_at_least_one(name) for name in ("models", "attackers", "tables")],
-        "not": {"required": ["unlisted", "others"]},
-        # The one setting that a policy of version 1 has and a later one has not.
-        "if": {"properties": {"version": {"const": 1}}},
-        "then": {"properties": {"shuffle": {"type": "boolean"}}},
-        "else": {"properties": {"shuffle": False}},
-        "properties": settings | {"shuffle": {"description": "in version 1: whether rows are shuffled"}},
+        "properties": settings,
         "definitions": definitions,
     }
 

@@ -26,9 +26,6 @@ SETTINGS: dict[str, Any] = {
 }
 """The dataclass field of each setting of `Policy`, in the order in which a file is written."""
 
-EARLIER_DEFAULTS = {"ends": (3, "exact"), "suppressed": (4, "keep")}
-"""The version of files in which the default of a setting changed, and the default before."""
-
 
 def setting_sentence(name: str) -> str:
     """Return the declared meaning of a setting as a sentence.

@@ -146,7 +146,7 @@ class Explorer:
     metric
         What the score is.
     aggregate
-        One of `incrowd.utility.AGGREGATES`; only for metrics that have a value per attribute.
+        One of `incrowd.measures.utility.AGGREGATES`; only for metrics that have a value per attribute.
     limits
         What the search may do; all that the problem allows by default.
 

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from incrowd.core.errors import visible
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 from studio_browser import Visit
 
 ROWS = 400

@@ -22,9 +22,9 @@ from incrowd.faces.studio import export, window_table
 from incrowd.faces.studio.cancelling import Cancelled, Watched
 from incrowd.faces.studio.tables import Source, in_database
 from incrowd.faces.studio.work import Work
-from incrowd.release.jobs.release import Release
+from incrowd.release.jobs.make.release import Release
 from incrowd.release.policy.policy_file import read_toml
-from incrowd.works.samples import hospital, hospital_policy
+from incrowd.samples import hospital, hospital_policy
 from incrowd_verify.gate.points import Accepted
 from spark_session import SOURCES
 from studio_browser import Studio, Visit

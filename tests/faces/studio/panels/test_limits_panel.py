@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 from studio_browser import Visit
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 from studio_browser import Visit
 
 

@@ -17,12 +17,12 @@ from incrowd.faces.studio import export
 from incrowd.faces.studio.cancelling import Watched
 from incrowd.faces.studio.tables import guessed
 from incrowd.faces.studio.work import Source, Work
-from incrowd.works.samples import hospital, hospital_policy
+from incrowd.samples import hospital, hospital_policy
 from spark_session import SOURCES
 from studio_browser import Visit
 
 NAMES = ("Søren", "Zoë", "André", "Ólöf")
-POLICY = """version = 3
+POLICY = """version = 1
 models = [{ model = "k-anonymity", k = 7 }]
 columns.age = { role = "quasi" }
 columns.name = { role = "identifying" }

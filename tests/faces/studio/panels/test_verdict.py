@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.works.samples import hospital
+from incrowd.samples import hospital
 
 ROWS = 60
 STATES = {"holds": "good", "open": "warn", "broken": "problem"}
@@ -25,7 +25,7 @@ def people() -> pl.DataFrame:
 def policy_of(state: str) -> dict[str, object]:
     """A policy under which the verdict is as named: costs of their own, or ZIP codes that HIPAA forbids."""
     return {
-        "version": 3,
+        "version": 1,
         "columns": {
             "age": {"role": "quasi", "kind": "number"},
             "cost": {"role": "insensitive" if state == "open" else "identifying"},

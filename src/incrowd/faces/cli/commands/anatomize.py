@@ -14,7 +14,7 @@ from incrowd.faces.cli.logs import LOG
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from incrowd.release.jobs.anatomize import Anatomy
+    from incrowd.release.jobs.make.anatomize import Anatomy
 
 
 def anatomize(
@@ -45,8 +45,8 @@ def anatomize(
     from dataclasses import replace
 
     from incrowd.faces.cli.tables import console, progress
-    from incrowd.release.jobs.anatomize import anatomize as split_table
-    from incrowd.release.jobs.anatomize import outputs_of
+    from incrowd.release.jobs.make.anatomize import anatomize as split_table
+    from incrowd.release.jobs.make.anatomize import outputs_of
 
     models = limits.models()
     files = outputs.outputs_of(data, policy=columns.policy, force=force)
@@ -73,7 +73,7 @@ def show_anatomy(out: Console, anatomy: Anatomy) -> None:
     from rich.text import Text
 
     from incrowd.faces.cli.tables import limit_text, number, quantity_text, verdict
-    from incrowd.release.jobs.table_treatments import treatment_sentences
+    from incrowd.release.jobs.make.table_treatments import treatment_sentences
     from incrowd_verify.cli import show_verdict
 
     after = anatomy.privacy

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from incrowd.core.dialects.addresses import Address
     from incrowd.core.io.targets import Outputs, Target
     from incrowd.core.progress import Progress
-    from incrowd.release.jobs.plan import Plan, PlannedColumn
-    from incrowd.release.jobs.release import Release
+    from incrowd.release.jobs.make.plan import Plan, PlannedColumn
+    from incrowd.release.jobs.make.release import Release
     from incrowd.release.policy.policy import Policy
 
 _QUICK = 0.5
@@ -208,8 +208,8 @@ def anonymize(
     from incrowd.core.io.targets import INTERNAL
     from incrowd.faces.cli.tables import progress
     from incrowd.release.accounts.row_map import ROW_MAP
-    from incrowd.release.jobs.anonymize import anonymize as release_of
-    from incrowd.release.jobs.plan import plan
+    from incrowd.release.jobs.make.anonymize import anonymize as release_of
+    from incrowd.release.jobs.make.plan import plan
 
     began = time.perf_counter()
     places.require_place(data, dry_run=dry_run)
@@ -280,7 +280,7 @@ def _hides_people(policy: Policy) -> bool:
 
 def _hint(rows: Any, policy: Policy, settings: dict[str, Any], *, quick: bool) -> str:
     """Suggest a change for an infeasible policy, tested if the search is quick."""
-    from incrowd.release.jobs.suggest import suggest
+    from incrowd.release.jobs.compare.suggest import suggest
 
     if quick:
         shared = {name: settings[name] for name in ("population", "csv_format", "progress")}
@@ -305,7 +305,7 @@ def _show_release(release: Release, places: OutputOptions, began: float, *, full
     """Print a summary of the release and the path."""
     from incrowd.faces.cli.summary import last_line, show_release_summary
     from incrowd.faces.cli.tables import console, show_release
-    from incrowd.release.jobs.released_rows import model_verdict
+    from incrowd.release.jobs.make.released_rows import model_verdict
 
     if places.save_policy is not None:
         LOG.write(

@@ -11,7 +11,7 @@ from incrowd.faces.cli import option_groups, options, outputs
 from incrowd.faces.cli.logs import LOG
 
 if TYPE_CHECKING:
-    from incrowd.release.jobs.apply import AppliedBatch
+    from incrowd.release.jobs.later.apply import AppliedBatch
 
 
 def apply(
@@ -28,7 +28,6 @@ def apply(
         Path | None,
         typer.Option(
             "--previous-release",
-            "--beside",
             metavar="RELEASE",
             help="The earlier release; the models have to hold for both together, too.",
         ),
@@ -89,7 +88,7 @@ def apply(
     from incrowd.core.io.files import CsvFormat, escaping, write_file
     from incrowd.engines import loaded as load_table
     from incrowd.faces.cli.tables import progress
-    from incrowd.release.jobs.apply import apply_recoding, waiting_file
+    from incrowd.release.jobs.later.apply import apply_recoding, waiting_file
     from incrowd.release.policy.policy import Policy
 
     earlier_files = (held, previous_release, previous_table, previous_row_map)
@@ -139,7 +138,7 @@ def apply(
 
 def _show(batch: AppliedBatch, hold: Path | None) -> None:
     from incrowd.faces.cli.tables import console
-    from incrowd.release.jobs.batch import unknown_values
+    from incrowd.release.jobs.later.batch import unknown_values
     from incrowd_verify.cli import show_verdict
 
     if batch.table is not None:

@@ -42,7 +42,7 @@ def assess(
     """
     from incrowd.faces.cli.summary import show_assessment_summary
     from incrowd.faces.cli.tables import console, progress, show_assessment
-    from incrowd.release.jobs.assess import assess as measure
+    from incrowd.release.jobs.measure.assess import assess as measure
 
     files = outputs.outputs_of(data, population, columns.hierarchies, policy=columns.policy, force=force)
     page = outputs.add_report(files, report)

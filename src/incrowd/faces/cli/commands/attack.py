@@ -77,7 +77,7 @@ def attack(
     with progress() as job:
         if ledger is not None:
             from incrowd.attacks.ledger import composition_of_ledger
-            from incrowd.release.jobs.ledger import Ledger
+            from incrowd.release.jobs.later.ledger import Ledger
 
             results = [composition_of_ledger(Ledger.open(ledger))]
         elif tables:

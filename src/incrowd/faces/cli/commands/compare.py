@@ -18,7 +18,7 @@ from incrowd.faces.cli.parsing import algorithms_of, numbers_of
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from incrowd.release.jobs.compare import Comparison
+    from incrowd.release.jobs.compare.compare import Comparison
     from incrowd.release.policy.policy import Policy
     from incrowd.search import Algorithm
 
@@ -186,7 +186,7 @@ class _Grid(NamedTuple):
 
     def run(self, algorithms: list[Algorithm] | None = None, **values: Any) -> Comparison:
         """Run algorithms, all by default, over combinations of the values."""
-        from incrowd.release.jobs.compare import compare as run_grid
+        from incrowd.release.jobs.compare.compare import compare as run_grid
 
         return run_grid(self.table, self.policy, algorithms or self.algorithms, **self.settings, **values)
 

@@ -13,8 +13,8 @@ from incrowd.faces.cli.logs import LOG
 
 
 def _complete_lesson(incomplete: str) -> list[str]:
+    from incrowd.course.lessons import lessons
     from incrowd.faces.cli.completing import names
-    from incrowd.works.course.lessons import lessons
 
     return names([each.name for each in lessons()])(incomplete)
 
@@ -51,7 +51,7 @@ def course(
     l-diversity, t-closeness, Mondrian, Anatomy, harm to groups, a real census, and attacks.
     """
     from incrowd.core.io.targets import Outputs, writing
-    from incrowd.works.course.lessons import copies, lesson, lessons_beside
+    from incrowd.course.lessons import copies, lesson, lessons_beside
 
     among = lessons_beside(own)
     if name is None:

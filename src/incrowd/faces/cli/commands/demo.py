@@ -13,7 +13,7 @@ from incrowd.faces.cli import options
 from incrowd.faces.cli.completing import program
 
 if TYPE_CHECKING:
-    from incrowd.release.jobs.release import Release
+    from incrowd.release.jobs.make.release import Release
 
 _NEXT = (
     "assess people.csv --policy policy.toml",
@@ -43,9 +43,9 @@ def demo(
     from incrowd.core.io.targets import Outputs, writing
     from incrowd.faces.cli.summary import show_release_summary
     from incrowd.faces.cli.tables import console, progress, show_release
-    from incrowd.release.jobs.anonymize import anonymize
+    from incrowd.release.jobs.make.anonymize import anonymize
     from incrowd.release.verification import verify
-    from incrowd.works.samples import hospital, hospital_policy
+    from incrowd.samples import hospital, hospital_policy
     from incrowd_verify.gate.points import Accepted
 
     outputs = Outputs(force=force)

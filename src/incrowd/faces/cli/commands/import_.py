@@ -35,7 +35,7 @@ def import_(
     """
     from incrowd.core.errors import named
     from incrowd.core.io.targets import Outputs, writing
-    from incrowd.works.importers import read_foreign
+    from incrowd.importers import read_foreign
 
     outputs = Outputs(source, force=force)
     target = outputs.add(output, folder=True, private=True, parents=True)

@@ -21,8 +21,8 @@ from incrowd_verify.profiles import PROFILES, profile_lines, read_profile
 if TYPE_CHECKING:
     from incrowd.core.table.schema import Role
     from incrowd.release.drafting.questions import Question
-    from incrowd.release.jobs.draft import Draft
-    from incrowd.release.jobs.draft_trial import Trial
+    from incrowd.release.jobs.compare.draft import Draft
+    from incrowd.release.jobs.compare.draft_trial import Trial
 
 _HEADINGS = (
     ("identifying", "left out"),
@@ -118,7 +118,7 @@ def init(
     """
     from incrowd.core.io.targets import writing
     from incrowd.engines import first_rows
-    from incrowd.release.jobs.draft import draft_policy
+    from incrowd.release.jobs.compare.draft import draft_policy
 
     rules = [] if profile is None else profile_lines(read_profile(profile))
     if ask and no_questions:

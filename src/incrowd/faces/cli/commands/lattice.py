@@ -39,7 +39,7 @@ def lattice(
     Take a node with `anonymize --levels`. Columns without a role do no harm here.
     """
     from incrowd.faces.cli.tables import console, progress
-    from incrowd.release.jobs.anonymize import explore
+    from incrowd.release.jobs.make.anonymize import explore
     from incrowd.search.lattice.space import check_suffix
 
     files = outputs.outputs_of(data, population, columns.hierarchies, policy=columns.policy, force=force)

@@ -20,7 +20,7 @@ Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the l
 @ledger.command()
 def init(folder: Folder) -> None:
     """Make a ledger in a new, private folder."""
-    from incrowd.release.jobs.ledger import Ledger
+    from incrowd.release.jobs.later.ledger import Ledger
 
     Ledger.init(folder)
     LOG.say(f"written: {folder}; keep it where the raw tables are, and keep copies")
@@ -32,7 +32,7 @@ def show(folder: Folder, json: Json = False) -> None:
     from rich.text import Text
 
     from incrowd.faces.cli.tables import console, titled
-    from incrowd.release.jobs.ledger import Ledger
+    from incrowd.release.jobs.later.ledger import Ledger
 
     content = Ledger.open(folder).read()
     if json:
@@ -51,7 +51,7 @@ def show(folder: Folder, json: Json = False) -> None:
 @ledger.command()
 def verify(folder: Folder) -> None:
     """Find changed and lost lines (exit status 1)."""
-    from incrowd.release.jobs.ledger import Ledger
+    from incrowd.release.jobs.later.ledger import Ledger
 
     book = Ledger.open(folder)
     if problem := book.verify():

@@ -78,8 +78,8 @@ def list_(
 
 def _write_example(name: str, folder: Path, *, force: bool) -> None:
     """Write the example files of an interface's documentation page."""
+    from incrowd.compat._examples import example
     from incrowd.core.io.targets import Outputs, writing
-    from incrowd.works.compat._examples import example
 
     files = example(name)
     with Outputs(force=force) as outputs:
@@ -97,7 +97,7 @@ def _interfaces() -> list[dict[str, Any]]:
 
     return [
         {
-            "name": f"incrowd.works.compat.{name}",
+            "name": f"incrowd.compat.{name}",
             "summary": ((module := getattr(compat, name)).__doc__ or "").partition("\n")[0],
             "names": ", ".join(module.__all__),
             "page": f"docs/compat/{name.replace('_', '-')}.md",

@@ -51,9 +51,9 @@ def next_(
     """
     from incrowd.faces.cli.summary import last_line
     from incrowd.faces.cli.tables import progress
-    from incrowd.release.jobs.account import published_policy
-    from incrowd.release.jobs.ledger import Ledger
-    from incrowd.release.jobs.next_release import next_release
+    from incrowd.release.jobs.later.ledger import Ledger
+    from incrowd.release.jobs.later.next_release import next_release
+    from incrowd.release.jobs.make.account import published_policy
     from incrowd.release.policy.policy import Policy
 
     if book.ledger is None:

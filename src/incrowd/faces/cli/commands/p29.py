@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from incrowd.measures.privacy import P29Score
-    from incrowd.release.jobs.ensure_privacy import ProcessedTable
+    from incrowd.release.jobs.compare.ensure_privacy import ProcessedTable
 
 
 def p29(
@@ -61,7 +61,7 @@ def p29(
     from incrowd.engines import read_classes
     from incrowd.faces.cli.tables import console, progress
     from incrowd.measures.privacy import P29
-    from incrowd.release.jobs.ensure_privacy import ensure_privacy
+    from incrowd.release.jobs.compare.ensure_privacy import ensure_privacy
 
     settings = {"t": t, "k": k, "l": l, "max_rounds": max_rounds, "keep_order": keep_order or None}
     limits: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}

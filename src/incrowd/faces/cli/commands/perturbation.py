@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from incrowd.core.table.schema import Schema
-    from incrowd.release.jobs.perturbation import Perturbation
-    from incrowd.release.jobs.transitions import Transitions
+    from incrowd.release.jobs.compare.perturbation import Perturbation
+    from incrowd.release.jobs.compare.transitions import Transitions
 
 _VALUES = 40
 
@@ -54,8 +54,8 @@ def perturbation(
     from incrowd.core.table.schema import Schema
     from incrowd.faces.cli.parsing import names_of
     from incrowd.faces.cli.tables import console, progress
-    from incrowd.release.jobs.perturbation import perturbation as measure_numbers
-    from incrowd.release.jobs.transitions import transitions
+    from incrowd.release.jobs.compare.perturbation import perturbation as measure_numbers
+    from incrowd.release.jobs.compare.transitions import transitions
     from incrowd.release.policy.policy import Policy
 
     schema = Schema(()) if policy is None else Policy.read(policy).schema

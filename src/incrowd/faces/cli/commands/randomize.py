@@ -13,7 +13,7 @@ from incrowd.faces.cli.logs import LOG
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from incrowd.release.jobs.randomize import RandomizedTable
+    from incrowd.release.jobs.make.randomize import RandomizedTable
 
 
 def randomize(
@@ -37,8 +37,8 @@ def randomize(
     """
     from incrowd.core.io.files import escaping, write_file
     from incrowd.faces.cli.tables import console, progress
-    from incrowd.release.jobs.randomize import mechanisms_from_toml
-    from incrowd.release.jobs.randomize import randomize as randomize_table
+    from incrowd.release.jobs.make.randomize import mechanisms_from_toml
+    from incrowd.release.jobs.make.randomize import randomize as randomize_table
     from incrowd.release.policy.policy_file import read_toml
 
     mechanisms, budget = mechanisms_from_toml(spec)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from incrowd.core.progress import Progress
     from incrowd.core.table.classes import EquivalenceClasses
     from incrowd.measures.risk import Identifying, Suda, Uniqueness
-    from incrowd.release.jobs.assess import Assessment
+    from incrowd.release.jobs.measure.assess import Assessment
 
 _SETS = 10
 
@@ -110,7 +110,7 @@ def _measure(
         quasi_identifiers,
         suda2,
     )
-    from incrowd.release.jobs.assess import assess_classes
+    from incrowd.release.jobs.measure.assess import assess_classes
 
     assessment = assess_classes(classes)
     largest = min(max_size, len(names))

@@ -31,7 +31,7 @@ def suggest(
     from rich.text import Text
 
     from incrowd.faces.cli.tables import console, progress
-    from incrowd.release.jobs.suggest import suggest as find_changes
+    from incrowd.release.jobs.compare.suggest import suggest as find_changes
 
     with progress() as job:
         job.stage("read")

@@ -15,7 +15,7 @@ from incrowd.faces.cli.logs import LOG
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from incrowd.release.jobs.tabulate import TableRelease
+    from incrowd.release.jobs.make.tabulate import TableRelease
     from incrowd.release.tables.protect import PublishedTable
 
 _MOST = 12
@@ -65,8 +65,8 @@ def tabulate(
     """
     from incrowd.faces.cli.parsing import names_of
     from incrowd.faces.cli.tables import console, progress
-    from incrowd.release.jobs.ledger import Ledger
-    from incrowd.release.jobs.tabulate import tabulate as count
+    from incrowd.release.jobs.later.ledger import Ledger
+    from incrowd.release.jobs.make.tabulate import tabulate as count
     from incrowd.release.policy.policy import Policy
 
     files = outputs.outputs_of(data, book.ledger, policy=policy, force=force)
@@ -95,7 +95,7 @@ def tabulate(
 
 def show_tables(out: Console, release: TableRelease) -> None:
     """Print each table, or the beginning of a large one, with a sentence on its protection."""
-    from incrowd.release.jobs.tabulate import sentence_of
+    from incrowd.release.jobs.make.tabulate import sentence_of
     from incrowd_verify.cli import show_verdict
 
     for table in release.tables:

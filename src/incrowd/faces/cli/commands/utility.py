@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from incrowd.release.jobs.evaluate import Evaluation
-    from incrowd.release.jobs.fidelity import Fidelity
-    from incrowd.release.jobs.learn import LearningResult
+    from incrowd.release.jobs.compare.fidelity import Fidelity
+    from incrowd.release.jobs.measure.evaluate import Evaluation
+    from incrowd.release.jobs.measure.learn import LearningResult
 
 
 def utility(
@@ -44,9 +44,9 @@ def utility(
     of the hierarchies, ranges, sets, means, or *.
     """
     from incrowd.faces.cli.tables import console, progress
-    from incrowd.release.jobs.evaluate import evaluate
-    from incrowd.release.jobs.fidelity import fidelity
-    from incrowd.release.jobs.learn import learn
+    from incrowd.release.jobs.compare.fidelity import fidelity
+    from incrowd.release.jobs.measure.evaluate import evaluate
+    from incrowd.release.jobs.measure.learn import learn
 
     if target is not None:
         require_extra(["sklearn", "threadpoolctl"], "ml", "--target")

@@ -19,7 +19,7 @@ from incrowd.faces.studio.panels.panel import Panel
 from incrowd.faces.studio.parts import box, cut, emptied, heading, marked, note, words
 from incrowd.faces.studio.table_changes import changes_of_tables
 from incrowd.faces.studio.work import Work
-from incrowd.release.jobs.tabulate import TableRelease, sentence_of
+from incrowd.release.jobs.make.tabulate import TableRelease, sentence_of
 from incrowd.release.tables.heat import heat_of
 from incrowd.release.tables.layout import CountTable
 

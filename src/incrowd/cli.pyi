@@ -1,3 +1,0 @@
-"""`incrowd.faces.cli`, by its documented name."""
-
-from incrowd.faces.cli import *

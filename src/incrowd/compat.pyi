@@ -1,3 +1,0 @@
-"""`incrowd.works.compat`, by its documented name."""
-
-from incrowd.works.compat import *

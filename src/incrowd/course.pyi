@@ -1,3 +1,0 @@
-"""`incrowd.works.course`, by its documented name."""
-
-from incrowd.works.course import *

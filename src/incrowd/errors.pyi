@@ -1,3 +1,0 @@
-"""`incrowd.core.errors`, by its documented name."""
-
-from incrowd.core.errors import *

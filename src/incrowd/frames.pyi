@@ -1,3 +1,0 @@
-"""`incrowd.faces.frames`, by its documented name."""
-
-from incrowd.faces.frames import *

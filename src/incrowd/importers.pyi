@@ -1,3 +1,0 @@
-"""`incrowd.works.importers`, by its documented name."""
-
-from incrowd.works.importers import *

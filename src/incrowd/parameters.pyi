@@ -1,3 +1,0 @@
-"""`incrowd.core.parameters`, by its documented name."""
-
-from incrowd.core.parameters import *

@@ -1,3 +1,0 @@
-"""`incrowd.measures.privacy`, by its documented name."""
-
-from incrowd.measures.privacy import *

@@ -1,0 +1,531 @@
+"""apply_recoding(): recode the next batch of rows as an earlier table was recoded."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from incrowd.core.errors import InfeasibleError, ParameterError, TableError, setting
+from incrowd.core.io.shuffle import RandomOrder
+from incrowd.core.lazy import NDArray, np, pl
+from incrowd.core.presentation.documents import envelope
+from incrowd.core.presentation.markup import InNotebooks
+from incrowd.core.recoding import Recoding, check_cells
+from incrowd.release.accounts.people import survey_sentences
+from incrowd.release.accounts.points import Evidence, points_of
+from incrowd.release.jobs.later.batch import (
+    REASONS,
+    Batch,
+    BatchJudge,
+    Earlier,
+    Fate,
+    check_share,
+    count_batch,
+    fate_of,
+)
+from incrowd.release.jobs.later.held_rows import rows_at, rows_in_memory, with_held
+from incrowd.release.jobs.later.people_across_batches import BatchPeople
+from incrowd.release.jobs.make.account import ends_sentences
+from incrowd.release.jobs.make.recode_batch import RecodedBatch
+from incrowd.release.jobs.make.released_rows import ReleasedValues, model_verdict, with_types
+from incrowd.release.jobs.make.suppressed_records import Suppression, counting_schema, telling_columns
+from incrowd.release.policy.limits import refuse_unlinked, with_histories
+from incrowd_verify.gate.points import UNANSWERED, Point, Unanswered
+from incrowd_verify.gate.verdict import Verdict
+
+if TYPE_CHECKING:
+    from incrowd.core.io.files import CsvFormat
+    from incrowd.core.io.targets import Outputs, Target
+    from incrowd.release.jobs.measure.assess import Assessment
+    from incrowd.release.policy.policy import Policy
+
+_WAITING = len(REASONS) - 1
+
+
+@dataclass(frozen=True)
+class AppliedBatch(InNotebooks):
+    """A batch of rows, recoded by decisions that were made before.
+
+    Attributes
+    ----------
+    table
+        The rows, of the kind that came in; columns as the schema releases them. They come in a random order
+        unless the policy keeps it. Means have types as in `Release.table`.
+    policy
+        What it has to satisfy.
+    records
+        Rows of the batch, with those that were held before.
+    outside
+        Rows that no cell of the recoding covers; suppressed.
+    unknown
+        Of these, how many have a value that the recoding does not know, by quasi-identifier.
+    too_small
+        Rows whose class does not satisfy the models; suppressed.
+    suppressed
+        All suppressed rows, with those that came in as ``*`` or that the recoding suppressed.
+    privacy
+        The released rows, measured as they leave: alone, or with the earlier release if both are published as
+        one. None if every row waits.
+    together
+        The released rows and the earlier release, measured together; None where none was named.
+    published_as_one
+        Whether the models hold only for both together.
+    held_before
+        Rows that an earlier batch held, and that came with this one.
+    held
+        Rows that wait for the next batch: neither released nor suppressed.
+    waiting
+        These rows as they came, raw; None unless rows are held. Do not hand them out.
+    previous_release
+        The earlier release, where one was named.
+    csv_format
+        How the batch was written, where it was a CSV.
+    sources
+        What was given: paths, where they were paths.
+    values
+        What the models say of perturbed values as they are released, as in `Release`.
+    points
+        Dangers and losses that somebody has to answer for, as in `Release`.
+    suppression
+        The suppressed rows, those that are left out, and the models that they do not satisfy as a class of
+        their own, as in `Release`.
+    came, order, places
+        The raw rows that do not wait, where each of them went (None if in order), and the places of those
+        that leave (None if all do). Do not hand them out.
+    """
+
+    _shown = ("records", "outside", "too_small", "suppressed", "held")
+
+    table: Any = field(repr=False)
+    policy: Policy = field(repr=False)
+    records: int
+    outside: int = 0
+    too_small: int = 0
+    suppressed: int = 0
+    privacy: Assessment | None = None
+    together: Assessment | None = None
+    published_as_one: bool = False
+    held_before: int = 0
+    held: int = 0
+    waiting: Any = field(default=None, repr=False)
+    previous_release: Any = field(default=None, repr=False)
+    csv_format: CsvFormat | None = None
+    sources: tuple[Any, ...] = field(default=(), repr=False)
+    values: ReleasedValues | None = field(default=None, repr=False, kw_only=True)
+    unknown: dict[str, int] = field(default_factory=dict, kw_only=True)
+    points: tuple[Point, ...] = field(default=(), repr=False, kw_only=True)
+    came: Any = field(default=None, repr=False, kw_only=True)
+    order: RandomOrder | None = field(default=None, repr=False, kw_only=True)
+    places: NDArray[np.int64] | None = field(default=None, repr=False, kw_only=True)
+    suppression: Suppression = field(default=Suppression("keep"), repr=False, kw_only=True)
+    _reason_of_row: NDArray[np.int8] | None = field(default=None, repr=False, kw_only=True)
+    _judging: BatchJudge | None = field(default=None, repr=False, kw_only=True)
+    _texts: Any = field(default=None, repr=False, kw_only=True)
+    _ends: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
+
+    def __repr__(self) -> str:
+        waits = f"{self.held:,} held, " if self.held else ""
+        out = f" ({self.left_out:,} left out)" if self.left_out else ""
+        counts = f"{self.records:,} records, {waits}{self.suppressed:,} suppressed{out}"
+        return f"AppliedBatch({counts}; {self.holding}; {self.verdict.state})"
+
+    @property
+    def left_out(self) -> int:
+        """Suppressed rows that are left out of the release."""
+        return self.suppression.left_out
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on the released rows."""
+        return Verdict(self.points)
+
+    @property
+    def holding(self) -> str:
+        """The tables of which every model holds, in words."""
+        if self.table is None:
+            return "nothing is released"
+        if self.published_as_one:
+            return "every model holds of it and the earlier release as one table, not of it alone"
+        beside = "" if self.together is None else ", alone and with the earlier release"
+        return f"{model_verdict(self.values)}{beside}"
+
+    @property
+    def texts(self) -> Any:
+        """The rows with every quasi-identifier as text, as files hold them."""
+        return self.table if self._texts is None else self._texts
+
+    def rows(self) -> pl.DataFrame:
+        """Return the rows of the batch that were suppressed or wait, with the reason of each.
+
+        The numbers are those of the rows as they came in; those that were held before come after the others.
+        Do not hand them out.
+
+        Returns
+        -------
+        A Polars frame with ``row`` (the first has number 1) and ``reason``: ``outside``, ``too small``,
+        ``waiting``, or ``suppressed`` where the row came in as ``*`` or the recoding suppressed it.
+
+        Raises
+        ------
+        TableError
+            When the rows are not in memory.
+        """
+        if self._reason_of_row is None:
+            raise TableError("the rows of this batch are not in memory, so they have no numbers")
+        rows = np.flatnonzero(self._reason_of_row)
+        reasons = [REASONS[reason] for reason in self._reason_of_row[rows]]
+        return pl.DataFrame({"row": rows + 1, "reason": pl.Series(reasons, dtype=pl.String)})
+
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        hold: str | os.PathLike[str] | None = None,
+        force: bool = False,
+        escape_formulas: bool = False,
+    ) -> None:
+        """Write the rows, read the file again, and judge it, alone and with an earlier release.
+
+        With `escape_formulas` texts of a CSV that a spreadsheet would run as formulas get ``'`` in front.
+
+        Parameters
+        ----------
+        hold
+            A Parquet file for the rows that wait. It is private, and comes with the release or not at all. If
+            every row waits, it is written alone.
+
+        Raises
+        ------
+        TableError
+            When a file exists (unless `force`) or cannot be written.
+        ParameterError
+            When rows wait and no file is named for them.
+        InfeasibleError
+            When what was written does not satisfy the policy. When every row waits; the waiting rows are
+            written then.
+        """
+        from incrowd.core.io.files import CsvFormat as Format
+        from incrowd.core.io.files import escaping
+        from incrowd.core.io.targets import Outputs, Target, writing
+        from incrowd.engines import engine_for
+
+        if (hold is None) != (self.waiting is None) and (hold is not None or self.held):
+            raise ParameterError(
+                f"{self.held:,} rows wait, and would be lost; name a file for them (hold=)"
+                if hold is None
+                else "no rows were held; hold them (hold=True of apply_recoding)"
+            )
+        if not (hold is None or isinstance(hold, Target)):
+            outputs = Outputs(self.sources, force=force)
+            path, hold = outputs.add(path), waiting_file(outputs, hold)
+            with outputs:
+                self.write(path, hold=hold, escape_formulas=escape_formulas)
+            self.refuse_nothing()
+            return
+        if isinstance(hold, Target):
+            with writing(hold) as place:
+                engine_for(self.waiting).write(place, hold.requested, Format())
+        if self.table is not None and self._judging is not None:
+            csv_format = escaping(self.csv_format, escape_formulas)
+            engine = engine_for(self.texts)
+            engine.write_checked(path, csv_format, self._check, force=force, sources=self.sources)
+
+    def _check(self, written: Any) -> None:
+        """Judge the written rows."""
+        assert self._judging is not None
+        self._judging.assessments(written)
+        if self.values is not None:
+            self.values.check(written)
+
+    def refuse_nothing(self) -> None:
+        """Refuse a batch of which every row waits.
+
+        Raises
+        ------
+        InfeasibleError
+        """
+        if self.table is None:
+            raise InfeasibleError(
+                f"nothing was released: all {self.held:,} rows wait for the next batch, as no class of them "
+                "satisfies the models; the file of waiting rows was written, so offer it with the next batch "
+                f"({setting('held=', '--held')})"
+            )
+
+    def sentences(self) -> list[str]:
+        """Describe ends of ranges, survey and household risks, and risks that are not measured."""
+        alone, both = (
+            [] if each is None else [*survey_sentences(each.estimates, each.risk, each.quasi), *each.notes]
+            for each in (self.privacy, self.together)
+        )
+        suppressed = self.suppression.sentences()
+        if self.published_as_one:
+            return [*suppressed, *self._ends, *both]
+        drawn = () if self.values is None else self.values.sentences()
+        together = (f"With the earlier release: {text}" for text in both)
+        return [*suppressed, *self._ends, *alone, *drawn, *together]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON, without any value of the tables."""
+        privacy, both = (
+            None if each is None else each.to_dict(cells=False) for each in (self.privacy, self.together)
+        )
+        return {
+            **envelope("batch"),
+            "verdict": self.verdict.to_dict(),
+            "records": self.records,
+            "outside": self.outside,
+            "unknown": self.unknown,
+            "too_small": self.too_small,
+            "suppressed": self.suppressed,
+            "left_out": self.left_out,
+            "suppression": self.suppression.to_dict(),
+            "held_before": self.held_before,
+            "held": self.held,
+            "published_as_one": self.published_as_one,
+            "privacy": privacy,
+            "together": both,
+            **({} if self.values is None else {"released_values": self.values.to_dict()}),
+        }
+
+
+def waiting_file(outputs: Outputs, path: str | os.PathLike[str]) -> Target:
+    """Register a private file for rows that wait.
+
+    Raises
+    ------
+    TableError
+        When it is no Parquet file, which alone keeps the types of all columns, or cannot be written.
+    """
+    from incrowd.core.io.files import is_parquet
+
+    target = outputs.add(path, private=True, parents=True)
+    if not is_parquet(target.requested):
+        raise TableError(f"{target}: rows that wait are kept in Parquet, with their types; name it .parquet")
+    return target
+
+
+def apply_recoding(  # noqa: PLR0913
+    recoding: Recoding | str | os.PathLike[str],
+    table: Any,
+    policy: Policy,
+    *,
+    previous_release: Any = None,
+    previous_table: Any = None,
+    previous_row_map: Any = None,
+    published_as_one: bool = False,
+    held: Any = None,
+    hold: bool = False,
+    max_suppression: float | None = None,
+    csv_format: CsvFormat | None = None,
+    force: bool = False,
+    unanswered: Unanswered = "refuse",
+) -> AppliedBatch:
+    """Recode new rows as an earlier table was recoded, check the result, and suppress other rows.
+
+    - A full-domain recoding takes every value to the level of its column.
+    - A single-dimensional recoding takes every value to the cell of its column. If the recoding has rounds,
+      the first round is taken that has a class for the row.
+    - With a local recoding, a row gets the cells of the class that covers it. If several classes cover it, it
+      gets those that lose least.
+
+    The text of a cell says what it covers. A set covers the values that it names. A mean covers no value but
+    itself. ``*`` covers every value. A new value belongs to the groups where the recipe of its hierarchy puts
+    it: ``[20-24]`` covers 23. A hierarchy that lists its values covers no others.
+
+    Rows that no cell covers are suppressed. Then every row of a class that fails the policy's models is
+    suppressed or held, until all classes satisfy them. The released rows have to satisfy the models alone.
+    Suppressed rows leave if they satisfy the models as a class of their own, see `Policy`.
+
+    Parameters
+    ----------
+    recoding
+        A recoding, or the folder where it was saved.
+    table
+        The new rows: any table that `anonymize` takes.
+    policy
+        The roles of the columns and the models; its algorithm is not looked at.
+    previous_release
+        The earlier release, if both will be published. The models then have to hold for the new rows alone
+        and for both together. Only new rows are suppressed.
+    previous_table, previous_row_map
+        The raw table of the earlier release and its row map, as `Release.row_map` gives it or the file in
+        ``internal/``. They say whose its rows are. Where columns name a person, people are counted over both.
+    published_as_one
+        Whether the new rows and the earlier release are merged before anybody sees them. The models then have
+        to hold for both together, and not for the new rows alone.
+    held
+        Raw rows that an earlier batch held: a frame or a file. They come after the new rows.
+    hold
+        Whether the rows of classes that fail wait for the next batch, and are not suppressed. They are left
+        out of the released rows; see `AppliedBatch.waiting`. Rows that no cell covers never wait, unless all
+        rows do.
+    max_suppression
+        Largest share of records that may be suppressed, 0 to 1. Without it that of the policy, and no more
+        than 0.2 for rows that no cell covers: if these are more, the recoding does not fit the batch.
+    csv_format
+        How a CSV is written, where it is not plain.
+    force
+        Whether an order that tells a quasi-identifier, or which rows were held, is kept all the same, if the
+        policy keeps the order.
+    unanswered
+        What becomes of rows with open points, as in `anonymize`.
+
+    Raises
+    ------
+    InputError
+        When the tables or the recoding do not fit the policy, or the order that it keeps tells a
+        quasi-identifier (unless `force`).
+    InfeasibleError
+        When the models fail even if all new rows are suppressed, when more rows would have to be suppressed
+        than are allowed, or when the verdict is not that it holds.
+    """
+    from incrowd.engines import engine_for, loaded
+
+    UNANSWERED.check(unanswered, "apply_recoding", "unanswered")
+    named_files = (recoding, table, held, previous_release, previous_table, previous_row_map)
+    paths = tuple(each for each in named_files if isinstance(each, str | os.PathLike))
+    if not isinstance(recoding, Recoding):
+        recoding = Recoding.load(recoding)
+    policy = with_histories(policy, searching=False)
+    if max_suppression is not None:
+        policy = replace(policy, max_suppression=max_suppression)
+    earlier = Earlier.of(previous_release, previous_table, previous_row_map, policy, as_one=published_as_one)
+    table, held_before = loaded(table, csv_format), 0
+    if held is not None:
+        table, held_before = with_held(table, loaded(held))
+    if held_before and policy.keep_order and not force:
+        raise ParameterError(
+            "rows that were held come after the new ones, so an order that is kept tells which they are; "
+            "leave keep_order out of the policy, or keep the order all the same with "
+            + setting("force=True", "--force")
+        )
+    decision = _decide(table, recoding, policy, earlier, hold=hold)
+    batch, fate = decision.batch, decision.fate
+    applied = AppliedBatch(
+        table=None,
+        policy=policy,
+        records=decision.held,
+        held=decision.held,
+        held_before=held_before,
+        waiting=decision.waiting,
+        published_as_one=published_as_one,
+        previous_release=previous_release,
+        csv_format=csv_format,
+        sources=(*paths, *batch.engine.sources),
+        _reason_of_row=decision.reasons,
+    )
+    if decision.everything:
+        return applied
+    check_share(fate, batch.frequency.rows, policy, max_suppression)
+    if policy.keep_order:
+        telling_columns(batch.counted, batch.leaving, force=force)
+    recoded = RecodedBatch.build(recoding.domains, batch.frequency, batch.cells.labels, fate.kept)
+    check_cells(recoded, policy.schema)
+    result = batch.release_rows(recoded, policy, alone=not published_as_one)
+    released, fate = result.released.table, replace(fate, small=fate.small | result.newly_suppressed)
+    judging = BatchJudge.of(batch, result.recoding, policy, earlier, decision.both)
+    measured = judging.assessments(released)
+    share = fate.suppressed / max(batch.frequency.rows, 1)
+    points = points_of(
+        Evidence(
+            batch.treatments.raw,
+            engine_for(released) if result.suppression.left_out else result.rows,
+            policy,
+            batch.counted,
+            result.recoding,
+            batch.frequency.rows - result.suppression.left_out,
+            share,
+            result.suppression.exposed,
+            result.suppression.failing,
+        )
+    )
+    Verdict(points).admit(unanswered)
+    order = None if policy.keep_order else RandomOrder()
+    if order is not None:
+        released = result.released.reordered(order)
+    counts_and_recoding = result.recoding.leaving(batch.frequency)
+    typed = with_types(batch.engine, released, counting_schema(policy), *counts_and_recoding, recoding)
+    return replace(
+        applied,
+        table=typed,
+        records=batch.frequency.rows + decision.held,
+        outside=fate.outside,
+        unknown=fate.unknown,
+        too_small=fate.too_small,
+        suppressed=fate.suppressed,
+        privacy=measured[0],
+        together=measured[-1] if earlier.parts else None,
+        values=result.values,
+        points=points,
+        suppression=result.suppression,
+        came=batch.table,
+        order=order,
+        places=result.released.places(),
+        _reason_of_row=decision.reasons_by(fate),
+        _judging=judging,
+        _texts=None if typed is released else released,
+        _ends=tuple(ends_sentences(recoding, policy)),
+    )
+
+
+class _Decision(NamedTuple):
+    """The decision on a batch: rows that are released, and rows that wait.
+
+    Attributes
+    ----------
+    batch, fate, both
+        The rows that do not wait, what becomes of their keys, and their people.
+    waiting, held
+        The raw rows that wait, and how many these are; None where no rows are to be held.
+    reasons
+        int8[rows]: the place of each row in `REASONS`; None where rows are not in memory.
+    everything
+        Whether all rows wait. The batch is then of rows that wait, too.
+    """
+
+    batch: Batch
+    fate: Fate
+    both: BatchPeople | None
+    waiting: Any
+    held: int
+    reasons: NDArray[np.int8] | None
+    everything: bool
+
+    def reasons_by(self, fate: Fate) -> NDArray[np.int8] | None:
+        """Return `reasons` for another fate of the keys of rows that do not wait."""
+        if self.reasons is None or self.batch.frequency.row_keys is None:
+            return None
+        reasons = self.reasons.copy()
+        reasons[reasons != _WAITING] = fate.reasons()[self.batch.frequency.row_keys]
+        return reasons
+
+
+def _decide(table: Any, recoding: Recoding, policy: Policy, earlier: Earlier, *, hold: bool) -> _Decision:
+    """Decide which rows are released and which wait for the next batch.
+
+    What is left once some wait is counted anew as if they had never come: a table without them may have
+    another distribution, and a random treatment may not mix their values with those that leave.
+    """
+    places, rows = None, table
+    if hold:
+        places = np.arange(len(rows_in_memory(table, setting("hold=True", "--hold")).native))
+    while True:
+        batch = count_batch(rows, recoding, policy)
+        frequency = batch.frequency
+        refuse_unlinked(policy.schema, several=frequency.people.table is not None or bool(earlier.parts))
+        both = earlier.people_with(batch, policy, recoding)
+        fate = fate_of(batch, earlier, policy, both)
+        of_row = None if frequency.row_keys is None else fate.reasons()[frequency.row_keys]
+        if places is None or of_row is None:
+            return _Decision(batch, fate, both, None, 0, of_row, everything=False)
+        everything = bool(fate.small.any()) and not fate.kept.any()
+        if everything or not fate.small.any():
+            break
+        places = places[of_row != REASONS.index("too small")]
+        rows = rows_at(table, places)
+    reasons = np.full(len(table), _WAITING, np.int8)
+    if not everything:
+        reasons[places] = of_row
+    waits = np.flatnonzero(reasons == _WAITING)
+    return _Decision(batch, fate, both, rows_at(table, waits), len(waits), reasons, everything)

@@ -1,0 +1,1 @@
+"""Releases and count tables: made, judged and described."""

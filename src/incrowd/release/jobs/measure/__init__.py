@@ -1,0 +1,1 @@
+"""Privacy and loss of tables, whoever made them."""

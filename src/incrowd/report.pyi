@@ -1,3 +1,0 @@
-"""`incrowd.core.report`, by its documented name."""
-
-from incrowd.core.report import *

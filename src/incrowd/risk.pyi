@@ -1,3 +1,0 @@
-"""`incrowd.measures.risk`, by its documented name."""
-
-from incrowd.measures.risk import *

@@ -1,3 +1,0 @@
-"""`incrowd.works.samples`, by its documented name."""
-
-from incrowd.works.samples import *

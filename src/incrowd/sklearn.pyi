@@ -1,3 +1,0 @@
-"""`incrowd.faces.sklearn`, by its documented name."""
-
-from incrowd.faces.sklearn import *

@@ -1,3 +1,0 @@
-"""`incrowd.core.table`, by its documented name."""
-
-from incrowd.core.table import *

@@ -1,3 +1,0 @@
-"""`incrowd.core.treatments`, by its documented name."""
-
-from incrowd.core.treatments import *

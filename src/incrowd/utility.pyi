@@ -1,3 +1,0 @@
-"""`incrowd.measures.utility`, by its documented name."""
-
-from incrowd.measures.utility import *

@@ -1,3 +1,0 @@
-"""`incrowd.release.verification`, by its documented name."""
-
-from incrowd.release.verification import *

@@ -1,1 +1,0 @@
-"""Works of others: published interfaces, files of other tools, a course and made-up tables."""

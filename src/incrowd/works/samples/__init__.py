@@ -1,9 +1,0 @@
-"""Made-up tables of people, to try things on: nobody in them exists."""
-
-from __future__ import annotations
-
-from incrowd.works.samples.encounters import encounters
-from incrowd.works.samples.hospital import diagnosis_hierarchy, diagnosis_titles, hospital
-from incrowd.works.samples.policies import hospital_policy
-
-__all__ = ["diagnosis_hierarchy", "diagnosis_titles", "encounters", "hospital", "hospital_policy"]
