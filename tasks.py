@@ -36,7 +36,7 @@ def task(extra: str) -> Callable[[Callable[[], None]], Callable[[], None]]:
     """List a function as a task, with the extra that it needs: "" for the package alone."""
 
     def listed(function: Callable[[], None]) -> Callable[[], None]:
-        TASKS[function.__name__] = function, extra
+        TASKS[function.__name__.replace("_", "-")] = function, extra
         return function
 
     return listed
@@ -105,6 +105,30 @@ def demo() -> None:
 def test() -> None:
     """Set up and run the tests, all but the slow ones."""
     pytest("-m", "not slow")
+
+
+def tests_of(file: Path) -> Path:
+    """Return the test file itself, or the folder of tests of the room in which a file of the code stands.
+
+    Tests stand in the rooms of the code: src/incrowd/release/tables/audit.py in tests/release/tables.
+    """
+    if file.is_relative_to("tests"):
+        return file
+    roots = {Path("src", "incrowd"): "", Path("verify", "src", "incrowd_verify"): "verification"}
+    for root, folder in roots.items():
+        if file.is_relative_to(root):
+            place = Path("tests", folder, file.relative_to(root)).parent
+            return next(each for each in (place, *place.parents) if each.is_dir())
+    raise SystemExit(f"tasks.py: {file} is no file of src, verify or tests")
+
+
+@task("test")
+def test_for() -> None:
+    """Run the tests of the room of FILE=src/incrowd/..., slow ones, too."""
+    file = Path(os.environ.get("FILE") or "")
+    if not file.exists() or file == Path():
+        raise SystemExit("tasks.py: name a file, as FILE=src/incrowd/search/mondrian.py")
+    pytest(str(tests_of(Path(os.path.relpath(file)))))
 
 
 @task("test")

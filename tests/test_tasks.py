@@ -56,6 +56,37 @@ def test_a_task_makes_its_environment_once_and_runs_in_it(monkeypatch, tmp_path,
     assert len(ran) == 4
 
 
+@pytest.mark.parametrize(
+    ("file", "place"),
+    [
+        ("src/incrowd/release/tables/audit.py", "tests/release/tables"),
+        ("src/incrowd/release/jobs/make/account.py", "tests/release/jobs/make"),
+        ("src/incrowd/release/jobs/later/ledger/people.py", "tests/release/jobs/later"),
+        ("src/incrowd/course/checking.py", "tests/course"),
+        ("src/incrowd/__init__.py", "tests"),
+        ("verify/src/incrowd_verify/gate/verdict.py", "tests/verification/gate"),
+        ("verify/src/incrowd_verify/cells.py", "tests/verification"),
+        ("tests/test_tasks.py", "tests/test_tasks.py"),
+    ],
+)
+def test_a_file_has_the_tests_of_its_room(monkeypatch, tmp_path, file, place):
+    tasks, ran = loaded(monkeypatch, "linux", tmp_path)
+    monkeypatch.setenv("FILE", file)
+    tasks.main(["test-for"])
+    assert ran[-1][-1] == place
+    assert Path(place).exists()
+
+
+@pytest.mark.parametrize(
+    ("file", "word"), [("", "name a file"), ("nowhere.py", "name a file"), ("README.md", "no file of src")]
+)
+def test_tests_of_no_file_are_refused(monkeypatch, tmp_path, file, word):
+    tasks, _ = loaded(monkeypatch, "linux", tmp_path)
+    monkeypatch.setenv("FILE", file)
+    with pytest.raises(SystemExit, match=word):
+        tasks.main(["test-for"])
+
+
 def test_the_exit_status_of_a_command_is_that_of_the_task(monkeypatch, tmp_path):
     tasks, ran = loaded(monkeypatch, "linux", tmp_path)
     monkeypatch.setenv("SEED", "7")

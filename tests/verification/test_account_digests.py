@@ -108,8 +108,8 @@ def test_a_folder_has_the_digest_of_its_list(tmp_path):
 
 
 def test_the_published_account_has_no_digest_of_raw_values(saved):
-    manifest = json.loads((saved / "internal" / "manifest.json").read_text())
-    assert manifest["recoding"]["sha256"] == digest_of(saved / "internal" / "recoding")
+    digests = json.loads((saved / "internal" / "digests.json").read_text())
+    assert digests["recoding"]["sha256"] == digest_of(saved / "internal" / "recoding")
     for name in ("release.json", "policy.toml"):
         text = (saved / name).read_text()
-        assert manifest["recoding"]["sha256"] not in text
+        assert digests["recoding"]["sha256"] not in text

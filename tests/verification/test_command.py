@@ -65,7 +65,7 @@ def test_it_prints_what_the_other_prints(folder, arguments, status):
     [
         (("nothing.csv", "--policy", "good.toml"), "nothing.csv: the file cannot be read"),
         (("release.csv", "--policy", "nothing.toml"), "nothing.toml"),
-        (("release.csv",), "name the policy (--policy), or the release.json that was saved (--manifest)"),
+        (("release.csv",), "name the policy (--policy), or the release.json that was saved (--account)"),
         (
             ("postgresql://me:secret@there/people", "--policy", "good.toml"),
             "`incrowd verify` reads databases",
@@ -90,12 +90,12 @@ def test_a_saved_release_brings_its_policy(folder):
     schema = ic.Schema(quasi={"age": ic.Hierarchy.intervals(5)}, sensitive=["diagnosis"])
     ic.anonymize(table, schema, ["k-anonymity:4", "l-diversity:2"]).save(folder / "saved")
     status, printed, errors = call(
-        folder, "incrowd_verify", "saved/release.csv", "--manifest", "saved/release.json"
+        folder, "incrowd_verify", "saved/release.csv", "--account", "saved/release.json"
     )
     assert (status, printed.splitlines()[-1], errors) == (0, "verified", "")
     policy = folder / "saved" / "policy.toml"
     policy.write_text(policy.read_text().replace("k = 4", "k = 3"))
-    call_again = ("saved/release.csv", "--manifest", "saved/release.json", "--json")
+    call_again = ("saved/release.csv", "--account", "saved/release.json", "--json")
     status, printed, _ = call(folder, "incrowd_verify", *call_again)
     assert status == 1
     assert "the policy is not the one of the account" in json.loads(printed)["problems"][0]

@@ -44,8 +44,8 @@ def test_demo_from_end_to_end(run, tmp_path, monkeypatch):
             for name in (
                 "hierarchies/09-diagnosis.json",
                 "internal/DO-NOT-PUBLISH.txt",
+                "internal/digests.json",
                 "internal/hierarchies/09-diagnosis.json",
-                "internal/manifest.json",
                 "internal/policy.toml",
                 "internal/recoding/keys.parquet",
                 "internal/recoding/recoding.json",

@@ -73,11 +73,10 @@ def parser() -> ArgumentParser:
     option = parser.add_argument
     option("path", metavar="RELEASE", help="a file, a folder or a pattern; sqlite:///path or duckdb:///path")
     option("--policy", type=Path, metavar="FILE", help="the policy that it has to satisfy")
-    option("--manifest", "--account", dest="account", type=Path, metavar="FILE",
+    option("--account", dest="account", type=Path, metavar="FILE",
            help="the release.json that was saved with it: is this that release, and that policy? Without "
            "--policy the policy.toml beside it is taken")  # fmt: skip
-    option("--against", "--raw", "--input", metavar="RAW",
-           help="the raw table: each cell must be true of its record")  # fmt: skip
+    option("--against", metavar="RAW", help="the raw table: each cell must be true of its record")
     for name, metavar, text in (
         ("--row-map", "FILE", "which raw row each released row is"),
         ("--population", "FILE", "people of whom the table may hold some, for k-map"),
@@ -144,7 +143,7 @@ def _run(given: Namespace) -> int:
             show_tables(Screen(), tables)
         return 0 if tables.ok else 1
     if given.policy is None and given.account is None:
-        raise ParameterError("name the policy (--policy), or the release.json that was saved (--manifest)")
+        raise ParameterError("name the policy (--policy), or the release.json that was saved (--account)")
     policy = given.policy or given.account.with_name("policy.toml")
     others = ("policy", "emit_sql", "force", "json")
     settings = {name: value for name, value in vars(given).items() if name not in others}

@@ -586,7 +586,7 @@ class Release:
         `write` wrote, and nothing else.
 
         ``release.json`` has the version and the SHA-256 of the table and of ``policy.toml``. By them
-        ``verify --account`` finds later changes. ``internal/manifest.json`` has those of the recoding and of
+        ``verify --account`` finds later changes. ``internal/digests.json`` has those of the recoding and of
         the whole policy.
 
         The table is called ``release.csv`` unless you name it, or as the file that it came from: a release of
@@ -617,7 +617,7 @@ class Release:
                 "recoding/ holds values of the table before it was recoded; policy.toml is the whole\n"
                 "policy, and hierarchies/ has leaves that the release hides; rows.parquet says which row of\n"
                 "the raw table each released row is; lattice.parquet, where it is there, says what other\n"
-                "recodings would have suppressed; manifest.json has the digests of the first two.\n"
+                "recodings would have suppressed; digests.json has the SHA-256 of recoding and policy.\n"
                 "Keep this folder where the data itself is kept; everything beside it may be released.\n",
                 encoding="utf-8",
                 newline="\n",
@@ -625,8 +625,8 @@ class Release:
             self.policy.write(internal / "policy.toml")
             recoding.save(internal / "recoding")
             # A digest of raw values confirms a guess of them, so it stays in here.
-            manifest = to_json(_digests(internal, "policy.toml", "hierarchies", "recoding"))
-            (internal / "manifest.json").write_text(manifest + "\n", encoding="utf-8", newline="\n")
+            digests = to_json(_digests(internal, "policy.toml", "hierarchies", "recoding"))
+            (internal / "digests.json").write_text(digests + "\n", encoding="utf-8", newline="\n")
             if self.order is not None:
                 write_row_map(internal / ROW_MAP, self.order, self.privacy.records, self.places)
             if self.lattice is not None:
