@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -223,18 +222,6 @@ def test_the_heart_of_the_verifier_imports_no_file_around_it():
 def test_the_heart_of_the_verifier_can_be_read_in_an_afternoon():
     lines = [len((VERIFIER / f"{name}.py").read_text(encoding="utf-8").splitlines()) for name in HEART]
     assert sum(lines) <= MOST_LINES
-
-
-def test_the_architecture_names_modules_that_exist():
-    page = (PACKAGE.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
-    names = re.findall(rf"`((?:{'|'.join((*WINGS, VERIFY))})(?:\.\w+)+)[`:]", page)
-    assert len(names) > 50
-    for name in names:
-        *parts, last = name.split(".")
-        place = (VERIFIER.parent if parts[0] == VERIFY else PACKAGE).joinpath(*parts)
-        module = place.with_suffix(".py") if place.with_suffix(".py").exists() else place / "__init__.py"
-        is_module = (place / last).is_dir() or (place / f"{last}.py").exists()
-        assert is_module or (module.exists() and last in module.read_text(encoding="utf-8")), name
 
 
 def test_a_reader_finds_the_answer_at_the_first_guess():
