@@ -66,12 +66,9 @@ def is_there(place: str) -> bool:
     for cut in range(len(parts), 0, -1):
         module, rest = ".".join(parts[:cut]), parts[cut:]
         for name, names in modules().items():
-            known = (
-                name == module
-                or name.endswith(f".{module}")
-                or any(each.endswith(f".{module}") for each in (name.rpartition(".")[0],))
-            )
-            if known and set(rest) <= names:
+            # A file of a room stands for the room, too.
+            ends = any(f".{each}".endswith(f".{module}") for each in (name, name.rpartition(".")[0]))
+            if ends and set(rest) <= names:
                 return True
     # A class and its attribute, wherever it stands.
     return any(set(parts) <= names for names in modules().values())

@@ -1,4 +1,4 @@
-"""The notebook's limit on shares in its own floats, and several conditions of which one suffices."""
+"""Two models of the notebook alone: its limit on shares, in its own floats, and alternatives of models."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class SharesApart(TCloseness):
 
 
 class AnyOf(PrivacyModel):
-    """Every class satisfies all models of one of several sets."""
+    """A class satisfies all models of at least one set."""
 
     monotone = Monotone(generalization=False, suppression=True)
     limit = 1.0
@@ -44,7 +44,7 @@ class AnyOf(PrivacyModel):
         self.sets = sets
 
     def attributes(self, frequency: FrequencyTable) -> Sequence[int | None]:
-        """Return one place for the whole class."""
+        """Return None once: the model looks at no single attribute."""
         return (None,)
 
     def values(self, classes: EquivalenceClasses, attribute: int | None) -> NDArray[np.int64]:

@@ -327,7 +327,7 @@ _MEASURES = (diversity, t_closeness)
 _MOST = 4
 """Conditions of a callable at most: it is called with every combination of their answers."""
 _REFUSED = {"DELETE_ATTR", "DELETE_GLOBAL", "PUSH_EXC_INFO", "STORE_ATTR", "STORE_GLOBAL"}
-"""What leaves something behind, or catches the errors by which a trial ends."""
+"""Instructions that change something outside, or catch the errors by which a trial ends."""
 
 
 class _Trial:
@@ -345,7 +345,7 @@ class _Trial:
         self.callable = self._callable(is_valid)
 
     def answer(self, yes: int) -> bool:
-        """Return the answer to those of the conditions."""
+        """Return the answer of the callable, where bit n of `yes` is that of condition n."""
         self.yes = yes
         return bool(self.callable(*self.arguments))
 
@@ -363,8 +363,8 @@ class _Trial:
     def _callable(self, called: Any) -> Callable[..., Any]:
         """Return the same callable, without sight of anything else."""
         if isinstance(called, functools.partial):
-            given = map(self._inside, called.args)
-            return functools.partial(self._callable(called.func), *given, **self._inside(called.keywords))
+            arguments = map(self._inside, called.args)
+            return functools.partial(self._callable(called.func), *arguments, **self._inside(called.keywords))
         if not isinstance(called, types.FunctionType) or called in _KINDS:
             return self.conditions[called]
         codes = [called.__code__]
@@ -380,18 +380,18 @@ class _Trial:
         inner = self._visible(lambda name: cells[name].cell_contents, cells)
         closure = tuple(types.CellType(*([inner[name]] if name in inner else [])) for name in cells)
         visible = {"__builtins__": {}, **self._visible(known.__getitem__, self.names)}
-        made = types.FunctionType(codes[0], visible, closure=closure)
-        made.__defaults__ = tuple(map(self._inside, called.__defaults__ or ()))
-        made.__kwdefaults__ = dict(self._inside(called.__kwdefaults__ or {}))
-        return made
+        blind = types.FunctionType(codes[0], visible, closure=closure)
+        blind.__defaults__ = tuple(map(self._inside, called.__defaults__ or ()))
+        blind.__kwdefaults__ = dict(self._inside(called.__kwdefaults__ or {}))
+        return blind
 
     def _visible(self, look: Callable[[str], Any], names: Iterable[str]) -> dict[str, Any]:
         """Look values up, and leave out those that nobody may see."""
-        found = {}
+        values = {}
         for name in names:
             with suppress(AttributeError, KeyError, TypeError, ValueError):
-                found[name] = self._inside(look(name))
-        return found
+                values[name] = self._inside(look(name))
+        return values
 
     def _inside(self, value: Any) -> Any:
         """Return the substitute for a value that the callable names; a plain value is its own."""

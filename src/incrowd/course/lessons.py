@@ -79,7 +79,7 @@ class Lesson:
             raise ParameterError(f"{self.path}: the file is no notebook (.ipynb)") from None
         return document
 
-    @property
+    @cached_property
     def cells(self) -> list[Cell]:
         """The cells in order."""
         return list(map(Cell.of, self.document["cells"]))
@@ -96,7 +96,7 @@ class Lesson:
         minutes = self.document.get("metadata", {}).get("minutes")
         return minutes if isinstance(minutes, int) else 0
 
-    @property
+    @cached_property
     def exercises(self) -> dict[str, str]:
         """The name of the answer in the code, by exercise."""
         return dict(_CHECK.findall("\n".join(cell.text for cell in self.cells if cell.role == "exercise")))
@@ -237,10 +237,9 @@ def copies(chosen: Sequence[Lesson], folder: Path | None, *, answers: bool) -> d
         When a lesson of the folder reads a table that is not there.
     """
     written = {each.file: each.written(answers=answers).encode() for each in chosen}
-    if folder is None:
-        return written
-    for each in own_lessons(folder):
-        if each.file not in written:
+    for each in chosen:
+        # A lesson of the course needs no more: the package has its answers and its tables.
+        if folder is None or each in lessons():
             continue
         if not answers:
             written[f"{HIDDEN}/{each.file}"] = each.written().encode()

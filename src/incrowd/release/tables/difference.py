@@ -191,6 +191,11 @@ def count_disclosures_by_difference(then: Sequence[Side], now: Sequence[Side]) -
     )
 
 
+def sum_records(lines: pl.DataFrame) -> pl.DataFrame:
+    """Return each line once, with the sum of its records."""
+    return lines.group_by(pl.exclude(RECORDS)).agg(column_named(RECORDS).sum())
+
+
 def _placed(side: Side, common: Sequence[_Common], place: int, once: bool) -> pl.DataFrame:
     """Return the lines of a table by the common codes; `once` takes each person once in a cell."""
     finest = [
@@ -200,7 +205,7 @@ def _placed(side: Side, common: Sequence[_Common], place: int, once: bool) -> pl
     ]
     amount = [AMOUNT] if AMOUNT in side.lines.columns else []
     lines = side.lines.select(WHO, *amount, RECORDS).with_columns(finest)
-    lines = lines.group_by(pl.exclude(RECORDS)).agg(column_named(RECORDS).sum())
+    lines = sum_records(lines)
     if side.named and once:
         number = pl.when(column_named(WHO).is_null()).then(column_named(RECORDS)).otherwise(1)
         lines = lines.with_columns(number.alias(RECORDS))
@@ -210,7 +215,7 @@ def _placed(side: Side, common: Sequence[_Common], place: int, once: bool) -> pl
 def _changed(then: pl.DataFrame, now: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the lines that the earlier table has alone, and those of the later one."""
     signed = pl.concat([then.with_columns(-column_named(RECORDS)), now.select(columns_named(then.columns))])
-    net = signed.group_by(pl.exclude(RECORDS)).agg(column_named(RECORDS).sum())
+    net = sum_records(signed)
     left = net.filter(column_named(RECORDS) < 0).with_columns(-column_named(RECORDS))
     return left, net.filter(column_named(RECORDS) > 0)
 

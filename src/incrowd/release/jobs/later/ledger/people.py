@@ -20,6 +20,7 @@ from incrowd.release.jobs.later.ledger.rows import Rows, rows_of
 from incrowd.release.jobs.later.series_groups import SeriesRelease
 from incrowd.release.jobs.make.anatomize import GROUP
 from incrowd.release.jobs.make.release import Release
+from incrowd.release.tables.difference import sum_records
 from incrowd.search.base import least_size
 
 
@@ -75,8 +76,7 @@ def _codes_of(key: bytes, release: Release | AppliedBatch, rows: Rows, who: pl.S
             texts = plain_texts(released.select(column_named(name))).to_series().fill_null("<missing>")
             columns.append(codes_digests(key, name, texts).alias(column_digest(key, "released", name)))
     records = pl.Series([1] * len(released), dtype=pl.Int64) if rows.times is None else rows.times
-    frame = pl.DataFrame([*columns, records.cast(pl.Int64).alias(RECORDS)])
-    frame = frame.group_by(pl.exclude(RECORDS)).agg(column_named(RECORDS).sum())
+    frame = sum_records(pl.DataFrame([*columns, records.cast(pl.Int64).alias(RECORDS)]))
     return frame.sort(columns_named(frame.columns))
 
 

@@ -33,6 +33,7 @@ from incrowd.release.tables.difference import (
     Side,
     Units,
     count_disclosures_by_difference,
+    sum_records,
 )
 from incrowd.release.tables.layout import CountTable
 
@@ -116,8 +117,7 @@ class Counted:
             frame = pl.DataFrame({AMOUNT: digests, "units": units}).unique(AMOUNT)
             amounts[name] = Units(frame, power)
         records = pl.Series(table.weights, dtype=pl.Int64).alias(RECORDS)
-        frame = pl.DataFrame([*columns, records])
-        frame = frame.group_by(pl.exclude(RECORDS)).agg(column_named(RECORDS).sum())
+        frame = sum_records(pl.DataFrame([*columns, records]))
         return Shown(entry, frame.sort(columns_named(frame.columns)), documents, amounts)
 
 
