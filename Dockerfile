@@ -5,14 +5,15 @@ FROM python:3.11-slim AS wheel
 WORKDIR /source
 COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY src ./src
+COPY gate ./gate
 COPY verify ./verify
-RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheel ./verify .
+RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheel ./gate ./verify .
 
 FROM python:3.11-slim
 # Which extras are installed, e.g. --build-arg EXTRAS=[report,postgres]
 ARG EXTRAS=
 COPY --from=wheel /wheel /wheel
-RUN pip install --no-cache-dir /wheel/incrowd_verify-*.whl "$(echo /wheel/incrowd-*.whl)$EXTRAS" && rm -r /wheel
+RUN pip install --no-cache-dir /wheel/incrowd_gate-*.whl /wheel/incrowd_verify-*.whl "$(echo /wheel/incrowd-*.whl)$EXTRAS" && rm -r /wheel
 # The kernels are compiled once, here. Everybody may read and write them, whoever runs the container.
 ENV NUMBA_CACHE_DIR=/kernels
 RUN mkdir /kernels \

@@ -78,14 +78,15 @@ def write_anew(path: str, module: str, *arguments: str) -> None:
 
 
 def editable(extra: str) -> tuple[str, ...]:
-    """Return what pip installs: the package with an extra, and the verifier, which no index has yet."""
-    return "--editable", "./verify", "--editable", f".[{extra}]" if extra else "."
+    """Return what pip installs: the package with an extra, the gate and the verifier, which no index has."""
+    own = (part for folder in ("./gate", "./verify") for part in ("--editable", folder))
+    return *own, "--editable", f".[{extra}]" if extra else "."
 
 
 def install(extra: str) -> None:
     """Make the environment, and install the package with an extra, where that was not done since."""
     mark = VENV / (f".installed-{extra}" if extra else ".installed")
-    projects = (Path("pyproject.toml"), Path("verify", "pyproject.toml"))
+    projects = [Path(folder, "pyproject.toml") for folder in (".", "gate", "verify")]
     if mark.exists() and mark.stat().st_mtime >= max(each.stat().st_mtime for each in projects):
         return
     if not BIN.exists():
@@ -114,12 +115,16 @@ def tests_of(file: Path) -> Path:
     """
     if file.is_relative_to("tests"):
         return file
-    roots = {Path("src", "incrowd"): "", Path("verify", "src", "incrowd_verify"): "verification"}
+    roots = {
+        Path("src", "incrowd"): "",
+        Path("gate", "src", "incrowd_gate"): "gate",
+        Path("verify", "src", "incrowd_verify"): "verification",
+    }
     for root, folder in roots.items():
         if file.is_relative_to(root):
             place = Path("tests", folder, file.relative_to(root)).parent
             return next(each for each in (place, *place.parents) if each.is_dir())
-    raise SystemExit(f"tasks.py: {file} is no file of src, verify or tests")
+    raise SystemExit(f"tasks.py: {file} is no file of src, gate, verify or tests")
 
 
 @task("test")

@@ -64,8 +64,8 @@ class Wheels:
 
     def install(self, wheel: Path, *more: str) -> tuple[float, float]:
         """Install a wheel and the verifier; return how long it takes."""
-        both = (str(ROOT / "verify"), str(wheel))
-        return timed([*self._pip, "install", "--force-reinstall", *more, *both], self.folder)
+        all_three = (str(ROOT / "gate"), str(ROOT / "verify"), str(wheel))
+        return timed([*self._pip, "install", "--force-reinstall", *more, *all_three], self.folder)
 
     def run(self, *arguments: str, fresh: bool) -> tuple[float, float]:
         """Run a command, with no kernel in the cache if `fresh`; return how long it takes."""

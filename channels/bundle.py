@@ -81,8 +81,8 @@ def make(folder: Path, system: System, version: str, extras: str) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     pip = (sys.executable, "-m", "pip")
-    own = ("wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(ROOT / "verify"), str(ROOT))
-    subprocess.run([*pip, *own], check=True)
+    own = ("wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder))
+    subprocess.run([*pip, *own, *(str(ROOT / each) for each in ("gate", "verify", ""))], check=True)
     choice = (sys.executable, "-m", "uv", "pip", "compile", "-", "--quiet", "--no-header", "--no-annotate")
     where = ("--python-platform", system.platform, "--python-version", version, "--find-links", str(folder))
     wanted = f"incrowd[{extras}]" if extras else "incrowd"

@@ -22,8 +22,8 @@ import yaml
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parent.parent
-FOLDERS = {"incrowd-verify": "verify", "incrowd": "."}
-"""Both packages; the first is one that the second needs."""
+FOLDERS = {"incrowd-gate": "gate", "incrowd-verify": "verify", "incrowd": "."}
+"""The three packages; each needs those before it."""
 NAMES = {"duckdb": "python-duckdb", "phonenumberslite": "phonenumbers"}
 """Names of packages in conda-forge, where they are others; its phonenumbers has all of phonenumberslite."""
 
@@ -43,7 +43,7 @@ def needs(name: str) -> Iterator[str]:
 
 
 def conda(version: str, sdists: Path) -> str:
-    """Return a recipe with both packages, each made from its sdist."""
+    """Return a recipe with the three packages, each made from its sdist."""
     recipe = {
         "schema_version": 1,
         "context": {"version": version},
@@ -57,7 +57,7 @@ def conda(version: str, sdists: Path) -> str:
 def _output(name: str, version: str, sdists: Path) -> dict[str, Any]:
     module, whole = name.replace("-", "_"), declared_of(name)
     declared, tools = whole["project"], map(Requirement, whole["build-system"]["requires"])
-    commands = [f"{command} = {place}" for command, place in declared["scripts"].items()]
+    commands = [f"{command} = {place}" for command, place in declared.get("scripts", {}).items()]
     return {
         "package": {"name": name, "version": "${{ version }}"},
         "source": {
@@ -80,7 +80,7 @@ def _output(name: str, version: str, sdists: Path) -> dict[str, Any]:
         "tests": [
             # pip would look for phonenumberslite.
             {"python": {"imports": [module], "pip_check": False}},
-            {"script": [f"{name} --help"]},
+            *([{"script": [f"{name} --help"]}] if commands else []),
         ],
         "about": {
             "summary": declared["description"],

@@ -255,13 +255,15 @@ def _serve() -> None:
     atexit.register = register
 
     import incrowd
+    import incrowd_gate
     import incrowd_verify
 
     folders = {
         f"incrowd.{name}.": [f"{incrowd.__path__[0]}/{name}"]
         for name in ("release", "faces", "engines", "core", "search")
     }
-    for name, places in {**folders, "incrowd_verify.": list(incrowd_verify.__path__)}.items():
+    folders |= {f"{each.__name__}.": list(each.__path__) for each in (incrowd_gate, incrowd_verify)}
+    for name, places in folders.items():
         for module in pkgutil.walk_packages(places, name):
             with contextlib.suppress(ImportError):
                 importlib.import_module(module.name)

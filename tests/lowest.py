@@ -1,4 +1,4 @@
-"""The lower bounds of what both packages need, and the versions that a run of ``make oldest`` had.
+"""The lower bounds of what all packages need, and the versions that a run of ``make oldest`` had.
 
 ``python tests/lowest.py`` writes the versions of its own environment into ``tests/lowest.txt``.
 """
@@ -20,8 +20,9 @@ TOOLS = ("docs", "dev")
 
 
 def bounds() -> Iterator[tuple[str, str]]:
-    """Yield each dependency of both packages that has a lower bound, with the bound."""
-    for file in (ROOT / "pyproject.toml", ROOT / "verify" / "pyproject.toml"):
+    """Yield each dependency of a package that has a lower bound, with the bound."""
+    for folder in ("", "gate", "verify"):
+        file = ROOT / folder / "pyproject.toml"
         project = tomllib.loads(file.read_text(encoding="utf-8"))["project"]
         extras = project["optional-dependencies"]
         every = [*project["dependencies"], *(each for name in extras.keys() - TOOLS for each in extras[name])]

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from incrowd_verify.gate.points import ANSWERABLE
-from incrowd_verify.gate.verdict import Verdict
+from incrowd_gate.points import ANSWERABLE
+from incrowd_gate.verdict import Verdict
 
 PASSING = {*ANSWERABLE, "nothing-left"}
 """Points that no limit is about; small tables of tests often leave nothing."""

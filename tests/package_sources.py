@@ -1,4 +1,4 @@
-"""The files of the package and of its verifier, parsed once a process for all tests that read them."""
+"""The files of the package, of its gate and of its verifier, parsed once a process for all tests that read them."""
 
 from __future__ import annotations
 
@@ -7,23 +7,26 @@ from functools import cache
 from pathlib import Path
 
 import incrowd
+import incrowd_gate
 import incrowd_verify
 
-__all__ = ["PACKAGE", "VERIFIER", "parsed", "place", "sources"]
+__all__ = ["GATE", "PACKAGE", "VERIFIER", "parsed", "place", "sources"]
 
 PACKAGE = Path(incrowd.__file__).parent
+GATE = Path(incrowd_gate.__file__).parent
 VERIFIER = Path(incrowd_verify.__file__).parent
 
 
 @cache
 def sources() -> tuple[Path, ...]:
-    """Every file of Python in the package and in its verifier."""
-    return (*sorted(PACKAGE.rglob("*.py")), *sorted(VERIFIER.rglob("*.py")))
+    """Every file of Python in the package, in its gate and in its verifier."""
+    return tuple(path for root in (PACKAGE, GATE, VERIFIER) for path in sorted(root.rglob("*.py")))
 
 
 def place(path: Path) -> Path:
-    """Where a file stands in the package, or in the verifier, which is named then."""
-    return path.relative_to(PACKAGE if path.is_relative_to(PACKAGE) else VERIFIER.parent)
+    """Where a file stands in the package, or in the gate or the verifier, which is named then."""
+    roots = (PACKAGE, GATE.parent, VERIFIER.parent)
+    return path.relative_to(next(root for root in roots if path.is_relative_to(root)))
 
 
 @cache

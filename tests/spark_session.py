@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import incrowd
+import incrowd_gate
 import incrowd_verify
 
 __all__ = ["PLAIN", "SHORT_LIVED", "SOURCES", "local_session", "require_spark", "settings"]
@@ -29,7 +30,9 @@ PLAIN = {
 """Settings with which Spark plans once and interprets: for some rows it takes a third less time. The cluster
 of `test_spark_cluster` runs as Spark does by itself."""
 
-SOURCES = os.pathsep.join(str(Path(each.__file__).parents[1]) for each in (incrowd, incrowd_verify))
+SOURCES = os.pathsep.join(
+    str(Path(each.__file__).parents[1]) for each in (incrowd, incrowd_gate, incrowd_verify)
+)
 """Where the packages are that the tests import, as PYTHONPATH has it."""
 
 

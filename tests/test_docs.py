@@ -17,6 +17,7 @@ import typer
 from pygments.lexers import get_lexer_by_name
 
 import incrowd
+import incrowd_gate
 import incrowd_verify
 import page_runner
 from crossed import quick
@@ -211,11 +212,13 @@ def test_one_version_stands_in_one_place_and_the_other_files_agree():
     first = re.search(r"^## (\S+)", text_of("CHANGELOG.md"), re.MULTILINE)
     cited = re.search(r"^version: (\S+)$", text_of("CITATION.cff"), re.MULTILINE)
     assert (first and first[1], cited and cited[1]) == (incrowd.__version__, incrowd.__version__)
-    assert incrowd_verify.__version__ == incrowd.__version__
+    assert incrowd_gate.__version__ == incrowd_verify.__version__ == incrowd.__version__
     in_r = re.search(r"^Version: (\S+)$", text_of("r/DESCRIPTION"), re.MULTILINE)
     assert in_r is not None
     assert in_r[1] == incrowd.__version__
-    assert f"incrowd-verify=={incrowd.__version__}" in project["project"]["dependencies"]
+    for folder, others in (("verify", ("gate",)), ("", ("gate", "verify"))):
+        needed = tomllib.loads(text_of(f"{folder}/pyproject.toml".lstrip("/")))["project"]["dependencies"]
+        assert {f"incrowd-{other}=={incrowd.__version__}" for other in others} <= {*needed}
 
 
 def test_changes_are_in_the_usual_order():

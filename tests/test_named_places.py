@@ -32,7 +32,9 @@ def modules() -> dict[str, frozenset[str]]:
     names = {}
     for path in sources():
         parts = path.with_suffix("").relative_to(ROOT).parts
-        start = next(i for i, part in enumerate(parts) if part in ("incrowd", "incrowd_verify"))
+        start = next(
+            i for i, part in enumerate(parts) if part in ("incrowd", "incrowd_gate", "incrowd_verify")
+        )
         own = [part for part in parts[start:] if part != "__init__"]
         found = {
             node.name
@@ -54,6 +56,7 @@ def is_there(place: str) -> bool:
     folders = (
         ROOT,
         ROOT / "src" / "incrowd",
+        ROOT / "gate" / "src" / "incrowd_gate",
         ROOT / "verify" / "src" / "incrowd_verify",
         ROOT / "r" / "R",
         ROOT / "docs",

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from incrowd.core.errors import setting
 from incrowd.faces.studio.page_words import in_the_page
-from incrowd_verify.errors import on_the_command_line, options_taken
+from incrowd_gate.errors import on_the_command_line, options_taken
 
 
 def shown() -> str:

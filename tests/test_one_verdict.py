@@ -22,8 +22,8 @@ import pytest
 import incrowd as ic
 from incrowd.faces.cli import main
 from incrowd.search import ALGORITHMS
-from incrowd_verify.gate.points import KINDS
-from incrowd_verify.gate.verdict import Verdict
+from incrowd_gate.points import KINDS
+from incrowd_gate.verdict import Verdict
 from incrowd_verify.release_points import FULL_DOMAIN
 
 pytestmark = pytest.mark.gated
@@ -320,7 +320,7 @@ ELSEWHERE = {
     "linked-columns": "count tables have no rows; see tests/release/jobs/make/test_tabulate.py",
     "linked-tables": "count tables have no rows; see tests/release/tables/test_ring.py",
     "ledger": "a ledger refuses before there is a file; see tests/release/jobs/later/test_ledger.py",
-    "untrue-label": "the policy that is published has no hierarchy files; see tests/verification/gate/test_labels.py",
+    "untrue-label": "the policy that is published has no hierarchy files; see tests/gate/test_labels.py",
     "unread-column": "columns of a table on Spark whose values cannot be listed",
 }
 """Kinds that no table in memory has, and why."""

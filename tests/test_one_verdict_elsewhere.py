@@ -11,7 +11,7 @@ import incrowd as ic
 from crossed import crossed
 from database_tables import mysql_url
 from fuzz.sources import Services, placed
-from incrowd_verify.gate.points import KINDS
+from incrowd_gate.points import KINDS
 from test_one_verdict import LEAVING, PLANTS, POLICY, ROWS, TABLE, USUAL, Plant, plain
 
 pytestmark = pytest.mark.gated

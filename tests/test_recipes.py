@@ -27,8 +27,8 @@ def recipes():
 
 @pytest.fixture
 def folder(tmp_path):
-    """Return a folder with two sdists and a bundle, as far as their names and digests go."""
-    for name in ("incrowd-0.2.0", "incrowd_verify-0.2.0"):
+    """Return a folder with three sdists and a bundle, as far as their names and digests go."""
+    for name in ("incrowd-0.2.0", "incrowd_gate-0.2.0", "incrowd_verify-0.2.0"):
         (tmp_path / f"{name}.tar.gz").write_text(name)
     (tmp_path / "bundle").mkdir()
     (tmp_path / "bundle" / "README.txt").write_text(
@@ -47,7 +47,9 @@ def test_the_recipe_of_conda_needs_what_the_packages_need(recipes, folder):
     ran = write(folder)
     assert ran.returncode == 0, ran.stderr
     recipe = yaml.safe_load((folder / "recipes" / "recipe.yaml").read_text())
-    assert [each["package"]["name"] for each in recipe["outputs"]] == ["incrowd-verify", "incrowd"]
+    assert [each["package"]["name"] for each in recipe["outputs"]] == [
+        "incrowd-gate", "incrowd-verify", "incrowd",
+    ]  # fmt: skip
     for output in recipe["outputs"]:
         file = (
             output["source"]["url"].rpartition("/")[2].replace("${{ version }}", recipe["context"]["version"])
@@ -58,11 +60,9 @@ def test_the_recipe_of_conda_needs_what_the_packages_need(recipes, folder):
         line.partition(" ")[::2] for output in recipe["outputs"] for line in output["requirements"]["run"]
     ]
     for name, bound in needed:
-        expected = {"python": ">=3.11", "incrowd-verify": "==${{ version }}"}.get(
-            name, f">={lowest.get(name)}"
-        )
-        assert bound == expected
-    assert {"numba", "python-duckdb", "phonenumbers", "scipy", "incrowd-verify"} <= {
+        of_ours = "==${{ version }}" if name.startswith("incrowd-") else f">={lowest.get(name)}"
+        assert bound == (">=3.11" if name == "python" else of_ours)
+    assert {"numba", "python-duckdb", "phonenumbers", "scipy", "incrowd-gate", "incrowd-verify"} <= {
         name for name, _ in needed
     }
 
@@ -72,7 +72,7 @@ def test_the_recipe_of_conda_is_read_by_the_tool_of_its_format(folder):
     assert write(folder).returncode == 0
     recipe = tool.Stage0Recipe.from_file(folder / "recipes" / "recipe.yaml")
     rendered = recipe.render()
-    assert {each.recipe.package.name for each in rendered} == {"incrowd", "incrowd-verify"}
+    assert {each.recipe.package.name for each in rendered} == {"incrowd", "incrowd-gate", "incrowd-verify"}
 
 
 def test_the_formula_installs_the_pack_and_nothing_else(recipes, folder):

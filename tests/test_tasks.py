@@ -49,7 +49,14 @@ def test_a_task_makes_its_environment_once_and_runs_in_it(monkeypatch, tmp_path,
     place = str(tmp_path / python)
     assert ran == [
         [sys.executable, "-m", "venv", str(tmp_path)],
-        [place, "-m", "pip", "install", "--quiet", "--editable", "./verify", "--editable", "."],
+        [
+            place,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            *("--editable", "./gate", "--editable", "./verify", "--editable", "."),
+        ],
         [place, "-m", "incrowd", "demo", "-o", "demo-release", "--force"],
     ]
     tasks.main(["demo"])
@@ -64,8 +71,9 @@ def test_a_task_makes_its_environment_once_and_runs_in_it(monkeypatch, tmp_path,
         ("src/incrowd/release/jobs/later/ledger/people.py", "tests/release/jobs/later"),
         ("src/incrowd/course/checking.py", "tests/course"),
         ("src/incrowd/__init__.py", "tests"),
-        ("verify/src/incrowd_verify/gate/verdict.py", "tests/verification/gate"),
+        ("gate/src/incrowd_gate/verdict.py", "tests/gate"),
         ("verify/src/incrowd_verify/cells.py", "tests/verification"),
+        ("gate/src/incrowd_gate/rules/people.py", "tests/gate"),
         ("tests/test_tasks.py", "tests/test_tasks.py"),
     ],
 )
@@ -120,10 +128,12 @@ def test_the_lowest_versions_that_are_tested_are_those_of_every_extra():
     """`oldest` installs the lowest versions of the extra "test"."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    verifier = tomllib.loads((ROOT / "verify" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    optional = verifier["optional-dependencies"]
-    tested = {*project["dependencies"], *verifier["dependencies"], *extras["test"]}
+    tested = {*project["dependencies"], *extras["test"]}
     used = {each for extra in extras.keys() - {"test", "docs", "dev"} for each in extras[extra]}
-    used |= {each for extra in optional.values() for each in extra}
-    wrong = {each for each in used - tested if re.match(r"[\w-]+", each).group() not in UNTESTED}
+    for folder in ("gate", "verify"):
+        other = tomllib.loads((ROOT / folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        tested |= {*other["dependencies"]}
+        used |= {each for extra in other["optional-dependencies"].values() for each in extra}
+    others = {*UNTESTED, "incrowd-gate"}
+    wrong = {each for each in used - tested if re.match(r"[\w-]+", each).group() not in others}
     assert wrong == set()

@@ -28,7 +28,7 @@ def group_of(name: str) -> str:
     if isinstance(found, Registry):
         return REGISTRIES
     package, wing, *rooms = found.__module__.split(".")
-    of_verifier = {"result": "verification"}.get(wing, wing) if package == "incrowd_verify" else None
+    of_verifier = {"result": "verification"}.get(wing, wing) if package != "incrowd" else None
     room = of_verifier or (wing if wing in ("attacks", "engines", "search") else rooms[0])
     return f"{room} functions" if inspect.isfunction(found) else room
 

@@ -21,7 +21,7 @@ from incrowd.compat.p29 import (
     compute_t_closeness,
     ensure_privacy,
 )
-from incrowd_verify.gate import rules
+from incrowd_gate import rules
 
 quasi_identifiers = ["race", "gender", "age"]
 sensitive_attributes = ["diag_1", "diag_2", "diag_3", "max_glu_serum", "A1Cresult", "readmitted"]

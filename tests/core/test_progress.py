@@ -133,8 +133,13 @@ def test_every_package_of_ours_removes_its_folders_at_the_end_of_grace():
     """A folder of each package is a finalizer's; `interruption` knows them by the package's name."""
     from incrowd.faces.cli.interruption import _REMOVERS
 
-    ours = {path.name for root in ("src", "verify/src") for path in (ROOT / root).iterdir() if path.is_dir()}
-    assert {"incrowd", "incrowd_verify"} <= ours <= {*_REMOVERS}
+    ours = {
+        path.name
+        for root in ("src", "gate/src", "verify/src")
+        for path in (ROOT / root).iterdir()
+        if path.is_dir()
+    }
+    assert {"incrowd", "incrowd_gate", "incrowd_verify"} <= ours <= {*_REMOVERS}
 
 
 def test_an_error_of_a_job_that_nobody_cancelled_gets_out():

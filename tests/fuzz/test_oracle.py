@@ -26,7 +26,7 @@ from fuzz.checks.released import types
 from fuzz.checks.series import series
 from fuzz.draw import FAR, Draw
 from fuzz.sources import Placed, Services, frame_of, placed, read_csv
-from incrowd_verify.gate.rules.columns import Values
+from incrowd_gate.rules.columns import Values
 from people_readings import Reading, people_table
 
 AGES = ["1", "2", "3", "4", "5", "6", "7", "8"]

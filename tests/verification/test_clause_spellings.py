@@ -1,6 +1,6 @@
 """For each clause of each built-in profile: spellings and shapes that must not pass, made by generators.
 
-A clause that somebody attests has its shapes in `tests/verification/profiles/test_clause_settings.py`.
+A clause that somebody attests has its shapes in `tests/gate/profiles/test_clause_settings.py`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pytest
 from crossed import quick
 from incrowd.release.policy.policy import toml_value
 from incrowd.release.verification import verify
-from incrowd_verify.profiles import PROFILES, read_profile
+from incrowd_gate.profiles import PROFILES, read_profile
 from incrowd_verify.result import ClauseResult
 
 LEAST = 45

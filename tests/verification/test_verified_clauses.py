@@ -12,7 +12,7 @@ import pytest
 
 from crossed import quick
 from incrowd.release.verification import Verification, checks_as_sql, verify
-from incrowd_verify.profiles import PROFILES, read_profile
+from incrowd_gate.profiles import PROFILES, read_profile
 from incrowd_verify.verification import ALL_HOLD
 
 COLUMNS = {"age": "quasi", "sex": "quasi", "illness": "sensitive", "ward": "insensitive"}

@@ -17,8 +17,8 @@ import pytest
 import incrowd as ic
 from incrowd.core.errors import ParameterError
 from incrowd.release.tables.key_table import KeyTable, threshold_rounding
+from incrowd_gate.errors import PolicyError, SchemaError, TableError
 from incrowd_verify.count_tables import verify_tables
-from incrowd_verify.errors import PolicyError, SchemaError, TableError
 from incrowd_verify.key_tables import KeyTable as VerifiedKeyTable
 from incrowd_verify.published_tables import _before_rule
 from incrowd_verify.recount import RawTable

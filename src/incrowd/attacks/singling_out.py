@@ -17,8 +17,8 @@ from incrowd.core.errors import listed
 from incrowd.core.lazy import NDArray, np
 from incrowd.core.progress import check
 from incrowd.core.recoding import SUPPRESSED
-from incrowd_verify.gate import wording
-from incrowd_verify.gate.rules.values import least_base
+from incrowd_gate import wording
+from incrowd_gate.rules.values import least_base
 
 _NAMED = 3
 """Columns that remarks name, those that most guesses rest on."""

@@ -16,7 +16,7 @@
 
 A message names the thing, the place and the way out; it never contains a person's values.
 
-Errors that the verifier raises, too, and the words of all are those of `incrowd_verify.errors`.
+Errors that the verifier raises, too, and the words of all are those of `incrowd_gate.errors`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from importlib.util import find_spec
 
-from incrowd_verify.errors import (
+from incrowd_gate.errors import (
     INSTALL,
     HierarchyError,
     IncrowdError,

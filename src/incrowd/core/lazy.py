@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from incrowd_verify.lazy import LazyModule, NDArray, duckdb, np, pl
+from incrowd_gate.lazy import LazyModule, NDArray, duckdb, np, pl
 
 if TYPE_CHECKING:
     import narwhals as nw

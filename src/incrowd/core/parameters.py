@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Generic, ParamSpec, Self, TypeVar
 
 from incrowd.core.errors import ParameterError, PolicyError, did_you_mean, quoted
-from incrowd_verify.parameters import COUNT, EPSILON, PART, SEED, SHARE, Parameter
+from incrowd_gate.parameters import COUNT, EPSILON, PART, SEED, SHARE, Parameter
 
 __all__ = [
     "COUNT",

@@ -7,6 +7,8 @@ from typing import Any
 from incrowd.core.dialects import DIALECTS
 from incrowd.core.dialects.addresses import Address
 from incrowd.core.dialects.base import Dialect
+from incrowd_gate.points import Accepted, Point
+from incrowd_gate.verdict import Verdict
 from incrowd_verify import (
     ClauseResult,
     Finding,
@@ -18,8 +20,6 @@ from incrowd_verify import (
 )
 from incrowd_verify.count_tables import verify_tables
 from incrowd_verify.databases import OTHERS, OWN, Database
-from incrowd_verify.gate.points import Accepted, Point
-from incrowd_verify.gate.verdict import Verdict
 
 __all__ = [
     "Accepted",

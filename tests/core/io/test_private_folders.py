@@ -10,7 +10,7 @@ import pytest
 
 from incrowd.core.io import scratch
 from incrowd.core.io.scratch import remove_dead
-from incrowd_verify import scratch as verification
+from incrowd_gate import scratch as verification
 
 
 def left_by_a_dead_process(parent):

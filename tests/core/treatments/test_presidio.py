@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd_verify.texts import name
+from incrowd_gate.texts import name
 from treatment_tables import given
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from incrowd.faces.cli.summary import last_line
-from incrowd_verify.gate.points import Point
-from incrowd_verify.gate.verdict import Verdict
+from incrowd_gate.points import Point
+from incrowd_gate.verdict import Verdict
 
 pytestmark = pytest.mark.gated
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from incrowd.samples import hospital
-from incrowd_verify.profiles import PROFILES, read_profile
+from incrowd_gate.profiles import PROFILES, read_profile
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import incrowd as ic
-from incrowd_verify.gate.points import Accepted
+from incrowd_gate.points import Accepted
 from people_readings import people_table
 
 

@@ -15,7 +15,7 @@ import incrowd as ic
 from incrowd.core.errors import TableError
 from incrowd.core.io.files import CsvFormat, read_table, write_table
 from incrowd.core.io.kinds import files as kind_files
-from incrowd_verify.errors import TableError as VerifiedError
+from incrowd_gate.errors import TableError as VerifiedError
 from incrowd_verify.other_kinds import as_parquet
 
 SCHEMA = ic.Schema(quasi=["age"], unlisted="keep")

@@ -16,7 +16,7 @@ from incrowd.faces.studio.gate import CHANGES, changes_of, head_of
 from incrowd.faces.studio.table_changes import changes_of_tables
 from incrowd.faces.studio.tables import Source
 from incrowd.faces.studio.work import Work
-from incrowd_verify.gate.points import KINDS
+from incrowd_gate.points import KINDS
 
 ROWS = 120
 DRAWN = random.Random(5)

@@ -17,7 +17,7 @@ from incrowd.faces.studio.places import Batch, Project, keep, projects
 from incrowd.faces.studio.tables import Source
 from incrowd.faces.studio.work import Work
 from incrowd.release.policy.policy_file import read_toml
-from incrowd_verify.gate.points import Accepted
+from incrowd_gate.points import Accepted
 
 pytestmark = pytest.mark.gated
 

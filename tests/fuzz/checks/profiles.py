@@ -13,7 +13,7 @@ from fuzz.draw import NASTY_TEXTS
 from fuzz.sources import Services
 from incrowd.release.policy.policy import toml_value
 from incrowd.release.verification import verify
-from incrowd_verify.profiles import CHECKS, INPUTS
+from incrowd_gate.profiles import CHECKS, INPUTS
 
 SQL = (
     "1) AS z); COPY (SELECT 1) TO 'STOLEN.csv'; SELECT count(*) FROM (",

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd_verify.gate.points import Point
+from incrowd_gate.points import Point
 
 pytestmark = pytest.mark.gated
 

@@ -18,7 +18,7 @@ import pytest
 import incrowd as ic
 from incrowd.release.accounts.points import unprotected
 from incrowd.release.verification import verify
-from incrowd_verify.gate.points import Point
+from incrowd_gate.points import Point
 
 pytestmark = pytest.mark.gated
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd_verify.errors import on_the_command_line
+from incrowd_gate.errors import on_the_command_line
 
 ROWS = 120
 

@@ -15,7 +15,7 @@ from incrowd.release.drafting.value_forms import (
     separator_of,
 )
 from incrowd.release.jobs.compare.draft import draft_policy
-from incrowd_verify.words.meanings import find_word, subject_of
+from incrowd_gate.words.meanings import find_word, subject_of
 
 # Numbers that authorities and encyclopedias publish as examples of their schemes.
 EXAMPLES = {

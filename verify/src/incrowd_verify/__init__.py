@@ -2,8 +2,7 @@
 
 Nothing here imports the code that makes a release: policies, hierarchies and tables are read anew, and
 figures are computed with other formulas. So a mistake goes unnoticed only if it is made twice. Both share
-the error classes (`errors`, `parameters`), the points of a verdict and their words (`gate`), the recognition
-of texts about people (`texts`) and the rule profiles (`profiles`), which stand here.
+the package `incrowd_gate`: what a verdict is, its words, the rule profiles and the errors.
 
 Six files are the heart, which decides whether each limit holds: `figures`, `models`, `quantities`,
 `attribute`, `classes` and `limits`. Where a policy asks for it, the heart calls four others: `persons`,

@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 
+from incrowd_gate.errors import PolicyError
 from incrowd_verify.checks import Checks
-from incrowd_verify.errors import PolicyError
 from incrowd_verify.policy import Column
 from incrowd_verify.source import literal
 from incrowd_verify.values import NUMBERS_BY_SIZE, Values, spelled_out

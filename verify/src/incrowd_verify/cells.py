@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
-from incrowd_verify.gate.ranges import Bounds, bounds_of
+from incrowd_gate.ranges import Bounds, bounds_of
 from incrowd_verify.policy import SUPPRESSED, Column
 from incrowd_verify.recipes import Tree, day_of, exact_number, is_bin, is_calendar, is_mask
 from incrowd_verify.tree_files import read_tree, tree_in

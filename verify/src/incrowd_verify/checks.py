@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
 from typing import Any, ClassVar
 
-from incrowd_verify.errors import ParameterError
-from incrowd_verify.lazy import duckdb, pl
+from incrowd_gate.errors import ParameterError
+from incrowd_gate.lazy import duckdb, pl
 from incrowd_verify.source import Table, literal
 
 NARROW = 100

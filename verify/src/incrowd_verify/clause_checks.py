@@ -17,11 +17,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from incrowd_gate.errors import visible
+from incrowd_gate.profiles import Clause
 from incrowd_verify.checks import Checks
-from incrowd_verify.errors import visible
 from incrowd_verify.periods import DAYS_ARE_CALLED, finer_than_years, in_one_group
 from incrowd_verify.policy import SUPPRESSED, Policy
-from incrowd_verify.profiles import Clause
 from incrowd_verify.release_points import ReleasedRows
 from incrowd_verify.result import ClauseResult
 from incrowd_verify.source import Table, literal, number
@@ -201,7 +201,7 @@ def _inside_texts(subject: Subject, names: Sequence[str]) -> Counts:
     if subject.con.is_script:
         subject.con.note(f"{subject.clause.id}: what stands inside longer texts is not looked for here.")
         return
-    from incrowd_verify.texts import SIGNS
+    from incrowd_gate.texts import SIGNS
 
     wanted = subject.setting("signs", ())
     phrases = {sign.name: sign.text for sign in SIGNS if sign.name in wanted}
@@ -508,7 +508,7 @@ CHECKS: dict[str, Callable[[Subject], Counts]] = {
     "ends": _ends,
     "attack": _attack,
 }
-"""Every check that a clause may name; `incrowd_verify.profiles.CHECKS` has their settings."""
+"""Every check that a clause may name; `incrowd_gate.profiles.CHECKS` has their settings."""
 
 _CONTEXT = Clause(
     "context",

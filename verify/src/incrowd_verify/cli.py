@@ -19,9 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from incrowd_verify import __version__
-from incrowd_verify.count_tables import TableVerification
-from incrowd_verify.errors import (
+from incrowd_gate.errors import (
     INSTALL,
     IncrowdError,
     ParameterError,
@@ -30,8 +28,10 @@ from incrowd_verify.errors import (
     options_taken,
     visible,
 )
-from incrowd_verify.gate.verdict import Verdict
-from incrowd_verify.gate.wording import wildcard_sentence
+from incrowd_gate.verdict import Verdict
+from incrowd_gate.wording import wildcard_sentence
+from incrowd_verify import __version__
+from incrowd_verify.count_tables import TableVerification
 from incrowd_verify.result import ClauseResult, Verification
 
 if TYPE_CHECKING:

@@ -16,11 +16,11 @@ from itertools import compress
 from operator import eq
 from typing import Self
 
+from incrowd_gate.errors import TableError, alike_of, named, setting
 from incrowd_verify.cells import CellReader
 from incrowd_verify.checks import Checks
 from incrowd_verify.classes import count_rows
 from incrowd_verify.conformity import mean_slack
-from incrowd_verify.errors import TableError, alike_of, named, setting
 from incrowd_verify.forms import check_raw_left, check_sums
 from incrowd_verify.policy import SUPPRESSED, Column, Policy
 from incrowd_verify.population import Coverage, Covering, Covers

@@ -12,15 +12,15 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from incrowd_gate import wording
+from incrowd_gate.errors import TableError, named, refuse_pipe, setting
+from incrowd_gate.points import Point
 from incrowd_verify.cells import Shapes, ends_of, is_value, listed
 from incrowd_verify.checks import Checks, Script
 from incrowd_verify.classes import count_rows
 from incrowd_verify.databases import is_address
-from incrowd_verify.errors import TableError, named, refuse_pipe, setting
 from incrowd_verify.figures import judge_suppressed
 from incrowd_verify.forms import check_form, check_raw_left, check_sums
-from incrowd_verify.gate import wording
-from incrowd_verify.gate.points import Point
 from incrowd_verify.limits import Finding
 from incrowd_verify.models import Measuring
 from incrowd_verify.persons import Persons

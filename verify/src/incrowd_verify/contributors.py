@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import fsum, inf
 
-from incrowd_verify.lazy import NDArray, np
+from incrowd_gate.lazy import NDArray, np
 from incrowd_verify.table_rules import Rules
 
 _EXACT = 1e-9

@@ -19,12 +19,12 @@ from math import fsum, inf, prod
 from pathlib import Path
 from typing import Any
 
+from incrowd_gate.errors import MissingExtraError, TableError
+from incrowd_gate.points import Accepted, Point, answered, in_order
+from incrowd_gate.rules.count_tables import Quantity, hidden_share, points_of_sums
+from incrowd_gate.verdict import Verdict
+from incrowd_gate.wording import linked_tables, many_hidden
 from incrowd_verify.contributors import Contributors, Values
-from incrowd_verify.errors import MissingExtraError, TableError
-from incrowd_verify.gate.points import Accepted, Point, answered, in_order
-from incrowd_verify.gate.rules.count_tables import Quantity, hidden_share, points_of_sums
-from incrowd_verify.gate.verdict import Verdict
-from incrowd_verify.gate.wording import linked_tables, many_hidden
 from incrowd_verify.published_tables import Cell, PublishedTable, read_manifest
 from incrowd_verify.recount import RawTable, Recounted, recount, some
 from incrowd_verify.table_rules import Rules, compare_rules, read_table_policy

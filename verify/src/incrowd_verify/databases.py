@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from incrowd_verify.errors import MissingExtraError, TableError
-from incrowd_verify.lazy import duckdb
+from incrowd_gate.errors import MissingExtraError, TableError
+from incrowd_gate.lazy import duckdb
 from incrowd_verify.source import Part, literal
 
 

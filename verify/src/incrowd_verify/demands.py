@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from incrowd_verify.errors import PolicyError, named, those_are
+from incrowd_gate.errors import PolicyError, named, those_are
 from incrowd_verify.limits import Attacker, Demand
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from incrowd_gate.errors import TableError, named
 from incrowd_verify.attribute import Attribute
 from incrowd_verify.checks import Checks
 from incrowd_verify.classes import count_records, count_rows, group
 from incrowd_verify.demands import MODELS
-from incrowd_verify.errors import TableError, named
 from incrowd_verify.limits import SLACK, Finding
 from incrowd_verify.lists import refuse_in_script
 from incrowd_verify.models import Measuring

@@ -24,9 +24,9 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from unicodedata import normalize
 
+from incrowd_gate.errors import ParameterError, named, setting
 from incrowd_verify.checks import Checks, Script
 from incrowd_verify.classes import count_rows
-from incrowd_verify.errors import ParameterError, named, setting
 from incrowd_verify.policy import LINKED, NO_NULLS, Column, Nulls, Policy, Treatment
 from incrowd_verify.source import Table
 from incrowd_verify.spellings import Spelling

@@ -14,10 +14,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import combinations
 
+from incrowd_gate.errors import PolicyError
 from incrowd_verify.attribute import Attribute
 from incrowd_verify.checks import Checks
 from incrowd_verify.classes import seen_by
-from incrowd_verify.errors import PolicyError
 from incrowd_verify.limits import Demand
 from incrowd_verify.policy import SUPPRESSED
 from incrowd_verify.source import literal

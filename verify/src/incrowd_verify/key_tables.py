@@ -12,9 +12,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from incrowd_verify.errors import PolicyError, refuse_pipe
-from incrowd_verify.lazy import duckdb
-from incrowd_verify.scratch import PrivateFolder
+from incrowd_gate.errors import PolicyError, refuse_pipe
+from incrowd_gate.lazy import duckdb
+from incrowd_gate.scratch import PrivateFolder
 from incrowd_verify.source import connect
 
 _ROWS = 750

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from incrowd_gate.errors import ParameterError, PolicyError, named
 from incrowd_verify.attribute import Attribute, split_by_others
-from incrowd_verify.errors import ParameterError, PolicyError, named
 from incrowd_verify.limits import Demand
 from incrowd_verify.policy import Column
 from incrowd_verify.quantities import of_model

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from incrowd_gate.errors import PolicyError, setting
 from incrowd_verify import quantities
 from incrowd_verify.attribute import Attribute, split_by_others
 from incrowd_verify.checks import Checks
-from incrowd_verify.errors import PolicyError, setting
 from incrowd_verify.groups import OF_SUBSETS, alike, check_known, matching, merged, subsets
 from incrowd_verify.limits import SLACK, Attacker, Demand, Finding
 from incrowd_verify.lists import by_parts, counts_of, fewest_parts, refuse_lists

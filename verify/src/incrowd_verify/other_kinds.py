@@ -20,8 +20,8 @@ from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any
 
-from incrowd_verify.errors import MissingExtraError, TableError, setting
-from incrowd_verify.lazy import duckdb, pl
+from incrowd_gate.errors import MissingExtraError, TableError, setting
+from incrowd_gate.lazy import duckdb, pl
 
 _CARD = 80
 """Bytes of a header of a SAS transport file."""

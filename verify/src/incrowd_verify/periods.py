@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from incrowd_gate.texts.sign import MONTHS
 from incrowd_verify.source import literal, number
-from incrowd_verify.texts.sign import MONTHS
 
 _SEPARATOR = r"[-/._ ]"
 _YEAR = r"(?:1[6-9]|20|21)\d\d"

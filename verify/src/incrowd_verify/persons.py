@@ -24,9 +24,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
 
+from incrowd_gate.errors import PolicyError, TableError, named, row_map_setting, setting
 from incrowd_verify.checks import Checks
 from incrowd_verify.classes import count_rows
-from incrowd_verify.errors import PolicyError, TableError, named, row_map_setting, setting
 from incrowd_verify.limits import Demand
 from incrowd_verify.policy import Nulls, Policy
 from incrowd_verify.source import Table

@@ -15,11 +15,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from incrowd_gate.errors import PolicyError, did_you_mean, named, open_roles, quoted, refuse_pipe
+from incrowd_gate.points import Accepted
+from incrowd_gate.profiles import Choice, Context
 from incrowd_verify.demands import of_histories, read_attackers, read_demands
-from incrowd_verify.errors import PolicyError, did_you_mean, named, open_roles, quoted, refuse_pipe
-from incrowd_verify.gate.points import Accepted
 from incrowd_verify.limits import Attacker, Demand
-from incrowd_verify.profiles import Choice, Context
 from incrowd_verify.recipes import recipe_named
 from incrowd_verify.spellings import Spelling, spelling_of
 

@@ -33,10 +33,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from incrowd_gate.errors import ParameterError, SchemaError, TableError, named, setting
 from incrowd_verify.cells import CellReader
 from incrowd_verify.checks import Checks
 from incrowd_verify.classes import count_rows
-from incrowd_verify.errors import ParameterError, SchemaError, TableError, named, setting
 from incrowd_verify.groups import alone
 from incrowd_verify.limits import Demand
 from incrowd_verify.persons import Persons, raw_wanted, refuse_several_rows

@@ -13,10 +13,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from incrowd_verify.errors import TableError, refuse_pipe
+from incrowd_gate.errors import TableError, refuse_pipe
+from incrowd_gate.lazy import duckdb
+from incrowd_gate.scratch import PrivateFolder
 from incrowd_verify.key_tables import KeyTable
-from incrowd_verify.lazy import duckdb
-from incrowd_verify.scratch import PrivateFolder
 from incrowd_verify.source import ESCAPED, connect
 from incrowd_verify.table_rules import label_of, threshold_and_base
 from incrowd_verify.table_workbook import Workbook

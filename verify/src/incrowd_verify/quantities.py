@@ -18,9 +18,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from incrowd_gate.errors import PolicyError
 from incrowd_verify.attribute import Attribute
 from incrowd_verify.checks import Checks
-from incrowd_verify.errors import PolicyError
 
 _EULER = 0.57721566490153286
 _SLACK = 1e-12

@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from incrowd_verify.errors import HierarchyError, PolicyError, named
+from incrowd_gate.errors import HierarchyError, PolicyError, named
 
 
 class TreeError(Exception):

@@ -1,6 +1,6 @@
 """The points of a release: the rules of the verdict, asked of the written file in SQL.
 
-`incrowd_verify.gate.rules` says what a point is. What the rules ask is counted here, anew. The file shows
+`incrowd_gate.rules` says what a point is. What the rules ask is counted here, anew. The file shows
 most of it. Which columns tell a generalized one, and which cells cover every value that occurs, only the raw
 table shows.
 """
@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
+from incrowd_gate import rules
+from incrowd_gate.lazy import NDArray, np, pl
+from incrowd_gate.points import Point
+from incrowd_gate.rules.columns import Column as Released
+from incrowd_gate.rules.columns import Losses, People, Values
 from incrowd_verify.cells import CellReader
 from incrowd_verify.checks import Checks
 from incrowd_verify.classes import count_rows
-from incrowd_verify.gate import rules
-from incrowd_verify.gate.points import Point
-from incrowd_verify.gate.rules.columns import Column as Released
-from incrowd_verify.gate.rules.columns import Losses, People, Values
-from incrowd_verify.lazy import NDArray, np, pl
 from incrowd_verify.persons import raw_wanted
 from incrowd_verify.policy import SUPPRESSED, Column, Policy
 from incrowd_verify.recipes import exact_number
@@ -43,7 +43,7 @@ def points_of_release(policy: Policy, rows: ReleasedRows) -> tuple[Point, ...]:
 
 
 class _Rows:
-    """The columns of a loaded table (see `incrowd_verify.gate.rules.columns.Table`)."""
+    """The columns of a loaded table (see `incrowd_gate.rules.columns.Table`)."""
 
     def __init__(self, con: Checks, policy: Policy, table: Table, names: Sequence[str]) -> None:
         self.con, self.policy, self.table = con, policy, table
@@ -121,7 +121,7 @@ def _typed(table: Table, name: str, alias: str = "") -> str:
 
 
 class ReleasedRows(_Rows):
-    """A release and its raw table, if given (see `incrowd_verify.gate.rules.columns.Release`).
+    """A release and its raw table, if given (see `incrowd_gate.rules.columns.Release`).
 
     The raw table is looked at in its own order, and only if it has the records that were released.
     """

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from incrowd_verify.errors import visible
-from incrowd_verify.gate import wording
-from incrowd_verify.gate.points import KINDS, Point, in_order
-from incrowd_verify.gate.verdict import Verdict
+from incrowd_gate import wording
+from incrowd_gate.errors import visible
+from incrowd_gate.points import KINDS, Point, in_order
+from incrowd_gate.verdict import Verdict
 from incrowd_verify.limits import Finding
 
 

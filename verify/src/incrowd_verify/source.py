@@ -26,8 +26,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO
 
-from incrowd_verify.errors import ParameterError, TableError, refuse_pipe
-from incrowd_verify.lazy import duckdb, pl
+from incrowd_gate.errors import ParameterError, TableError, refuse_pipe
+from incrowd_gate.lazy import duckdb, pl
 from incrowd_verify.other_kinds import (
     as_parquet,
     encoding_of,

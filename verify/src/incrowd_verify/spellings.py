@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from incrowd_gate.errors import PolicyError, SchemaError
+from incrowd_gate.lazy import pl
 from incrowd_verify.checks import Checks
-from incrowd_verify.errors import PolicyError, SchemaError
-from incrowd_verify.lazy import pl
 from incrowd_verify.source import literal
 
 _SIGNS = ("$", "€", "£", "¥", "₹", "₺", "₽", "₩", "₪", "₫", "฿", "₴", "₦", "₱", "R$", "%", "‰")

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from incrowd_verify.errors import PolicyError, TableError, did_you_mean, named
-from incrowd_verify.gate.points import Point
+from incrowd_gate.errors import PolicyError, TableError, did_you_mean, named
+from incrowd_gate.points import Point
 from incrowd_verify.key_tables import KeyTable, of_setting
 from incrowd_verify.policy import Column, Nulls, read_columns, read_toml
 

@@ -15,7 +15,7 @@ from math import isclose, isfinite
 from pathlib import Path
 from typing import Any
 
-from incrowd_verify.errors import MissingExtraError, TableError
+from incrowd_gate.errors import MissingExtraError, TableError
 from incrowd_verify.table_rules import Rules, label_of
 
 WORKBOOK = "tables.xlsx"

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import unquote
 
+from incrowd_gate.errors import ParameterError, SchemaError, TableError, alike_of, named, setting
+from incrowd_gate.lazy import duckdb
 from incrowd_verify.checks import Checks
 from incrowd_verify.classes import count_rows
 from incrowd_verify.databases import Address, is_address, part_of
-from incrowd_verify.errors import ParameterError, SchemaError, TableError, alike_of, named, setting
-from incrowd_verify.lazy import duckdb
 from incrowd_verify.policy import Column, Nulls, Policy
 from incrowd_verify.source import CsvFormat, Part, Table, group_of, literal, open_file, reworded
 from incrowd_verify.spellings import is_spelled, means_missing, point_cells, refuse_open_points

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from incrowd_verify.errors import HierarchyError, read_as_labels, refuse_pipe
+from incrowd_gate.errors import HierarchyError, read_as_labels, refuse_pipe
 from incrowd_verify.recipes import Tree, TreeError, tree_of
 
 _HEAD = re.compile(r"(distinct|range)\s*\nname\b")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from incrowd_gate.errors import SchemaError
 from incrowd_verify.cells import moment_of
 from incrowd_verify.checks import Checks
-from incrowd_verify.errors import SchemaError
 from incrowd_verify.policy import NO_NULLS, Column, Nulls
 from incrowd_verify.recipes import exact_number
 from incrowd_verify.source import Table, group_of, literal

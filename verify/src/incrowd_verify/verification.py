@@ -15,6 +15,10 @@ from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
 
+from incrowd_gate.errors import ParameterError, TableError, named, setting
+from incrowd_gate.points import ANSWERABLE, answered
+from incrowd_gate.profiles import Choice
+from incrowd_gate.scratch import PrivateFolder
 from incrowd_verify.checks import Checks, Script
 from incrowd_verify.classes import count_rows
 from incrowd_verify.clause_checks import judge_clauses
@@ -28,17 +32,13 @@ from incrowd_verify.conformity import (
     remark,
 )
 from incrowd_verify.databases import OTHERS, Address, duckdb_name, is_address, part_of, quoted_name
-from incrowd_verify.errors import ParameterError, TableError, named, setting
 from incrowd_verify.figures import find_figures
 from incrowd_verify.forms import check_form
-from incrowd_verify.gate.points import ANSWERABLE, answered
 from incrowd_verify.other_kinds import is_json_lines, is_other_kind
 from incrowd_verify.persons import SHARED, Persons, find_persons, same_by_people
 from incrowd_verify.policy import Policy, read_policy
-from incrowd_verify.profiles import Choice
 from incrowd_verify.release_points import ReleasedRows, points_of_release
 from incrowd_verify.result import ClauseResult, PeopleFound, Verification
-from incrowd_verify.scratch import PrivateFolder
 from incrowd_verify.source import CsvFormat, Part, Table, connect, glob_free, literal, reworded
 from incrowd_verify.tables import (
     Sources,

@@ -17,7 +17,7 @@ from pathlib import Path
 from filelock import lock_descriptor
 
 from incrowd.core.io.publishing import waiting
-from incrowd_verify.scratch import LOCK, clear
+from incrowd_gate.scratch import LOCK, clear
 
 _NAME = re.compile(r"\.?incrowd-[0-9a-f]{12}\.tmp")
 _TRIES = 5

@@ -47,7 +47,7 @@ class Presidio(Treatment):
         MissingExtraError
             When presidio-analyzer, or a model of spaCy, is not installed.
         """
-        from incrowd_verify.texts.name import NAME, analyzer, models
+        from incrowd_gate.texts.name import NAME, analyzer, models
 
         if not NAME.available():
             raise MissingExtraError("presidio-analyzer and a model of spaCy", "names", "redacting texts")

@@ -24,7 +24,7 @@ from incrowd.faces.cli.commands import NAMES, commands
 from incrowd.faces.cli.flattening import CommandHelp, Commands, GroupHelp
 from incrowd.faces.cli.interruption import Interruption
 from incrowd.faces.cli.logs import LOG, LogFormat, LogLevel, Quiet
-from incrowd_verify.errors import on_the_command_line
+from incrowd_gate.errors import on_the_command_line
 
 __all__ = ["main", "program"]
 

@@ -20,7 +20,7 @@ from incrowd.core.errors import ParameterError
 from incrowd.core.io.addresses import looks_like_address
 from incrowd.faces.cli.commands import ELSEWHERE, PURPOSES
 from incrowd.faces.cli.logs import HIDDEN_OPTIONS
-from incrowd_verify.errors import options_taken
+from incrowd_gate.errors import options_taken
 
 HEADINGS = {
     "Most used": ("--output", "--policy", "--qi", "--sensitive", "--hierarchy", "-k", "--algorithms"),

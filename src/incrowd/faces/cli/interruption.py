@@ -20,7 +20,7 @@ from incrowd.faces.cli.logs import LOG
 _SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 JOBS: list[Cancellable] = []
 """Jobs that a signal cancels, registered by `cli.tables.progress`."""
-_REMOVERS = ("shutil", "tempfile", "incrowd", "incrowd_verify")
+_REMOVERS = ("shutil", "tempfile", "incrowd", "incrowd_gate", "incrowd_verify")
 """The packages whose finalizers remove folders."""
 _GRACE = 1.0
 """Seconds that a signal handler of Python gets; compiled code holds handlers up."""

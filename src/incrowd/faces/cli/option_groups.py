@@ -59,8 +59,8 @@ from incrowd.faces.cli.options import (
 )
 from incrowd.faces.cli.parsing import levels_of, names_of
 from incrowd.measures.privacy import MODELS, PrivacyModel
-from incrowd_verify.errors import IN_A_POLICY
-from incrowd_verify.gate.points import UNANSWERED, Accepted
+from incrowd_gate.errors import IN_A_POLICY
+from incrowd_gate.points import UNANSWERED, Accepted
 
 if TYPE_CHECKING:
     from incrowd.core.dialects.addresses import Address
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from incrowd.core.table.settings import Wildcards
     from incrowd.engines.sql.databases import Database
     from incrowd.release.policy.policy import Policy
-    from incrowd_verify.gate.points import Unanswered
+    from incrowd_gate.points import Unanswered
 
 
 _sessions: list[Database] = []

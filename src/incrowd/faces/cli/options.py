@@ -15,7 +15,7 @@ from incrowd.faces.cli.parsing import file_or_address
 from incrowd.measures.privacy import MODELS
 from incrowd.release.policy.settings import SETTINGS
 from incrowd.search import ALGORITHMS
-from incrowd_verify.gate.points import ANSWERABLE, UNANSWERED
+from incrowd_gate.points import ANSWERABLE, UNANSWERED
 
 
 def _setting(name: str, option: str | None = None, *, metavar: str | None = None) -> Any:

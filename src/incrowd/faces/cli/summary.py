@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from incrowd.measures.privacy import EquivalenceClass, ModelResult
     from incrowd.release.jobs.make.release import Release
     from incrowd.release.jobs.measure.assess import Assessment
-    from incrowd_verify.gate.verdict import Verdict
+    from incrowd_gate.verdict import Verdict
 
 _CONDITIONS = 6
 """Conditions printed one by one."""

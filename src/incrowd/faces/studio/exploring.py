@@ -12,7 +12,7 @@ from incrowd.core.presentation.documents import loss_in_words
 from incrowd.core.progress import Within
 from incrowd.measures.privacy import MODELS, KAnonymity
 from incrowd.search import ALGORITHMS
-from incrowd_verify.gate.wording import at_most
+from incrowd_gate.wording import at_most
 
 if TYPE_CHECKING:
     from incrowd.core.progress import Progress

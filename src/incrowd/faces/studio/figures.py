@@ -14,7 +14,7 @@ from incrowd.faces.studio.fields import button
 from incrowd.faces.studio.job import Job
 from incrowd.faces.studio.parts import emptied, marked, words
 from incrowd.faces.studio.work import Work
-from incrowd_verify.gate.wording import at_most
+from incrowd_gate.wording import at_most
 
 LOOKS = {"holds": "good", "open": "warn", "broken": "problem"}
 """How each state of a verdict looks: green, amber and red."""

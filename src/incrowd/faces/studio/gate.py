@@ -17,16 +17,16 @@ from incrowd.faces.studio.figures import LOOKS
 from incrowd.faces.studio.parts import box, bullets, heading, marked, note, tell, words
 from incrowd.faces.studio.rules import attestation_fields
 from incrowd.release.drafting.rounding import rounding_base
-from incrowd_verify.gate.points import KINDS, Accepted
-from incrowd_verify.gate.verdict import LISTED
+from incrowd_gate.points import KINDS, Accepted
+from incrowd_gate.verdict import LISTED
 
 if TYPE_CHECKING:
     import polars as pl
 
     from incrowd.faces.studio.work import Work
     from incrowd.release.verification import ClauseResult
-    from incrowd_verify.gate.points import Point
-    from incrowd_verify.gate.verdict import Verdict
+    from incrowd_gate.points import Point
+    from incrowd_gate.verdict import Verdict
 
 
 def show_verdict(verdict: Verdict, points: Sequence[str] | None = None) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.measures.privacy import MODELS
-from incrowd_verify.gate.wording import at_most, percent
+from incrowd_gate.wording import at_most, percent
 
 if TYPE_CHECKING:
     from incrowd.measures.privacy.results import ModelResult

@@ -22,8 +22,8 @@ from incrowd.engines import loaded
 from incrowd.faces.studio.tables import Source, plain_name
 from incrowd.faces.studio.values import refuse_prompts
 from incrowd.release.policy.policy import Policy, hierarchy_files
-from incrowd_verify.gate.points import Accepted, answered
-from incrowd_verify.profiles import Attestation
+from incrowd_gate.points import Accepted, answered
+from incrowd_gate.profiles import Attestation
 
 if TYPE_CHECKING:
     from incrowd.core.progress import Progress

@@ -12,7 +12,7 @@ from incrowd.core.errors import PolicyError
 from incrowd.faces.studio.fields import choice_field, text_field
 from incrowd.faces.studio.parts import note, words
 from incrowd.faces.studio.tables import path_of
-from incrowd_verify.profiles import PROFILES, Attestation, read_profile
+from incrowd_gate.profiles import PROFILES, Attestation, read_profile
 
 
 def rules_form(page: Any) -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from incrowd.core.presentation.documents import loss_in_words
 from incrowd.core.table.schema import OPEN_ROLE
 from incrowd.faces.studio.work import RISK, Work
-from incrowd_verify.gate.wording import at_most, who_knows
+from incrowd_gate.wording import at_most, who_knows
 
 
 class Figures(NamedTuple):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from incrowd.faces.studio.work import Work
     from incrowd.release.tables.cells import Axis
     from incrowd.release.tables.protect import PublishedTable
-    from incrowd_verify.gate.points import Point
+    from incrowd_gate.points import Point
 
 
 def changes_of_tables(point: Point, work: Work) -> Iterator[Change]:

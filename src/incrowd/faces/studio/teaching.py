@@ -11,7 +11,7 @@ from nicegui import background_tasks, ui
 from incrowd.core.io.columns import columns_named
 from incrowd.faces.studio.parts import cut, emptied, marked, note, words
 from incrowd.measures.privacy import MODELS
-from incrowd_verify.gate.wording import percent
+from incrowd_gate.wording import percent
 
 if TYPE_CHECKING:
     from incrowd.faces.studio.work import Work

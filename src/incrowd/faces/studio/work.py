@@ -29,8 +29,8 @@ from incrowd.measures.utility import measure_all
 from incrowd.release.accounts.bins import attribute_entry
 from incrowd.release.policy.limits import UnlistableError
 from incrowd.release.policy.policy import Policy
-from incrowd_verify.gate.points import answered
-from incrowd_verify.profiles import Attestation
+from incrowd_gate.points import answered
+from incrowd_gate.profiles import Attestation
 
 if TYPE_CHECKING:
     from incrowd.attacks import Attack
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from incrowd.release.jobs.make.tabulate import TableRelease
     from incrowd.release.jobs.measure.assess import Assessment
     from incrowd.search.lattice.space import SolutionSpace
-    from incrowd_verify.gate.points import Accepted
+    from incrowd_gate.points import Accepted
 
 __all__ = ["ATTACKED", "Source", "Work"]
 

@@ -17,8 +17,8 @@ from incrowd.core.lazy import NDArray, np
 from incrowd.core.reading.recognition import recognize
 from incrowd.core.reading.spellings import read_spelled
 from incrowd.core.recoding import SUPPRESSED, FullDomain
-from incrowd_verify.gate.wording import percent
-from incrowd_verify.words.meanings import find_word
+from incrowd_gate.wording import percent
+from incrowd_gate.words.meanings import find_word
 
 if TYPE_CHECKING:
     from incrowd.core.recoding import Recoding

@@ -12,7 +12,7 @@ from incrowd.core.errors import named
 from incrowd.core.io.seals import digest_of
 from incrowd.core.presentation.documents import loss_in_words
 from incrowd.release.accounts.people import of_people
-from incrowd_verify.gate.wording import at_most, in_words, percent, who_knows
+from incrowd_gate.wording import at_most, in_words, percent, who_knows
 
 if TYPE_CHECKING:
     from incrowd.core.table.schema import Schema

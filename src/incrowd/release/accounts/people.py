@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from incrowd.core.errors import ParameterError, named
 from incrowd.core.lazy import NDArray, np
 from incrowd.measures.privacy.km_anonymity import KMAnonymity, lone_histories
-from incrowd_verify.gate.wording import at_most, percent, who_knows
+from incrowd_gate.wording import at_most, percent, who_knows
 
 if TYPE_CHECKING:
     from incrowd.core.table.classes import EquivalenceClasses

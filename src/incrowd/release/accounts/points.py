@@ -1,6 +1,6 @@
 """The points of tables and releases: the rules of the verdict, asked of the engine that has the rows.
 
-`incrowd_verify.gate.rules` says what a point is. What the rules ask is answered here: of a table as it
+`incrowd_gate.rules` says what a point is. What the rules ask is answered here: of a table as it
 stands, and of a release with its raw rows and its recoding.
 """
 
@@ -24,8 +24,8 @@ from incrowd.core.table.schema import Attribute, Schema
 from incrowd.engines.base import NotAtHandError
 from incrowd.measures.privacy.base import SensitiveModel
 from incrowd.measures.privacy.k_anonymity import KAnonymity
-from incrowd_verify.gate import rules
-from incrowd_verify.gate.rules.columns import Column, Losses, People, UnansweredError, Values
+from incrowd_gate import rules
+from incrowd_gate.rules.columns import Column, Losses, People, UnansweredError, Values
 
 if TYPE_CHECKING:
     from incrowd.core.recoding import Recoding
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from incrowd.engines.base import Counted
     from incrowd.measures.privacy import PrivacyModel
     from incrowd.release.policy.policy import Policy
-    from incrowd_verify.gate.points import Accepted, Point
+    from incrowd_gate.points import Accepted, Point
 
 _ROWS = 20_000
 """Rows, spread evenly, of which columns are compared with each other."""
@@ -131,7 +131,7 @@ def trees_of(policy: Policy) -> Iterator[tuple[str, Sequence[str | None], Sequen
 
 
 class _Table:
-    """The columns of an engine (see `incrowd_verify.gate.rules.columns.Table`)."""
+    """The columns of an engine (see `incrowd_gate.rules.columns.Table`)."""
 
     def __init__(self, engine: Engine, schema: Schema, names: Sequence[str], records: int) -> None:
         self.engine = engine
@@ -236,7 +236,7 @@ def _column(name: str, schema: Schema) -> Column:
 
 
 class RowsThatLeave(_Table):
-    """Rows that leave as they stand (see `incrowd_verify.gate.rules.columns.Release`)."""
+    """Rows that leave as they stand (see `incrowd_gate.rules.columns.Release`)."""
 
     is_local = False
 

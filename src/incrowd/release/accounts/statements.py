@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.core.lazy import np, pl
 from incrowd.core.presentation.documents import figure, plain
-from incrowd_verify.gate import wording
-from incrowd_verify.gate.points import Point
+from incrowd_gate import wording
+from incrowd_gate.points import Point
 
 if TYPE_CHECKING:
     from incrowd.measures.privacy import ModelResult

@@ -17,7 +17,7 @@ from incrowd.core.table.schema import Attribute
 from incrowd.core.treatments.fold import look_alikes
 from incrowd.release.drafting.profile import probable_fillers
 from incrowd.release.policy.policy import toml_settings, toml_value
-from incrowd_verify.gate.wording import percent
+from incrowd_gate.wording import percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

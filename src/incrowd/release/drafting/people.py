@@ -15,8 +15,8 @@ from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.table.schema import OPEN_ROLE
 from incrowd.release.drafting.profile import Profile, is_of_periods
 from incrowd.release.drafting.roles import Guess, may_repeat
-from incrowd_verify.gate.rules.dependencies import codes_of
-from incrowd_verify.words.meanings import marks_of_people, names_a_person, names_ids, subject_of
+from incrowd_gate.rules.dependencies import codes_of
+from incrowd_gate.words.meanings import marks_of_people, names_a_person, names_ids, subject_of
 
 _ROWS = 100_000
 _FIRST = 1_000

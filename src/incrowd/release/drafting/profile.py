@@ -29,8 +29,8 @@ from incrowd.release.drafting.value_forms import (
     personal_form,
     separator_of,
 )
-from incrowd_verify.words import languages
-from incrowd_verify.words.meanings import find_word, tokens
+from incrowd_gate.words import languages
+from incrowd_gate.words.meanings import find_word, tokens
 
 if TYPE_CHECKING:
     from incrowd.core.reading.spellings import Spelling

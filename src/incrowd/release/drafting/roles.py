@@ -16,9 +16,9 @@ from incrowd.core.recoding.cells import is_nearly_unique
 from incrowd.core.table.schema import OPEN_ROLE, UNRELEASED, Party, Role
 from incrowd.release.drafting.profile import Answers, Profile
 from incrowd.release.drafting.value_forms import example_of
-from incrowd_verify.gate.rules.identity import personal_word
-from incrowd_verify.words import languages
-from incrowd_verify.words.meanings import (
+from incrowd_gate.rules.identity import personal_word
+from incrowd_gate.words import languages
+from incrowd_gate.words.meanings import (
     find_word,
     is_of_several_people,
     named_after,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import dropwhile
 
 from incrowd.core.lazy import NDArray, np, pl
-from incrowd_verify.gate.rules.columns import are_numbers
-from incrowd_verify.gate.rules.values import (
+from incrowd_gate.rules.columns import are_numbers
+from incrowd_gate.rules.values import (
     TELLING,
     multiples,
     round_numbers,

@@ -26,8 +26,8 @@ from incrowd.release.policy.arguments import as_algorithm, as_models, as_schema
 from incrowd.release.policy.settings import SETTINGS
 from incrowd.release.tables.layout import CountTable, check_tables
 from incrowd.search import ALGORITHMS, Algorithm, Mondrian, Optimal, SearchProblem
-from incrowd_verify.gate.points import Accepted
-from incrowd_verify.profiles import Choice, Context
+from incrowd_gate.points import Accepted
+from incrowd_gate.profiles import Choice, Context
 
 if TYPE_CHECKING:
     from incrowd.core.io.targets import Outputs, Target

@@ -9,7 +9,7 @@ from incrowd.core.lazy import np
 from incrowd.core.presentation.heat import STEPS, Code, HeatCell, HeatTable
 from incrowd.release.tables.protect import MARK
 from incrowd.release.tables.workbook import notes_of
-from incrowd_verify.gate.wording import percent
+from incrowd_gate.wording import percent
 
 if TYPE_CHECKING:
     from incrowd.release.tables.cells import Axis

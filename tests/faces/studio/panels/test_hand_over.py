@@ -25,7 +25,7 @@ from incrowd.faces.studio.work import Work
 from incrowd.release.jobs.make.release import Release
 from incrowd.release.policy.policy_file import read_toml
 from incrowd.samples import hospital, hospital_policy
-from incrowd_verify.gate.points import Accepted
+from incrowd_gate.points import Accepted
 from spark_session import SOURCES
 from studio_browser import Studio, Visit
 

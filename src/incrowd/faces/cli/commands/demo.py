@@ -46,7 +46,7 @@ def demo(
     from incrowd.release.jobs.make.anonymize import anonymize
     from incrowd.release.verification import verify
     from incrowd.samples import hospital, hospital_policy
-    from incrowd_verify.gate.points import Accepted
+    from incrowd_gate.points import Accepted
 
     outputs = Outputs(force=force)
     target = outputs.add(output, folder=True, parents=True)

@@ -28,7 +28,7 @@ def check(files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="H
     """Say whether files are well-formed hierarchies, and their size; exit status 2 when one is not."""
     from incrowd.core.errors import HierarchyError
     from incrowd.core.hierarchy import Hierarchy
-    from incrowd_verify.gate.rules.labels import outside_intervals
+    from incrowd_gate.rules.labels import outside_intervals
 
     wrong = 0
     for file in files:

@@ -16,7 +16,7 @@ from incrowd.faces.cli.completing import names, program
 from incrowd.faces.cli.flattening import Without
 from incrowd.faces.cli.logs import LOG
 from incrowd.faces.cli.parsing import names_of
-from incrowd_verify.profiles import PROFILES, profile_lines, read_profile
+from incrowd_gate.profiles import PROFILES, profile_lines, read_profile
 
 if TYPE_CHECKING:
     from incrowd.core.table.schema import Role
@@ -324,7 +324,7 @@ def _warning_lines(draft: Draft) -> list[str]:
 def _trial_lines(trial: Trial, rows: int) -> list[str]:
     """Return lines on the draft's trial run: verdict, open points and changes."""
     from incrowd.core.presentation.documents import loss_in_words
-    from incrowd_verify.gate.wording import at_most
+    from incrowd_gate.wording import at_most
 
     on = "" if trial.rows == rows else f" on {trial.rows:,} of {rows:,} rows"
     if trial.problem:

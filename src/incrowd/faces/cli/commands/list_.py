@@ -108,7 +108,7 @@ def _interfaces() -> list[dict[str, Any]]:
 
 def _profiles() -> list[dict[str, Any]]:
     """Describe the built-in rule profiles."""
-    from incrowd_verify.profiles import PROFILES, read_profile
+    from incrowd_gate.profiles import PROFILES, read_profile
 
     return [
         {

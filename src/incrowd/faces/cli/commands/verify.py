@@ -13,7 +13,7 @@ from incrowd.faces.cli import completing, options, outputs
 from incrowd.faces.cli.completing import program
 from incrowd.faces.cli.logs import LOG
 from incrowd.faces.cli.parsing import data_name, file_or_address, names_of
-from incrowd_verify.profiles import PROFILES
+from incrowd_gate.profiles import PROFILES
 from incrowd_verify.published_tables import is_tables
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from incrowd.faces.studio.job import Job
 from incrowd.faces.studio.panels.panel import Panel
 from incrowd.faces.studio.parts import box, bullets, emptied, fold, grid, heading, marked, note
 from incrowd.faces.studio.work import Work
-from incrowd_verify.gate.wording import who_knows
+from incrowd_gate.wording import who_knows
 
 _COLUMNS = 40
 _records = "{:,.0f}".format

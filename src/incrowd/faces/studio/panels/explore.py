@@ -17,7 +17,7 @@ from incrowd.faces.studio.job import Job
 from incrowd.faces.studio.panels.panel import Panel
 from incrowd.faces.studio.parts import bullets, emptied, fold, grid, heading, marked, note, words
 from incrowd.search import ALGORITHMS
-from incrowd_verify.gate.wording import at_most
+from incrowd_gate.wording import at_most
 
 _FIRST = ("mondrian", "datafly")
 _SIZES = "2, 5, 10, 20"

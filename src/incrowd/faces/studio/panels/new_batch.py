@@ -15,7 +15,7 @@ from incrowd.faces.studio.gate import Gate, show_verdict
 from incrowd.faces.studio.job import Job
 from incrowd.faces.studio.parts import box, bullets, fold, grid, heading, marked, note, words
 from incrowd.faces.studio.places import Batch
-from incrowd_verify.gate.wording import percent
+from incrowd_gate.wording import percent
 
 
 class NewBatch:

@@ -34,8 +34,8 @@ from incrowd.release.drafting.roles import (
 from incrowd.release.jobs.compare.draft_trial import Trial, try_draft
 from incrowd.release.policy.policy import toml_key, toml_settings, toml_value
 from incrowd.release.policy.settings import SETTINGS, setting_sentence
-from incrowd_verify.gate.rules.dependencies import determined_pairs
-from incrowd_verify.words.meanings import is_usual
+from incrowd_gate.rules.dependencies import determined_pairs
+from incrowd_gate.words.meanings import is_usual
 
 if TYPE_CHECKING:
     from incrowd.core.table.schema import Role

@@ -15,7 +15,7 @@ from incrowd.core.progress import Silent
 from incrowd.release.drafting.roles import Guess
 from incrowd.release.jobs.compare.remedies import Remedies
 from incrowd.release.policy.limits import LongListError, UnlistableError
-from incrowd_verify.gate.verdict import Verdict
+from incrowd_gate.verdict import Verdict
 
 _ROWS = 20_000
 """Rows of a large table that a draft is tried on."""

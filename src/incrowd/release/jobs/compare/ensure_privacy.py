@@ -13,8 +13,8 @@ from incrowd.core.presentation.documents import envelope
 from incrowd.core.presentation.markup import InNotebooks
 from incrowd.core.table.schema import Schema
 from incrowd.release.accounts.people import refuse_survey
-from incrowd_verify.gate.points import UNANSWERED, Accepted, Point, Unanswered
-from incrowd_verify.gate.verdict import Verdict
+from incrowd_gate.points import UNANSWERED, Accepted, Point, Unanswered
+from incrowd_gate.verdict import Verdict
 
 if TYPE_CHECKING:
     from incrowd.core.table.classes import EquivalenceClasses

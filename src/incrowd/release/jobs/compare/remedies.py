@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from incrowd.core.lazy import pl
 from incrowd.release.drafting.roles import Guess, leave_out, with_parts
 from incrowd.release.drafting.rounding import coarser_steps, rounding_base
-from incrowd_verify.gate.points import Point
-from incrowd_verify.gate.rules.columns import are_numbers
-from incrowd_verify.texts import separator_of
+from incrowd_gate.points import Point
+from incrowd_gate.rules.columns import are_numbers
+from incrowd_gate.texts import separator_of
 
 if TYPE_CHECKING:
     from incrowd.release.jobs.make.release import Release

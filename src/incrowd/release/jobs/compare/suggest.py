@@ -18,8 +18,8 @@ from incrowd.release.jobs.make.anonymize import anonymize
 from incrowd.release.policy.limits import LongListError
 from incrowd.release.policy.policy import Policy
 from incrowd.search import Mondrian
-from incrowd_verify.gate.points import Point
-from incrowd_verify.gate.verdict import Verdict
+from incrowd_gate.points import Point
+from incrowd_gate.verdict import Verdict
 
 if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat

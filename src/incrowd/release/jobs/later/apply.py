@@ -31,8 +31,8 @@ from incrowd.release.jobs.make.recode_batch import RecodedBatch
 from incrowd.release.jobs.make.released_rows import ReleasedValues, model_verdict, with_types
 from incrowd.release.jobs.make.suppressed_records import Suppression, counting_schema, telling_columns
 from incrowd.release.policy.limits import refuse_unlinked, with_histories
-from incrowd_verify.gate.points import UNANSWERED, Point, Unanswered
-from incrowd_verify.gate.verdict import Verdict
+from incrowd_gate.points import UNANSWERED, Point, Unanswered
+from incrowd_gate.verdict import Verdict
 
 if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat

@@ -13,7 +13,7 @@ from incrowd.release.jobs.later.batch import unknown_values
 from incrowd.release.jobs.make.release import Release
 from incrowd.release.jobs.measure.assess import assess
 from incrowd.release.jobs.measure.evaluate import evaluate
-from incrowd_verify.gate.wording import percent
+from incrowd_gate.wording import percent
 
 _CELLS = 12
 """Cells of a column that are compared, the most frequent ones first."""

@@ -29,7 +29,7 @@ from incrowd.release.jobs.make.anonymize import anonymize
 from incrowd.release.policy.policy import Policy
 from incrowd.search.base import SearchProblem, least_size
 from incrowd.search.local import LocalAlgorithm
-from incrowd_verify.gate.points import UNANSWERED, Unanswered
+from incrowd_gate.points import UNANSWERED, Unanswered
 
 if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat

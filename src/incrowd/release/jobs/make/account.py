@@ -31,8 +31,8 @@ from incrowd.release.accounts.value_warnings import value_warnings
 from incrowd.release.jobs.make.released_rows import ReleasedValues
 from incrowd.release.jobs.make.table_treatments import treatment_entries, treatment_sentences
 from incrowd.release.policy.policy import Policy
-from incrowd_verify.gate import wording
-from incrowd_verify.gate.wording import (
+from incrowd_gate import wording
+from incrowd_gate.wording import (
     NAMED_COLUMNS,
     at_most,
     in_words,
@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from incrowd.release.jobs.measure.assess import Assessment
     from incrowd.release.verification import ClauseResult
     from incrowd.search.lattice import SolutionSpace
-    from incrowd_verify.gate.points import Point
-    from incrowd_verify.gate.verdict import Verdict
+    from incrowd_gate.points import Point
+    from incrowd_gate.verdict import Verdict
 
 
 _LEAST = 5

@@ -24,8 +24,8 @@ from incrowd.release.jobs.make.table_treatments import treat_table, treatment_en
 from incrowd.release.jobs.measure.assess import Assessment, assess_table
 from incrowd.release.policy.arguments import as_models, as_schema
 from incrowd.release.policy.policy import Policy
-from incrowd_verify.gate.points import UNANSWERED, Point, Unanswered
-from incrowd_verify.gate.verdict import Verdict
+from incrowd_gate.points import UNANSWERED, Point, Unanswered
+from incrowd_gate.verdict import Verdict
 
 if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat

@@ -34,7 +34,7 @@ from incrowd.release.policy.arguments import as_algorithm, as_models, as_schema
 from incrowd.release.policy.limits import check_sets, refuse_unlinked, with_histories
 from incrowd.release.policy.policy import Policy, search_problem
 from incrowd.search import Algorithm, Mondrian
-from incrowd_verify.gate.points import UNANSWERED, Unanswered
+from incrowd_gate.points import UNANSWERED, Unanswered
 
 if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from incrowd.measures.privacy import PrivacyModel
     from incrowd.release.jobs.measure.assess import Assessment
     from incrowd.search.lattice import SolutionSpace
-    from incrowd_verify.gate.points import Accepted
+    from incrowd_gate.points import Accepted
 
 
 @with_keyword_hints

@@ -17,8 +17,8 @@ from incrowd.core.presentation.documents import envelope
 from incrowd.core.presentation.markup import InNotebooks
 from incrowd.core.reading.spellings import refuse_open_points
 from incrowd.core.table.schema import Schema, require_columns
-from incrowd_verify.gate.points import UNANSWERED, Accepted, Point, Unanswered
-from incrowd_verify.gate.verdict import Verdict
+from incrowd_gate.points import UNANSWERED, Accepted, Point, Unanswered
+from incrowd_gate.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,8 +36,8 @@ from incrowd.release.jobs.make.suppressed_records import Suppression, judge, ref
 from incrowd.release.jobs.make.table_treatments import treatment_entries
 from incrowd.release.jobs.measure.assess import Assessment, assess_table
 from incrowd.release.policy.policy import Policy, terms_of
-from incrowd_verify.gate.points import Point, answered
-from incrowd_verify.gate.verdict import Verdict
+from incrowd_gate.points import Point, answered
+from incrowd_gate.verdict import Verdict
 
 if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat
@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from incrowd.engines import Engine
     from incrowd.release.verification import ClauseResult
     from incrowd.search.lattice import SolutionSpace
-    from incrowd_verify.gate.points import Accepted
-    from incrowd_verify.profiles import Attestation
+    from incrowd_gate.points import Accepted
+    from incrowd_gate.profiles import Attestation
 
 
 _WRITE = "; write a file with release.write('safe.csv'), whose name says the kind"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from incrowd.measures.privacy import ModelResult
     from incrowd.release.jobs.make.table_treatments import TableTreatments
     from incrowd.release.policy.policy import Policy
-    from incrowd_verify.gate.verdict import Verdict
+    from incrowd_gate.verdict import Verdict
 
 
 DRAWS = 10

@@ -31,19 +31,19 @@ from incrowd.release.tables.layout import CELL_SETTINGS, CountTable
 from incrowd.release.tables.primary import OPEN_SHARE
 from incrowd.release.tables.protect import MARK, PublishedTable, protect, way_of
 from incrowd.release.tables.ring import is_too_large, ring_of
-from incrowd_verify.gate import wording
-from incrowd_verify.gate.points import UNANSWERED, Point, answered, in_order
-from incrowd_verify.gate.rules.columns import Values
-from incrowd_verify.gate.rules.count_tables import Quantity, hidden_share, points_of_sums
-from incrowd_verify.gate.rules.texts import points_of_column
-from incrowd_verify.gate.verdict import Verdict
-from incrowd_verify.gate.wording import percent
+from incrowd_gate import wording
+from incrowd_gate.points import UNANSWERED, Point, answered, in_order
+from incrowd_gate.rules.columns import Values
+from incrowd_gate.rules.count_tables import Quantity, hidden_share, points_of_sums
+from incrowd_gate.rules.texts import points_of_column
+from incrowd_gate.verdict import Verdict
+from incrowd_gate.wording import percent
 
 if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat
     from incrowd.core.table.schema import Schema
     from incrowd.release.tables.cells import Axis
-    from incrowd_verify.gate.points import Unanswered
+    from incrowd_gate.points import Unanswered
 
 MANIFEST = "tables.json"
 """The file that says how the tables beside it are made, for a reader and for `verify`."""

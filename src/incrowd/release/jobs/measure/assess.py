@@ -44,9 +44,9 @@ from incrowd.release.accounts.statements import (
 from incrowd.release.accounts.value_warnings import value_warnings
 from incrowd.release.policy.arguments import as_models, as_schema
 from incrowd.release.policy.limits import of_histories
-from incrowd_verify.gate.points import Accepted, Point
-from incrowd_verify.gate.verdict import Verdict
-from incrowd_verify.gate.wording import at_most, in_words, percent, wildcard_sentence
+from incrowd_gate.points import Accepted, Point
+from incrowd_gate.verdict import Verdict
+from incrowd_gate.wording import at_most, in_words, percent, wildcard_sentence
 
 if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from incrowd.core.errors import quoted
-from incrowd_verify.gate.points import Point
-from incrowd_verify.gate.verdict import Verdict
+from incrowd_gate.points import Point
+from incrowd_gate.verdict import Verdict
 
 
 def refuse(text: str, way_out: str) -> None:

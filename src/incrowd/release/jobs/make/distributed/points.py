@@ -11,7 +11,7 @@ from incrowd.core.recoding.observed import ranks_of
 from incrowd.engines.base import EngineSettings
 from incrowd.engines.spark import SparkEngine, positional, to_polars
 from incrowd.release.accounts.points import RowsThatLeave, trees_of, unprotected
-from incrowd_verify.gate.rules.columns import Losses, Values
+from incrowd_gate.rules.columns import Losses, Values
 
 if TYPE_CHECKING:
     from incrowd.core.table.domain import Domain
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class BlockRows(RowsThatLeave):
-    """The rows of all blocks (see `incrowd_verify.gate.rules.columns.Release`).
+    """The rows of all blocks (see `incrowd_gate.rules.columns.Release`).
 
     Parameters
     ----------

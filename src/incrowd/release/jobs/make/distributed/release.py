@@ -33,7 +33,7 @@ from incrowd.release.jobs.make.table_treatments import refuse_untreatable
 from incrowd.release.policy.limits import check_values
 from incrowd.release.policy.policy import search_problem, terms_of
 from incrowd.search import Mondrian
-from incrowd_verify.gate import rules
+from incrowd_gate import rules
 
 if TYPE_CHECKING:
     from incrowd.core.progress import Progress

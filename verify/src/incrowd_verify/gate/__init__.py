@@ -1,1 +1,0 @@
-"""The gate before a release: points, the verdict, and a policy's answers."""
