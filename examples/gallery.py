@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import incrowd as ic
-from incrowd.core.report import charts
+from incrowd.release.report import charts
 from incrowd.samples import diagnosis_hierarchy, hospital
 
 

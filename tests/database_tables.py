@@ -121,7 +121,7 @@ def mysql_type(dtype):
 
 def mysql_statement(url, *statements):
     """Run statements in MariaDB; rows of the last if it has some."""
-    from incrowd.core.dialects import MySQL
+    from incrowd.engines.dialects import MySQL
 
     with MySQL.connect(url) as connection, connection.cursor() as cursor:
         for sql in statements:
@@ -130,7 +130,7 @@ def mysql_statement(url, *statements):
 
 
 def fill_mysql(url, frame, table="people", types=None):
-    from incrowd.core.dialects import MySQL
+    from incrowd.engines.dialects import MySQL
 
     kinds = {name: (types or {}).get(name, mysql_type(dtype)) for name, dtype in frame.schema.items()}
     # A TIMESTAMP is a point of time between 1970 and 2038.

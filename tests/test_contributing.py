@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from incrowd.core.dialects.base import Dialect
 from incrowd.core.treatments.base import Treatment
+from incrowd.engines.dialects.base import Dialect
 from incrowd.measures.privacy.base import PrivacyModel
 
 ROOT = Path(__file__).parents[1]

@@ -12,10 +12,10 @@ import pytest
 import incrowd as ic
 from incrowd.core.io.targets import writing
 from incrowd.core.recoding import FullDomain
-from incrowd.core.report.charts import measures
-from incrowd.core.report.document import ComparisonRun
 from incrowd.core.table.classes import EquivalenceClasses
 from incrowd.engines import engine_for
+from incrowd.release.report.charts import measures
+from incrowd.release.report.document import ComparisonRun
 from incrowd.search import Algorithm, SearchProblem, Solution
 
 FRAME = pl.DataFrame({"q": ["a", "a", "b", "b"], "s": ["x", "y", "x", "y"]})

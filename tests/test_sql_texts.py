@@ -42,7 +42,7 @@ QUOTING = {
     # no text comes out of these
     "len", "int", "float", "bool", "enumerate", "sum", "count", "range",
 }  # fmt: skip
-ROOMS = (VERIFIER, PACKAGE / "engines", PACKAGE / "core" / "dialects")
+ROOMS = (VERIFIER, PACKAGE / "engines")
 
 
 def name_of(node: ast.AST) -> str:

@@ -29,7 +29,7 @@ def evaluate(code: str, scope: dict[str, Any], where: str) -> Any:
 
 def svg(chart: Any, described: str) -> str:
     """Return an Altair chart as SVG, with a text for those who do not see it."""
-    from incrowd.core.report.charts import svg_for_pages
+    from incrowd.release.report.charts import svg_for_pages
 
     drawn = svg_for_pages(chart)
     label = described.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")

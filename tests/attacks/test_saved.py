@@ -8,8 +8,8 @@ import pytest
 
 from incrowd.attacks import Attack, Rate, wilson
 from incrowd.attacks.saved import read_attacks
+from incrowd.core.documents import envelope, to_json
 from incrowd.core.errors import ParameterError, TableError
-from incrowd.core.presentation.documents import envelope, to_json
 
 ATTACKS = [
     Attack(

@@ -90,7 +90,7 @@ def test_two_packages_that_bring_one_name(installed):
 _JOB = """
 import incrowd as ic
 from typer.testing import CliRunner
-from incrowd.core.dialects import DIALECTS
+from incrowd.engines.dialects import DIALECTS
 from incrowd.faces.cli import app
 
 table = ic.samples.hospital(300, 2).select("age", "sex", "diagnosis")

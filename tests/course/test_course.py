@@ -24,10 +24,10 @@ import pytest
 import course_readings as readings
 import incrowd as ic
 from incrowd.core.errors import MissingExtraError, ParameterError
-from incrowd.core.report.charts import svg_for_pages
 from incrowd.course import NotYetError, bars, check, fallback, partitions, table
 from incrowd.course.checking import _MISTAKE
 from incrowd.course.lessons import Cell, lesson, lessons
+from incrowd.release.report.charts import svg_for_pages
 
 # Students get what users get.
 pytestmark = pytest.mark.gated

@@ -105,7 +105,7 @@ def test_a_file_that_is_no_database_is_not_held_open(tmp_path, monkeypatch):
         opened.append(sqlite3.Connection(*arguments, **options))
         return opened[0]
 
-    monkeypatch.setattr("incrowd.core.dialects.sqlite.sqlite3.connect", connect)
+    monkeypatch.setattr("incrowd.engines.dialects.sqlite.sqlite3.connect", connect)
     with pytest.raises(ic.TableError, match="is no SQLite database"):
         ic.Database(f"sqlite:///{tmp_path}/text")
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):
@@ -132,9 +132,9 @@ def test_a_session_ends(postgres):
 @pytest.mark.few(2)
 @pytest.mark.parametrize("kind", STORES)
 def test_rows_that_nobody_fetches_to_the_end(kind, request, monkeypatch):
-    monkeypatch.setattr("incrowd.core.dialects.sqlite.BATCH", 100)
-    monkeypatch.setattr("incrowd.core.dialects.duckdb.BATCH", 100)
-    monkeypatch.setattr("incrowd.core.dialects.mysql.BATCH", 100)
+    monkeypatch.setattr("incrowd.engines.dialects.sqlite.BATCH", 100)
+    monkeypatch.setattr("incrowd.engines.dialects.duckdb.BATCH", 100)
+    monkeypatch.setattr("incrowd.engines.dialects.mysql.BATCH", 100)
     url = request.getfixturevalue("postgres") if kind == "postgresql" else None
     frame = pl.DataFrame({"q": list("ab") * 5000, "s": ["x"] * 10_000})
     with holding(kind, frame, url) as table:

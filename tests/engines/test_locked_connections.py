@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.core.dialects.duckdb import DuckDB
 from incrowd.core.errors import TableError
 from incrowd.engines import spilling
+from incrowd.engines.dialects.duckdb import DuckDB
 from incrowd.release.verification import checks_as_sql, verify
 from incrowd_verify import source as reading
 from package_sources import sources

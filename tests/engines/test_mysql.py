@@ -13,8 +13,8 @@ import pytest
 import incrowd as ic
 from database_tables import FRAME, MODELS, SCHEMA, fill_mysql, mysql_statement, mysql_url
 from engine_tables import in_order_of_codes, same
-from incrowd.core.dialects import MySQL
 from incrowd.engines import MemoryEngine, engine_for
+from incrowd.engines.dialects import MySQL
 
 TYPED = {
     "tiny": ("TINYINT", [1, 2, None]),

@@ -195,8 +195,8 @@ def test_files(where, tmp_path, suffix):
     target = tmp_path / f"out.{suffix}"
     read = pl.read_parquet if suffix == "parquet" else pl.read_csv
     with holding(kind, frame, url) as table, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("incrowd.core.dialects.sqlite.BATCH", 700)
-        patch.setattr("incrowd.core.dialects.duckdb.BATCH", 700)
+        patch.setattr("incrowd.engines.dialects.sqlite.BATCH", 700)
+        patch.setattr("incrowd.engines.dialects.duckdb.BATCH", 700)
         other = ic.anonymize(table, schema, [ic.KAnonymity(5), ic.LDiversity(2)])
         other.write(target)
     one.write(tmp_path / f"memory.{suffix}")

@@ -7,7 +7,7 @@ import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from incrowd.core.presentation.markup import cards, table
+from incrowd.core.markup import cards, table
 
 _Z = 1.959963984540054
 
@@ -58,7 +58,7 @@ class Attack:
     remarks: tuple[str, ...] = ()
 
     def _repr_html_(self) -> str:
-        from incrowd.core.report.charts import attacks, svg_if_drawn
+        from incrowd.release.report.charts import attacks, svg_if_drawn
 
         found = self.to_dict()
         words = {"main": "right with the release", "baseline": "right without it",

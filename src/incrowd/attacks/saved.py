@@ -9,8 +9,8 @@ from typing import Any
 
 from incrowd.attacks.base import Attack, Rate
 from incrowd.attacks.kinds import ATTACKS
+from incrowd.core.documents import envelope
 from incrowd.core.errors import ParameterError, TableError
-from incrowd.core.presentation.documents import envelope
 
 _SAVING = "save what `incrowd attack` prints as JSON"
 

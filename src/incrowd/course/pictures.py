@@ -8,7 +8,7 @@ from typing import Any
 
 from incrowd.core.errors import require_extra
 from incrowd.core.lazy import pd
-from incrowd.core.report.charts import COLOURS
+from incrowd.release.report.charts import COLOURS
 
 __all__ = ["bars", "partitions"]
 

@@ -11,12 +11,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from incrowd.core.dialects.duckdb import DuckDB, lock
 from incrowd.core.errors import TableError, setting
 from incrowd.core.io.columns import column_named, nameless
 from incrowd.core.lazy import NDArray, duckdb, np, pl
 from incrowd.core.progress import check
 from incrowd.core.reading.missing import null_values_of
+from incrowd.engines.dialects.duckdb import DuckDB, lock
 from incrowd.engines.fold import (
     KEY,
     PERSON,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from incrowd.core.dialects import DIALECTS
-from incrowd.core.dialects.addresses import Address
-from incrowd.core.dialects.base import Dialect
+from incrowd.engines.dialects import DIALECTS
+from incrowd.engines.dialects.addresses import Address
+from incrowd.engines.dialects.base import Dialect
 from incrowd_gate.points import Accepted, Point
 from incrowd_gate.verdict import Verdict
 from incrowd_verify import (

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from incrowd.attacks import Attack, wilson
-from incrowd.core.presentation.documents import envelope, to_json
+from incrowd.core.documents import envelope, to_json
 
 ROLES = ("--qi", "age,sex", "--sensitive", "diagnosis")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import incrowd as ic
-from incrowd.core.report.charts import risk_rows, size_rows
 from incrowd.faces.studio import account
+from incrowd.release.report.charts import risk_rows, size_rows
 from incrowd.samples import hospital, hospital_policy
 
 

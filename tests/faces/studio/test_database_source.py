@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.core.dialects.addresses import Address
 from incrowd.core.progress import Silent
+from incrowd.engines.dialects.addresses import Address
 from incrowd.faces.studio import export
 from incrowd.faces.studio.cancelling import Cancelled, Watched
 from incrowd.faces.studio.exploring import compare_settings

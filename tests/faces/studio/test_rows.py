@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from incrowd.core.presentation.documents import loss_in_words
+from incrowd.core.documents import loss_in_words
 from incrowd.faces.studio.cancelling import Watched
 from incrowd.faces.studio.rows import Rows, changed_cells, pairs_of, points_by_column, shape_of
 from incrowd.faces.studio.tables import Source

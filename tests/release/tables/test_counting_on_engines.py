@@ -175,8 +175,8 @@ def test_engines_write_the_same_files(place, tmp_path, request):
 @pytest.mark.parametrize("place", quick([*STORES, "relation"], "relation", "sqlite", "duckdb"))
 def test_no_value_stands_in_sql_and_nothing_stays(place, request, monkeypatch):
     """Values go into tables that end with the session, and never into a statement."""
-    from incrowd.core.dialects import DuckDB, MySQL, PostgreSQL, SQLite
-    from incrowd.core.dialects.duckdb import RelationTable
+    from incrowd.engines.dialects import DuckDB, MySQL, PostgreSQL, SQLite
+    from incrowd.engines.dialects.duckdb import RelationTable
 
     told = []
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from incrowd.core.dialects.postgresql import PostgreSQL
+from incrowd.engines.dialects.postgresql import PostgreSQL
 
 
 class CockroachDB(PostgreSQL):

@@ -7,13 +7,13 @@ import glob
 import os
 import stat
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum, auto
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
-from incrowd.core.dialects.addresses import Address, is_address
 from incrowd.core.errors import TableError, exists_already
 from incrowd.core.io.addresses import file_path
 from incrowd.core.io.placing import Appeared, Identity, Publication, Step, identity, undo_unfinished
@@ -49,6 +49,15 @@ class Hidden(Enum):
 HIDDEN = Hidden.HIDDEN
 
 
+@runtime_checkable
+class HasFiles(Protocol):
+    """An input that is more than its path, such as the address of a database."""
+
+    @property
+    def files(self) -> Sequence[str]:
+        """Paths of its files; none of a server."""
+
+
 class _Inputs:
     """Input files, folders, patterns and file databases, identified by device and inode."""
 
@@ -61,19 +70,23 @@ class _Inputs:
         self.hidden = False
 
     def add(self, source: object) -> None:
-        """Add a path, a pattern, an address or a list of inputs, ignoring missing files."""
+        """Add a path, a pattern, a list of inputs, or something with `files`, ignoring missing files.
+
+        Raises
+        ------
+        TableError
+            For the text of an address, whose files nobody here knows.
+        """
         if isinstance(source, list | tuple):
             for each in source:
                 self.add(each)
         elif isinstance(source, Hidden):
             self.hidden = True
-        elif isinstance(source, Address) or (isinstance(source, str) and is_address(source)):
-            address = source if isinstance(source, Address) else Address(source)
-            if not address.dialect.server:
-                for ending in ("", *address.dialect.sides):
-                    self._add_file(f"{address.path}{ending}")
+        elif isinstance(source, HasFiles):
+            for path in source.files:
+                self._add_file(path)
         elif isinstance(source, str | os.PathLike):
-            self._add_path(os.fsdecode(source))
+            self._add_path(os.fsdecode(file_path(source)))
 
     def _add_path(self, text: str) -> None:
         if is_pattern(text):

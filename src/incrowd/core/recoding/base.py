@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
+from incrowd.core.documents import envelope
 from incrowd.core.errors import ParameterError, SchemaError, null_values_setting, those_are
 from incrowd.core.io.addresses import file_path
 from incrowd.core.lazy import NDArray, np, pl
-from incrowd.core.presentation.documents import envelope
-from incrowd.core.presentation.markup import document
+from incrowd.core.markup import document
 from incrowd.core.reading.missing import null_values_of
 from incrowd.core.recoding.cells import SUPPRESSED, level_cells, look_up, starred, with_suppressed
 from incrowd.core.table.classes import EquivalenceClasses

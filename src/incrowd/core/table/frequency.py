@@ -207,7 +207,7 @@ class FrequencyTable:
 
     def _repr_html_(self) -> str:
         """Return HTML with the number of values per column, without any value."""
-        from incrowd.core.presentation.markup import table
+        from incrowd.core.markup import table
 
         rows = [(domain.name, "quasi-identifier", domain.size) for domain in self.domains]
         rows += [(counts.name, "sensitive", counts.present) for counts in self.sensitive]

@@ -192,7 +192,7 @@ class Schema:
         return f"Schema({'; '.join(parts)}{'; linked' if self.linked else ''})"
 
     def _repr_html_(self) -> str:
-        from incrowd.core.presentation.markup import table
+        from incrowd.core.markup import table
 
         rows = (
             (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from incrowd.core.dialects.base import Upload
 from incrowd.engines.cells import CellPeople, CellQuestion
+from incrowd.engines.dialects.base import Upload
 from incrowd.engines.fetched_cells import lookups, people_of_answers, plan_of, refused_person
 from incrowd.engines.sql.recoded import TableRows, lookup
 

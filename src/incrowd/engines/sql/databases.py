@@ -7,13 +7,13 @@ import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from incrowd.core.dialects.addresses import Address, is_address
-from incrowd.core.dialects.base import UNITS, cast_all, while_fetching
 from incrowd.core.errors import IncrowdError, TableError, exists_already
 from incrowd.core.lazy import pl
+from incrowd.engines.dialects.addresses import Address, is_address
+from incrowd.engines.dialects.base import UNITS, cast_all, while_fetching
 
 if TYPE_CHECKING:
-    from incrowd.core.dialects.base import Column, Dialect, Name, Upload
+    from incrowd.engines.dialects.base import Column, Dialect, Name, Upload
 
 __all__ = ["Address", "Database", "DatabaseTable", "is_address"]
 

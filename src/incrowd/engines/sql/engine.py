@@ -48,7 +48,7 @@ class SqlEngine(Engine):
     ) -> None:
         super().__init__(table, settings, treated)
         if _is_relation(table):
-            from incrowd.core.dialects.duckdb import RelationTable
+            from incrowd.engines.dialects.duckdb import RelationTable
 
             table = RelationTable(table)
         self.rows = table if isinstance(table, TableRows | RecodedTable) else TableRows(table)

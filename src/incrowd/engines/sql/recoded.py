@@ -6,21 +6,21 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from incrowd.core.dialects.base import Dialect, Upload, cast_all
 from incrowd.core.errors import SchemaError, TableError
 from incrowd.core.io.columns import column_named, columns_named
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.recoding import SUPPRESSED
+from incrowd.engines.dialects.base import Dialect, Upload, cast_all
 from incrowd.engines.fetched import NUMBER, Combinations, FetchedCount, LeavingColumns, joined_by
 from incrowd.engines.fold import CELL, ROWS, added_up
 from incrowd.engines.plan import PeoplePlan, as_columns, group_and_count, named_person
 from incrowd.engines.sql.databases import DatabaseTable
 
 if TYPE_CHECKING:
-    from incrowd.core.dialects.base import Column
-    from incrowd.core.dialects.duckdb import RelationTable
     from incrowd.core.table.schema import Schema
     from incrowd.core.table.treated_columns import TreatedColumn
+    from incrowd.engines.dialects.base import Column
+    from incrowd.engines.dialects.duckdb import RelationTable
     from incrowd.engines.plan import ReducedPeople
 
 _KNOWN = "\0known"
@@ -382,7 +382,7 @@ class RecodedTable:
 
     def relation(self, table: RelationTable) -> Any:
         """Return the released rows as a DuckDB relation of the source's connection."""
-        from incrowd.core.dialects.duckdb import KEYS, DuckDB
+        from incrowd.engines.dialects.duckdb import KEYS, DuckDB
 
         if self.leaving.by_value or self.drawn is not None:
             # A relation is joined with one frame, which holds the rows then.

@@ -15,9 +15,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from incrowd.core.dialects.addresses import BEGINNINGS
 from incrowd.core.errors import ParameterError
 from incrowd.core.io.addresses import looks_like_address
+from incrowd.engines.dialects.addresses import BEGINNINGS
 from incrowd.faces.cli.commands import ELSEWHERE, PURPOSES
 from incrowd.faces.cli.logs import HIDDEN_OPTIONS
 from incrowd_gate.errors import options_taken

@@ -63,13 +63,13 @@ from incrowd_gate.errors import IN_A_POLICY
 from incrowd_gate.points import UNANSWERED, Accepted
 
 if TYPE_CHECKING:
-    from incrowd.core.dialects.addresses import Address
     from incrowd.core.hierarchy import Builder
     from incrowd.core.io.files import CsvFormat
     from incrowd.core.io.targets import Outputs
     from incrowd.core.progress import Progress
     from incrowd.core.table.schema import Attribute, Schema
     from incrowd.core.table.settings import Wildcards
+    from incrowd.engines.dialects.addresses import Address
     from incrowd.engines.sql.databases import Database
     from incrowd.release.policy.policy import Policy
     from incrowd_gate.points import Unanswered

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from incrowd.core.dialects.addresses import EXAMPLES
 from incrowd.core.io.kinds.files import suffixes
 from incrowd.core.treatments import TREATMENTS
+from incrowd.engines.dialects.addresses import EXAMPLES
 from incrowd.faces.cli import completing
 from incrowd.faces.cli.parsing import file_or_address
 from incrowd.measures.privacy import MODELS

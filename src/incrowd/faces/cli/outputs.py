@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from incrowd.core.documents import to_json
 from incrowd.core.errors import ParameterError, TableError, require_extra
-from incrowd.core.presentation.documents import to_json
 
 if TYPE_CHECKING:
-    from incrowd.core.dialects.addresses import Address
     from incrowd.core.io.targets import Outputs, Target
+    from incrowd.engines.dialects.addresses import Address
 
 
 def outputs_of(
@@ -91,7 +91,7 @@ def add_report(outputs: Outputs, report: Path | None, suffixes: Sequence[str] = 
     """
     if report is None:
         return None
-    from incrowd.core.report.pages import SUFFIXES
+    from incrowd.release.report.pages import SUFFIXES
 
     suffix = report.suffix.lower()
     allowed = suffixes or SUFFIXES

@@ -7,12 +7,12 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incrowd.core.dialects.addresses import BEGINNINGS, Address, either, is_address
 from incrowd.core.errors import ParameterError, quoted
+from incrowd.engines.dialects.addresses import BEGINNINGS, Address, either, is_address
 from incrowd.search import ALGORITHMS, Algorithm
 
 if TYPE_CHECKING:
-    from incrowd.core.dialects.addresses import Address
+    from incrowd.engines.dialects.addresses import Address
 
 _VARIABLE = "env:"
 

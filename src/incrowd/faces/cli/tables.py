@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from incrowd.core.presentation.documents import figure
+from incrowd.core.documents import figure
 from incrowd.core.progress import Cancellable, Progress, Silent, on_compiling, running
 from incrowd.faces.cli.interruption import JOBS
 from incrowd.faces.cli.logs import LOG, LoggedProgress

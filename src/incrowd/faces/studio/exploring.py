@@ -7,8 +7,8 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from incrowd.core.documents import loss_in_words
 from incrowd.core.errors import InfeasibleError, InputError, visible
-from incrowd.core.presentation.documents import loss_in_words
 from incrowd.core.progress import Within
 from incrowd.measures.privacy import MODELS, KAnonymity
 from incrowd.search import ALGORITHMS

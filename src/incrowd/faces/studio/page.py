@@ -11,7 +11,6 @@ from urllib.parse import quote, unquote
 
 from nicegui import background_tasks, run, ui
 
-from incrowd.core.presentation import heat
 from incrowd.faces.studio import status
 from incrowd.faces.studio.cancelling import Watched
 from incrowd.faces.studio.fields import button
@@ -33,6 +32,7 @@ from incrowd.faces.studio.tables import Source, in_database
 from incrowd.faces.studio.teaching import explain
 from incrowd.faces.studio.windows import Windows
 from incrowd.faces.studio.work import Work
+from incrowd.release.report import heat
 
 _ENDED = """<script>
 addEventListener("load", () => {

@@ -11,13 +11,13 @@ from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incrowd.core.documents import to_json
 from incrowd.core.errors import ParameterError, TableError
 from incrowd.core.io.files import CsvFormat
 from incrowd.core.io.kinds.files import usual_suffix
 from incrowd.core.io.seals import digest_of
 from incrowd.core.io.targets import INTERNAL, Outputs, writing
 from incrowd.core.lazy import pl
-from incrowd.core.presentation.documents import to_json
 from incrowd.engines import loaded
 from incrowd.faces.studio.tables import Source, plain_name
 from incrowd.faces.studio.values import refuse_prompts

@@ -9,8 +9,8 @@ from typing import Any
 
 from nicegui import ui
 
+from incrowd.core.documents import loss_in_words
 from incrowd.core.errors import InfeasibleError, InputError
-from incrowd.core.presentation.documents import loss_in_words
 from incrowd.core.progress import Progress, Within
 from incrowd.faces.studio.cancelling import Watched
 from incrowd.faces.studio.exploring import Try, keep, title_of, try_of

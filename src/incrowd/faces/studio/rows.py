@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
+from incrowd.core.documents import loss_in_words
 from incrowd.core.errors import visible
 from incrowd.core.io.columns import columns_named
 from incrowd.core.lazy import np, pl
-from incrowd.core.presentation.documents import loss_in_words
 from incrowd.core.reading.spellings import has_open_points
 from incrowd.faces.studio import parts
 from incrowd.faces.studio.panels.column_forms import ROLES

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from incrowd.core.presentation.documents import loss_in_words
+from incrowd.core.documents import loss_in_words
 from incrowd.core.table.schema import OPEN_ROLE
 from incrowd.faces.studio.work import RISK, Work
 from incrowd_gate.wording import at_most, who_knows

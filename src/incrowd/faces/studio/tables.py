@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
-from incrowd.core.dialects.addresses import Address
 from incrowd.core.errors import InputError, ParameterError, PolicyError, TableError
 from incrowd.core.io.addresses import file_path, looks_like_address
 from incrowd.core.io.beginnings import MISSING_TEXTS
@@ -24,6 +23,7 @@ from incrowd.core.lazy import pl
 from incrowd.core.progress import Progress, check, interrupting
 from incrowd.core.reading.spellings import QUESTIONS
 from incrowd.core.table.schema import OPEN_ROLE
+from incrowd.engines.dialects.addresses import Address
 from incrowd.release.drafting.profile import profile_of
 from incrowd.release.policy.policy import Policy
 

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.core.lazy import NDArray, np
+from incrowd.core.markup import InNotebooks
 from incrowd.core.parameters import parameter
-from incrowd.core.presentation.markup import InNotebooks
 from incrowd.measures.privacy._one_call import Columns, read_for
 from incrowd.measures.privacy.base import Monotone, SensitiveModel
 from incrowd.measures.privacy.normalized_entropy import NormalizedEntropy

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from incrowd.core.presentation.documents import plain
-from incrowd.core.presentation.markup import document
+from incrowd.core.documents import plain
+from incrowd.core.markup import document
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from itertools import combinations
 from typing import Any
 
 from incrowd.core.lazy import NDArray, np
+from incrowd.core.markup import InNotebooks
 from incrowd.core.parameters import COUNT, PART
-from incrowd.core.presentation.markup import InNotebooks
 from incrowd.measures.privacy._one_call import Columns, read_for
 from incrowd.measures.privacy.k_anonymity import KAnonymity
 

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.core.lazy import np
+from incrowd.core.markup import InNotebooks
 from incrowd.core.parameters import Parameter
-from incrowd.core.presentation.markup import InNotebooks
 from incrowd.measures.privacy._one_call import Columns, read_for
 from incrowd.measures.privacy.k_anonymity import KAnonymity
 from incrowd.measures.risk.base import RiskModel

@@ -9,8 +9,8 @@ from typing import Any
 
 from incrowd.core.errors import ParameterError
 from incrowd.core.lazy import NDArray, np
+from incrowd.core.markup import InNotebooks
 from incrowd.core.parameters import PART
-from incrowd.core.presentation.markup import InNotebooks
 from incrowd.measures.privacy._one_call import Columns, read_for
 from incrowd.measures.privacy.k_anonymity import KAnonymity
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incrowd.core.documents import loss_in_words
 from incrowd.core.errors import named
 from incrowd.core.io.seals import digest_of
-from incrowd.core.presentation.documents import loss_in_words
 from incrowd.release.accounts.people import of_people
 from incrowd_gate.wording import at_most, in_words, percent, who_knows
 

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from incrowd.core.documents import plain
 from incrowd.core.errors import ParameterError, SchemaError, listed, named
 from incrowd.core.io.columns import columns_named
 from incrowd.core.kernels.grouping.counting import Counts, class_counts, value_counts
 from incrowd.core.kernels.grouping.grouping import group_members
 from incrowd.core.lazy import NDArray, np, pl
-from incrowd.core.presentation.documents import plain
-from incrowd.core.presentation.markup import InNotebooks
+from incrowd.core.markup import InNotebooks
 from incrowd.core.recoding import Local, Recoding
 from incrowd.release.accounts.results import measure_key, unlimited_models
 

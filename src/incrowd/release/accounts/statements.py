@@ -6,8 +6,8 @@ import platform
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from incrowd.core.documents import figure, plain
 from incrowd.core.lazy import np, pl
-from incrowd.core.presentation.documents import figure, plain
 from incrowd_gate import wording
 from incrowd_gate.points import Point
 

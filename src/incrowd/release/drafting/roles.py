@@ -29,7 +29,7 @@ from incrowd_gate.words.meanings import (
 )
 
 if TYPE_CHECKING:
-    from incrowd.core.codebooks.base import Field
+    from incrowd.release.codebooks.base import Field
 
 _UNIQUE = 0.9
 """Distinct values per row from which nearly every row has a value of its own."""

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.core.errors import InputError, ParameterError, those_are
 from incrowd.core.io.addresses import file_path
+from incrowd.core.markup import document
 from incrowd.core.parameters import EPSILON, Parameter, check_fields
-from incrowd.core.presentation.markup import document
 from incrowd.core.table.schema import Attribute, Schema, Style
 from incrowd.core.table.settings import Ends, Judge, SuppressedRecords, Wildcards
 from incrowd.core.treatments import TREATMENTS

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from incrowd.core.lazy import np
-from incrowd.core.presentation.heat import STEPS, Code, HeatCell, HeatTable
+from incrowd.release.report.heat import STEPS, Code, HeatCell, HeatTable
 from incrowd.release.tables.protect import MARK
 from incrowd.release.tables.workbook import notes_of
 from incrowd_gate.wording import percent

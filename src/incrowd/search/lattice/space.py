@@ -7,14 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from incrowd.core.documents import envelope, to_json
 from incrowd.core.errors import TableError
 from incrowd.core.io.addresses import file_path
 from incrowd.core.lazy import np, pl
-from incrowd.core.presentation.documents import envelope, to_json
-from incrowd.core.presentation.markup import InNotebooks, table
+from incrowd.core.markup import InNotebooks, table
 
 if TYPE_CHECKING:
-    from incrowd.core.report.plots import FrontPlots
     from incrowd.search.lattice.node import Node
 
 _KNOWN = ("anonymous", "score", "suppressed", "classes", "smallest", "largest_risk", "mean_risk")
@@ -153,13 +152,6 @@ class SolutionSpace(InNotebooks):
             }
             for node in self.front()
         ]
-
-    @property
-    def plot(self) -> FrontPlots:
-        """A chart of the results of a search: ``plot.front()``; it needs the extra ``report``."""
-        from incrowd.core.report.plots import FrontPlots
-
-        return FrontPlots({"front": self.front_entries()})
 
     def summary(self) -> dict[str, Any]:
         """Return plain data for JSON, without the nodes."""

@@ -132,8 +132,8 @@ def test_tables_for_papers_have_the_figures_of_the_averages(table):
 
 
 def test_names_are_written_for_latex_and_markdown():
-    from incrowd.core.report.comparison_table import to_latex, to_markdown
-    from incrowd.core.report.document import ComparisonRun
+    from incrowd.release.report.comparison_table import to_latex, to_markdown
+    from incrowd.release.report.document import ComparisonRun
 
     run = ComparisonRun(r"a_b & 50% {c}\d|e", 2, None, None, None, problem="nothing")
     assert r"a\_b \& 50\% \{c\}\textbackslash{}d|e & 2 &" in to_latex(10, [run])

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.core.presentation.documents import rounded
+from incrowd.core.documents import rounded
 from incrowd.release.jobs.compare.fidelity import fidelity
 from survey_readings import survey_table
 

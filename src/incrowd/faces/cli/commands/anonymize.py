@@ -20,9 +20,9 @@ from incrowd.faces.cli.tables import percent
 
 if TYPE_CHECKING:
     from incrowd.attacks import Attack
-    from incrowd.core.dialects.addresses import Address
     from incrowd.core.io.targets import Outputs, Target
     from incrowd.core.progress import Progress
+    from incrowd.engines.dialects.addresses import Address
     from incrowd.release.jobs.make.plan import Plan, PlannedColumn
     from incrowd.release.jobs.make.release import Release
     from incrowd.release.policy.policy import Policy
@@ -125,7 +125,7 @@ class OutputOptions(option_groups.ReportOptions):
         """
         output = self.output
         if self.codebook is not None:
-            from incrowd.core.codebooks import kind_for
+            from incrowd.release.codebooks import kind_for
 
             kind_for(self.codebook)
         return _Targets(

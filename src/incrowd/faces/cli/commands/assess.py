@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incrowd.core.presentation.documents import envelope
+from incrowd.core.documents import envelope
 from incrowd.faces.cli import option_groups, options, outputs
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from incrowd.core.documents import envelope
 from incrowd.core.errors import ParameterError
-from incrowd.core.presentation.documents import envelope
 from incrowd.faces.cli import option_groups, options, outputs
 from incrowd.faces.cli.parsing import names_of
 

@@ -148,7 +148,7 @@ def compare(
     files = outputs.outputs_of(data, population, columns.hierarchies, policy=columns.policy, force=force)
     sheet = outputs.add_output(files, one_page)
     if one_page is not None:
-        from incrowd.core.report.one_page import check_one_page
+        from incrowd.release.report.one_page import check_one_page
 
         check_one_page(one_page, list(dict.fromkeys(map(str, candidates))))
     page = outputs.add_report(files, report)
@@ -243,7 +243,7 @@ def show_comparison(out: Console, comparison: Comparison) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from incrowd.core.report.comparison_table import NOTHING, caption, table_of_runs
+    from incrowd.release.report.comparison_table import NOTHING, caption, table_of_runs
 
     out.print(caption(comparison.records))
     table = Table(box=None, pad_edge=False)

@@ -323,7 +323,7 @@ def _warning_lines(draft: Draft) -> list[str]:
 
 def _trial_lines(trial: Trial, rows: int) -> list[str]:
     """Return lines on the draft's trial run: verdict, open points and changes."""
-    from incrowd.core.presentation.documents import loss_in_words
+    from incrowd.core.documents import loss_in_words
     from incrowd_gate.wording import at_most
 
     on = "" if trial.rows == rows else f" on {trial.rows:,} of {rows:,} rows"

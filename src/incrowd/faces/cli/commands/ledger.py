@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from incrowd.core.presentation.documents import envelope
+from incrowd.core.documents import envelope
 from incrowd.faces.cli.flattening import Commands
 from incrowd.faces.cli.logs import LOG
 from incrowd.faces.cli.options import Json

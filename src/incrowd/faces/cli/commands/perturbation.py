@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from incrowd.core.documents import envelope
 from incrowd.core.errors import ParameterError
-from incrowd.core.presentation.documents import envelope
 from incrowd.faces.cli import option_groups, options, outputs
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from incrowd.core.documents import envelope
 from incrowd.core.lazy import pl
-from incrowd.core.presentation.documents import envelope
 from incrowd.faces.cli import option_groups, options, outputs
 
 if TYPE_CHECKING:

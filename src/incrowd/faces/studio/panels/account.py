@@ -6,15 +6,15 @@ from typing import Any
 
 from nicegui import ui
 
-from incrowd.core.presentation.documents import loss_in_words
-from incrowd.core.report.charts import risk_rows, size_rows
-from incrowd.core.report.details import classes, clauses, losses_of, risks
+from incrowd.core.documents import loss_in_words
 from incrowd.faces.studio import account
 from incrowd.faces.studio.bars import bars
 from incrowd.faces.studio.job import Job
 from incrowd.faces.studio.panels.panel import Panel
 from incrowd.faces.studio.parts import box, bullets, emptied, fold, grid, heading, marked, note
 from incrowd.faces.studio.work import Work
+from incrowd.release.report.charts import risk_rows, size_rows
+from incrowd.release.report.details import classes, clauses, losses_of, risks
 from incrowd_gate.wording import who_knows
 
 _COLUMNS = 40

@@ -9,7 +9,6 @@ from typing import Any
 from nicegui import background_tasks, ui
 
 from incrowd.core.errors import InputError
-from incrowd.core.presentation import heat
 from incrowd.faces.studio import export
 from incrowd.faces.studio.fields import button, choice_field, text_field
 from incrowd.faces.studio.forms import advanced, entry_form
@@ -20,6 +19,7 @@ from incrowd.faces.studio.parts import box, cut, emptied, heading, marked, note,
 from incrowd.faces.studio.table_changes import changes_of_tables
 from incrowd.faces.studio.work import Work
 from incrowd.release.jobs.make.tabulate import TableRelease, sentence_of
+from incrowd.release.report import heat
 from incrowd.release.tables.heat import heat_of
 from incrowd.release.tables.layout import CountTable
 

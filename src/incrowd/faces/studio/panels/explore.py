@@ -6,8 +6,8 @@ from typing import Any
 
 from nicegui import ui
 
+from incrowd.core.documents import loss_in_words
 from incrowd.core.errors import ParameterError
-from incrowd.core.presentation.documents import loss_in_words
 from incrowd.faces.studio import exploring
 from incrowd.faces.studio.cancelling import Watched
 from incrowd.faces.studio.exploring import Try

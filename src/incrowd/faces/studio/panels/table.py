@@ -6,10 +6,10 @@ from typing import Any
 
 from nicegui import ui
 
-from incrowd.core.dialects.addresses import EXAMPLES, either
 from incrowd.core.errors import EncodingError, TableError
 from incrowd.core.io.files import CsvFormat
 from incrowd.core.io.kinds.files import suffixes
+from incrowd.engines.dialects.addresses import EXAMPLES, either
 from incrowd.faces.studio.cancelling import Watched
 from incrowd.faces.studio.fields import button, choice_field, dropping, text_field
 from incrowd.faces.studio.figures import LOOKS

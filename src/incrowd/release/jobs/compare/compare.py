@@ -14,12 +14,11 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from incrowd.core.documents import envelope, figure, loss_in_words
 from incrowd.core.errors import IncrowdError, ParameterError, TableError
 from incrowd.core.lazy import np, nw, pl
-from incrowd.core.presentation.documents import envelope, figure, loss_in_words
-from incrowd.core.presentation.markup import ROWS, cards, table
+from incrowd.core.markup import ROWS, cards, table
 from incrowd.core.progress import Progress, Silent, in_job, with_bar
-from incrowd.core.report.document import ComparisonRun
 from incrowd.core.table.schema import Schema
 from incrowd.measures.privacy import KAnonymity, LDiversity, TCloseness
 from incrowd.measures.utility import METRICS
@@ -28,6 +27,7 @@ from incrowd.release.jobs.make.anonymize import anonymize
 from incrowd.release.jobs.make.table_treatments import TableTreatments
 from incrowd.release.policy.arguments import as_algorithms, as_numbers, as_schema
 from incrowd.release.policy.policy import Policy
+from incrowd.release.report.document import ComparisonRun
 
 if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat
@@ -83,8 +83,8 @@ class Comparison:
         }
 
     def _repr_html_(self) -> str:
-        from incrowd.core.report.charts import svg_if_drawn
-        from incrowd.core.report.content import pictures_of_runs
+        from incrowd.release.report.charts import svg_if_drawn
+        from incrowd.release.report.content import pictures_of_runs
 
         document, runs = self.document(), self.averaged()
         limits = [name for name in ("k", "l", "t") if any(getattr(run, name) is not None for run in runs)]
@@ -143,19 +143,19 @@ class Comparison:
 
     def to_markdown(self) -> str:
         """Return the table of the averages in Markdown: time, the usual metrics, and spreads."""
-        from incrowd.core.report.comparison_table import to_markdown
+        from incrowd.release.report.comparison_table import to_markdown
 
         return to_markdown(self.records, self.averaged())
 
     def to_latex(self) -> str:
         """Return the table of the averages in LaTeX, as a `tabular` for the package booktabs."""
-        from incrowd.core.report.comparison_table import to_latex
+        from incrowd.release.report.comparison_table import to_latex
 
         return to_latex(self.records, self.averaged())
 
     def document(self) -> dict[str, Any]:
         """Return the report of a comparison as plain data."""
-        from incrowd.core.report.comparison_sentences import observations
+        from incrowd.release.report.comparison_sentences import observations
 
         runs = self.averaged()
         limits = [
@@ -183,9 +183,9 @@ class Comparison:
     def report(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write a report as ``.html``, ``.pdf`` or ``.json`` with charts, tables and sentences.
 
-        Parameters and errors are those of `incrowd.core.report.pages.write_report`.
+        Parameters and errors are those of `incrowd.release.report.pages.write_report`.
         """
-        from incrowd.core.report.pages import write_report
+        from incrowd.release.report.pages import write_report
 
         write_report(self.document(), path, force=force)
 
@@ -201,9 +201,9 @@ class Comparison:
     ) -> None:
         """Write a PDF of one page with time, LM and MD against k, and against l if measured.
 
-        Parameters and errors are those of `incrowd.core.report.one_page.write_one_page`.
+        Parameters and errors are those of `incrowd.release.report.one_page.write_one_page`.
         """
-        from incrowd.core.report.one_page import write_one_page
+        from incrowd.release.report.one_page import write_one_page
 
         write_one_page(self, path, against_l=against_l, at_k=at_k, title=title, about=about, force=force)
 

@@ -202,7 +202,7 @@ def draft_policy(  # noqa: PLR0913
     refuse_double_header(table, source)
     book, fields = None, {}
     if codebook is not None:
-        from incrowd.core.codebooks import read_codebook
+        from incrowd.release.codebooks import read_codebook
 
         book = read_codebook(codebook)
         fields = book.of(table.columns)

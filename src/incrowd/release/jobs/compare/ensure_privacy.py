@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from incrowd.core.documents import envelope
 from incrowd.core.errors import InfeasibleError, SchemaError
 from incrowd.core.lazy import NDArray, np, nw
+from incrowd.core.markup import InNotebooks
 from incrowd.core.parameters import COUNT, SHARE
-from incrowd.core.presentation.documents import envelope
-from incrowd.core.presentation.markup import InNotebooks
 from incrowd.core.table.schema import Schema
 from incrowd.release.accounts.people import refuse_survey
 from incrowd_gate.points import UNANSWERED, Accepted, Point, Unanswered

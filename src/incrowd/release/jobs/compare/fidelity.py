@@ -9,8 +9,8 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from incrowd.core.lazy import NDArray, np
+from incrowd.core.markup import InNotebooks
 from incrowd.core.parameters import COUNT, PART, SEED
-from incrowd.core.presentation.markup import InNotebooks
 from incrowd.release.jobs.measure.cell_spread import Spread, joint_counts
 from incrowd.release.jobs.measure.evaluate import Evaluation
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from incrowd.core.documents import envelope
 from incrowd.core.errors import (
     ParameterError,
     SchemaError,
@@ -14,8 +15,7 @@ from incrowd.core.errors import (
     setting,
 )
 from incrowd.core.lazy import NDArray, np, pl
-from incrowd.core.presentation.documents import envelope
-from incrowd.core.presentation.markup import InNotebooks
+from incrowd.core.markup import InNotebooks
 from incrowd.measures.utility.base import mean_of
 from incrowd.release.jobs.measure.row_pairs import columns_of, map_by_key
 

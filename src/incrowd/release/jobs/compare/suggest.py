@@ -7,11 +7,11 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from incrowd.core.documents import envelope
 from incrowd.core.errors import InfeasibleError, InputError, ParameterError
 from incrowd.core.hierarchy import Hierarchy
+from incrowd.core.markup import InNotebooks
 from incrowd.core.parameters import with_keyword_hints
-from incrowd.core.presentation.documents import envelope
-from incrowd.core.presentation.markup import InNotebooks
 from incrowd.core.progress import Progress, Silent, Within, in_job, with_bar
 from incrowd.measures.privacy.attacker import Attacker
 from incrowd.release.jobs.make.anonymize import anonymize

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.core.errors import ParameterError, SchemaError, named, setting
 from incrowd.core.lazy import NDArray, np, pl
-from incrowd.core.presentation.markup import InNotebooks
+from incrowd.core.markup import InNotebooks
 from incrowd.core.treatments.pram import Pram
 from incrowd.release.jobs.compare.perturbation import Comparison, rows_before
 from incrowd.release.jobs.measure.row_pairs import read_columns

@@ -6,11 +6,11 @@ import os
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from incrowd.core.documents import envelope
 from incrowd.core.errors import InfeasibleError, ParameterError, TableError, setting
 from incrowd.core.io.shuffle import RandomOrder
 from incrowd.core.lazy import NDArray, np, pl
-from incrowd.core.presentation.documents import envelope
-from incrowd.core.presentation.markup import InNotebooks
+from incrowd.core.markup import InNotebooks
 from incrowd.core.recoding import Recoding, check_cells
 from incrowd.release.accounts.people import survey_sentences
 from incrowd.release.accounts.points import Evidence, points_of

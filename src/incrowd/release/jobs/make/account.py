@@ -9,10 +9,10 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from incrowd.core.documents import envelope, loss_in_words, rounded
 from incrowd.core.errors import TableError, named, setting
 from incrowd.core.hierarchy import Builder
 from incrowd.core.io.scratch import PrivateFolder
-from incrowd.core.presentation.documents import envelope, loss_in_words, rounded
 from incrowd.core.recoding import SUPPRESSED, effective_style
 from incrowd.core.table.schema import Attribute
 from incrowd.engines import engine_for

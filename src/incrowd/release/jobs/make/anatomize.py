@@ -9,14 +9,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incrowd.core.documents import envelope
 from incrowd.core.errors import InfeasibleError, ParameterError, SchemaError, TableError, named
 from incrowd.core.io.addresses import file_path
 from incrowd.core.io.kinds.files import kind_of
 from incrowd.core.io.shuffle import RandomOrder
 from incrowd.core.lazy import NDArray, np, nw
+from incrowd.core.markup import InNotebooks
 from incrowd.core.parameters import with_keyword_hints
-from incrowd.core.presentation.documents import envelope
-from incrowd.core.presentation.markup import InNotebooks
 from incrowd.core.table.schema import Attribute, Schema
 from incrowd.release.accounts.people import refuse_survey
 from incrowd.release.accounts.points import points_of_table

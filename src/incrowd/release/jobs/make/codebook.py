@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from incrowd.core.codebooks.base import Column, Description
 from incrowd.core.io.seals import digest_of
 from incrowd.core.lazy import nw, pl
 from incrowd.core.reading.spellings import has_open_points
+from incrowd.release.codebooks.base import Column, Description
 
 _MOST_VALUES = 30
 _ROLES = {"quasi": "quasi-identifier", "person": "pseudonym of a person"}

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from incrowd.core.presentation.documents import envelope
-from incrowd.core.presentation.markup import InNotebooks
+from incrowd.core.documents import envelope
+from incrowd.core.markup import InNotebooks
 from incrowd.core.progress import Clock, Silent
 from incrowd.release.accounts.value_warnings import value_warnings
 from incrowd.release.jobs.make.anonymize import start_search

@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from incrowd.core.documents import envelope
 from incrowd.core.errors import MissingExtraError, ParameterError, PolicyError, TableError, quoted
 from incrowd.core.io.addresses import file_path
 from incrowd.core.lazy import NDArray, np, nw, pl
+from incrowd.core.markup import InNotebooks
 from incrowd.core.parameters import EPSILON, check_fields, parameter
-from incrowd.core.presentation.documents import envelope
-from incrowd.core.presentation.markup import InNotebooks
 from incrowd.core.reading.spellings import refuse_open_points
 from incrowd.core.table.schema import Schema, require_columns
 from incrowd_gate.points import UNANSWERED, Accepted, Point, Unanswered

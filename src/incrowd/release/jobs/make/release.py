@@ -9,14 +9,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from incrowd.core import markup
+from incrowd.core.documents import envelope, to_json
 from incrowd.core.errors import ParameterError, TableError, setting
 from incrowd.core.io.kinds.files import usual_suffix
 from incrowd.core.io.publishing import publishing
 from incrowd.core.io.seals import digest_of
 from incrowd.core.io.targets import INTERNAL
 from incrowd.core.lazy import NDArray, np, pl
-from incrowd.core.presentation import markup
-from incrowd.core.presentation.documents import envelope, to_json
 from incrowd.core.progress import in_job, interrupting
 from incrowd.engines import engine_for, read_classes
 from incrowd.measures.privacy import IdentityModel
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     from incrowd.core.io.shuffle import RandomOrder
     from incrowd.core.progress import Progress
     from incrowd.core.recoding import Recoding
-    from incrowd.core.report.plots import ReleasePlots
     from incrowd.core.table.frequency import FrequencyTable
     from incrowd.engines import Engine
+    from incrowd.release.report.plots import ReleasePlots
     from incrowd.release.verification import ClauseResult
     from incrowd.search.lattice import SolutionSpace
     from incrowd_gate.points import Accepted
@@ -352,7 +352,7 @@ class Release:
         Parameters
         ----------
         path, force
-            As in `incrowd.core.report.pages.write_report`, with its errors.
+            As in `incrowd.release.report.pages.write_report`, with its errors.
         internal
             Whether the report names raw values; by default it does not.
         file
@@ -362,7 +362,7 @@ class Release:
         attacks
             Results of `attack` on this release, as `Attack` has them.
         """
-        from incrowd.core.report.pages import write_report
+        from incrowd.release.report.pages import write_report
 
         about: dict[str, Any] = {"file": file, "recipient": recipient, "purpose": purpose, "attacks": attacks}
         write_report(self.document(internal=internal, **about), path, force=force)
@@ -383,7 +383,7 @@ class Release:
         Parameters
         ----------
         path, force
-            As in `incrowd.core.codebooks.write_codebook`, with its errors.
+            As in `incrowd.release.codebooks.write_codebook`, with its errors.
         file
             The written table: its name and SHA-256 are in the codebook.
 
@@ -392,7 +392,7 @@ class Release:
         InfeasibleError
             When the verdict is broken.
         """
-        from incrowd.core.codebooks import kind_for, write_codebook
+        from incrowd.release.codebooks import kind_for, write_codebook
         from incrowd.release.jobs.make.codebook import description_of
 
         self.verdict.refuse(only_broken=True)
@@ -401,8 +401,8 @@ class Release:
         write_codebook(description, path, force=force, sources=self.sources)
 
     def _repr_html_(self) -> str:
-        from incrowd.core.report.charts import losses, svg_if_drawn
-        from incrowd.core.report.details import losses_of
+        from incrowd.release.report.charts import losses, svg_if_drawn
+        from incrowd.release.report.details import losses_of
 
         document = self.document()
         limits = [
@@ -436,7 +436,7 @@ class Release:
         >>> type(release.plot.classes()).__name__
         'Chart'
         """
-        from incrowd.core.report.plots import ReleasePlots
+        from incrowd.release.report.plots import ReleasePlots
 
         return ReleasePlots(self.document())
 

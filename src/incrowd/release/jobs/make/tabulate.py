@@ -11,19 +11,19 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incrowd.core.documents import envelope, to_json
 from incrowd.core.errors import InfeasibleError, ParameterError, quoted, those_are
 from incrowd.core.io.addresses import file_path
 from incrowd.core.io.columns import column_named
 from incrowd.core.io.seals import digest_of
 from incrowd.core.lazy import NDArray, np, pl
-from incrowd.core.presentation import heat
-from incrowd.core.presentation.documents import envelope, to_json
 from incrowd.core.progress import Progress, Silent, in_job, interrupting, with_bar
 from incrowd.engines import engine_for
 from incrowd.engines.open import loaded
 from incrowd.release.accounts.board import file_facts
 from incrowd.release.accounts.statements import versions
 from incrowd.release.policy.policy import Policy
+from incrowd.release.report import heat
 from incrowd.release.tables.audit import check_time, ending_after
 from incrowd.release.tables.counting import Cells, count_cells, nested_codes
 from incrowd.release.tables.heat import heat_of
@@ -376,7 +376,7 @@ class TableRelease:
         Parameters
         ----------
         path, force
-            As in `incrowd.core.report.pages.write_report`, with its errors; an ``.html``.
+            As in `incrowd.release.report.pages.write_report`, with its errors; an ``.html``.
         internal
             Whether it may narrow down what is suppressed; by default it does not.
         folder
@@ -384,7 +384,7 @@ class TableRelease:
         recipient, purpose
             For whom and why the tables are made, in words. Without them there is room to write.
         """
-        from incrowd.core.report.pages import write_report
+        from incrowd.release.report.pages import write_report
 
         if file_path(path).suffix.lower() != ".html":
             raise ParameterError(f"{Path(path)}: a report of count tables is written as .html")

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from incrowd.core.documents import envelope
 from incrowd.core.errors import ParameterError
 from incrowd.core.parameters import with_keyword_hints
-from incrowd.core.presentation.documents import envelope
 from incrowd.core.progress import in_job, with_bar
 from incrowd.core.recoding.suppression_marks import with_stars
 from incrowd.core.table.settings import WILDCARD
@@ -52,10 +52,10 @@ if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat
     from incrowd.core.progress import Progress
     from incrowd.core.recoding import Recoding
-    from incrowd.core.report.plots import AssessmentPlots
     from incrowd.core.table.classes import EquivalenceClasses
     from incrowd.core.table.frequency import FrequencyTable
     from incrowd.core.table.schema import Schema
+    from incrowd.release.report.plots import AssessmentPlots
 
 
 @dataclass(frozen=True)
@@ -253,14 +253,15 @@ class Assessment:
     def report(self, path: str | os.PathLike[str], schema: Schema, *, force: bool = False) -> None:
         """Write a report as ``.html``, ``.pdf`` or ``.json``, without any value of the table.
 
-        Parameters and errors are those of `incrowd.core.report.pages.write_report`; `schema` says the roles.
+        Parameters and errors are those of `incrowd.release.report.pages.write_report`, and `schema` says
+        the roles.
         """
-        from incrowd.core.report.pages import write_report
+        from incrowd.release.report.pages import write_report
 
         write_report(self.document(schema), path, force=force)
 
     def _repr_html_(self) -> str:
-        from incrowd.core.presentation.markup import table
+        from incrowd.core.markup import table
 
         rows: list[tuple[object, ...]] = [
             ("equivalence classes", self.classes, ""),
@@ -280,7 +281,7 @@ class Assessment:
     @property
     def plot(self) -> AssessmentPlots:
         """Charts of the table: ``plot.classes()`` and ``plot.risk()``; see `Release.plot`."""
-        from incrowd.core.report.plots import AssessmentPlots
+        from incrowd.release.report.plots import AssessmentPlots
 
         return AssessmentPlots(
             {"classes": {"before": self.size_entry()}, "risk": {"before": dict(self.risk)}}

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from incrowd.core.documents import envelope
 from incrowd.core.errors import InputError, TableError, key_or_row_map, setting
 from incrowd.core.lazy import NDArray, np, pl
-from incrowd.core.presentation.documents import envelope
-from incrowd.core.presentation.markup import InNotebooks
+from incrowd.core.markup import InNotebooks
 from incrowd.core.recoding import SUPPRESSED
 from incrowd.core.recoding.observed import Literal, covered_by
 from incrowd.core.table.frequency import FrequencyTable

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.core.errors import MissingExtraError, ParameterError
 from incrowd.core.lazy import NDArray, np
+from incrowd.core.markup import InNotebooks
 from incrowd.core.parameters import SEED, SHARE
-from incrowd.core.presentation.markup import InNotebooks
 
 if TYPE_CHECKING:
     from incrowd.release.jobs.measure.evaluate import Evaluation

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.core.errors import TableError
 from incrowd.core.lazy import np
+from incrowd.core.markup import InNotebooks
 from incrowd.core.parameters import COUNT, SEED
-from incrowd.core.presentation.markup import InNotebooks
 from incrowd.core.table.schema import Schema
 from incrowd.release.policy.arguments import as_schema
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from incrowd.core.documents import envelope
 from incrowd.core.errors import InfeasibleError, ParameterError, UnavailableError, setting
-from incrowd.core.presentation.documents import envelope
-from incrowd.core.presentation.markup import InNotebooks
+from incrowd.core.markup import InNotebooks
 from incrowd.core.progress import Silent, in_job
 from incrowd.core.table.schema import Schema
 from incrowd.engines import DRIVER_KEYS, EngineSettings, SparkEngine

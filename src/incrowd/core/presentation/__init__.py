@@ -1,1 +1,0 @@
-"""Plain documents, and how they are shown in notebooks."""
