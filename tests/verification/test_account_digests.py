@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 
+import polars as pl
 import pytest
 
 import incrowd as ic
@@ -69,6 +70,52 @@ def test_a_swapped_cell_and_a_loosened_policy_are_found(copy):
     (copy / "release.csv").write_text("".join([lines[0], *reversed(lines[1:])]))
     (problem,) = checked(copy).problems
     assert problem.startswith("the release is not the file of its account")
+
+
+@pytest.fixture(scope="module")
+def partly(tmp_path_factory):
+    """Return a folder with a release of 24 of 27 records."""
+    folder = tmp_path_factory.mktemp("partly") / "out"
+    table = pl.DataFrame({"side": [*"LRB" * 8, "*", "P", "Q"], "ill": [*"abc" * 9]})
+    schema = ic.Schema(["side"], ["ill"])
+    ic.anonymize(table, schema, "k-anonymity:3", "optimal", max_suppression=0.5, unanswered="write").save(
+        folder
+    )
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("reasons", "problem"),
+    [
+        ({"input": 1, "class": 2}, None),
+        ({"class": 2}, "3 records are suppressed or left out, and the account has reasons for 2"),
+        ({"input": 1, "class": 2, "stars": 3}, "the account has reasons for 6"),
+    ],
+)
+def test_the_reasons_of_suppressed_records_are_as_many_as_these(partly, reasons, problem):
+    account = json.loads((partly / "release.json").read_text())
+    account["suppression"]["reasons"] = reasons
+    (partly / "release.json").write_text(json.dumps(account))
+    found = checked(partly)
+    problems = [each for each in found.problems if "reasons" in each]
+    assert len(problems) == (problem is not None)
+    assert all(problem in each for each in problems)
+
+
+def test_an_account_without_reasons_is_not_checked_for_them(partly):
+    account = json.loads((partly / "release.json").read_text())
+    for reasons, words in (
+        (None, "why records are suppressed"),
+        ({"class": -1}, None),
+        ({"class": "2"}, None),
+    ):
+        account["suppression"]["reasons"] = reasons
+        (partly / "release.json").write_text(json.dumps(account))
+        if words is None:
+            with pytest.raises(ic.TableError, match="counts no suppressed records"):
+                checked(partly)
+        else:
+            assert any(words in each for each in checked(partly).unchecked)
 
 
 @pytest.mark.few(2)

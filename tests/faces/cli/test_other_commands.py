@@ -405,7 +405,7 @@ def test_apply_on_the_command_line(run, hospital_csv, tmp_path):
     released = pl.read_csv(tmp_path / "two.csv", infer_schema=False)
     starred = released.with_row_index(offset=1).filter(pl.col("age") == "*", pl.col("sex") == "*")["index"]
     assert rows["row"].to_list() == starred.to_list()
-    assert set(rows["reason"]) <= {"outside", "too small"}
+    assert set(rows["reason"]) <= {"outside", "class", "rest"}
     before = (tmp_path / "two.csv").read_bytes()
     streamed = run(*asked, "--max-suppression", "1", "--force", "--stream", "--memory", "500MB")
     assert streamed.status == 0, streamed.err

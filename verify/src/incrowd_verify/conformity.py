@@ -294,10 +294,13 @@ _LARGEST = 1 << 26
 _PIECE = 1 << 20
 
 
-def differences(account: Path, released: str, policy: Path, records: int) -> tuple[list[str], list[str]]:
+def differences(
+    account: Path, released: str, policy: Path, records: int, suppressed: int
+) -> tuple[list[str], list[str]]:
     """Compare a release and a policy with the account (``release.json``) that was saved beside them.
 
-    `released`: the release: a file or a folder; of a database only the records are compared.
+    - `released`: the release: a file or a folder; of a database only the records are compared.
+    - `records`, `suppressed`: how many records it has, and how many of them are suppressed.
 
     Returns
     -------
@@ -324,6 +327,15 @@ def differences(account: Path, released: str, policy: Path, records: int) -> tup
             f"the release has {records:,} records, and its account says {said['records']:,}: records were "
             "added, left out, or stand in it twice"
         )
+    gone = suppressed + said["left_out"]
+    if said["reasons"] is None:
+        if gone:
+            unchecked.append("why records are suppressed: the account does not count them by reason")
+    elif said["reasons"] != gone:
+        problems.append(
+            f"{gone:,} records are suppressed or left out, and the account has reasons for "
+            f"{said['reasons']:,}"
+        )
     return problems, unchecked
 
 
@@ -345,7 +357,13 @@ def _read(account: Path) -> dict[str, Any]:
         raise TableError(
             f"{account}: has no digests of files; Release.save and the studio write them into an account"
         )
-    return {"files": files, "records": records}
+    left_out, suppression = document.get("left_out", 0), document.get("suppression")
+    reasons = suppression.get("reasons") if isinstance(suppression, dict) else None
+    numbers = [left_out, *(reasons.values() if isinstance(reasons, dict) else ())]
+    if not all(type(number) is int and number >= 0 for number in numbers):
+        raise TableError(f"{account}: counts no suppressed records; save the release again")
+    counted = sum(reasons.values()) if isinstance(reasons, dict) else None
+    return {"files": files, "records": records, "left_out": left_out, "reasons": counted}
 
 
 def _digest(path: Path) -> str:

@@ -204,7 +204,9 @@ def verify(  # noqa: PLR0913
     if account is None:
         return result
     described = Path(_named(account, only_file=True))
-    problems, unchecked = differences(described, sources.released, Path(policy_path), result.records)
+    problems, unchecked = differences(
+        described, sources.released, Path(policy_path), result.records, result.suppressed
+    )
     # The account says how many records were left out, and its digest that these are the others.
     left_out = 0 if not (problems or unchecked) else result.left_out
     problems, unchecked = [*result.problems, *problems], [*result.unchecked, *unchecked]

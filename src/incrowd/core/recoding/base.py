@@ -16,7 +16,14 @@ from incrowd.core.io.addresses import file_path
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.markup import document
 from incrowd.core.reading.missing import null_values_of
-from incrowd.core.recoding.cells import SUPPRESSED, level_cells, look_up, starred, with_suppressed
+from incrowd.core.recoding.cells import (
+    SUPPRESSED,
+    level_cells,
+    look_up,
+    starred,
+    starred_nodes,
+    with_suppressed,
+)
 from incrowd.core.table.classes import EquivalenceClasses
 from incrowd.core.table.frequency import FrequencyTable, People, PopulationCounts, smallest_codes
 from incrowd.core.table.matching import counts_by_number
@@ -105,6 +112,11 @@ class Recoding(ABC):
     def starred(self) -> NDArray[np.bool_]:
         """Keys with ``*`` in every quasi-identifier, for any reason: bool[keys]."""
         return np.asarray(self.suppressed | starred(self.cells))
+
+    @property
+    def in_no_class(self) -> NDArray[np.bool_]:
+        """Keys that no class takes; other suppressed keys are in a class of ``*``: bool[keys]."""
+        return self.suppressed
 
     def only(self, kept: NDArray[np.bool_]) -> Self:
         """Return the recoding of some of the keys: bool[keys]."""
@@ -373,6 +385,14 @@ class FullDomain(Recoding):
         )
         return cls(frequency.domains, frequency.codes, cells, suppressed, tuple(levels))
 
+    @property
+    def in_no_class(self) -> NDArray[np.bool_]:
+        """Suppressed keys that the levels alone would not give ``*`` throughout (see `Recoding`)."""
+        starred = np.ones(len(self.suppressed), np.bool_)
+        for domain, codes, level in zip(self.domains, self.keys, self.levels, strict=True):
+            starred &= starred_nodes(domain)[domain.tree.climb(level)][codes]
+        return self.suppressed & ~starred
+
     def decisions(self) -> dict[str, Any]:
         """Return the level of each quasi-identifier."""
         names = (domain.name for domain in self.domains)
@@ -425,6 +445,11 @@ class SingleDimensional(Recoding):
         return cls(
             frequency.domains, frequency.codes, cells, suppressed, round_of_key, len(rounds), algorithm
         )
+
+    @property
+    def in_no_class(self) -> NDArray[np.bool_]:
+        """Keys of no round (see `Recoding.in_no_class`)."""
+        return self.round_of_key < 0
 
     def decisions(self) -> dict[str, Any]:
         """Return the algorithm, the number of rounds, and of cells per quasi-identifier."""

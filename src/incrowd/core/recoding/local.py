@@ -117,6 +117,11 @@ class Local(Recoding):
         suppressed = starred(cells)
         return cls(frequency.domains, frequency.codes, cells, suppressed, of_key, len(first), algorithm)
 
+    @property
+    def in_no_class(self) -> NDArray[np.bool_]:
+        """Keys of no class (see `Recoding.in_no_class`)."""
+        return self.class_of_key < 0
+
     def decisions(self) -> dict[str, Any]:
         """Return the algorithm and the number of classes."""
         return {"algorithm": self.algorithm, "classes": self.count}

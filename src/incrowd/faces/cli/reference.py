@@ -13,6 +13,7 @@ from incrowd.core.treatments import TREATMENTS, Treatment
 from incrowd.measures.privacy import MODELS, PrivacyModel
 from incrowd.measures.risk import RISKS
 from incrowd.measures.utility import METRICS, Metric
+from incrowd.release.jobs.make.reasons import Reason
 from incrowd.search import ALGORITHMS
 
 _REFERENCE = """\
@@ -22,6 +23,13 @@ stops](explanation/models.md) explains the models, [How the algorithms decide](a
 algorithms, [What the figures mean](definitions.md) the metrics and the risks, and
 [Treatments](treatments.md) the treatments. The page is made from the code by `make docs`, and a
 test keeps it true."""
+
+_REASONS = """\
+Each [suppressed record](definitions.md#suppressed-records) has one reason: of several, the first in
+this table. `release.json` counts the records by reason, as `suppression.reasons`. It is `null` where
+they are not counted: on Spark, block by block. `internal/suppressed.csv` has the number of each raw
+row with its reason, where the rows are in memory. So has `Release.suppressed_rows`, and the option
+`--rows` of `incrowd apply` for the rows of a batch."""
 
 _COMMANDS = """\
 This page has the help of every command, as `--help-all` prints it. `--help` tells of the options that
@@ -58,6 +66,9 @@ def markdown() -> str:
                     f"| `{name}` | {declared.meaning} | {declared.describe()} |"
                     for name, declared in entry.parameters().items()
                 ]
+    lines += ["", "## Reasons of suppression", "", *_wrap(_REASONS)]
+    lines += ["", "| reason | meaning |", "| --- | --- |"]
+    lines += [f"| `{reason.name.lower()}` | {reason.sentence} |" for reason in Reason]
     return "\n".join(lines) + "\n"
 
 

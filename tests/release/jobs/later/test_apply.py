@@ -236,7 +236,7 @@ def test_rows_say_why(table, batch, k):
     assert rows["row"].to_list() == stars
     counted = dict(rows["reason"].value_counts().rows())
     assert counted.get("outside", 0) == applied.outside
-    assert counted.get("too small", 0) == applied.too_small
+    assert counted.get("class", 0) + counted.get("rest", 0) == applied.too_small
 
 
 def test_several_sensitive_attributes_of_both_tables_at_once():

@@ -123,7 +123,7 @@ def test_an_order_that_is_kept(release):
     kept = ic.apply_recoding(release.recoding, later, policy, held=applied.waiting, force=True)
     assert kept.table["row"].to_list() == [50, 51, 52, 53, 54, 55, 1, 3]
     assert kept.table["age"].to_list() == ["22", "*", "22", "22", "*", "22", "22", "*"]
-    assert dict(kept.rows().rows()) == {2: "too small", 5: "too small", 8: "too small"}
+    assert dict(kept.rows().rows()) == {2: "class", 5: "class", 8: "class"}
 
 
 @pytest.mark.parametrize("kind", ["to_pandas", "to_arrow", "clone"])

@@ -225,7 +225,7 @@ def test_a_batch_whose_drawn_values_fail_loses_these_classes():
     applied = ic.apply_recoding(whole, raw, policy)
     assert sorted(set(applied.table["age"])) == sorted(set(release.table["age"])) == ["50"]
     assert applied.suppressed == applied.left_out == 5
-    assert applied.rows()["reason"].to_list() == ["too small"] * 5
+    assert applied.rows()["reason"].to_list() == ["values"] * 5
     with pytest.raises(ic.InfeasibleError, match="5 of 10"):
         ic.apply_recoding(whole, raw, ic.Policy(schema(ALWAYS), ["l-diversity:2"], max_suppression=0.2))
 

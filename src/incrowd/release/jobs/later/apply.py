@@ -15,7 +15,6 @@ from incrowd.core.recoding import Recoding, check_cells
 from incrowd.release.accounts.people import survey_sentences
 from incrowd.release.accounts.points import Evidence, points_of
 from incrowd.release.jobs.later.batch import (
-    REASONS,
     Batch,
     BatchJudge,
     Earlier,
@@ -27,6 +26,7 @@ from incrowd.release.jobs.later.batch import (
 from incrowd.release.jobs.later.held_rows import rows_at, rows_in_memory, with_held
 from incrowd.release.jobs.later.people_across_batches import BatchPeople
 from incrowd.release.jobs.make.account import ends_sentences
+from incrowd.release.jobs.make.reasons import Reason, reason_table, reasons_of_rows
 from incrowd.release.jobs.make.recode_batch import RecodedBatch
 from incrowd.release.jobs.make.released_rows import ReleasedValues, model_verdict, with_types
 from incrowd.release.jobs.make.suppressed_records import Suppression, counting_schema, telling_columns
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from incrowd.core.io.targets import Outputs, Target
     from incrowd.release.jobs.measure.assess import Assessment
     from incrowd.release.policy.policy import Policy
-
-_WAITING = len(REASONS) - 1
 
 
 @dataclass(frozen=True)
@@ -163,8 +161,8 @@ class AppliedBatch(InNotebooks):
 
         Returns
         -------
-        A Polars frame with ``row`` (the first has number 1) and ``reason``: ``outside``, ``too small``,
-        ``waiting``, or ``suppressed`` where the row came in as ``*`` or the recoding suppressed it.
+        A Polars frame with ``row`` (the first has number 1) and ``reason``: the name of a `Reason`, as
+        ``outside``, ``class`` or ``waiting``.
 
         Raises
         ------
@@ -173,9 +171,7 @@ class AppliedBatch(InNotebooks):
         """
         if self._reason_of_row is None:
             raise TableError("the rows of this batch are not in memory, so they have no numbers")
-        rows = np.flatnonzero(self._reason_of_row)
-        reasons = [REASONS[reason] for reason in self._reason_of_row[rows]]
-        return pl.DataFrame({"row": rows + 1, "reason": pl.Series(reasons, dtype=pl.String)})
+        return reason_table(self._reason_of_row)
 
     def write(
         self,
@@ -422,8 +418,8 @@ def apply_recoding(  # noqa: PLR0913
         telling_columns(batch.counted, batch.leaving, force=force)
     recoded = RecodedBatch.build(recoding.domains, batch.frequency, batch.cells.labels, fate.kept)
     check_cells(recoded, policy.schema)
-    result = batch.release_rows(recoded, policy, alone=not published_as_one)
-    released, fate = result.released.table, replace(fate, small=fate.small | result.newly_suppressed)
+    result = batch.release_rows(recoded, policy, fate.reasons, alone=not published_as_one)
+    released, fate = result.released.table, replace(fate, reasons=result.reasons)
     judging = BatchJudge.of(batch, result.recoding, policy, earlier, decision.both)
     measured = judging.assessments(released)
     share = fate.suppressed / max(batch.frequency.rows, 1)
@@ -479,7 +475,7 @@ class _Decision(NamedTuple):
     waiting, held
         The raw rows that wait, and how many these are; None where no rows are to be held.
     reasons
-        int8[rows]: the place of each row in `REASONS`; None where rows are not in memory.
+        int8[rows]: the `Reason` of each row; None where rows are not in memory.
     everything
         Whether all rows wait. The batch is then of rows that wait, too.
     """
@@ -494,10 +490,11 @@ class _Decision(NamedTuple):
 
     def reasons_by(self, fate: Fate) -> NDArray[np.int8] | None:
         """Return `reasons` for another fate of the keys of rows that do not wait."""
-        if self.reasons is None or self.batch.frequency.row_keys is None:
+        of_row = reasons_of_rows(self.batch.frequency, fate.reasons)
+        if self.reasons is None or of_row is None:
             return None
         reasons = self.reasons.copy()
-        reasons[reasons != _WAITING] = fate.reasons()[self.batch.frequency.row_keys]
+        reasons[reasons != Reason.WAITING] = of_row
         return reasons
 
 
@@ -516,16 +513,17 @@ def _decide(table: Any, recoding: Recoding, policy: Policy, earlier: Earlier, *,
         refuse_unlinked(policy.schema, several=frequency.people.table is not None or bool(earlier.parts))
         both = earlier.people_with(batch, policy, recoding)
         fate = fate_of(batch, earlier, policy, both)
-        of_row = None if frequency.row_keys is None else fate.reasons()[frequency.row_keys]
+        of_row = reasons_of_rows(frequency, fate.reasons)
         if places is None or of_row is None:
             return _Decision(batch, fate, both, None, 0, of_row, everything=False)
-        everything = bool(fate.small.any()) and not fate.kept.any()
-        if everything or not fate.small.any():
+        fails = bool((fate.reasons == Reason.CLASS).any())
+        everything = fails and not fate.kept.any()
+        if everything or not fails:
             break
-        places = places[of_row != REASONS.index("too small")]
+        places = places[of_row != Reason.CLASS]
         rows = rows_at(table, places)
-    reasons = np.full(len(table), _WAITING, np.int8)
+    reasons = np.full(len(table), Reason.WAITING, np.int8)
     if not everything:
         reasons[places] = of_row
-    waits = np.flatnonzero(reasons == _WAITING)
+    waits = np.flatnonzero(reasons == Reason.WAITING)
     return _Decision(batch, fate, both, rows_at(table, waits), len(waits), reasons, everything)

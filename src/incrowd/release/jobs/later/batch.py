@@ -18,6 +18,7 @@ from incrowd.core.table.frequency import FrequencyTable
 from incrowd.core.table.schema import Schema
 from incrowd.core.table.union import Part, ReleasedCells, key_of_rows, together
 from incrowd.release.jobs.later.people_across_batches import BatchPeople, people_of_both
+from incrowd.release.jobs.make.reasons import Reason
 from incrowd.release.jobs.make.recode_batch import NewCells, RecodedBatch, labels_of, number_texts
 from incrowd.release.jobs.make.released_rows import ReleasedRows
 from incrowd.release.jobs.make.suppressed_records import refuse_failing
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
 
 
 _FIFTH = 0.2
-
-REASONS = ("", "outside", "too small", "suppressed", "waiting")
-"""Why a row of a batch is suppressed or waits; the first is of rows that keep their cells."""
 
 
 @dataclass(frozen=True)
@@ -74,10 +72,14 @@ class Batch:
         """The labels, numbered."""
         return [number_texts(column) for column in self.cells.labels]
 
-    def release_rows(self, carried: RecodedBatch, policy: Policy, *, alone: bool = True) -> ReleasedRows:
+    def release_rows(
+        self, carried: RecodedBatch, policy: Policy, reasons: NDArray[np.int8], *, alone: bool = True
+    ) -> ReleasedRows:
         """Return the rows with the cells of the keys, as `ReleasedRows.of` does."""
         schema = _as_counted(self.leaving, self.counted.schema)
-        return ReleasedRows.of(self.treatments, schema, self.counted, carried, policy, alone=alone)
+        return ReleasedRows.of(
+            self.treatments, schema, self.counted, carried, policy, reasons=reasons, alone=alone
+        )
 
 
 def count_batch(table: Any, recoding: Recoding, policy: Policy) -> Batch:
@@ -184,8 +186,8 @@ class Fate:
     ----------
     weights
         int64[keys]: its rows.
-    covered, starred, small
-        bool[keys]: whether a cell covers it, whether all of its cells are ``*``, and whether its class fails.
+    reasons
+        int8[keys]: its `Reason`, 0 where its rows keep their cells.
     gone_before
         Rows that came in as ``*``.
     unknown
@@ -194,36 +196,30 @@ class Fate:
     """
 
     weights: NDArray[np.int64]
-    covered: NDArray[np.bool_]
-    starred: NDArray[np.bool_]
-    small: NDArray[np.bool_]
+    reasons: NDArray[np.int8]
     gone_before: int
     unknown: dict[str, int]
 
     @property
     def kept(self) -> NDArray[np.bool_]:
         """bool[keys]: whether the rows of a key keep their cells."""
-        return self.covered & ~self.starred & ~self.small
+        return np.asarray(self.reasons == 0)
 
     @property
     def outside(self) -> int:
         """Rows that no cell covers."""
-        return int(self.weights[~self.covered].sum())
+        return int(self.weights[self.reasons == Reason.OUTSIDE].sum())
 
     @property
     def too_small(self) -> int:
         """Rows of classes that fail."""
-        return int(self.weights[self.small].sum())
+        failing = np.isin(self.reasons, (Reason.CLASS, Reason.REST, Reason.VALUES))
+        return int(self.weights[failing].sum())
 
     @property
     def suppressed(self) -> int:
         """All rows that are suppressed."""
         return self.gone_before + int(self.weights[~self.kept].sum())
-
-    def reasons(self) -> NDArray[np.int8]:
-        """Return int8[keys + 1]: the index of each key in `REASONS`, then that of rows without a key."""
-        of_key = np.where(self.small, 2, np.where(self.covered, np.where(self.starred, 3, 0), 1))
-        return np.append(of_key, 3).astype(np.int8)
 
 
 def fate_of(batch: Batch, earlier: Earlier, policy: Policy, both: BatchPeople | None) -> Fate:
@@ -238,7 +234,8 @@ def fate_of(batch: Batch, earlier: Earlier, policy: Policy, both: BatchPeople | 
         for domain, column in zip(frequency.domains, batch.cells.unknown, strict=True)
         if column.any()
     }
-    return Fate(frequency.weights, covered, starred, small, frequency.suppressed, unknown)
+    reasons = np.select([~covered, starred, small], [Reason.OUTSIDE, Reason.STARS, Reason.CLASS], 0)
+    return Fate(frequency.weights, reasons.astype(np.int8), frequency.suppressed, unknown)
 
 
 def _refuse_unfit(recoding: Recoding, policy: Policy) -> None:

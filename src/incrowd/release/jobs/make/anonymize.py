@@ -321,6 +321,7 @@ def release_of(recoded: Recoded, clock: Clock, driver_keys: int | None = None) -
         values=result.values,
         suppression=result.suppression,
         places=result.released.places(),
+        reasons=result.reasons,
         _measure_before=before,
         _texts=None if table is released else released,
     )

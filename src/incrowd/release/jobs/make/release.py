@@ -31,6 +31,7 @@ from incrowd.release.jobs.make.account import (
     published_policy,
     sentences_of,
 )
+from incrowd.release.jobs.make.reasons import SUPPRESSED_ROWS, reason_table, reasons_of_rows
 from incrowd.release.jobs.make.released_rows import ReleasedValues, model_verdict
 from incrowd.release.jobs.make.suppressed_records import Suppression, judge, refuse_failing
 from incrowd.release.jobs.make.table_treatments import treatment_entries
@@ -109,6 +110,8 @@ class Release:
     places
         The places of the raw rows that leave, from 0, where some are left out and rows have an order. Do not
         hand them out.
+    reasons
+        int8[keys]: the `Reason` of each key that is suppressed, else 0. Do not hand them out.
     """
 
     table: Any
@@ -130,6 +133,7 @@ class Release:
     values: ReleasedValues | None = field(default=None, kw_only=True, repr=False)
     suppression: Suppression = field(default=Suppression("keep"), kw_only=True, repr=False)
     places: NDArray[np.int64] | None = field(default=None, kw_only=True, repr=False, compare=False)
+    reasons: NDArray[np.int8] | None = field(default=None, kw_only=True, repr=False, compare=False)
     _measure_before: Callable[[], Assessment] = field(kw_only=True, repr=False, compare=False)
     _texts: Any = field(default=None, kw_only=True, repr=False)
 
@@ -303,6 +307,36 @@ class Release:
         """
         self._require_order()
         return map_of(self.order, self.privacy.records, self.places)
+
+    def suppressed_rows(self) -> pl.DataFrame:
+        """Return the raw rows that were suppressed, with the reason of each.
+
+        Do not hand them out.
+
+        Returns
+        -------
+        A Polars frame with ``row``, the number of the raw row, from 1, and ``reason``, as in `Reason`.
+
+        Raises
+        ------
+        TableError
+            When the rows are not in memory, as those of a folder of files, of a database and on Spark.
+
+        Examples
+        --------
+        >>> import incrowd as ic
+        >>> import polars as pl
+        >>> table = pl.DataFrame({"town": [*"AAAAAAAAAB"]})
+        >>> release = ic.anonymize(
+        ...     table, ic.Schema(["town"]), "k-anonymity:5", "optimal", max_suppression=0.1
+        ... )
+        >>> release.suppressed_rows().rows()
+        [(10, 'class')]
+        """
+        reasons = None if self.reasons is None else reasons_of_rows(self.frequency, self.reasons)
+        if reasons is None:
+            raise TableError("the rows of this release are not in memory, so they have no numbers")
+        return reason_table(reasons)
 
     def write_row_map(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the row map as a private Parquet file (mode 0600).
@@ -580,7 +614,8 @@ class Release:
         released values. This is enough to verify the models.
 
         The whole policy, with its hierarchies, and the recoding are in ``internal`` (modes 0700 and 0600).
-        This folder has raw values: do not hand it out.
+        There ``suppressed.csv`` is the table of `suppressed_rows`, if any were suppressed and rows are in
+        memory. This folder has raw values: do not hand it out.
 
         Everything is written, or nothing. With `force` a folder is replaced only if it holds what `save` or
         `write` wrote, and nothing else.
@@ -616,8 +651,10 @@ class Release:
             (internal / "DO-NOT-PUBLISH.txt").write_text(
                 "recoding/ holds values of the table before it was recoded; policy.toml is the whole\n"
                 "policy, and hierarchies/ has leaves that the release hides; rows.parquet says which row of\n"
-                "the raw table each released row is; lattice.parquet, where it is there, says what other\n"
-                "recodings would have suppressed; digests.json has the SHA-256 of recoding and policy.\n"
+                "the raw table each released row is; suppressed.csv, where it is there, says which rows\n"
+                "of the raw table were suppressed, and why; lattice.parquet, where it is there, says what\n"
+                "other recodings would have suppressed; digests.json has the SHA-256 of recoding and\n"
+                "policy.\n"
                 "Keep this folder where the data itself is kept; everything beside it may be released.\n",
                 encoding="utf-8",
                 newline="\n",
@@ -629,6 +666,8 @@ class Release:
             (internal / "digests.json").write_text(digests + "\n", encoding="utf-8", newline="\n")
             if self.order is not None:
                 write_row_map(internal / ROW_MAP, self.order, self.privacy.records, self.places)
+            if self.suppression.records and self.frequency.row_keys is not None:
+                self.suppressed_rows().write_csv(internal / SUPPRESSED_ROWS)
             if self.lattice is not None:
                 self.lattice.save(internal / "lattice.parquet")
 

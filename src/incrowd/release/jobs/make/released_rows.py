@@ -15,6 +15,7 @@ from incrowd.measures.privacy import IdentityModel, PrivacyModel
 from incrowd.measures.privacy.attacker import Attacker
 from incrowd.release.accounts.results import results_of
 from incrowd.release.accounts.statements import model_entry, model_sentence
+from incrowd.release.jobs.make.reasons import Reason, reasons_of
 from incrowd.release.jobs.make.recode_batch import RecodedBatch
 from incrowd.release.jobs.make.suppressed_records import Suppression, settle_suppression, shortfall
 
@@ -188,9 +189,8 @@ class ReleasedRows:
         The recoded rows.
     recoding
         What was made of their keys.
-    newly_suppressed
-        bool[keys]: the keys that are suppressed because what was drawn fails, or because classes fail where
-        suppressed records are left out.
+    reasons
+        int8[keys]: the `Reason` of each key that is suppressed, else 0.
     suppression
         The suppressed records, and what the models say of them.
     values
@@ -200,12 +200,12 @@ class ReleasedRows:
     rows: Engine
     released: Released
     recoding: Recoding
-    newly_suppressed: NDArray[np.bool_]
+    reasons: NDArray[np.int8]
     suppression: Suppression
     values: ReleasedValues | None = None
 
     @classmethod
-    def of(
+    def of(  # noqa: PLR0913
         cls,
         treatments: TableTreatments,
         schema: Schema,
@@ -213,6 +213,7 @@ class ReleasedRows:
         recoding: Recoding,
         policy: Policy,
         *,
+        reasons: NDArray[np.int8] | None = None,
         alone: bool = True,
         driver_keys: int | None = None,
         progress: Progress | None = None,
@@ -227,6 +228,8 @@ class ReleasedRows:
             The columns that leave; quasi-identifiers as they were counted.
         counted, recoding
             The rows with their keys, and what becomes of these.
+        reasons
+            int8[keys]: the `Reason` of each key that the recoding suppresses; by default that of a search.
         alone
             Whether the classes have to satisfy the models without another table beside them.
 
@@ -235,18 +238,17 @@ class ReleasedRows:
         InfeasibleError
             When more records than the policy allows would be suppressed; the message has figures.
         """
-        frequency, searched = counted.frequency, recoding
+        frequency = counted.frequency
+        reasons = reasons_of(recoding) if reasons is None else reasons.copy()
         recoding = settle_suppression(frequency, recoding, policy, alone=alone)
         judges_perturbed = bool(_models_of_perturbed(policy))
         judges_any = policy.suppressed != "keep" or not recoding.suppressed.all()
         if policy.judge == "original" or not judges_perturbed or not judges_any:
             treated = treatments.released(counted)
             values = ReleasedValues(policy) if judges_perturbed else None
-            suppression = Suppression.of(frequency, recoding, policy)
-            newly_suppressed = recoding.starred & ~searched.starred
-            return cls(
-                treated.rows, treated.apply(schema, recoding), recoding, newly_suppressed, suppression, values
-            )
+            reasons[recoding.starred & (reasons == 0)] = Reason.REST
+            suppression = Suppression.of(frequency, recoding, policy, reasons)
+            return cls(treated.rows, treated.apply(schema, recoding), recoding, reasons, suppression, values)
         candidate = _Candidate(schema, counted, recoding, policy, driver_keys, progress)
         draws, best = 0, None
         for draws, draw in enumerate(candidate.draws(treatments), 1):  # noqa: B007
@@ -269,7 +271,8 @@ class ReleasedRows:
             )
             outcome = candidate.classes_of(treated)
         recoding = candidate.recoding
-        newly_suppressed = recoding.starred & ~searched.starred
+        reasons[by_draw] = Reason.VALUES
+        reasons[recoding.starred & (reasons == 0)] = Reason.REST
         people = None if frequency.people.table is None else outcome.classes.frequency
         account = None if people is None else (people, RecodedBatch.as_it_is(people))
         suppressed = int(frequency.weights[by_draw].sum())
@@ -277,8 +280,8 @@ class ReleasedRows:
         # A reader does not see who is who.
         released = outcome.released if people is None else None
         released = released or treated.apply(schema, recoding)
-        suppression = Suppression.of(frequency, recoding, policy, of_values)
-        return cls(treated.rows, released, recoding, newly_suppressed, suppression, values)
+        suppression = Suppression.of(frequency, recoding, policy, reasons, of_values)
+        return cls(treated.rows, released, recoding, reasons, suppression, values)
 
 
 @dataclass(frozen=True)

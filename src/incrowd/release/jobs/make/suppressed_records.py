@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from incrowd.core.recoding import SUPPRESSED
 from incrowd.core.table.classes import EquivalenceClasses
 from incrowd.core.table.frequency import smallest_codes
 from incrowd.measures.privacy.attacker import Attacker
+from incrowd.release.jobs.make.reasons import count_reasons
 from incrowd.search.base import STARRED_ROOT, names_starred_root
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ class Suppression:
         The names of the models that they do not satisfy as a class of their own.
     size
         Records of that class, or its people where people count; None where that is unknown.
+    reasons
+        How many they are by `Reason`; None where they are not counted, as in a table in blocks.
     """
 
     setting: str
@@ -50,6 +53,7 @@ class Suppression:
     left_out: int = 0
     failing: tuple[str, ...] = ()
     size: int | None = None
+    reasons: Mapping[str, int] | None = None
 
     @classmethod
     def of(
@@ -57,12 +61,15 @@ class Suppression:
         frequency: FrequencyTable,
         recoding: Recoding,
         policy: Policy,
+        reasons: NDArray[np.int8],
         of_values: Sequence[PrivacyModel] = (),
     ) -> Suppression:
         """Count the suppressed records of recoded keys, and judge the records as a class.
 
         Parameters
         ----------
+        reasons
+            int8[keys]: the `Reason` of each key that is suppressed.
         of_values
             The models that their perturbed values fail as they are released.
         """
@@ -78,6 +85,7 @@ class Suppression:
             records if recoding.left_out else 0,
             tuple(dict.fromkeys((*failing, *_names(of_values)))),
             None if already_suppressed and frequency.people.table is not None else size + already_suppressed,
+            count_reasons(frequency, reasons),
         )
 
     @property
@@ -98,6 +106,7 @@ class Suppression:
             "came": self.came,
             "left_out": self.left_out,
             "failing": list(self.failing),
+            "reasons": None if self.reasons is None else dict(self.reasons),
         }
 
     def sentences(self) -> list[str]:
