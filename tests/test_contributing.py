@@ -71,9 +71,9 @@ LINES = ("Add an option", "Add a chart")
 def copied(place: Path) -> Path:
     """Copy all that the checks look at."""
     left = ("*.nbi", "*.nbc", "real_files", "cases")
-    for name in ("src", "verify", "docs", "tests", "examples", "benchmarks"):
+    for name in ("src", "gate", "verify", "docs", "tests", "examples", "benchmarks"):
         # The package's bytecode comes along, as copies have the times of their sources. That of tests is pytest's.
-        more = () if name in ("src", "verify") else ("__pycache__",)
+        more = () if name in ("src", "gate", "verify") else ("__pycache__",)
         shutil.copytree(ROOT / name, place / name, ignore=shutil.ignore_patterns(*left, *more))
     for path in ROOT.iterdir():
         if path.is_file() and not path.name.startswith("."):
@@ -100,9 +100,10 @@ def package(begun) -> Path:
 def call(package: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     # Nothing is compiled: the tables are small, and a copy has no machine code yet.
     extra = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    ours = (ROOT / "src", ROOT / "verify" / "src")
+    ours = [ROOT / folder / "src" for folder in ("", "gate", "verify")]
     others = (path for path in extra if path and Path(path) not in ours)
-    paths = [str(package), str(package.parent / "verify" / "src"), *others]
+    folders = (package.parent / folder / "src" for folder in ("gate", "verify"))
+    paths = [str(package), *map(str, folders), *others]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "NUMBA_DISABLE_JIT": "1"}
     return subprocess.run(
         [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
@@ -342,8 +343,8 @@ def checks(place: Path, chosen: Iterable[tuple[str, str]]) -> str:
 
 def make_docs(place: Path) -> None:
     """Run the commands of `make docs`, without its environment."""
-    paths = f"{place / 'src'}{os.pathsep}{place / 'verify' / 'src'}"
-    environment = os.environ | {"PYTHONPATH": paths}
+    paths = [str(place / folder / "src") for folder in ("", "gate", "verify")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
     run = "import sys, tasks; tasks.PYTHON = sys.executable; tasks.docs()"
     subprocess.run([sys.executable, "-c", run], cwd=place, env=environment, check=True)
 

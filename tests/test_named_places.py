@@ -56,6 +56,7 @@ def is_there(place: str) -> bool:
     folders = (
         ROOT,
         ROOT / "src" / "incrowd",
+        *(ROOT / folder / "src" for folder in ("gate", "verify")),
         ROOT / "gate" / "src" / "incrowd_gate",
         ROOT / "verify" / "src" / "incrowd_verify",
         ROOT / "r" / "R",

@@ -64,6 +64,7 @@ def test_everything_says_how_to_install_what_there_is():
         ("docs", ("md", "ipynb", "py")),
         ("examples", ("md", "py", "sh")),
         ("src", ("py",)),
+        ("gate", ("md", "py")),
         ("verify", ("md", "py")),
     ):
         pages += [path for kind in kinds for path in (ROOT / folder).rglob(f"*.{kind}")]

@@ -53,7 +53,7 @@ def r(tmp_path_factory):
     }
     environment |= {
         "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT / "verify" / "src")]),
+        "PYTHONPATH": os.pathsep.join(str(ROOT / folder / "src") for folder in ("", "gate", "verify")),
         "R_LIBS": str(library),
         "R_PROFILE_USER": str(profile),
         "_R_CHECK_FORCE_SUGGESTS_": "false",

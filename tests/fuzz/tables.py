@@ -23,8 +23,7 @@ import polars as pl
 
 import incrowd as ic
 from fuzz.table_oracle import Key, Rules, World
-from incrowd_verify.count_tables import verify_tables
-from incrowd_verify.recount import RawTable
+from incrowd_verify.count_tables import RawTable, verify_tables
 
 TOWNS = {"n": ["n1", "n2"], "s": ["s1", "s2", "s3"]}
 AMOUNTS = [0, 0, 1, 2, 3, 7.5, 10, 40, 40, 100, 250, 1000]

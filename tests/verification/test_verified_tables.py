@@ -18,10 +18,9 @@ import incrowd as ic
 from incrowd.core.errors import ParameterError
 from incrowd.release.tables.key_table import KeyTable, threshold_rounding
 from incrowd_gate.errors import PolicyError, SchemaError, TableError
-from incrowd_verify.count_tables import verify_tables
-from incrowd_verify.key_tables import KeyTable as VerifiedKeyTable
-from incrowd_verify.published_tables import _before_rule
-from incrowd_verify.recount import RawTable
+from incrowd_verify.count_tables import RawTable, verify_tables
+from incrowd_verify.count_tables.key_tables import KeyTable as VerifiedKeyTable
+from incrowd_verify.count_tables.published import _before_rule
 
 AREAS = {"*": {"north": ["a", "b"], "south": ["c", "d", "e"]}}
 KEY = "5f0c8e7a1b9d3c62e4a87f15d02b6c93ab41e8d7f6209c5b3e1a7d84c09f62b5"

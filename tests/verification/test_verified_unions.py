@@ -10,9 +10,8 @@ import pytest
 
 import incrowd as ic
 from handmade_tables import hide
-from incrowd_verify.count_tables import verify_tables
-from incrowd_verify.recount import RawTable
-from incrowd_verify.table_unions import Line, unions
+from incrowd_verify.count_tables import RawTable, verify_tables
+from incrowd_verify.count_tables.unions import Line, unions
 
 UNSAFE = "unsafe by its rules and can be computed"
 CLOSE = "can be computed too closely from all tables."

@@ -26,7 +26,7 @@ from incrowd.release.tables.counting import Cells, count_cells, nested_codes
 from incrowd.release.tables.layout import CountTable
 from incrowd.release.tables.protect import count_disclosures
 from incrowd.release.tables.ring import with_ring
-from incrowd_verify.published_tables import Cell, PublishedTable, is_tables, read_manifest
+from incrowd_verify.count_tables import Cell, PublishedTable, is_tables, read_manifest
 
 if TYPE_CHECKING:
     from incrowd.release.policy.policy import Policy

@@ -24,9 +24,11 @@ def copy(tmp_path_factory) -> Path:
     """A copy of the project."""
     place = tmp_path_factory.mktemp("copy")
     kept = shutil.ignore_patterns("__pycache__")
-    for name in ("src", "verify", "docs"):
+    for name in ("src", "gate", "verify", "docs"):
         shutil.copytree(ROOT / name, place / name, ignore=kept)
-    shutil.copytree(ROOT / "tests" / "engines" / "dialects", place / "tests" / "engines" / "dialects", ignore=kept)
+    shutil.copytree(
+        ROOT / "tests" / "engines" / "dialects", place / "tests" / "engines" / "dialects", ignore=kept
+    )
     for path in (ROOT / "tests").glob("*.py"):
         shutil.copy(path, place / "tests")
     shutil.copy(ROOT / "pyproject.toml", place)
@@ -36,9 +38,10 @@ def copy(tmp_path_factory) -> Path:
 def call(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     # Nothing is compiled: the tables are small, and a copy has no machine code yet.
     extra = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    ours = (ROOT / "src", ROOT / "verify" / "src")
+    folders = ("", "gate", "verify")
+    ours = [ROOT / folder / "src" for folder in folders]
     others = (path for path in extra if path and Path(path) not in ours)
-    paths = [str(copy / "src"), str(copy / "verify" / "src"), *others]
+    paths = [*(str(copy / folder / "src") for folder in folders), *others]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "NUMBA_DISABLE_JIT": "1"}
     return subprocess.run(
         [sys.executable, *arguments], cwd=copy, env=environment, capture_output=True, text=True, check=False

@@ -18,8 +18,7 @@ from fuzz.checks.made import Finding, Made, Outcome, skeleton
 from fuzz.draw import FRAMES, SERVERS
 from fuzz.sources import Services
 from incrowd.release.tables.layout import CountTable
-from incrowd_verify.count_tables import verify_tables
-from incrowd_verify.recount import RawTable
+from incrowd_verify.count_tables import RawTable, verify_tables
 
 _FEW = 12
 """Hidden cells of which all tables that fit are tried."""

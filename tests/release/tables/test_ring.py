@@ -117,7 +117,7 @@ def test_a_ring_is_protected_as_a_whole(seed, tmp_path, monkeypatch):
 @pytest.mark.gated
 def test_a_ring_that_is_too_large_is_an_open_point(tmp_path, monkeypatch):
     monkeypatch.setattr(ring, "MOST_CELLS", 10)
-    monkeypatch.setattr("incrowd_verify.count_tables._COMBINATIONS", 10)
+    monkeypatch.setattr("incrowd_verify.count_tables.check._COMBINATIONS", 10)
     with pytest.raises(VerdictError, match="linked-tables: a"):
         ic.tabulate(records(0), ic.Policy(SCHEMA), LAYOUTS, unanswered="refuse")
     policy = ic.Policy(SCHEMA, accepted=(ic.Accepted("linked-tables", "a", "it was computed elsewhere"),))

@@ -35,7 +35,7 @@ from incrowd_verify.count_tables import TableVerification
 from incrowd_verify.result import ClauseResult, Verification
 
 if TYPE_CHECKING:
-    from incrowd_verify.recount import RawTable
+    from incrowd_verify.count_tables import RawTable
 
 _PROGRAM = "incrowd-verify"
 _INSTALL = INSTALL.replace("'.[", "'./verify[")
@@ -130,8 +130,7 @@ def main() -> None:
 
 
 def _run(given: Namespace) -> int:
-    from incrowd_verify.count_tables import verify_tables
-    from incrowd_verify.published_tables import is_tables
+    from incrowd_verify.count_tables import is_tables, verify_tables
     from incrowd_verify.verification import checks_as_sql, verify
 
     if is_tables(given.path):
@@ -175,7 +174,7 @@ def _run(given: Namespace) -> int:
 
 
 def _raw_of(given: Namespace) -> RawTable | None:
-    from incrowd_verify.recount import RawTable
+    from incrowd_verify.count_tables import RawTable
     from incrowd_verify.source import CsvFormat
 
     if given.against is None:

@@ -22,8 +22,7 @@ from incrowd.release.tables.audit import intervals
 from incrowd.release.tables.cells import Linked
 from incrowd.release.tables.counting import count_cells
 from incrowd.release.tables.key_table import threshold_rounding
-from incrowd_verify.count_tables import verify_tables
-from incrowd_verify.recount import RawTable
+from incrowd_verify.count_tables import RawTable, verify_tables
 
 SCHEMA = ic.Schema(
     quasi={

@@ -14,10 +14,10 @@ from incrowd.faces.cli.completing import program
 from incrowd.faces.cli.logs import LOG
 from incrowd.faces.cli.parsing import data_name, file_or_address, names_of
 from incrowd_gate.profiles import PROFILES
-from incrowd_verify.published_tables import is_tables
+from incrowd_verify.count_tables import is_tables
 
 if TYPE_CHECKING:
-    from incrowd_verify.recount import RawTable
+    from incrowd_verify.count_tables import RawTable
 
 
 def verify(
@@ -121,7 +121,7 @@ def verify(
     """
     if isinstance(released, Path) and is_tables(released):
         from incrowd_verify.cli import refuse_of_rows
-        from incrowd_verify.recount import RawTable
+        from incrowd_verify.count_tables import RawTable
         from incrowd_verify.source import CsvFormat
 
         refuse_of_rows(

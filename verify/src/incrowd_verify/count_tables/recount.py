@@ -38,14 +38,14 @@ from incrowd_gate.points import Point
 from incrowd_gate.scratch import PrivateFolder
 from incrowd_verify.cells import CellReader
 from incrowd_verify.checks import Checks
-from incrowd_verify.contributors import Contributors, Values, nobody
-from incrowd_verify.key_tables import KeyTable
+from incrowd_verify.count_tables.contributors import Contributors, Values, nobody
+from incrowd_verify.count_tables.key_tables import KeyTable
+from incrowd_verify.count_tables.published import Cell, PublishedTable
+from incrowd_verify.count_tables.rules import Rules, TablePolicy, threshold_and_base
 from incrowd_verify.persons import SHARED, number_people
 from incrowd_verify.policy import NO_NULLS, Column
-from incrowd_verify.published_tables import Cell, PublishedTable
 from incrowd_verify.recipes import Tree, exact_number
 from incrowd_verify.source import CsvFormat, connect, reworded
-from incrowd_verify.table_rules import Rules, TablePolicy, threshold_and_base
 from incrowd_verify.tables import Sources, Wanted, load, refuse_double_header, title_of, write_plainly
 from incrowd_verify.tree_files import read_tree
 from incrowd_verify.values import written

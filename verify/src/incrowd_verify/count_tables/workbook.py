@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from incrowd_gate.errors import MissingExtraError, TableError
-from incrowd_verify.table_rules import Rules, label_of
+from incrowd_verify.count_tables.rules import Rules, label_of
 
 WORKBOOK = "tables.xlsx"
 _MARK = "x"

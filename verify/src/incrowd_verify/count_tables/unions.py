@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from itertools import chain
 from math import fsum
 
-from incrowd_verify.published_tables import Cell
+from incrowd_verify.count_tables.published import Cell
 
 _LINES = 3
 """Lines of which a combination is made at most."""

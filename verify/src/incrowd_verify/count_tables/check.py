@@ -2,8 +2,8 @@
 
 Every table of people that fits the published cells could be the true one. So for each cell that is not
 published as it is, two linear programmes find the least and the largest count that fit all tables together.
-Hidden cells that are known together are asked as one cell (`table_unions`). With the raw table the cells are
-counted anew, too (`recount`), and with the policy the rules are compared (`table_rules`). The intervals of
+Hidden cells that are known together are asked as one cell (`unions`). With the raw table the cells are
+counted anew, too (`recount`), and with the policy the rules are compared (`rules`). The intervals of
 unsafe sums must then reach as far as their rules ask, for those as well who alone make other hidden cells.
 """
 
@@ -24,12 +24,12 @@ from incrowd_gate.points import Accepted, Point, answered, in_order
 from incrowd_gate.rules.count_tables import Quantity, hidden_share, points_of_sums
 from incrowd_gate.verdict import Verdict
 from incrowd_gate.wording import linked_tables, many_hidden
-from incrowd_verify.contributors import Contributors, Values
-from incrowd_verify.published_tables import Cell, PublishedTable, read_manifest
-from incrowd_verify.recount import RawTable, Recounted, recount, some
-from incrowd_verify.table_rules import Rules, compare_rules, read_table_policy
-from incrowd_verify.table_unions import Line, Union, unions
-from incrowd_verify.table_workbook import Workbook
+from incrowd_verify.count_tables.contributors import Contributors, Values
+from incrowd_verify.count_tables.published import Cell, PublishedTable, read_manifest
+from incrowd_verify.count_tables.recount import RawTable, Recounted, recount, some
+from incrowd_verify.count_tables.rules import Rules, compare_rules, read_table_policy
+from incrowd_verify.count_tables.unions import Line, Union, unions
+from incrowd_verify.count_tables.workbook import Workbook
 
 _NEAR = 1e-6
 _SHARE = 0.1

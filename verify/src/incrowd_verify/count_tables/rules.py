@@ -10,7 +10,7 @@ from typing import Any
 
 from incrowd_gate.errors import PolicyError, TableError, did_you_mean, named
 from incrowd_gate.points import Point
-from incrowd_verify.key_tables import KeyTable, of_setting
+from incrowd_verify.count_tables.key_tables import KeyTable, of_setting
 from incrowd_verify.policy import Column, Nulls, read_columns, read_toml
 
 _DEFAULTS: dict[str, Any] = {

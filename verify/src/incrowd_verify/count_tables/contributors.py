@@ -11,7 +11,7 @@ from functools import cached_property
 from math import fsum, inf
 
 from incrowd_gate.lazy import NDArray, np
-from incrowd_verify.table_rules import Rules
+from incrowd_verify.count_tables.rules import Rules
 
 _EXACT = 1e-9
 """Share of a sum by which two orders of adding it up may differ."""

@@ -16,10 +16,10 @@ from typing import Any
 from incrowd_gate.errors import TableError, refuse_pipe
 from incrowd_gate.lazy import duckdb
 from incrowd_gate.scratch import PrivateFolder
-from incrowd_verify.key_tables import KeyTable
+from incrowd_verify.count_tables.key_tables import KeyTable
+from incrowd_verify.count_tables.rules import label_of, threshold_and_base
+from incrowd_verify.count_tables.workbook import Workbook
 from incrowd_verify.source import ESCAPED, connect
-from incrowd_verify.table_rules import label_of, threshold_and_base
-from incrowd_verify.table_workbook import Workbook
 
 MANIFEST = "tables.json"
 _NO_TABLES: Mapping[str, KeyTable | None] = MappingProxyType({})
