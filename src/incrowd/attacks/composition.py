@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from incrowd.attacks.base import Attack, wilson
-from incrowd.attacks.kind import AttackKind
+from incrowd.attacks.kind import AttackCall, AttackKind
 from incrowd.attacks.setting import Setting
 from incrowd.core.errors import TableError
 from incrowd.core.lazy import NDArray, np
@@ -156,10 +156,17 @@ def _candidates(setting: Setting, secret: str, person: int) -> Counter[str | Non
     return Counter({column.labels[value]: int(count) for value, count in zip(values, counts, strict=True)})
 
 
+def _may_join_by_order(call: AttackCall) -> bool:
+    # Where rows were left out, only the other way is open, unless the caller names this one.
+    by_name = "composition-by-order" in (call.kinds or ())
+    sizes = {release.records for release in call.releases}
+    return len(call.releases) > 1 and (by_name or len(sizes) == 1)
+
+
 BY_ORDER = AttackKind(
     "composition-by-order",
     "also=",
-    lambda call: len(call.releases) > 1 and call.by_order,
+    _may_join_by_order,
     lambda call: composition_by_order(call.releases, call.secret),
     columns=lambda call: (),
 )

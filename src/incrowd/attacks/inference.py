@@ -9,7 +9,10 @@ from incrowd.core.lazy import NDArray, np
 
 
 def inference(setting: Setting, secret: str, attacks: int) -> Attack:
-    """Guess that each person has the sensitive value of the nearest released record."""
+    """Guess that each person has the sensitive value of the nearest released record.
+
+    The nearest record is that by all quasi-identifiers. Numbers are right within 5 %.
+    """
     column = setting.columns[secret]
     random = np.random.default_rng([setting.seed, 5])
 

@@ -26,9 +26,10 @@ class AttackCall(NamedTuple):
     attacks: int
     columns: int
     neighbours: int
-    known: list[str] | None
-    sides: tuple[Sequence[str], Sequence[str]]
-    by_order: bool
+    aligned: bool
+    known: Sequence[str] | None
+    parts: tuple[Sequence[str], Sequence[str]] | None
+    kinds: Sequence[str] | None
     seed: int
 
     @property

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 from incrowd.attacks.base import Attack
-from incrowd.attacks.kind import AttackKind
+from incrowd.attacks.kind import AttackCall, AttackKind
 from incrowd.attacks.setting import Setting, nearest_records
+from incrowd.core.errors import SchemaError, those_are
 from incrowd.core.lazy import NDArray, np
 
 
 def linkability(
     setting: Setting, sides: tuple[Sequence[str], Sequence[str]], attacks: int, neighbours: int
 ) -> Attack:
-    """Look each person up by either side, and count how often both sides find the same record."""
+    """Look each person up by either side, and count how often both sides find the same record.
+
+    A guess is right if one of the nearest released records by one side is among those by the other. Without
+    released records a link is right by chance.
+    """
     count = min(neighbours, setting.records)
     random = np.random.default_rng([setting.seed, 4])
 
@@ -28,10 +34,21 @@ def linkability(
     return setting.rates("linkability", wins, guesses, attacks)
 
 
+def _sides(call: AttackCall) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the quasi-identifiers on either side of a link, by default two halves."""
+    quasi = call.setting.quasi
+    half = (len(quasi) + 1) // 2
+    sides = call.parts or (quasi[:half], quasi[half:])
+    for name in chain(*sides):
+        if name not in quasi:
+            raise SchemaError(f"parts: {name!r} is no quasi-identifier; {those_are(quasi, name)}")
+    return sides
+
+
 LINKABILITY = AttackKind(
     "linkability",
     "two sides",
-    lambda call: all(call.sides),
-    lambda call: linkability(call.setting, call.sides, call.attacks, call.neighbours),
-    columns=lambda call: (*call.sides[0], *call.sides[1]),
+    lambda call: all(_sides(call)),
+    lambda call: linkability(call.setting, _sides(call), call.attacks, call.neighbours),
+    columns=lambda call: chain(*_sides(call)),
 )

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from incrowd.attacks.base import Attack, wilson
-from incrowd.attacks.kind import AttackKind
+from incrowd.attacks.kind import AttackCall, AttackKind
 from incrowd.attacks.setting import Setting, nearest_records
 from incrowd.core.errors import SchemaError, TableError, those_are
 from incrowd.core.lazy import np
 
 
 def linkage(setting: Setting, known: Sequence[str], attacks: int) -> Attack:
-    """Link each person of an external table (the raw table's people) to the nearest released record."""
+    """Link each person of an external table (the raw table's people) to the nearest released record.
+
+    The nearest record is that by the columns that are known. A guess is right if the record is the person's.
+    """
     for name in known:
         if name not in setting.quasi:
             raise SchemaError(f"known: {name!r} is no quasi-identifier; {those_are(setting.quasi, name)}")
@@ -29,10 +32,15 @@ def linkage(setting: Setting, known: Sequence[str], attacks: int) -> Attack:
     return Attack("linkage", number, wilson(right, number), wilson(guessed, number), None, None)
 
 
+def _known(call: AttackCall) -> Sequence[str]:
+    """Return the quasi-identifiers that the external table has, by default all."""
+    return call.setting.quasi if call.known is None else call.known
+
+
 LINKAGE = AttackKind(
     "linkage",
     "aligned=True, row_map= or by=",
-    lambda call: call.known is not None,
-    lambda call: linkage(call.setting, call.known or [], call.attacks),
-    columns=lambda call: set(call.known or []) & set(call.setting.quasi),
+    lambda call: call.aligned,
+    lambda call: linkage(call.setting, _known(call), call.attacks),
+    columns=lambda call: set(_known(call)) & set(call.setting.quasi),
 )

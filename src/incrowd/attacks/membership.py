@@ -9,7 +9,10 @@ from incrowd.core.lazy import np
 
 
 def membership(setting: Setting, attacks: int) -> Attack:
-    """Guess that the half of people nearest to a released record are in the release."""
+    """Guess that the half of people nearest to a released record are in the release.
+
+    As many people of the release are taken as of the control.
+    """
     random = np.random.default_rng([setting.seed, 6])
     half = min(attacks // 2, setting.people, setting.rows - setting.people)
     members = random.choice(setting.people, half, replace=False)

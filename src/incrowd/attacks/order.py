@@ -127,7 +127,7 @@ def _width(distinct: NDArray[np.float64], low: NDArray[np.float64], high: NDArra
 def _attempt(call: AttackCall) -> Attack:
     """Try the attack unless a cell shows that row N of the two tables is not the same person."""
     setting = call.setting
-    for name in ordered_columns(setting) if call.known is None else ():
+    for name in () if call.aligned else ordered_columns(setting):
         low, high = _bounds(setting.columns[name])
         values = setting.columns[name].place(setting.columns[name].values[: setting.people])
         if wrong := int(((values < low) | (values > high)).sum()):

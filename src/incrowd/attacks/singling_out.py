@@ -118,7 +118,17 @@ _BYTES_KEPT = 1 << 27
 
 
 def singling_out(setting: Setting, width: int, attacks: int, kind: str) -> Attack:
-    """Guess predicates of some released columns, of any role, that exactly one person meets."""
+    """Guess predicates of some released columns, of any role, that exactly one person meets.
+
+    - A predicate of one column is "has this rare cell", "is at most the smallest number" or "is at least the
+      largest number".
+    - A predicate of several columns is made of a released record. A number becomes "at least" above the
+      median and "at most" below it. Any other cell becomes "is one of its values".
+    - The predicates are guessed that exactly one released record meets. If there are none, those are guessed
+      that the fewest records meet.
+    - A control may have fewer people than the raw table. Success with it is scaled to as many people. For
+      that, the counts of people are taken for negative binomial.
+    """
     from incrowd.core.kernels.grouping.grouping import group_codes
 
     random = np.random.default_rng([setting.seed, 2, width])

@@ -79,8 +79,7 @@ def attack(  # noqa: PLR0913
         by default.
     kinds
         Names of the attacks to try, from `KINDS`. By default, all that the tables allow, except minimality,
-        which anonymizes the table many times. Order and composition by order are left out if the numbers of
-        rows differ.
+        which anonymizes the table many times.
     seed
         Seed of all choices.
     progress
@@ -88,15 +87,7 @@ def attack(  # noqa: PLR0913
 
     Returns
     -------
-    One `Attack` for each kind that was tried:
-
-    - singling out, by one column and by several;
-    - linkability of two halves of the quasi-identifiers, if there are two or more;
-    - inference of the secret, if there is one;
-    - membership, if there is a control;
-    - linkage, if the rows are aligned;
-    - composition, if there are other releases;
-    - minimality, if it is asked for.
+    One `Attack` for each kind that was tried, in the order of `KINDS`.
 
     Raises
     ------
@@ -105,46 +96,14 @@ def attack(  # noqa: PLR0913
 
     Notes
     -----
-    *Singling out* guesses a predicate. The guess is right if exactly one raw record meets it. Predicates
-    range over all released columns: quasi-identifiers, sensitive ones, and those released as they are.
-
-    - A predicate of one column is "has this rare cell", "is at most the smallest number" or "is at least the
-      largest number".
-    - A predicate of several columns is made of a released record. A number becomes "at least" above the
-      median and "at most" below it. Any other cell becomes "is one of its values".
-    - The predicates are guessed that exactly one released record meets. If there are none, those are guessed
-      that the fewest records meet.
-    - A control may have fewer people than the raw table. Success with it is scaled to as many people. For
-      that, the counts of people are taken for negative binomial.
-
-    *Linkability* looks up the nearest released records of a raw record, by one half of the columns and by the
-    other. The guess is right if one record is among both. Without released records a link is right by chance.
-
-    *Inference* takes the secret of the nearest released record by all quasi-identifiers. Numbers are right
-    within 5 %.
-
-    *Membership* takes as many people of the release as of the control. It guesses that the half nearer to a
-    released record is in the release.
-
-    *Linkage* links people of the raw table to the nearest released record, by the columns that are known. The
-    guess is right if the record is theirs.
-
-    *Order* takes the rows for sorted; see `incrowd.attacks.order.order`.
-
-    *Composition by order* joins released rows by their number. The guess is right if a record is unique then.
-
-    *Composition* finds the records of every release that may be a person's, and intersects their sensitive
-    values. The guess is right if one value is left.
-
-    *Minimality*: see `incrowd.attacks.minimality`.
+    `incrowd.attacks` has a file for each kind. Its function says what is guessed, and when a guess is right.
 
     Distances are Gower's. A cell counts as each of its values with the same chance.
 
     References
     ----------
     Giomi, Boenisch, Wehmeyer and Tasnadi, A unified framework for quantifying privacy risk in synthetic
-    data, PoPETs 2023 (the three attacks, baseline, control, risk), applied to generalized cells here.
-    Ganta et al., KDD 2008 (composition). Wong et al., VLDB 2007 (minimality).
+    data, PoPETs 2023 (the first attacks, baseline, control, risk), applied to generalized cells here.
     """
     from incrowd.engines import loaded
     from incrowd.release.accounts.row_map import as_released
@@ -182,22 +141,22 @@ def attack(  # noqa: PLR0913
         attacks=attacks,
         columns=columns,
         neighbours=neighbours,
-        known=None if not aligned else setting.quasi if known is None else list(known),
-        sides=_sides(setting.quasi, parts),
-        # Where rows were left out, only the other way is open, unless it is asked for.
-        by_order="composition-by-order" in (kinds or ())
-        or len({release.records for release in releases}) == 1,
+        aligned=aligned,
+        known=known,
+        parts=parts,
+        kinds=kinds,
         seed=seed,
     )
+    possible = [name for name, entry in ATTACKS.items() if entry.possible(call)]
     for kind in kinds or ():
-        if not ATTACKS[kind].possible(call):
+        if kind not in possible:
             raise ParameterError(
                 f"{kind} needs {ATTACKS[kind].needs}, which this call has not got; leave it out of kinds"
             )
     progress = progress or Silent()
     results = []
     for name, entry in ATTACKS.items():
-        if (entry.by_default if kinds is None else name in kinds) and entry.possible(call):
+        if name in possible and (entry.by_default if kinds is None else name in kinds):
             progress.stage(name)
             results.append(entry.result(call))
     return results
@@ -209,15 +168,3 @@ def _secret(schema: Schema, secret: str | None) -> str | None:
     if secret is not None and secret not in names:
         raise SchemaError(f"secret {secret!r} is no sensitive attribute; {those_are(names, secret)}")
     return names[0] if secret is None and len(names) == 1 else secret
-
-
-def _sides(
-    quasi: list[str], parts: tuple[Sequence[str], Sequence[str]] | None
-) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the quasi-identifiers on either side of a link, by default two halves."""
-    half = (len(quasi) + 1) // 2
-    sides = parts or (quasi[:half], quasi[half:])
-    for name in (name for side in sides for name in side):
-        if name not in quasi:
-            raise SchemaError(f"parts: {name!r} is no quasi-identifier; {those_are(quasi, name)}")
-    return sides

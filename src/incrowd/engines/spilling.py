@@ -85,6 +85,14 @@ class _Packed(NamedTuple):
         return self.texts is None and self.low is None
 
 
+class _Range(NamedTuple):
+    """The lowest and the highest value of whole numbers or days, or about how many texts are distinct."""
+
+    low: Any
+    high: Any
+    distinct: int
+
+
 def reads_alike(kind: pl.DataType, null_values: tuple[str, ...]) -> bool:
     """Say whether DuckDB reads a column of some type as Polars does."""
     if isinstance(kind, pl.Datetime):
@@ -277,64 +285,63 @@ class SpilledRows(GroupedRows):
     @cached_property
     def _packed(self) -> dict[str, _Packed]:
         """Grouping expressions by column, with small integers for few texts or a small range."""
-        packed: dict[str, _Packed] = {}
-        texts: list[str] = []
-        integers: list[str] = []
-        for name in dict.fromkeys(self._names):
-            packed[name] = _Packed(*self._expression(name))
-            if _has_texts(self.values.types[name]):
-                texts.append(name)
-            elif self.values.types[name].is_integer() or self.values.types[name] == pl.Date:
-                integers.append(name)
-        questions = [("approx_count_distinct({})", texts), ("min({})", integers), ("max({})", integers)]
-        answers = self._ask(packed, [(form, name) for form, names in questions for name in names])
-        few = [name for name in texts if 0 < answers["approx_count_distinct({})", name] <= _ENUMERATED]
-        lists = self._ask(packed, [("list(DISTINCT {})", name) for name in few])
-        for number, name in enumerate(few):
-            values = sorted(value for value in lists["list(DISTINCT {})", name] if value is not None)
-            # A list as parameter, so that no value becomes a part of the statement.
-            self._database.execute(
-                f"CREATE OR REPLACE TYPE e{number} AS ENUM (SELECT unnest(CAST(? AS VARCHAR[])))", [values]
-            ).fetchall()
-            text, parameters, *_ = packed[name]
-            kind = next(kind for kind, most in _INTEGERS if len(values) <= most)
-            # What cannot fail is computed once for each text that a Parquet file lists; a cast that can, for
-            # each row.
-            code = f"CAST(enum_code(TRY_CAST({text} AS e{number})) AS {kind})"
-            fallback = f"CASE WHEN {text} IS NOT NULL THEN CAST({len(values)} AS {kind}) END"
-            packed[name] = _Packed(
-                f"coalesce({code}, {fallback})",
-                [*parameters, *parameters],
-                texts=pl.Series(values, dtype=pl.String),
-                failing=(f"enum_code(CAST({text} AS e{number}))", parameters),
-            )
-        for name in integers:
-            low, high = answers["min({})", name], answers["max({})", name]
-            if low is None:
-                continue
-            text, parameters, *_ = packed[name]
-            if self.values.types[name] == pl.Date:
-                epoch = dt.date(1970, 1, 1)
-                low, high = (low - epoch).days, (high - epoch).days
-                text = f"({text} - DATE '1970-01-01')"
-            kinds = [kind for kind, most in _INTEGERS if high - low <= most]
-            if kinds and abs(low) < 2**62 and abs(high) < 2**62:
-                packed[name] = _Packed(
-                    f"CAST(CAST({text} AS BIGINT) - ({low}) AS {kinds[0]})", parameters, low=low
-                )
-        return packed
+        columns = {name: _Packed(*self._expression(name)) for name in dict.fromkeys(self._names)}
+        types = self.values.types
+        texts = [name for name in columns if _has_texts(types[name])]
+        integers = [name for name in columns if types[name].is_integer() or types[name] == pl.Date]
+        ranges = self._ranges({name: columns[name] for name in (*texts, *integers)})
+        few = [name for name in texts if 0 < ranges[name].distinct <= _ENUMERATED]
+        lists = self._ask(
+            [f"list(DISTINCT {columns[name].expression})" for name in few],
+            [value for name in few for value in columns[name].parameters],
+        )
+        by_place = {
+            name: self._number_texts(columns[name], f"e{number}", values)
+            for number, (name, values) in enumerate(zip(few, lists, strict=True))
+        }
+        by_distance = {name: _subtract_lowest(columns[name], ranges[name]) for name in integers}
+        return columns | by_place | by_distance
 
-    def _ask(
-        self, packed: Mapping[str, _Packed], questions: Sequence[tuple[str, str]]
-    ) -> dict[tuple[str, str], Any]:
-        """Compute aggregates of columns in a single pass over the rows."""
-        if not questions:
-            return {}
-        columns = [form.format(packed[name].expression) for form, name in questions]
-        values = [value for _, name in questions for value in packed[name].parameters]
-        statement = f"SELECT {', '.join(columns)} FROM {self._source()}"
-        answers = self._database.execute(statement, values).fetchall()[0]
-        return dict(zip(questions, answers, strict=True))
+    def _ranges(self, columns: Mapping[str, _Packed]) -> dict[str, _Range]:
+        """Look at columns of texts, whole numbers and days in a single pass over the rows."""
+        aggregates: list[str] = []
+        parameters: list[Any] = []
+        for name, (expression, values, *_) in columns.items():
+            if _has_texts(self.values.types[name]):
+                aggregates += ["NULL", "NULL", f"approx_count_distinct({expression})"]
+                parameters += values
+            else:
+                aggregates += [f"min({expression})", f"max({expression})", "NULL"]
+                parameters += [*values, *values]
+        answers = self._ask(aggregates, parameters)
+        return {name: _Range(*answers[3 * j : 3 * j + 3]) for j, name in enumerate(columns)}
+
+    def _ask(self, aggregates: Sequence[str], parameters: Sequence[Any]) -> Sequence[Any]:
+        """Compute aggregates in a single pass over the rows."""
+        if not aggregates:
+            return ()
+        statement = f"SELECT {', '.join(aggregates)} FROM {self._source()}"
+        return self._database.execute(statement, list(parameters)).fetchall()[0]
+
+    def _number_texts(self, column: _Packed, enum: str, values: Sequence[str | None]) -> _Packed:
+        """Group a column by the places of its texts in a new type of the database."""
+        texts = sorted(value for value in values if value is not None)
+        # A list as parameter, so that no value becomes a part of the statement.
+        self._database.execute(
+            f"CREATE OR REPLACE TYPE {enum} AS ENUM (SELECT unnest(CAST(? AS VARCHAR[])))", [texts]
+        ).fetchall()
+        text, parameters, *_ = column
+        kind = next(kind for kind, most in _INTEGERS if len(texts) <= most)
+        # What cannot fail is computed once for each text that a Parquet file lists; a cast that can, for
+        # each row.
+        code = f"CAST(enum_code(TRY_CAST({text} AS {enum})) AS {kind})"
+        fallback = f"CASE WHEN {text} IS NOT NULL THEN CAST({len(texts)} AS {kind}) END"
+        return _Packed(
+            f"coalesce({code}, {fallback})",
+            [*parameters, *parameters],
+            texts=pl.Series(texts, dtype=pl.String),
+            failing=(f"enum_code(CAST({text} AS {enum}))", parameters),
+        )
 
     def _expression(self, name: str) -> tuple[str, list[Any]]:
         """Write a column in SQL, with equal values made the same and missing values NULL."""
@@ -432,6 +439,22 @@ class SpilledRows(GroupedRows):
                 raise
             job.result()
         return pl.scan_parquet(path, glob=False, hive_partitioning=False)
+
+
+def _subtract_lowest(column: _Packed, extent: _Range) -> _Packed:
+    """Group a column by the distance from its lowest value, unless its range is large."""
+    low, high, _ = extent
+    if low is None:
+        return column
+    text = column.expression
+    if isinstance(low, dt.date):
+        epoch = dt.date(1970, 1, 1)
+        low, high = (low - epoch).days, (high - epoch).days
+        text = f"({text} - DATE '1970-01-01')"
+    kinds = [kind for kind, most in _INTEGERS if high - low <= most]
+    if not kinds or abs(low) >= 2**62 or abs(high) >= 2**62:
+        return column
+    return _Packed(f"CAST(CAST({text} AS BIGINT) - ({low}) AS {kinds[0]})", column.parameters, low=low)
 
 
 def _has_texts(kind: pl.DataType) -> bool:

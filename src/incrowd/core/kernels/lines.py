@@ -28,7 +28,7 @@ def first_weighs_least(data, start):
     return low | high
 
 
-_LF = 10
+_LF, _CR, _QUOTE = np.uint8(10), np.uint8(13), np.uint8(34)
 _RECORD = 64
 """Approximate bytes of a record."""
 _LARGE = 1 << 22
@@ -65,59 +65,39 @@ def _scan(data, delimiter, limit):
     line = np.int64(1)
     began = np.int64(1)
     fields = np.int64(1)
-    quoted = False
-    fresh = True  # at the first byte of a field, the only place where a quote opens one
-    empty = True
+    start = 0
     n = data.size
-    i = 0
-    while i <= n:
-        at_end = i == n
-        byte = np.uint8(10) if at_end else data[i]
-        if quoted:
-            if at_end:
+    while True:
+        # A field: only where it begins, a quote opens one; after the closing quote only the end matters.
+        end = start
+        if start < n and data[start] == _QUOTE:
+            end = _find(data, start + 1, _QUOTE, _LF)
+            while end < n and (data[end] == _LF or (end + 1 < n and data[end + 1] == _QUOTE)):
+                line += data[end] == _LF
+                end = _find(data, end + (1 if data[end] == _LF else 2), _QUOTE, _LF)
+            if end == n:
                 return expected, records, began, np.int64(-1), blank
-            if byte == 34:
-                if i + 1 < n and data[i + 1] == 34:
-                    i += 1
-                else:
-                    quoted = False
-            elif byte == 10:
-                line += 1
-            else:
-                i = _find(data, i + 1, np.uint8(34), np.uint8(10))
-                continue
-        elif byte == 34 and fresh:
-            quoted = True
-            fresh = False
-            empty = False
-        elif byte == delimiter:
+            end += 1
+        byte = data[end] if end < n else _LF
+        if byte not in (delimiter, _LF):
+            end = _find(data, end + 1, delimiter, _LF)
+            byte = data[end] if end < n else _LF
+        if byte == delimiter:
             fields += 1
-            fresh = True
-            empty = False
-        elif byte == 10:
-            if not empty:
-                if expected < 0:
-                    expected = fields
-                elif fields != expected:
-                    return expected, records, began, fields, blank
+        else:
+            if fields == 1 and (end == start or (end == start + 1 and data[start] == _CR)):
+                blank += end < n
+            elif expected >= 0 and fields != expected:
+                return expected, records, began, fields, blank
+            else:
+                expected = fields
                 records += 1
-                if records == limit:
-                    return expected, records, np.int64(0), np.int64(0), blank
-            elif not at_end:
-                blank += 1
+            if end == n or records == limit:
+                return expected, records, np.int64(0), np.int64(0), blank
             line += 1
             began = line
             fields = np.int64(1)
-            fresh = True
-            empty = True
-        elif byte != 13 or (i + 1 < n and data[i + 1] != 10):
-            fresh = False
-            empty = False
-            # Within a field only its end matters.
-            i = _find(data, i + 1, delimiter, np.uint8(10))
-            continue
-        i += 1
-    return expected, records, np.int64(0), np.int64(0), blank
+        start = end + 1
 
 
 @compiled
@@ -131,10 +111,10 @@ def _scan_plain(data, start, stop, delimiter, expected):
         byte = data[i]
         if byte == delimiter:
             fields += 1
-        elif byte == 34:
+        elif byte == _QUOTE:
             return records, blank, True
-        elif byte == 10:
-            if i == began or (i == began + 1 and data[began] == 13):
+        elif byte == _LF:
+            if i == began or (i == began + 1 and data[began] == _CR):
                 blank += 1
             elif fields != expected:
                 return records, blank, True
@@ -225,23 +205,23 @@ def _without_blank_lines(data, delimiter, output):
         output[length] = byte
         length += 1
         if quoted:
-            if byte == 34:
+            if byte == _QUOTE:
                 quoted = False
                 closed = i
-        elif byte == 34 and (fresh or (closed >= 0 and closed == i - 1)):
+        elif byte == _QUOTE and (fresh or (closed >= 0 and closed == i - 1)):
             quoted = True
             fresh = False
             empty = False
         elif byte == delimiter:
             fresh = True
             empty = False
-        elif byte == 10:
+        elif byte == _LF:
             if empty:
                 length = began
             began = length
             fresh = True
             empty = True
-        elif byte != 13 or (i + 1 < n and data[i + 1] != 10):
+        elif byte != _CR or (i + 1 < n and data[i + 1] != _LF):
             fresh = False
             empty = False
     return length

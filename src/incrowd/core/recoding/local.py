@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from incrowd.core.errors import SchemaError
 from incrowd.core.lazy import NDArray, np
@@ -27,6 +27,7 @@ from incrowd.core.recoding.cells import (
 )
 
 if TYPE_CHECKING:
+    from incrowd.core.kernels.grouping.counting import Counts
     from incrowd.core.table.domain import Domain
     from incrowd.core.table.frequency import FrequencyTable
     from incrowd.core.table.schema import Style
@@ -86,7 +87,13 @@ class Local(Recoding):
         groups = group_members(class_of_key, count)
         suppressed = class_of_key < 0
         tasks = [
-            partial(_class_cells, domain, codes, frequency.weights, class_of_key, groups, style, set_limit)
+            partial(
+                _class_cells,
+                _ClassValues(domain, codes, frequency.weights, *groups),
+                class_of_key,
+                style,
+                set_limit,
+            )
             for domain, codes, style in zip(frequency.domains, frequency.codes, styles, strict=True)
         ]
         cells = tuple(at_once(frequency.keys, *tasks))
@@ -139,95 +146,140 @@ class Local(Recoding):
         return {"class": self.class_of_key}
 
 
-def _class_cells(
-    domain: Domain,
-    codes: NDArray[np.unsignedinteger],
-    weights: NDArray[np.int64],
-    class_of_key: NDArray[np.int32],
-    groups: tuple[NDArray[np.int64], NDArray[np.int64]],
-    requested: Style,
-    set_limit: int = 0,
-    texts: list[str | None] | None = None,
-) -> Cells:
-    """Return an attribute's cells for every class, and ``*`` for keys without a class.
+class _ClassValues(NamedTuple):
+    """The values of a quasi-identifier in every class.
 
-    Parameters
+    Attributes
     ----------
-    groups
+    codes, weights
+        Rank and records of each key.
+    indptr, members
         The keys of each class, as `group_members` gives them.
-    texts
-        The means of the classes, where they are known.
     """
-    indptr, members = groups
-    style = effective_style(requested, domain)
-    ranks = codes[members].astype(np.int32)
-    classes = len(indptr) - 1
-    lo = np.minimum.reduceat(ranks, indptr[:-1]) if classes else np.empty(0, np.int32)
-    hi = np.maximum.reduceat(ranks, indptr[:-1]) if classes else np.empty(0, np.int32)
-    labels: list[str | None]
-    if style == "suppress":
-        # Whatever a class with several values has, it is one cell.
-        several = lo != hi
-        lo, hi = np.where(several, 0, lo), np.where(several, domain.size - 1, hi)
-    if style in ("range", "ancestor", "suppress"):
-        pairs, entry = np.unique(lo.astype(np.int64) * domain.size + hi, return_inverse=True)
-        lo, hi = (ends.astype(np.int32) for ends in np.divmod(pairs, domain.size))
-        loss, depth = domain.span(lo, hi), depths_of(domain, lo, hi)
-        if style == "suppress":
-            labels = [domain.values[a] if a == b else SUPPRESSED for a, b in zip(lo, hi, strict=True)]
-            loss, depth = np.where(lo == hi, 0.0, 1.0), np.where(lo == hi, depth, 0)
-        elif style == "ancestor":
-            nodes = domain.ancestors(lo, hi)
-            labels = node_labels(domain, nodes)
-            lo, hi = domain.tree.lo[nodes].astype(np.int32), domain.tree.hi[nodes].astype(np.int32) - 1
-        else:
-            labels, lo, hi, loss = range_cells(domain, lo, hi)
-    else:
-        loss, depth = domain.span(lo, hi), depths_of(domain, lo, hi)
-        if style == "set":
-            entry, first, sets = _distinct_sets(domain, codes, weights, indptr, members)
-            records = np.bincount(entry, np.add.reduceat(weights[members], indptr[:-1]))
-            _refuse_long_sets(domain, sets, records.astype(np.float64))
-            labels = [set_label(domain, present) for present in sets]
-            lo, hi, loss, depth = lo[first], hi[first], loss[first], depth[first]
-            distinct = np.array([len(present) for present in sets])
-        else:
-            from incrowd.core.kernels.grouping.counting import value_counts
 
-            counts = value_counts(indptr, members, codes, weights, domain.size)
-            entry = np.arange(classes)
-            labels = mean_labels(domain, counts) if texts is None else texts
-            distinct = np.diff(counts.indptr)
-        if domain.hierarchy is None and not domain.ordered:
-            loss = (distinct - 1) / max(domain.size - 1, 1)
-        few = np.array([label == SUPPRESSED for label in labels], np.bool_) & (lo < hi)
-        lo, hi = np.where(few, 0, lo), np.where(few, domain.size - 1, hi)
-        loss, depth = np.where(few, 1.0, loss), np.where(few, 0, depth)
-    cells = ValueCells(entry, labels, lo, hi, loss, depth)
+    domain: Domain
+    codes: NDArray[np.unsignedinteger]
+    weights: NDArray[np.int64]
+    indptr: NDArray[np.int64]
+    members: NDArray[np.int64]
+
+    def ends(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the lowest and the highest rank of each class."""
+        ranks = self.codes[self.members].astype(np.int32)
+        if len(self.indptr) == 1:
+            return ranks, ranks
+        return np.minimum.reduceat(ranks, self.indptr[:-1]), np.maximum.reduceat(ranks, self.indptr[:-1])
+
+    def counts(self) -> Counts:
+        """Count the records with each value of each class."""
+        from incrowd.core.kernels.grouping.counting import value_counts
+
+        return value_counts(self.indptr, self.members, self.codes, self.weights, self.domain.size)
+
+
+def _class_cells(
+    values: _ClassValues, class_of_key: NDArray[np.int32], requested: Style, set_limit: int
+) -> Cells:
+    """Return an attribute's cells for every class, and ``*`` for keys without a class."""
+    domain = values.domain
+    style = effective_style(requested, domain)
+    cells = _CELLS_OF_STYLE[style](values)
     if requested == "auto" and style == "ancestor" and domain.partly_grouped:
-        cells = _with_sets(cells, domain, codes, weights, indptr, members, set_limit)
+        cells = _with_sets(cells, values, set_limit)
     return with_suppressed(class_of_key, cells, domain.size)
 
 
-def _with_sets(
-    cells: ValueCells,
-    domain: Domain,
-    codes: NDArray[np.unsignedinteger],
-    weights: NDArray[np.int64],
-    indptr: NDArray[np.int64],
-    members: NDArray[np.int64],
-    limit: int,
-) -> ValueCells:
+def _distinct_intervals(
+    domain: Domain, lo: NDArray[np.int32], hi: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    """Return the number of each class's interval of ranks, and the ends of the distinct intervals."""
+    pairs, entry = np.unique(lo.astype(np.int64) * domain.size + hi, return_inverse=True)
+    lo, hi = (ends.astype(np.int32) for ends in np.divmod(pairs, domain.size))
+    return entry, lo, hi
+
+
+def _range_cells(values: _ClassValues) -> ValueCells:
+    domain = values.domain
+    entry, lo, hi = _distinct_intervals(domain, *values.ends())
+    depth = depths_of(domain, lo, hi)
+    labels, lo, hi, loss = range_cells(domain, lo, hi)
+    return ValueCells(entry, labels, lo, hi, loss, depth)
+
+
+def _ancestor_cells(values: _ClassValues) -> ValueCells:
+    domain, tree = values.domain, values.domain.tree
+    entry, lo, hi = _distinct_intervals(domain, *values.ends())
+    nodes = domain.ancestors(lo, hi)
+    lo, hi = tree.lo[nodes].astype(np.int32), tree.hi[nodes].astype(np.int32) - 1
+    return ValueCells(entry, node_labels(domain, nodes), lo, hi, domain.span(lo, hi), tree.depths[nodes])
+
+
+def _suppress_cells(values: _ClassValues) -> ValueCells:
+    domain = values.domain
+    lo, hi = values.ends()
+    # Whatever a class with several values has, it is one cell.
+    several = lo != hi
+    lo, hi = np.where(several, 0, lo), np.where(several, domain.size - 1, hi)
+    entry, lo, hi = _distinct_intervals(domain, lo, hi)
+    labels = [domain.values[a] if a == b else SUPPRESSED for a, b in zip(lo, hi, strict=True)]
+    loss, depth = np.where(lo == hi, 0.0, 1.0), np.where(lo == hi, depths_of(domain, lo, hi), 0)
+    return ValueCells(entry, labels, lo, hi, loss, depth)
+
+
+def _set_cells(values: _ClassValues) -> ValueCells:
+    domain = values.domain
+    entry, first, sets = _distinct_sets(values)
+    records = np.bincount(entry, np.add.reduceat(values.weights[values.members], values.indptr[:-1]))
+    _refuse_long_sets(domain, sets, records.astype(np.float64))
+    labels = [set_label(domain, present) for present in sets]
+    lo, hi = (ends[first] for ends in values.ends())
+    loss = _loss(domain, lo, hi, np.array([len(present) for present in sets]))
+    return ValueCells(entry, labels, lo, hi, loss, depths_of(domain, lo, hi))
+
+
+def _mean_cells(values: _ClassValues, texts: list[str | None] | None = None) -> ValueCells:
+    """Return a cell for every class, with its mean, or with its text where the texts are known."""
+    domain = values.domain
+    lo, hi = values.ends()
+    counts = values.counts()
+    labels = mean_labels(domain, counts) if texts is None else texts
+    loss, depth = _loss(domain, lo, hi, np.diff(counts.indptr)), depths_of(domain, lo, hi)
+    few = np.array([label == SUPPRESSED for label in labels], np.bool_) & (lo < hi)
+    lo, hi = np.where(few, 0, lo), np.where(few, domain.size - 1, hi)
+    loss, depth = np.where(few, 1.0, loss), np.where(few, 0, depth)
+    return ValueCells(np.arange(len(lo)), labels, lo, hi, loss, depth)
+
+
+_CELLS_OF_STYLE: dict[Style, Callable[[_ClassValues], ValueCells]] = {
+    "range": _range_cells,
+    "ancestor": _ancestor_cells,
+    "suppress": _suppress_cells,
+    "set": _set_cells,
+    "mean": _mean_cells,
+}
+
+
+def _loss(
+    domain: Domain, lo: NDArray[np.int32], hi: NDArray[np.int32], distinct: NDArray[np.integer]
+) -> NDArray[np.float64]:
+    """Return the loss of cells: by the distinct values of a category, else by the span."""
+    if domain.hierarchy is None and not domain.ordered:
+        return (distinct - 1) / max(domain.size - 1, 1)
+    return domain.span(lo, hi)
+
+
+def _with_sets(cells: ValueCells, values: _ClassValues, limit: int) -> ValueCells:
     """List the values of classes that share only the root, if there are at most `limit` of them.
 
     A hierarchy that groups some values of a column says nothing about the similarity of the others.
     """
-    wide = cells.depth[cells.entry] == 0
-    if not wide.any() or is_nearly_unique(domain.size, int(weights[members].sum())):
+    domain, wide = values.domain, cells.depth[cells.entry] == 0
+    if not wide.any() or is_nearly_unique(domain.size, int(values.weights[values.members].sum())):
         return cells
-    sizes = np.diff(indptr)
+    sizes = np.diff(values.indptr)
     inside = np.concatenate([[0], np.cumsum(sizes[wide])])
-    entry, _, sets = _distinct_sets(domain, codes, weights, inside, members[np.repeat(wide, sizes)])
+    members = values.members[np.repeat(wide, sizes)]
+    entry, _, sets = _distinct_sets(values._replace(indptr=inside, members=members))
     short = np.array([len(present) <= limit for present in sets])[entry]
     of_class = cells.entry.copy()
     of_class[np.flatnonzero(wide)[short]] = len(cells.labels) + entry[short]
@@ -266,34 +318,30 @@ def _join_means(
     for domain, ranks, column, style in zip(frequency.domains, frequency.codes, cells, styles, strict=True):
         if effective_style(style, domain) == "mean":
             texts = [column.labels[entry] for entry in column.codes[live[first]].tolist()]
-            merged.append(_class_cells(domain, ranks, frequency.weights, joined, grouped, style, texts=texts))
+            means = _mean_cells(_ClassValues(domain, ranks, frequency.weights, *grouped), texts)
+            merged.append(with_suppressed(joined, means, domain.size))
         else:
             merged.append(column)
     return tuple(merged)
 
 
 def _distinct_sets(
-    domain: Domain,
-    codes: NDArray[np.unsignedinteger],
-    weights: NDArray[np.int64],
-    indptr: NDArray[np.int64],
-    members: NDArray[np.int64],
+    values: _ClassValues,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[NDArray[np.integer]]]:
     """Return the distinct sets of values of the classes.
 
     Returns each class's set by number, a class that has each set, and the ranks in each set.
     """
+    domain, indptr = values.domain, values.indptr
     if domain.size <= _WORD:
         # One bit a value: most categories have few, and this is several times faster than counting.
-        bits = np.left_shift(np.uint64(1), codes[members].astype(np.uint64))
+        bits = np.left_shift(np.uint64(1), values.codes[values.members].astype(np.uint64))
         masks = np.bitwise_or.reduceat(bits, indptr[:-1]) if len(indptr) > 1 else bits
         distinct, first, entry = np.unique(masks, return_index=True, return_inverse=True)
         ranks = np.arange(domain.size, dtype=np.uint64)
         sets: list[NDArray[np.integer]] = [np.flatnonzero(mask >> ranks & np.uint64(1)) for mask in distinct]
         return entry, first, sets
-    from incrowd.core.kernels.grouping.counting import value_counts
-
-    counts = value_counts(indptr, members, codes, weights, domain.size)
+    counts = values.counts()
     numbers_of: dict[bytes, int] = {}
     buffer = counts.codes.tobytes()
     bounds = (counts.indptr * counts.codes.itemsize).tolist()

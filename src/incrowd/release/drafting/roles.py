@@ -44,6 +44,8 @@ _HOMES = 0.05
 _FEW_NUMBERS = 12
 """Different whole numbers up to which they are probably codes or grades."""
 _ONE_VALUE = "columns of nearly one value"
+_ID_WORDS = ("id", "ids", "ident", "identifier", "key", "rownames", "rowid")
+"""Words that say an id alone, without a look at the values."""
 _LONG = 5
 _SIGNS = 4
 """Values up to which single letters, such as m and f, are taken for sexes."""
@@ -246,40 +248,31 @@ def _identifier(column: Profile) -> Guess | None:
 
 
 def _identifier_by(title: str, column: Profile) -> Guess | None:
-    words = tokens(title)
-    ends = bool(words) and find_word("ids", words[-1]) is not None
-    by_label = title != column.name
-    if by_label and not ends:
-        return None  # "Age of respondent"
-    person = find_word("people", title) if ends else find_word("people", words[-1] if words else "")
-    if person and person.startswith("subject") and column.kind == "category" and not column.codes:
-        return None  # of a course or a message
-    if not (person or ends) or (column.kind == "number" and not column.whole) or _is_no_id(column):
-        return None
-    if column.kind == "number" and is_of_several_people(title):
+    last = (tokens(title) or [""])[-1]
+    ends = find_word("ids", last) is not None
+    person = find_word("people", title if ends else last)
+    own, number = column.share > _UNIQUE, column.kind == "number"
+    least = FEW_ROWS if person else max(FEW_ROWS, _REPEATED * column.known)
+    doubts = (
+        title != column.name and not ends,  # a label that only mentions people: "Age of respondent"
+        person and person.startswith("subject") and column.kind == "category" and not column.codes,  # a topic
+        not (person or ends),  # neither a person nor an id
+        number and not column.whole,
+        number and is_of_several_people(title),  # a count of people
+        _is_no_id(column),
+        column.distinct < (3 if own and (ends or column.codes) else least),
+        # "number" and the like are said of much else, so the values have to look like ids.
+        not (person or last in _ID_WORDS or column.codes or column.width >= 3 or column.sequence),
+        subject_of(title) and not person,  # a fact about people
+    )
+    if any(doubts):
         return None
     thing = named_after(title)
-    strong = bool(person) or words[-1] in ("id", "ids", "ident", "identifier", "key", "rownames", "rowid")
-    own = column.share > _UNIQUE
-    least = (
-        3
-        if own and (ends or column.codes)
-        else FEW_ROWS
-        if person
-        else max(FEW_ROWS, _REPEATED * column.known)
-    )
-    if column.distinct < least:
-        return None
-    if not strong and not (column.codes or column.width >= 3 or column.sequence):
-        return None
-    if subject_of(title) and not person:
-        return None
-    if own:
-        return Guess(column.name, "identifying", f"an id: nearly every row has its own; {column.counted}")
-    if thing:
-        reason = f"an id of something else than people: the name says {thing!r}; {column.counted}"
-        return Guess(column.name, "identifying", reason)
-    return _repeats(column, "an id by its name", named=bool(person))
+    if not own and not thing:
+        return _repeats(column, "an id by its name", named=bool(person))
+    about = f"an id of something else than people: the name says {thing!r}"
+    reason = "an id: nearly every row has its own" if own else about
+    return Guess(column.name, "identifying", f"{reason}; {column.counted}")
 
 
 def is_id(column: Profile) -> bool:

@@ -200,95 +200,104 @@ def draft_policy(  # noqa: PLR0913
             f"{setting('CsvFormat(names=...)', '--names')}, or rename these columns"
         )
     refuse_double_header(table, source)
-    book, fields = None, {}
+    file, fields = "", {}
     if codebook is not None:
         from incrowd.release.codebooks import read_codebook
 
         book = read_codebook(codebook)
-        fields = book.of(table.columns)
+        file, fields = book.file, book.of(table.columns)
         if not fields:
-            raise TableError(
-                f"{book.file}: describes no column of {source}; is it the codebook of another table?"
-            )
-    texts_of_labels = {name: field.label for name, field in fields.items()} | dict(labels or {})
-    codes_by_name = {name: field.missing for name, field in fields.items() if field.missing}
-    codes_by_name |= {name: tuple(codes) for name, codes in (missing_codes or {}).items()}
-    profiles = [
-        profile_of(
-            table[name], name, (*null_values, *codes_by_name.get(name, ())), texts_of_labels.get(name, "")
-        )
-        for name in table.columns
+            raise TableError(f"{file}: describes no column of {source}; is it the codebook of another table?")
+    label_of = {name: field.label for name, field in fields.items()} | dict(labels or {})
+    codes_of = {name: field.missing for name, field in fields.items() if field.missing}
+    codes_of |= {name: tuple(texts) for name, texts in (missing_codes or {}).items()}
+    profiles, missing, fillers = _profiles(table, null_values, codes_of, label_of)
+    proposals = [
+        with_field(guess, column, fields[guess.name], file) if guess.name in fields else guess
+        for guess, column in zip(map(guess_role, profiles), profiles, strict=True)
     ]
-    fillers = [(column.name, text, share) for column in profiles for text, share in column.fillers]
-    sure = {text for _, text, _ in fillers if text in _SURE}
-    missing = tuple(dict.fromkeys([*null_values, *sorted(sure)]))
-    if missing != null_values:
-        # Without its fillers a column may turn out to hold numbers or dates.
-        with_fillers = {name for name, text, _ in fillers if text in sure}
-        profiles = [
-            profile_of(
-                table[column.name],
-                column.name,
-                (*missing, *codes_by_name.get(column.name, ())),
-                column.label,
-            )
-            if column.name in with_fillers
-            else column
-            for column in profiles
-        ]
-        fillers += [
-            (column.name, text, share)
-            for column in profiles
-            if column.name in with_fillers
-            for text, share in column.fillers
-            if text not in sure
-        ]
-    profiles = settle_points(table, profiles, lambda name: (*missing, *codes_by_name.get(name, ())))
-    first = [guess_role(column) for column in profiles]
-    if book is not None:
-        first = [
-            with_field(guess, column, fields[guess.name], book.file) if guess.name in fields else guess
-            for guess, column in zip(first, profiles, strict=True)
-        ]
-    guesses = with_people(table, first, profiles, missing)
-    guesses = tuple(
-        replace(guess, missing=codes_by_name.get(guess.name, ())) for guess in joined_questions(guesses)
+    joint_guesses = tuple(
+        replace(guess, missing=codes_of.get(guess.name, ()))
+        for guess in joined_questions(with_people(table, proposals, profiles, missing))
     )
-    if answered is not None:
-        roles = answered(questions_of(guesses))
-        guesses = tuple(
-            with_role(guess, column, roles[guess.name], "answered") if guess.name in roles else guess
-            for guess, column in zip(guesses, profiles, strict=True)
-        )
-    if not ask:
-        guesses = tuple(
-            with_role(guess, column, "sensitive" if guess.special else "quasi", "a count table shows it")
-            if guess.name in counted and guess.role == OPEN_ROLE
-            else guess
-            for guess, column in zip(guesses, profiles, strict=True)
-        )
-    kept_open = not ask and not _has_quasi(guesses, profiles) and any(map(_is_open, guesses))
-    if not ask and not kept_open:
-        guesses = tuple(map(_without_question, guesses))
-    fillers = list(dict.fromkeys(fillers))
-    pairs = determined_pairs(table, _released_names(guesses))
+    roles = {} if answered is None else answered(questions_of(joint_guesses))
+    answers = _with_roles(joint_guesses, profiles, roles, "answered")
+    defaults: dict[str, Role] = {
+        guess.name: "sensitive" if guess.special else "quasi"
+        for guess in answers
+        if not ask and guess.name in counted and guess.role == OPEN_ROLE
+    }
+    guesses = _with_roles(answers, profiles, defaults, "a count table shows it")
+    without_questions = tuple(map(_without_question, guesses))
+    has_open = any(map(_is_open, guesses)) and (ask or not _has_quasi(guesses, profiles))
+    pairs = determined_pairs(table, _released_names(guesses if has_open else without_questions))
 
     def write(guesses: Sequence[Guess], settings: Mapping[str, Any]) -> str:
         return _policy_text(guesses, source, missing, fillers, _released_pairs(pairs, guesses), settings)
 
-    if any(map(_is_open, guesses)):
+    final, text, trial = try_draft(table, without_questions, write)
+    if has_open:
         # It runs once the questions are answered. What is known already is rounded as far as a run shows.
-        sketch, _, _ = try_draft(table, tuple(map(_without_question, guesses)), write)
-        guesses = tuple(
+        final = tuple(
             guess if _is_open(guess) else replace(guess, treatment=one.treatment, recipe=one.recipe)
-            for guess, one in zip(guesses, sketch, strict=True)
+            for guess, one in zip(guesses, final, strict=True)
         )
-        text, trial = write(guesses, {}), None
-    else:
-        guesses, text, trial = try_draft(table, guesses, write)
-    telling = tuple(_released_pairs(pairs, guesses))
-    undescribed = () if book is None else tuple(name for name in table.columns if name not in fields)
-    return Draft(guesses, table.height, missing, tuple(fillers), text, telling, trial, kept_open, undescribed)
+        text = write(final, {})
+    telling = tuple(_released_pairs(pairs, final))
+    undescribed = tuple(name for name in table.columns if fields and name not in fields)
+    return Draft(
+        final,
+        table.height,
+        missing,
+        fillers,
+        text,
+        telling,
+        trial=None if has_open else trial,
+        kept_open=has_open and not ask,
+        undescribed=undescribed,
+    )
+
+
+def _profiles(
+    table: pl.DataFrame,
+    null_values: tuple[str, ...],
+    codes: Mapping[str, tuple[str, ...]],
+    labels: Mapping[str, str],
+) -> tuple[list[Profile], tuple[str, ...], tuple[tuple[str, str, float], ...]]:
+    """Describe the columns of a table, read without the fillers that surely mean missing.
+
+    Returns the profiles, the texts that mean missing in all columns, and the fillers of each column.
+    """
+
+    def profile(name: str, texts: tuple[str, ...]) -> Profile:
+        return profile_of(table[name], name, (*texts, *codes.get(name, ())), labels.get(name, ""))
+
+    raw = [profile(name, null_values) for name in table.columns]
+    sure = {text for column in raw for text, _ in column.fillers if text in _SURE}
+    missing = tuple(dict.fromkeys([*null_values, *sorted(sure)]))
+    # Without its fillers a column may turn out to hold numbers or dates.
+    profiles = [
+        column if sure.isdisjoint(dict(column.fillers)) else profile(column.name, missing) for column in raw
+    ]
+    fillers = dict.fromkeys((column.name, text, share) for column in raw for text, share in column.fillers)
+    fillers |= dict.fromkeys(
+        (column.name, text, share)
+        for column in profiles
+        for text, share in column.fillers
+        if text not in sure
+    )
+    nulls = {name: (*missing, *codes.get(name, ())) for name in table.columns}
+    return settle_points(table, profiles, nulls.__getitem__), missing, tuple(fillers)
+
+
+def _with_roles(
+    guesses: Sequence[Guess], profiles: Sequence[Profile], roles: Mapping[str, Role], why: str
+) -> tuple[Guess, ...]:
+    """Give some columns other roles, by name, for one reason."""
+    return tuple(
+        with_role(guess, column, roles[guess.name], why) if guess.name in roles else guess
+        for guess, column in zip(guesses, profiles, strict=True)
+    )
 
 
 def _read(table: Any, source: str) -> tuple[pl.DataFrame, str]:

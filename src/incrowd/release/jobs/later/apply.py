@@ -376,7 +376,7 @@ def apply_recoding(  # noqa: PLR0913
         When the models fail even if all new rows are suppressed, when more rows would have to be suppressed
         than are allowed, or when the verdict is not that it holds.
     """
-    from incrowd.engines import engine_for, loaded
+    from incrowd.engines import loaded
 
     UNANSWERED.check(unanswered, "apply_recoding", "unanswered")
     named_files = (recoding, table, held, previous_release, previous_table, previous_row_map)
@@ -397,8 +397,7 @@ def apply_recoding(  # noqa: PLR0913
             + setting("force=True", "--force")
         )
     decision = _decide(table, recoding, policy, earlier, hold=hold)
-    batch, fate = decision.batch, decision.fate
-    applied = AppliedBatch(
+    waiting = AppliedBatch(
         table=None,
         policy=policy,
         records=decision.held,
@@ -408,44 +407,60 @@ def apply_recoding(  # noqa: PLR0913
         published_as_one=published_as_one,
         previous_release=previous_release,
         csv_format=csv_format,
-        sources=(*paths, *batch.engine.sources),
+        sources=(*paths, *decision.batch.engine.sources),
         _reason_of_row=decision.reasons,
     )
     if decision.everything:
-        return applied
-    check_share(fate, batch.frequency.rows, policy, max_suppression)
+        return waiting
+    check_share(decision.fate, decision.batch.frequency.rows, policy, max_suppression)
+    return _release(waiting, decision, recoding, earlier, force=force, unanswered=unanswered)
+
+
+def _release(
+    waiting: AppliedBatch,
+    decision: _Decision,
+    recoding: Recoding,
+    earlier: Earlier,
+    *,
+    force: bool,
+    unanswered: Unanswered,
+) -> AppliedBatch:
+    """Release the rows of a batch that do not wait, and judge them alone and with the earlier release."""
+    from incrowd.engines import engine_for
+
+    batch, policy = decision.batch, waiting.policy
+    frequency = batch.frequency
     if policy.keep_order:
         telling_columns(batch.counted, batch.leaving, force=force)
-    recoded = RecodedBatch.build(recoding.domains, batch.frequency, batch.cells.labels, fate.kept)
+    recoded = RecodedBatch.build(recoding.domains, frequency, batch.cells.labels, decision.fate.kept)
     check_cells(recoded, policy.schema)
-    result = batch.release_rows(recoded, policy, fate.reasons, alone=not published_as_one)
-    released, fate = result.released.table, replace(fate, reasons=result.reasons)
+    result = batch.release_rows(recoded, policy, decision.fate.reasons, alone=not waiting.published_as_one)
+    in_place, suppression = result.released.table, result.suppression
+    fate = replace(decision.fate, reasons=result.reasons)
     judging = BatchJudge.of(batch, result.recoding, policy, earlier, decision.both)
-    measured = judging.assessments(released)
-    share = fate.suppressed / max(batch.frequency.rows, 1)
+    measured = judging.assessments(in_place)
     points = points_of(
         Evidence(
             batch.treatments.raw,
-            engine_for(released) if result.suppression.left_out else result.rows,
+            engine_for(in_place) if suppression.left_out else result.rows,
             policy,
             batch.counted,
             result.recoding,
-            batch.frequency.rows - result.suppression.left_out,
-            share,
-            result.suppression.exposed,
-            result.suppression.failing,
+            frequency.rows - suppression.left_out,
+            fate.suppressed / max(frequency.rows, 1),
+            suppression.exposed,
+            suppression.failing,
         )
     )
     Verdict(points).admit(unanswered)
     order = None if policy.keep_order else RandomOrder()
-    if order is not None:
-        released = result.released.reordered(order)
-    counts_and_recoding = result.recoding.leaving(batch.frequency)
-    typed = with_types(batch.engine, released, counting_schema(policy), *counts_and_recoding, recoding)
+    texts = in_place if order is None else result.released.reordered(order)
+    counts_and_recoding = result.recoding.leaving(frequency)
+    table = with_types(batch.engine, texts, counting_schema(policy), *counts_and_recoding, recoding)
     return replace(
-        applied,
-        table=typed,
-        records=batch.frequency.rows + decision.held,
+        waiting,
+        table=table,
+        records=frequency.rows + waiting.held,
         outside=fate.outside,
         unknown=fate.unknown,
         too_small=fate.too_small,
@@ -454,13 +469,13 @@ def apply_recoding(  # noqa: PLR0913
         together=measured[-1] if earlier.parts else None,
         values=result.values,
         points=points,
-        suppression=result.suppression,
+        suppression=suppression,
         came=batch.table,
         order=order,
         places=result.released.places(),
         _reason_of_row=decision.reasons_by(fate),
         _judging=judging,
-        _texts=None if typed is released else released,
+        _texts=None if table is texts else texts,
         _ends=tuple(ends_sentences(recoding, policy)),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -255,60 +256,50 @@ def in_blocks(
     from incrowd.release.jobs.make.suppressed_records import judge
 
     clock = Clock(progress or Silent())
-    source = table
-    with guarded(table.sparkSession):
-        suppression = Suppression(policy.suppressed)
+    with guarded(table.sparkSession), ExitStack() as at_end, ExitStack() as on_failure:
+        rows, suppression = table, Suppression(policy.suppressed)
         if policy.suppressed != "keep":
             with clock.stage("count"):
-                table, already_suppressed = without_suppressed(table, [each.name for each in searched.quasi])
+                rows, count = without_suppressed(table, [each.name for each in searched.quasi])
             # No model judges records that came in suppressed, so all of them are named.
-            failing = (
-                tuple(dict.fromkeys(model.name for model in policy.models)) if already_suppressed else ()
+            failing = tuple(dict.fromkeys(model.name for model in policy.models)) if count else ()
+            suppression = Suppression(policy.suppressed, count, count, count, failing)
+        job = Blocks(rows, policy, searched, driver_keys)
+        with clock.stage("count"):
+            statistics = job.scale()
+        for domain, attribute in zip(statistics.quasi, searched.quasi, strict=True):
+            check_values(domain, attribute, statistics.records, policy.set_limit)
+        with clock.stage("cut"):
+            tree = job.cut(statistics, blocks)
+        encoded = job.encoded(statistics, tree).persist()
+        at_end.callback(encoded.unpersist)
+        with clock.stage("count"):
+            scale = job.people(encoded, statistics)
+        with clock.stage("join blocks"):
+            unit_of_block, sizes = job.units(encoded, scale, tree)
+        recoded = job.recoded(encoded, scale, unit_of_block).persist()
+        on_failure.callback(recoded.unpersist)
+        with clock.stage("recode"):
+            utility = job.losses(recoded, scale)
+        cells = [f"o{j}" for j in range(len(job.released))]
+        in_place = recoded.select(*cells).toDF(*job.released)
+        # Who the released rows are of is told to the check alone.
+        people = [f"w{j}" for j in range(len(job.person))]
+        named = recoded.select(*cells, *people).toDF(*job.released, *job.person)
+        with clock.stage("check"):
+            after = measure(named, policy, driver_keys, scale)
+        judge(after, policy, suppression)
+        if policy.suppressed == "drop" and after.suppressed:
+            # Classes that satisfy the models, and so does what they are together.
+            raise InfeasibleError(
+                f"nothing was released: {after.suppressed:,} records are in classes of * alone, "
+                f"and blocks cannot drop them; set {setting('suppressed', '--suppressed')} to 'judged'"
             )
-            suppression = Suppression(
-                policy.suppressed, already_suppressed, already_suppressed, already_suppressed, failing
-            )
-        job = Blocks(table, policy, searched, driver_keys)
-        persistent: list[Any] = []
-        try:
-            with clock.stage("count"):
-                scale = job.scale()
-            for domain, attribute in zip(scale.quasi, searched.quasi, strict=True):
-                check_values(domain, attribute, scale.records, policy.set_limit)
-            with clock.stage("cut"):
-                tree = job.cut(scale, blocks)
-            encoded = job.encoded(scale, tree).persist()
-            persistent.append(encoded)
-            with clock.stage("count"):
-                scale = job.people(encoded, scale)
-            with clock.stage("join blocks"):
-                unit_of_block, sizes = job.units(encoded, scale, tree)
-            recoded = job.recoded(encoded, scale, unit_of_block).persist()
-            persistent.append(recoded)
-            with clock.stage("recode"):
-                utility = job.losses(recoded, scale)
-            names = job.released
-            released = recoded.select(*(f"o{j}" for j in range(len(names)))).toDF(*names)
-            # Who the released rows are of is told to the check alone.
-            columns = [f"o{j}" for j in range(len(names))] + [f"w{j}" for j in range(len(job.person))]
-            released_with_people = recoded.select(*columns).toDF(*names, *job.person)
-            with clock.stage("check"):
-                after = measure(released_with_people, policy, driver_keys, scale)
-            judge(after, policy, suppression)
-            if policy.suppressed == "drop" and after.suppressed:
-                # Classes that satisfy the models, and so does what they are together.
-                raise InfeasibleError(
-                    f"nothing was released: {after.suppressed:,} records are in classes of * alone, "
-                    f"and blocks cannot drop them; set {setting('suppressed', '--suppressed')} to 'judged'"
-                )
-            with clock.stage("points"):
-                rows = BlockRows(source, released, policy, scale.quasi, after, suppression, driver_keys)
-                points = rules.points_of(rows, policy.accepted)
-            released = in_random_order(released)
-            persistent.remove(recoded)
-        finally:
-            for frame in persistent:
-                frame.unpersist()
+        with clock.stage("points"):
+            evidence = BlockRows(table, in_place, policy, scale.quasi, after, suppression, driver_keys)
+            points = rules.points_of(evidence, policy.accepted)
+        released = in_random_order(in_place)
+        on_failure.pop_all()
     return DistributedRelease(
         table=released,
         policy=policy,
@@ -320,8 +311,8 @@ def in_blocks(
         seconds=clock.seconds,
         driver_keys=driver_keys,
         suppression=suppression,
-        source=source,
+        source=table,
         kept=recoded,
-        named=released_with_people,
+        named=named,
         scale=scale,
     )
