@@ -24,12 +24,13 @@ from crossed import quick
 from evidence import HEAD, TAIL, Evidence, rows_of, speed_rows
 from incrowd.core.hierarchy import BUILDERS
 from incrowd.faces.cli import app
-from incrowd.faces.cli.reference import command_line, counted, markdown, public_names
+from incrowd.faces.cli.reference import command_line, counted, markdown, public_names, rule_profiles
 from incrowd.measures.privacy import MODELS
 from incrowd.measures.risk import RISKS
 from incrowd.measures.utility import METRICS
 from incrowd.release.policy.policy import Policy
 from incrowd.search import ALGORITHMS
+from incrowd_gate.profiles import CHECKS
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -94,6 +95,7 @@ def test_every_block_is_in_a_language_that_the_site_can_color():
 def test_the_reference_is_fresh():
     assert (ROOT / "docs" / "reference.md").read_text(encoding="utf-8") == markdown(), "run `make docs`"
     assert (ROOT / "docs" / "cli.md").read_text(encoding="utf-8") == command_line(), "run `make docs`"
+    assert text_of("docs/reference/profiles.md") == rule_profiles(), "run `make docs`"
 
 
 def test_the_public_names_are_fresh():
@@ -125,6 +127,11 @@ def test_the_policy_page_names_every_builder():
     text = (ROOT / "docs" / "policy.md").read_text(encoding="utf-8")
     for name in BUILDERS:
         assert f"`{name}`" in text
+
+
+def test_the_page_on_profiles_describes_every_check():
+    checks = text_of("docs/how-to/profiles.md").partition("\n## The checks\n")[2]
+    assert re.findall(r"^- `(\w+)`:", checks, re.MULTILINE) == [*CHECKS]
 
 
 @cache
