@@ -30,6 +30,7 @@ from incrowd.measures.risk import RISKS
 from incrowd.measures.utility import METRICS
 from incrowd.release.policy.policy import Policy
 from incrowd.search import ALGORITHMS
+from incrowd_gate.points import KINDS
 from incrowd_gate.profiles import CHECKS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -132,6 +133,20 @@ def test_the_policy_page_names_every_builder():
 def test_the_page_on_profiles_describes_every_check():
     checks = text_of("docs/how-to/profiles.md").partition("\n## The checks\n")[2]
     assert re.findall(r"^- `(\w+)`:", checks, re.MULTILINE) == [*CHECKS]
+
+
+def test_the_page_on_verdicts_names_every_kind_of_point_by_what_answers_it():
+    points = text_of("docs/how-to/verdict.md").partition("\n## The points\n")[2].partition("\n## ")[0]
+    accepted, _, others = points.partition("\n### Points that nobody can accept\n")
+    open_ones, _, broken = others.partition("\nThese break the release:\n")
+    sections = [
+        sorted(re.findall(r"^- `([a-z-]+)`:", each, re.MULTILINE)) for each in (accepted, open_ones, broken)
+    ]
+    kinds = [(name, kind.accepted, kind.broken) for name, kind in KINDS.items()]
+    assert sections == [
+        sorted(name for name, *answers in kinds if answers == answer)
+        for answer in ([True, False], [False, False], [False, True])
+    ]
 
 
 @cache
