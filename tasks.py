@@ -24,6 +24,7 @@ MADE_OF_CODE = {
     "src/incrowd/__init__.pyi": "names",
     "docs/reference.md": "",
     "docs/cli.md": "cli",
+    "docs/reference/profiles.md": "profiles",
     "docs/policy.schema.json": "policy-schema",
     "README.md": "counted",
 }

@@ -136,7 +136,7 @@ def shared_data() -> Path:
 
 @pytest.fixture
 def evidence(request: pytest.FixtureRequest) -> Iterator[Evidence]:
-    """What compares published figures with ours, each of which has a row in docs/evidence.md."""
+    """What compares published figures with ours, each of which has a list item in docs/evidence.md."""
     place = request.path.relative_to(Path(__file__).parent).as_posix()
     held = Evidence(f"{place}::{request.node.name}")
     yield held

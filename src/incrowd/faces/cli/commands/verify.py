@@ -113,8 +113,8 @@ def verify(
     in the words in which every other command says it.
 
     Exit status 0: the verdict holds. 1: it is broken, or a point waits for an answer in the policy. 2: a
-    limit cannot be checked. What was not looked at is listed. Where the policy says whose row it is,
-    --against and --row-map are needed to count people.
+    limit cannot be checked, or the call is wrong. What was not looked at is listed. Where the policy says
+    whose row it is, --against and --row-map are needed to count people.
 
     Of a folder of count tables it solves anew what anybody can compute of each hidden cell. With --against it
     also counts every published cell anew, and looks for unsafe ones. With --policy it compares the rules.
