@@ -76,11 +76,6 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(20_000, 20, 50)
 
 
-def pytest_unconfigure() -> None:
-    """What was spared is collected, as at the end of any program."""
-    gc.unfreeze()
-
-
 @pytest.hookimpl(optionalhook=True, trylast=True)
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Name a test as soon as it fails: the summary of a run that is stopped never comes."""
