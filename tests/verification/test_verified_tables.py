@@ -17,10 +17,10 @@ from incrowd.core.errors import ParameterError
 from incrowd.faces.cli import main as incrowd_main
 from incrowd.release.tables.key_table import KeyTable, threshold_rounding
 from incrowd_gate.errors import PolicyError, SchemaError, TableError
+from incrowd_verify.cli import main
 from incrowd_verify.count_tables import RawTable, verify_tables
 from incrowd_verify.count_tables.key_tables import KeyTable as VerifiedKeyTable
 from incrowd_verify.count_tables.published import _before_rule
-from incrowd_verify.cli import main
 
 AREAS = {"*": {"north": ["a", "b"], "south": ["c", "d", "e"]}}
 KEY = "5f0c8e7a1b9d3c62e4a87f15d02b6c93ab41e8d7f6209c5b3e1a7d84c09f62b5"
