@@ -8,7 +8,7 @@ import pytest
 
 import incrowd as ic
 from crossed import quick
-from incrowd.core.errors import InfeasibleError
+from incrowd.core.errors import InfeasibleError, ParameterError
 from incrowd.faces.studio import status, window_table, work
 from incrowd.faces.studio.cancelling import Cancelled, Watched
 from incrowd.faces.studio.choices import Choices
@@ -462,3 +462,26 @@ def test_the_places_of_rows_are_those_of_the_table(window):
     before, _, height = window.pairs(0, 1_000)
     assert height == len(places)
     assert before["cost"].to_list() == window.table["cost"][places.tolist()].to_list()
+
+
+def test_a_sample_answers_before_the_table_does(window, monkeypatch):
+    monkeypatch.setattr(work, "QUICK", 60)
+    window.recode(Watched(), quick=True)
+    told = status.figures(window)
+    assert told.sample == told.records
+    assert told.records <= 60
+    assert told.told().endswith(f"(estimate, by {told.records} random rows)")
+    # Its rows are not those of the table, so they are not shown.
+    assert not window.is_recoded
+    assert window.recoding is None
+    release = follow(window)
+    exact = status.figures(window)
+    assert (exact.sample, exact.loss) == (None, release.utility["loss"].value)
+    window.recode(Watched(), quick=True)
+    window.changed()
+    assert status.figures(window).after is None
+    # A sample may fail where the table does not.
+    ask({"model": "k-anonymity", "k": 70})(window)
+    with pytest.raises(ParameterError):
+        window.recode(Watched(), quick=True)
+    assert not window.infeasible

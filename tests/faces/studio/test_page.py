@@ -404,7 +404,7 @@ def test_the_focus_never_falls_to_the_top_of_the_page(people):
     kept("the next column")
     people.wait("[data-mark=close-column]").send_keys(Keys.ENTER)
     kept("a column that shuts")
-    people.wait("[data-mark=undo-roles]").send_keys(Keys.ENTER)
+    people.wait("[data-mark=undo-change]").send_keys(Keys.ENTER)
     kept("a step back")
     people.wait("[data-mark=fold-panel]").send_keys(Keys.ENTER)
     people.until(lambda: people.shown(people.tab("Column")) is None, "the folded panel")

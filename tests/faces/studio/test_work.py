@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import shlex
 import zipfile
-from copy import deepcopy
 from pathlib import Path
 
 import polars as pl
@@ -354,25 +353,6 @@ def test_the_tree_of_a_column_in_its_own_spelling_is_made_of_what_is_read(window
     window.choices.columns["born"]["levels"] = [1, 1]
     window.choices.algorithm["name"] = "optimal"
     assert window.anonymize(Watched()).texts["born"].to_list() == ["ever"] * 3
-
-
-def test_columns_are_restored_as_they_were_remembered(window, people):
-    window.open(Source(people, people.name))
-    columns = window.choices.columns
-    first = deepcopy(columns)
-    window.remember("age")
-    columns["age"].update(role="sensitive", hierarchy={"flat": True})
-    second = deepcopy(columns)
-    window.remember()
-    for settings in columns.values():
-        settings["role"] = "insensitive"
-    assert (sorted(window.undo()), columns) == (sorted(columns), second)
-    assert (window.undo(), columns) == (["age"], first)
-    for _ in range(60):
-        window.remember("age")
-    assert len(window.past) == 50
-    window.open(Source(people, people.name))
-    assert not window.past
 
 
 def survey(path, flags=8):

@@ -10,8 +10,9 @@ from incrowd.core.errors import listed
 from incrowd.core.progress import RELEASE
 from incrowd.core.table.schema import OPEN_ROLE
 from incrowd.faces.studio import status
+from incrowd.faces.studio.cancelling import Watched
 from incrowd.faces.studio.fields import button
-from incrowd.faces.studio.job import Job
+from incrowd.faces.studio.job import Job, in_words
 from incrowd.faces.studio.parts import emptied, marked, words
 from incrowd.faces.studio.work import Work
 from incrowd_gate.wording import at_most
@@ -46,6 +47,7 @@ class Figures:
         self._problem = ""
         self._waiting: Any = None
         self._begun = 0
+        self.watched = Watched()
         self._job = Job(
             page, "Make the release", "run", Work.anonymize, lambda _: page.follow_up(), steps=RELEASE
         )
@@ -62,8 +64,9 @@ class Figures:
             self._waiting.set_visibility(True)
 
     def look(self) -> None:
-        """Show the loops that are compiled while the page waits."""
+        """Show what runs, and the loops that are compiled, while the page waits."""
         if self._waiting is not None and not self._waiting.is_deleted and self._waiting.visible:
+            self._runs.set_text(in_words(*self.watched.state()))
             self._preparing.set_visibility(Loops.begun > self._begun)
             total = max(Loops.USUAL, Loops.begun)
             self._compiling.set_text(f"Preparing (once): loop {Loops.begun} of about {total}")
@@ -73,8 +76,8 @@ class Figures:
         """Keep an error, to be shown instead of a verdict."""
         self._problem = text
 
-    def draw(self, place: Any) -> None:
-        """Show the figures as they are now."""
+    def draw(self, place: Any, *, waiting: bool = False) -> None:
+        """Show the figures as they are now, also while exact ones are on their way."""
         work = self._page.work
         figures = status.figures(work)
         with emptied(place):
@@ -89,12 +92,13 @@ class Figures:
                 self._draw_verdict(work)
             with ui.element("div").classes("waiting") as self._waiting:
                 ui.spinner(size="sm").props('aria-label="Measuring"')
+                self._runs = marked(words("span", "Recoding the table", "runs"), "runs")
                 with marked(ui.element("div").classes("preparing"), "preparing") as self._preparing:
                     self._compiling = words("span", "").props("role=status")
                     self._share = ui.linear_progress(0.0, show_value=False, size="8px")
                     self._share.props["aria-label"] = "Loops are compiled"
             self._preparing.set_visibility(False)
-            self._waiting.set_visibility(False)
+            self._waiting.set_visibility(waiting)
 
     def _draw_risk(self, figures: status.Figures) -> None:
         """Show the largest risk before and after, and the limit, as places between 0 and 100 %."""

@@ -11,6 +11,7 @@ from incrowd.faces.studio import status
 from incrowd.faces.studio.cancelling import Watched
 from incrowd.faces.studio.figures import Figures
 from incrowd.faces.studio.refining import Refining
+from incrowd.faces.studio.work import QUICK
 
 T = TypeVar("T")
 
@@ -48,8 +49,13 @@ class Following:
     async def _recode(self, wish: int) -> None:
         """Recode the table once, and judge the release where there is one."""
         page, work = self._page, self._page.work
-        watched = self._watched = Watched()
+        watched = self._watched = self._figures.watched = Watched()
         try:
+            if work.height > 2 * QUICK:
+                await page.outcome(watched, lambda: work.recode(watched, quick=True))
+                if self._wish != wish or page.work is not work:
+                    return
+                page.show_estimate()
             recoded = await self._do(watched, work.recode)
             if self._wish != wish or page.work is not work:
                 return

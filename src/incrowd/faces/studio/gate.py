@@ -224,12 +224,8 @@ def changes_of(point: Point, work: Work, head: Callable[[], pl.DataFrame]) -> It
 
 
 def _settings(work: Work, column: str) -> dict[str, Any]:
-    """Return the settings of a column, which are remembered before they change."""
-    columns = work.chosen.columns
-    # A policy that was given need not name every column.
-    columns.setdefault(column, {"role": "insensitive"})
-    work.remember(column)
-    return columns[column]
+    """Return the settings of a column; a policy that was given need not name every column."""
+    return work.chosen.columns.setdefault(column, {"role": "insensitive"})
 
 
 def _give(work: Work, column: str, role: str) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 from urllib.parse import quote, unquote
@@ -16,6 +18,7 @@ from incrowd.faces.studio.cancelling import Watched
 from incrowd.faces.studio.fields import button
 from incrowd.faces.studio.figures import Figures
 from incrowd.faces.studio.following import Following
+from incrowd.faces.studio.history import History, State
 from incrowd.faces.studio.limits_bar import LimitsBar
 from incrowd.faces.studio.outcomes import Outcome, in_words, outcome_of
 from incrowd.faces.studio.panels.column import Columns
@@ -112,6 +115,7 @@ class Page:
         self._figures = Figures(self)
         self._refining = Refining(self)
         self._running: set[Watched] = set()
+        self._steps: dict[str, Any] = {}
         self._following = Following(self, self._figures, self._refining)
         self._windows = Windows(self)
 
@@ -138,7 +142,7 @@ class Page:
                 self._limits_place.props('aria-label="Limits"')
                 self._figures_place = ui.element("section").classes("figures-bar")
                 self._figures_place.props('aria-label="Risk and verdict"')
-            with ui.element("div").classes("desk"):
+            with ui.element("div").classes("desk") as self._desk:
                 with ui.element("section").classes("middle") as self._middle:
                     self._middle.props('aria-label="The table"')
                     self._tools()
@@ -167,6 +171,10 @@ class Page:
             self._find.props("outlined dense clearable data-field=find-column")
             self._count = words("span", "", "muted").props("role=status")
             ui.space()
+            for mark, step in (("undo", History.undo), ("redo", History.redo)):
+                self._steps[mark] = button(
+                    "", f"{mark}-change", partial(self._step, step), "flat dense", icon=mark
+                )
             self._wide = button("", "wide", self._widen, "flat dense", icon="keyboard_double_arrow_left")
             self._wide.props["aria-label"] = "Wider panel"
             self._fold = button("", "fold-panel", self._fold_side, "flat dense")
@@ -267,6 +275,10 @@ class Page:
         for place in (self._bars, self._middle):
             place.set_visibility(has_table)
         self.main.classes(add="with-table" if has_table else "", remove="" if has_table else "with-table")
+        if has_table:
+            for (word, step), name in zip(self._steps.items(), self.work.history.names, strict=True):
+                step.set_text(f"{word.capitalize()}: {cut(name)}" if name else word.capitalize())
+                step.set_enabled(bool(name))
         state, _ = status.mark(self.work) or ("", "")
         for panel in self._panels:
             tab = self._tab[panel.name]
@@ -292,11 +304,26 @@ class Page:
 
     def take(self, document: Mapping[str, Any]) -> None:
         """Take a policy document in place of the choices; bar, panel and release follow."""
-        taken = deepcopy(dict(document))
-        self.work.chosen.document.clear()
-        self.work.chosen.document.update(taken)
+        self._restore(
+            State(replace(self.work.chosen, document=deepcopy(dict(document))), self.work.population)
+        )
+
+    def _step(self, step: Callable[[History], State]) -> None:
+        """Undo the last change, or make the one again that was undone last."""
+        self._restore(step(self.work.history))
+
+    def _restore(self, state: State) -> None:
+        """Take the choices of another time; bar, panel and release follow."""
+        self.work.restore(state)
+        if {*self.rows.names} != {*self.work.chosen.columns}:
+            self.opened()
+            return
+        self.rows.show_heads()
         self.limits_changed()
-        self.limits_moved()
+        # What would help stands until the release does.
+        if not isinstance(self._shown, VerdictPanel):
+            self.redraw(self._shown)
+        self.changed(anew=False)
 
     def limits_changed(self) -> None:
         """Show the bar of limits anew, after a panel changed them or the roles of columns."""
@@ -398,17 +425,25 @@ class Page:
             if self._shown.of_release:
                 self.redraw(self._shown)
         self._figures.wait()
+        for place in (self._figures_place, self._desk):
+            place.classes(add="stale")
         self._refining.stop()
         self.enable()
         self._following.begin()
         if self.teaching.value:
             self._explain_again()
 
+    def show_estimate(self) -> None:
+        """Show the figures of a sample, until those of the table are there."""
+        if self.work.estimate is not None:
+            self._figures.draw(self._figures_place.classes(remove="stale"), waiting=True)
+
     def follow_up(self) -> None:
         """Show the recoded table, or its release, in heads, rows, figures and panel."""
+        self._desk.classes(remove="stale")
         self.rows.show_heads()
         self.rows.refresh()
-        self._figures.draw(self._figures_place)
+        self._figures.draw(self._figures_place.classes(remove="stale"))
         self.enable()
         if self._shown.follows and not self._shown.follow():
             self.redraw(self._shown)

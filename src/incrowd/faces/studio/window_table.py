@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +22,7 @@ from incrowd.core.lazy import pl
 from incrowd.core.progress import Silent
 from incrowd.engines import open_table
 from incrowd.faces.studio.choices import Choices, choices_for
+from incrowd.faces.studio.history import History, State
 from incrowd.faces.studio.tables import Column, Source, called, copied, counted, path_of, plain_name
 from incrowd.faces.studio.trees import TreeEditor
 from incrowd.faces.studio.values import counts_of, refuse_prompts
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
 _SAMPLE_ROWS = 2_000
 _STREAMED = 128 * 2**20
 """Bytes of a file from which its rows stream."""
-_UNDONE = 50
-"""Changes that can be undone."""
 _PLAIN = (".csv.gz", ".csv", ".tsv", ".txt", ".toml", ".zip", ".parquet")
 _SUFFIXES = (*_PLAIN, *(suffix for kind in KINDS for suffix in kind.suffixes))
 
@@ -51,6 +48,8 @@ class WindowTable:
     given
         A policy file as plain data and its path, where the command named one.
     """
+
+    history: History
 
     def __init__(self, given: tuple[dict[str, Any], Path] | None = None) -> None:
         self._given = given
@@ -67,7 +66,6 @@ class WindowTable:
         self.columns: list[Column] = []
         self.choices: Choices | None = None
         self.population: str | None = None
-        self.past: deque[tuple[dict[str, dict[str, Any]], Any]] = deque(maxlen=_UNDONE)
 
     @property
     def chosen(self) -> Choices:
@@ -117,7 +115,7 @@ class WindowTable:
         self.source, self.table, self.csv_format = source, table, csv_format
         self.streams, self._rows, self.height = streams, lazy, height
         self.columns, self.choices = columns, choices
-        self.past.clear()
+        self.history = History(State(choices, self.population))
 
     def _choices_for(
         self, table: pl.DataFrame | Files, height: int, source: Source, csv_format: CsvFormat | None
@@ -133,20 +131,6 @@ class WindowTable:
     def counts(self, name: str) -> dict[str, int]:
         """Count the values of a column as its hierarchy meets them; see `counts_of`."""
         return counts_of(self.table, self.chosen.document, self.chosen.folder, name)
-
-    def remember(self, *names: str) -> None:
-        """Keep the settings of some columns, or of all, before they change; see `undo`."""
-        columns = self.chosen.columns
-        before = deepcopy({name: columns[name] for name in names or columns})
-        self.past.append((before, self.chosen.document.get("linked")))
-
-    def undo(self) -> list[str]:
-        """Restore the columns that were remembered last, and name them."""
-        columns, linked = self.past.pop()
-        self.chosen.columns.update(columns)
-        if linked is not None:
-            self.chosen.document.setdefault("linked", linked)
-        return list(columns)
 
     # --- hierarchies ------------------------------------------------------------------------------
 

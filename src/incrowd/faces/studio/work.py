@@ -20,6 +20,7 @@ from incrowd.core.table.schema import OPEN_ROLE
 from incrowd.engines import open_table
 from incrowd.faces.studio.choices import DRAFTED
 from incrowd.faces.studio.exploring import Try, keep, try_of
+from incrowd.faces.studio.history import State
 from incrowd.faces.studio.places import Batch, Project
 from incrowd.faces.studio.sampling import leaving, places_of, recoded_rows, sampled, sliced
 from incrowd.faces.studio.tables import Source, called, path_of, read_policy
@@ -56,6 +57,8 @@ ATTACKED = 20_000
 """Rows that are attacked of a table that is not in memory."""
 FOLLOWED = 100_000
 """Rows of a table that is recoded at each change; of a larger one, rows of a sample."""
+QUICK = 4_000
+"""Rows of a sample that answers at once, before the table is recoded."""
 RISK = "prosecutor"
 """The attacker whose risk stays in sight: who knows the quasi-identifiers, and nothing else."""
 _LIMITS = ("models", "attackers", "algorithm", "max_suppression", "accepted", "profile", "seed", "tables")
@@ -103,7 +106,8 @@ class Work(WindowTable):
         self.account: dict[str, Any] = {}
         self.infeasible = False
         self.recoded: Recoded | None = None
-        self._counted: Counted | None = None
+        self.estimate: Recoded | None = None
+        self._counted: dict[bool, Counted] = {}
         self._session = ExitStack()
         self._lock = threading.Lock()
         self.tries: list[Try] = []
@@ -117,8 +121,8 @@ class Work(WindowTable):
 
     def close(self) -> None:
         """Forget everything, and remove the window's files."""
-        self.table = self._rows = self.release = self.assessment = self.recoded = self._counted = None
-        self.batch, self._measured = None, (None, None)
+        self.table = self._rows = self.release = self.assessment = self.recoded = self.estimate = None
+        self._counted, self.batch, self._measured = {}, None, (None, None)
         self._session.close()
         self._private.remove()
 
@@ -138,7 +142,8 @@ class Work(WindowTable):
     ) -> None:
         """Read a table and draft its policy; the results of the table before are forgotten if that works."""
         super().open(source, csv_format, progress)
-        self.assessment = self.release = self.recoded = self._counted = self.batch = self.tables = None
+        self.assessment = self.release = self.recoded = self.estimate = self.batch = self.tables = None
+        self._counted = {}
         self._session.close()
         self.tries, self.refined, self._measured = [], {}, (None, None)
         self.reasons.clear()
@@ -163,10 +168,16 @@ class Work(WindowTable):
         self.population = str(place) if path else None
         self.changed()
 
+    def restore(self, state: State) -> None:
+        """Take the choices of another time, as the history has them."""
+        self.choices, self.population = state
+        self.changed()
+
     def changed(self) -> None:
-        """Forget the results of the choices before."""
+        """Record the change of the choices, and forget the results of those before."""
+        self.history.record(State(self.chosen, self.population))
         with self._lock:
-            self.release = self.assessment = self.recoded = self.tables = None
+            self.release = self.assessment = self.recoded = self.estimate = self.tables = None
         self.attacks = []
         self.infeasible = False
         self._session.close()
@@ -247,17 +258,23 @@ class Work(WindowTable):
         """The largest risk of the counted table, of who knows the quasi-identifiers and nothing else."""
         if self.release is not None:
             return self.release.before.risk[RISK]["max"]
-        return None if self._counted is None else self._counted.risk
+        counted = self._counted.get(self.estimate is not None)
+        return None if counted is None else counted.risk
 
     @property
     def sampled(self) -> bool:
-        """Whether the recoded rows are a sample of the table, and no release."""
-        return self.recoded is not None and not self.follows
+        """Whether the figures are those of a sample of the table, and of no release."""
+        return self.estimate is not None or (self.recoded is not None and not self.follows)
 
-    def recode(self, progress: Progress) -> Recoded:
+    def recode(self, progress: Progress, *, quick: bool = False) -> Recoded:
         """Recode the table, or a sample of a larger one, under the choices as they stand.
 
         The table is counted once, and again only where its columns or their hierarchies change.
+
+        Parameters
+        ----------
+        quick
+            Whether `QUICK` rows are recoded, which gives an `estimate` of the figures alone.
 
         Raises
         ------
@@ -268,7 +285,7 @@ class Work(WindowTable):
         from incrowd.release.jobs.make.anonymize import recode, start_search
         from incrowd.release.policy.limits import with_histories
 
-        self.infeasible, self.recoded = False, None
+        self.infeasible, self.recoded, self.estimate = False, None, None
         # The page goes on changing the choices, so that they are read once.
         document = deepcopy(self.chosen.document)
         policy, clock = with_histories(self.policy(document)), Clock(progress)
@@ -276,20 +293,24 @@ class Work(WindowTable):
         needs = any(model.is_joint for model in policy.models), policy.algorithm.predicts, self.population
         counted_for = fixed, needs
         try:
-            if self._counted is None or self._counted.under != counted_for:
-                start = start_search(self._sample(), policy, self.population, self.csv_format, clock)
-                self._counted = Counted(counted_for, start, _largest_risk(start.frequency, policy.wildcards))
-            recoded = recode(self._counted.start, policy, clock)
+            counted = self._counted.get(quick)
+            if counted is None or counted.under != counted_for:
+                start = start_search(self._sample(quick), policy, self.population, self.csv_format, clock)
+                risk = _largest_risk(start.frequency, policy.wildcards)
+                counted = self._counted[quick] = Counted(counted_for, start, risk)
+            recoded = recode(counted.start, policy, clock)
         except (InfeasibleError, UnlistableError):
-            self.infeasible = True
+            # A table may satisfy what a sample of it does not.
+            self.infeasible = not quick
             raise
-        self.recoded = recoded
+        self.recoded, self.estimate = (None, recoded) if quick else (recoded, None)
         return recoded
 
-    def _sample(self) -> pl.DataFrame:
+    def _sample(self, quick: bool) -> pl.DataFrame:
         """Return the table, or random rows of a table that is too large to be recoded at once."""
         assert self._rows is not None
-        return self.table if self.follows else sampled(self._rows, self.height, FOLLOWED)
+        whole = self.follows and not quick
+        return self.table if whole else sampled(self._rows, self.height, QUICK if quick else FOLLOWED)
 
     def judge(self, progress: Progress) -> Release:
         """Make the release of the recoded table, with its verdict and its account."""
@@ -322,6 +343,7 @@ class Work(WindowTable):
         document.setdefault("accepted", []).extend(answer.to_dict() for answer in answers)
         if attested:
             document["profile"].setdefault("attested", []).extend(attested)
+        self.history.record(State(self.chosen, self.population))
         if self.tables is not None:
             self.tables = self.tables.accepting(answers)
         if release is not None:
@@ -433,20 +455,22 @@ class Work(WindowTable):
         """The loss of the release, or of the rows that were recoded at once."""
         if self.release is not None:
             return self.release.utility["loss"]
-        if self.recoding is None:
+        recoded = self.recoded or self.estimate
+        if recoded is None:
             return None
         # Heads and figures ask after each change, and to measure takes longer than to draw.
         of, loss = self._measured
-        if loss is None or of is not self.recoded:
-            loss = measure_all(*self.recoding)["loss"]
-            self._measured = self.recoded, loss
+        if loss is None or of is not recoded:
+            loss = measure_all(recoded.start.frequency, recoded.recoding)["loss"]
+            self._measured = recoded, loss
         return loss
 
     @property
     def privacy(self) -> Assessment | None:
         """The assessment after recoding, of the release or of the rows that were recoded at once."""
-        if self.recoded is not None:
-            return self.recoded.after
+        recoded = self.recoded or self.estimate
+        if recoded is not None:
+            return recoded.after
         return None if self.release is None else self.release.privacy
 
     def distribution(self, name: str) -> list[tuple[Any, ...]]:
@@ -469,7 +493,8 @@ class Work(WindowTable):
         """How many records of the recoded table are suppressed or left out, and of how many."""
         if self.privacy is None:
             return None
-        source = self.release if self.recoded is None else self.recoded.result
+        recoded = self.recoded or self.estimate
+        source = self.release if recoded is None else recoded.result
         assert source is not None
         return source.suppression.records, self.privacy.records + source.suppression.left_out
 

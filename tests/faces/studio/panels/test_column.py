@@ -18,11 +18,11 @@ def shown(visit: Visit, path) -> None:
     visit.fill("[data-field=path]", str(path))
     visit.mark("open")
     visit.wait(visit.head(0))
-    visit.wait("[data-mark=undo-roles]")
+    visit.wait("[data-mark=identify]")
 
 
 def undoes(visit: Visit) -> bool:
-    return visit.wait("[data-mark=undo-roles]").is_enabled()
+    return visit.wait("[data-mark=undo-change]").is_enabled()
 
 
 @pytest.fixture
@@ -129,18 +129,18 @@ def test_roles_that_were_given_to_one_many_or_like_columns_are_undone(visit, tmp
     second = roles()
     visit.choose("[data-field=together]", "quasi")
     visit.until(lambda: roles()[4:] == ["quasi"] * 8, "the roles of all")
-    visit.mark("undo-roles")
+    visit.mark("undo-change")
     visit.until(lambda: roles() == second, "the roles before")
-    visit.mark("undo-roles")
+    visit.mark("undo-change")
     # The answer about people comes back with them.
     visit.wait("[data-field=join][aria-checked=true]")
-    visit.mark("undo-roles")
+    visit.mark("undo-change")
     visit.until(lambda: roles() == first, "the first roles")
     assert not undoes(visit)
     # What a form of the panel chose is undone, too.
     visit.choose(visit.column(1, "hierarchy") + "[data-field=hierarchy]", "flat")
     visit.reads("Hierarchy: flat")
-    visit.mark("undo-roles")
+    visit.mark("undo-change")
     visit.reads("Hierarchy: intervals")
 
 
@@ -185,7 +185,7 @@ def test_a_spelling_that_the_texts_do_not_tell_is_asked(visit, tmp_path):
     visit.choose(f"{panel}[data-field=spelling]", "format %d.%m.%Y")
     visit.reads("Spelling: format %d.%m.%Y")
     visit.mark("close-column")
-    visit.wait("[data-mark=undo-roles]")
+    visit.wait("[data-mark=identify]")
     assert not visit.all("[data-mark=open-spellings]")
 
 

@@ -297,7 +297,7 @@ def test_what_is_wrong_with_a_policy_is_said_and_the_table_stays(visit, tmp_path
         assert "40 rows, 2 columns" in visit.text()
     (tmp_path / "far.toml").write_text(POLICY.replace("columns.name", "columns.weight"))
     visit.drop(tmp_path / "far.toml")
-    visit.wait("[data-mark=undo-roles]")
+    visit.wait("[data-mark=identify]")
     visit.reads("drafted, since this table lacks 'weight' of far.toml")
     assert studio.errors.read_text() == ""
 

@@ -44,7 +44,6 @@ class Columns(Panel):
         super().__init__(page)
         self._forms = ColumnForms(page, self.give, self._changed, self._close)
         self._tree = Tree(page)
-        self._back: Any = None
         title, look = "Which columns identify most?", lambda work, _: work.identifying()
         self._job = Job(page, title, "identify", look, self._identify, icon="search")
         ui.on("open-column", lambda event: self._open(event.args))
@@ -73,14 +72,10 @@ class Columns(Panel):
             with marked(fold("Tree: what each value may become"), "fold-tree") as line:
                 tree = ui.column().classes("w-full")
             line.on_value_change(lambda e: self._tree.draw(tree, name) if e.value else tree.clear())
-        with ui.row():
-            names = self.page.rows.names
-            at = names.index(name)
-            if at + 1 < len(names):
-                button(
-                    "Next column", "next-column", lambda: self.page.open_column(names[at + 1]), "flat dense"
-                )
-            self._draw_undo("flat dense")
+        names = self.page.rows.names
+        at = names.index(name)
+        if at + 1 < len(names):
+            button("Next column", "next-column", lambda: self.page.open_column(names[at + 1]), "flat dense")
 
     def _show_points(self, name: str) -> None:
         state, told = points_by_column(self.work).get(name, ("", ""))
@@ -104,8 +99,6 @@ class Columns(Panel):
         )
         self._state, self._together, self._people = (ui.column().classes("w-full") for _ in range(3))
         self._many()
-        with ui.row().classes("items-center w-full"):
-            self._draw_undo("outline dense")
         self._job.draw()
         self._identifying = marked(ui.column().classes("w-full"), "identifying")
         with fold("What the roles mean"):
@@ -141,21 +134,8 @@ class Columns(Panel):
         changed = [name for name in names if columns[name]["role"] != role]
         if not changed:
             return
-        self.work.remember(*changed)
         for name in changed:
             declared.give_role(columns[name], name, role)
-        self._show_changed()
-
-    def _draw_undo(self, kind: str) -> None:
-        self._back = button("Undo", "undo-roles", self._undo, kind, icon="undo")
-        self._back.set_enabled(bool(self.work.past))
-
-    def _undo(self) -> None:
-        self.work.undo()
-        self._show_changed()
-
-    def _show_changed(self) -> None:
-        """Show columns whose role or settings changed."""
         if not self.work.chosen.having("person"):
             self.work.chosen.document.pop("linked", None)
         self.page.rows.show_heads()
@@ -166,8 +146,6 @@ class Columns(Panel):
 
     def _changed(self) -> None:
         self.page.changed()
-        if self._back is not None and not self._back.is_deleted:
-            self._back.set_enabled(bool(self.work.past))
         self._tell()
 
     def _tell(self) -> None:

@@ -182,7 +182,6 @@ class ColumnForms:
         """Show the treatments of the column, and the form of one."""
 
         def take(event: Any) -> None:
-            self.page.work.remember(self.name)
             first = {} if event.value == _NONE else declared.first_settings(TREATMENTS.get(event.value))
             self._draw_treatment(event.value, first)
             self._keep_treatment(event.value, first)
@@ -233,7 +232,6 @@ class ColumnForms:
         first = settings.get("hierarchy")
 
         def choose(event: Any) -> None:
-            self.page.work.remember(self.name)
             settings.pop("hierarchy", None)
             if event.value in (_KEPT, _EDITED):
                 settings["hierarchy"] = first

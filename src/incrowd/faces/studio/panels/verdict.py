@@ -51,7 +51,7 @@ class VerdictPanel(Panel):
             Gate(self.page, work, self.page.follow_up, changes).draw()
         else:
             button("Hand over", "to-hand-over", lambda: self.page.go("Hand over"), "", icon="download")
-        with ui.column().classes("w-full items-start") as self._below:
+        with ui.column().classes("account w-full items-start") as self._below:
             self._account.draw()
 
     def follow(self) -> bool:
