@@ -13,10 +13,11 @@ from incrowd.core.hierarchy import Hierarchy
 from incrowd.core.progress import Silent
 from incrowd.faces.studio import export
 from incrowd.faces.studio.gate import CHANGES, changes_of, head_of
-from incrowd.faces.studio.table_changes import changes_of_tables
+from incrowd.faces.studio.table_changes import changes_of_tables, savings
 from incrowd.faces.studio.tables import Source
 from incrowd.faces.studio.work import Work
 from incrowd_gate.points import KINDS
+from incrowd_gate.wording import percent
 
 ROWS = 120
 DRAWN = random.Random(5)
@@ -176,4 +177,23 @@ def test_a_clause_is_attested_and_the_release_is_judged_anew(tmp_path):
     assert work.chosen.document["profile"]["attested"] == [said]
     # A new run knows the answer.
     assert work.anonymize(Silent()).verdict.holds
+    work.close()
+
+
+def test_coarser_codes_are_offered_with_what_they_save(tmp_path):
+    work = opened(tmp_path, {"age": "quasi", "mail": "quasi"})
+    work.table = work.table.with_columns(mail=pl.Series([*"abcdef"] * (ROWS // 6)))
+    work.keep_tree("mail", Hierarchy.from_nested({"*": {"even": [*"ace"], "odd": [*"bdf"]}}))
+    work.chosen.document["tables"] = [{"name": "t", "rows": ["mail"], "columns": ["age"], "threshold": 3}]
+    before = work.tabulate(Silent())
+    offered = savings(work, Silent())
+    change = next(each for each in offered if each.text.startswith("Coarser codes of mail in t: "))
+    assert change.text.endswith(f"not {percent(before.hidden)}")
+    # A trial changes nothing.
+    assert work.tables is before
+    change.make()
+    work.changed()
+    after = work.tabulate(Silent())
+    assert after.hidden < before.hidden
+    assert f": {percent(after.hidden)} suppressed" in change.text
     work.close()

@@ -31,8 +31,9 @@ def window(tmp_path):
 def test_a_setting_that_gives_no_release_says_why_and_another_one_can_be_taken(window):
     tries, problems = exploring.compare_settings(window, ["mondrian"], [4, 401], Watched())
     assert [each.title.partition(", l")[0] for each in tries] == ["Mondrian, k = 4"]
-    assert len(problems) == 1
-    assert problems[0].startswith("Mondrian, k = 401")
+    [(reason, titles)] = problems.items()
+    assert "k=401 is more than" in reason
+    assert [each.partition(", l")[0] for each in titles] == ["Mondrian, k = 401"]
     assert tries[0].risk <= 1 / 4
     assert tries[0].state in ("holds", "open")
     window.choices.document.clear()
@@ -168,7 +169,7 @@ def test_what_is_offered_is_released_by_a_run(gaps, change):
     change(window)
     before = deepcopy(window.choices.document)
     tries, problems = exploring.compare_settings(window, ["mondrian", "datafly", "random"], [2, 5], Watched())
-    assert len(tries) + len(problems) == 6
+    assert len(tries) + sum(map(len, problems.values())) == 6
     for each in (*tries, *exploring.of_levels(window, Watched())):
         window.choices.document.clear()
         window.choices.document.update(deepcopy(each.document))
@@ -220,6 +221,17 @@ def test_points_stand_at_their_true_places_and_share_a_label_where_they_meet():
     assert data[2]["told"].startswith("3: c, <i>{b}</i>\\u202e\n")
     # Where all is suppressed, or nothing lost, there is still a place.
     assert exploring.chart([setting("none", 0.0, 0.0)])["series"][0]["data"][0]["value"] == [0, 0]
+
+
+def test_equal_results_are_one_point_and_its_label_counts_them():
+    tries = [setting(f"s{number}", 0.7301, 0.1, "open") for number in range(24)]
+    tries.insert(3, setting("other", 0.2, 0.5))
+    assert [len(each) for each in exploring.alike(tries)] == [24, 1]
+    [series] = exploring.chart(tries)["series"]
+    assert [each["label"]["formatter"] for each in series["data"]] == ["24 settings", "4"]
+    assert series["data"][0]["told"].startswith("24 settings\nloss 73%\n")
+    # Labels of other points that meet are left out: the cards have every setting.
+    assert series["labelLayout"] == {"hideOverlap": True}
 
 
 def test_the_colours_of_points_stand_out_from_a_light_and_a_dark_page():

@@ -26,6 +26,10 @@ _MOST_CHECKS = 40
 """Recodings that are tried by a run, the least loss first."""
 _SAME = 0.05
 """Points so close, as a share of the axes, have one label."""
+_LEFT = 0.15
+"""The part of the risk axis in which a label stands on the right of its point, and not on the other axis."""
+_NUMBERS = 3
+"""Settings whose label names each of them; more are counted."""
 _COLOURS = {"holds": "#2b9a55", "open": "#c9811a", "broken": "#dc4a4a"}
 """Each stands out by 3 to 1 from a white and from a black page."""
 _TOLD = "point => Object.assign(document.createElement('div'), {textContent: point.data.told})"
@@ -61,10 +65,10 @@ class Try:
     lost: Mapping[str, float] = field(repr=False)
 
     @property
-    def told(self) -> str:
-        """The figures in words."""
-        figures = f"loss {loss_in_words(self.loss)}\nlargest risk {at_most(self.risk)}"
-        return f"{visible(self.title)}\n{figures}\nsuppressed {self.suppressed:,}\nverdict: {self.state}"
+    def figures(self) -> tuple[str, str, str, str]:
+        """The loss, the largest risk, the suppressed records and the verdict in words."""
+        figures = f"loss {loss_in_words(self.loss)}", f"largest risk {at_most(self.risk)}"
+        return *figures, f"suppressed {self.suppressed:,}", f"verdict: {self.state}"
 
 
 def title_of(document: Mapping[str, Any]) -> str:
@@ -96,16 +100,24 @@ def keep(tries: list[Try], new: Try) -> None:
     tries.append(new)
 
 
+def alike(tries: Sequence[Try]) -> list[list[int]]:
+    """Return the places of the settings, those with the same figures together."""
+    places: dict[tuple[str, ...], list[int]] = {}
+    for place, each in enumerate(tries):
+        places.setdefault(each.figures, []).append(place)
+    return list(places.values())
+
+
 def compare_settings(
     work: Any, names: Sequence[str], sizes: Sequence[int], progress: Progress
-) -> tuple[list[Try], list[str]]:
+) -> tuple[list[Try], dict[str, list[str]]]:
     """Make a release of each algorithm and class size under the policy of a window, and measure it.
 
     Returns
     -------
-    The settings that gave a release, and of each other one why it gave none.
+    The settings that gave a release, and the titles of the others by the reason why they gave none.
     """
-    policy, tries, problems = work.policy(), [], []
+    policy, tries, problems = work.policy(), [], dict[str, list[str]]()
     progress.stage("compare")
     settings = [(name, k) for name in names for k in sizes]
     for done, (name, k) in enumerate(settings):
@@ -119,7 +131,7 @@ def compare_settings(
         try:
             tries.append(try_of(work.trial(setting, checking), document))
         except (InfeasibleError, InputError) as error:
-            problems.append(f"{title_of(document)}: {error}")
+            problems.setdefault(str(error), []).append(title_of(document))
     return tries, problems
 
 
@@ -176,19 +188,22 @@ def chart(tries: Sequence[Try]) -> dict[str, Any]:
     """Return the settings as a chart of loss against risk, each at its true place: plain data of ECharts."""
     farthest = max(each.risk for each in tries) or 1
     highest = max(each.loss for each in tries) or 1
-    labels: dict[tuple[int, int], list[int]] = {}
-    for number, each in enumerate(tries, 1):
-        place = round(each.risk / farthest / _SAME), round(each.loss / highest / _SAME)
-        labels.setdefault(place, []).append(number)
+    labels: dict[tuple[int, int], list[list[int]]] = {}
+    for places in alike(tries):
+        each = tries[places[0]]
+        near = round(each.risk / farthest / _SAME), round(each.loss / highest / _SAME)
+        labels.setdefault(near, []).append([place + 1 for place in places])
     data = []
-    for numbers in labels.values():
-        for number in numbers:
-            each = tries[number - 1]
-            label = {"show": number == numbers[0], "position": "top"}
-            label |= {"formatter": ", ".join(map(str, numbers))}
+    for points in labels.values():
+        text = in_numbers([number for numbers in points for number in numbers])
+        for numbers in points:
+            each = tries[numbers[0] - 1]
+            title = f"{numbers[0]}: {visible(each.title)}" if len(numbers) == 1 else in_numbers(numbers)
+            side = "right" if each.risk < _LEFT * farthest else "top"
+            label = {"show": numbers is points[0], "position": side, "formatter": text, "padding": [1, 5]}
             data.append(
-                {"name": str(number), "value": [100 * each.risk, 100 * each.loss],
-                 "told": f"{number}: {each.told}", "label": label,
+                {"name": str(numbers[0]), "value": [100 * each.risk, 100 * each.loss],
+                 "told": "\n".join((title, *each.figures)), "label": label,
                  "itemStyle": {"color": _COLOURS[each.state]},
                  "symbol": "circle" if each.state == "holds" else "diamond"}
             )  # fmt: skip
@@ -197,8 +212,16 @@ def chart(tries: Sequence[Try]) -> dict[str, Any]:
         "grid": {"left": 56, "right": 24, "top": 28, "bottom": 46},
         "tooltip": {"confine": True, "extraCssText": "white-space: pre-line", ":formatter": _TOLD},
         "xAxis": _axis("largest risk, %", 28), "yAxis": _axis("loss, %", 40),
-        "series": [{"type": "scatter", "data": data, "symbolSize": 13}],
+        "series": [
+            {"type": "scatter", "data": data, "symbolSize": 13, "labelLayout": {"hideOverlap": True}}
+        ],
     }  # fmt: skip
+
+
+def in_numbers(numbers: Sequence[int]) -> str:
+    """Name settings by their numbers, or count them where they are many."""
+    many = len(numbers) > _NUMBERS
+    return f"{len(numbers)} settings" if many else ", ".join(map(str, numbers))
 
 
 def _axis(name: str, gap: int) -> dict[str, Any]:

@@ -88,8 +88,8 @@ class Figures:
                     with ui.element("div"):
                         words("span", name, "muted")
                         marked(words("b", figure), mark)
-            with ui.element("div").classes("verdict-place"):
-                self._draw_verdict(work)
+            self._verdict = ui.element("div").classes("verdict-place")
+            self.draw_verdict()
             with ui.element("div").classes("waiting") as self._waiting:
                 ui.spinner(size="sm").props('aria-label="Measuring"')
                 self._runs = marked(words("span", "Recoding the table", "runs"), "runs")
@@ -120,8 +120,15 @@ class Figures:
                     ):
                         words("span", f"{mark} {at_most(share)}")
 
+    def draw_verdict(self) -> None:
+        """Show the verdict or its stand-in, and the way on; that of count tables is shown beside them."""
+        with emptied(self._verdict):
+            if self._page.shows_tables:
+                words("span", "The verdict of the tables stands in their panel", "muted")
+            else:
+                self._draw_verdict(self._page.work)
+
     def _draw_verdict(self, work: Any) -> None:
-        """Show the verdict or its stand-in, and the way on."""
         go = self._page.go
         open_roles = [] if work.choices is None else work.choices.having(OPEN_ROLE)
         if open_roles:

@@ -279,6 +279,7 @@ class Page:
             for (word, step), name in zip(self._steps.items(), self.work.history.names, strict=True):
                 step.set_text(f"{word.capitalize()}: {cut(name)}" if name else word.capitalize())
                 step.set_enabled(bool(name))
+                step.set_visibility(bool(name) or word == "undo")
         state, _ = status.mark(self.work) or ("", "")
         for panel in self._panels:
             tab = self._tab[panel.name]
@@ -350,6 +351,8 @@ class Page:
         """Draw a panel that was chosen, and bring its heading into sight."""
         self._shown = next(panel for panel in self._panels if panel.name == name)
         self.redraw(self._shown)
+        if self.work.tables is not None:
+            self.show_verdict()
         self.note_place()
         ui.run_javascript(_AT_TOP)
 
@@ -447,6 +450,15 @@ class Page:
         self.enable()
         if self._shown.follows and not self._shown.follow():
             self.redraw(self._shown)
+
+    @property
+    def shows_tables(self) -> bool:
+        """Whether count tables are in sight, which have a verdict of their own."""
+        return isinstance(self._shown, Tables) and self.work.tables is not None
+
+    def show_verdict(self) -> None:
+        """Show one verdict on the whole page: that of the tables where they are in sight."""
+        self._figures.draw_verdict()
 
     def show_try(self) -> None:
         """Show a setting that was tried in the background, where the tries are in sight."""

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from incrowd.core.errors import InfeasibleError, InputError
 from incrowd.core.lazy import np
+from incrowd.core.progress import Within
 from incrowd.faces.studio.gate import Change
 from incrowd.release.jobs.make.tabulate import points_of_codes
 from incrowd.release.tables.layout import CountTable
+from incrowd_gate.wording import percent
 
 if TYPE_CHECKING:
+    from incrowd.core.progress import Progress
     from incrowd.faces.studio.work import Work
     from incrowd.release.tables.cells import Axis
     from incrowd.release.tables.protect import PublishedTable
     from incrowd_gate.points import Point
+
+_TRIAL = 3.0
+"""Seconds of a trial of coarser codes."""
 
 
 def changes_of_tables(point: Point, work: Work) -> Iterator[Change]:
@@ -64,6 +72,29 @@ def _changes_of_much_hidden(point: Point, work: Work, tables: Sequence[Published
             )
 
 
+def savings(work: Work, progress: Progress) -> list[Change]:
+    """Return the changes to coarser codes that suppress fewer cells, by trying them; the best comes first."""
+    made, document = work.tables, work.chosen.document
+    assert made is not None
+    shares: list[tuple[float, str, str]] = []
+    for table in made.release.tables:
+        name = table.layout.name
+        for column in [axis.column for axis in table.axes if axis.tree.height > 1 and table.hidden.any()]:
+            lifted = {**document, "tables": _lifted(document["tables"], column, {name: 1})}
+            with suppress(InfeasibleError, InputError):
+                tried = work.trial_tables(lifted, Within(progress, f"coarser codes of {column}"), _TRIAL)
+                shares.append((tried.hidden, name, column))
+    return [
+        Change(
+            "saving",
+            f"Coarser codes of {column} in {name}: {percent(share)} suppressed, not {percent(made.hidden)}",
+            partial(_lift, work, column, {name: 1}),
+        )
+        for share, name, column in sorted(shares)
+        if share < made.hidden
+    ]
+
+
 def _levels(axis: Axis, people: int) -> int | None:
     """Return how many of the finest levels have to go until no code has a point; None if all codes do."""
     for level in range(axis.tree.height):
@@ -76,9 +107,13 @@ def _levels(axis: Axis, people: int) -> int | None:
 
 def _lift(work: Work, column: str, fewer: Mapping[str, int | None]) -> None:
     """Leave the finest levels of a column out of each table, as many as are named; None for the column."""
-    work.chosen.document["tables"] = [
+    work.chosen.document["tables"] = _lifted(work.chosen.document["tables"], column, fewer)
+
+
+def _lifted(tables: Sequence[Any], column: str, fewer: Mapping[str, int | None]) -> list[Any]:
+    return [
         {**table, **_sides(table, column, fewer[table["name"]])} if table["name"] in fewer else table
-        for table in work.chosen.document["tables"]
+        for table in tables
     ]
 
 

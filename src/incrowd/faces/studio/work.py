@@ -57,6 +57,8 @@ ATTACKED = 20_000
 """Rows that are attacked of a table that is not in memory."""
 FOLLOWED = 100_000
 """Rows of a table that is recoded at each change; of a larger one, rows of a sample."""
+PROTECTED = 30.0
+"""Seconds of the search of the cells that protect count tables."""
 QUICK = 4_000
 """Rows of a sample that answers at once, before the table is recoded."""
 RISK = "prosecutor"
@@ -78,6 +80,12 @@ class Tabulated(NamedTuple):
 
     policy: Policy
     release: TableRelease
+
+    @property
+    def hidden(self) -> float:
+        """The share of the cells that are suppressed."""
+        tables = self.release.tables
+        return sum(int(each.hidden.sum()) for each in tables) / sum(len(each.values) for each in tables)
 
     def accepting(self, answers: Sequence[Accepted]) -> Tabulated:
         """Return the tables under a policy that accepts further points."""
@@ -227,18 +235,23 @@ class Work(WindowTable):
 
     def tabulate(self, progress: Progress) -> Tabulated:
         """Make the count tables of the policy, audited together."""
-        from incrowd.release.jobs.make.tabulate import tabulate
-
         document = deepcopy(self.chosen.document)
-        policy = self.policy(document)
-        with self._asked() as table:
-            release = tabulate(
-                table, policy, csv_format=self.csv_format, unanswered="write", progress=progress
-            )
+        tables = self.trial_tables(document, progress)
         if document != self.chosen.document:
             raise Cancelled  # The choices changed meanwhile, and these are no tables under them.
-        self.tables = Tabulated(policy, release)
-        return self.tables
+        self.tables = tables
+        return tables
+
+    def trial_tables(
+        self, document: dict[str, Any], progress: Progress, seconds: float = PROTECTED
+    ) -> Tabulated:
+        """Make the count tables of a policy that is tried; seconds limit the search of what protects them."""
+        from incrowd.release.jobs.make.tabulate import tabulate
+
+        policy, csv_format = self.policy(document), self.csv_format
+        how = {"seconds": seconds, "csv_format": csv_format, "progress": progress}
+        with self._asked() as table:
+            return Tabulated(policy, tabulate(table, policy, unanswered="write", **how))
 
     def _keep(self, release: Release, account: dict[str, Any]) -> Release:
         """Make a release that of the window, with its account, and one of the settings that were tried."""

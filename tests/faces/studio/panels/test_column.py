@@ -134,6 +134,9 @@ def test_roles_that_were_given_to_one_many_or_like_columns_are_undone(visit, tmp
     visit.mark("undo-change")
     # The answer about people comes back with them.
     visit.wait("[data-field=join][aria-checked=true]")
+    visit.reads("Undo: linked off to on")
+    visit.mark("undo-change")
+    visit.wait("[data-field=join][aria-checked=false]")
     visit.mark("undo-change")
     visit.until(lambda: roles() == first, "the first roles")
     assert not undoes(visit)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from collections.abc import Callable
+from dataclasses import fields, replace
 from functools import partial
 from typing import Any
 
@@ -12,16 +13,17 @@ from incrowd.core.errors import InputError
 from incrowd.faces.studio import export
 from incrowd.faces.studio.fields import button, choice_field, text_field
 from incrowd.faces.studio.forms import advanced, entry_form
-from incrowd.faces.studio.gate import Gate, show_verdict
+from incrowd.faces.studio.gate import Change, Gate, show_verdict
 from incrowd.faces.studio.job import Job, download
 from incrowd.faces.studio.panels.panel import Panel
 from incrowd.faces.studio.parts import box, cut, emptied, heading, marked, note, words
-from incrowd.faces.studio.table_changes import changes_of_tables
+from incrowd.faces.studio.table_changes import changes_of_tables, savings
 from incrowd.faces.studio.work import Work
 from incrowd.release.jobs.make.tabulate import TableRelease, sentence_of
 from incrowd.release.report import heat
 from incrowd.release.tables.heat import heat_of
 from incrowd.release.tables.layout import CountTable
+from incrowd_gate.wording import percent
 
 _KNOWN: dict[str, Any] = {
     each.name: (each.metadata["parameter"], each.default) for each in fields(CountTable) if each.metadata
@@ -41,7 +43,9 @@ class Tables(Panel):
         super().__init__(page)
         self._shown: Any = None
         self._made: Any = None
-        self._job = Job(page, "Make the tables", "tabulate", Work.tabulate, lambda _: self._show())
+        self._job = Job(page, "Make the tables", "tabulate", Work.tabulate, self._look_further)
+        title = "What would coarser codes save?"
+        self._saving = Job(page, title, "savings", savings, self._show_savings, icon="search")
         self._written: list[dict[str, Any]] = []
         self._drafts: list[dict[str, Any]] = []
 
@@ -156,14 +160,20 @@ class Tables(Panel):
     def _show(self) -> None:
         """Show the tables as they were made, below the points of their verdict, or above the downloads."""
         made = self._made = self.work.tables
+        self._saving.stop()
+        self.page.show_verdict()
         with emptied(self._shown):
             if made is None:
                 return
-            verdict = made.release.verdict
+            share = f"{percent(made.hidden)} of the cells are suppressed."
+            verdict = replace(made.release.verdict, remark=f"{made.release.verdict.remark} {share}".strip())
             show_verdict(verdict, None if verdict.holds else [each.sentence() for each in verdict.accepted])
             if not verdict.holds:
                 changes = partial(changes_of_tables, work=self.work)
                 Gate(self.page, self.work, self._follow_answers, changes, self._make_anew, _release_of).draw()
+            if made.hidden:
+                self._saving.draw()
+                self._savings = marked(ui.column().classes("w-full"), "savings-of-codes")
             for table in made.release.tables:
                 heading(table.layout.name, 3)
                 note(sentence_of(table))
@@ -180,6 +190,26 @@ class Tables(Panel):
                 )
             note("The same by a command, beside the policy. What it writes has the same bytes:")
             marked(words("pre", export.tables_command(self.work)), "tables-command")
+
+    def _look_further(self, made: Any) -> None:
+        """Show the tables that were made, and try coarser codes where cells are suppressed."""
+        self._show()
+        if made.hidden:
+            background_tasks.create(self._saving.run())
+
+    def _show_savings(self, changes: list[Change]) -> None:
+        if self._savings.is_deleted:
+            return
+        with emptied(self._savings):
+            if not changes:
+                note("No coarser codes of one column suppress fewer cells.")
+            for change in changes:
+
+                def take(_: Any, make: Callable[[], None] = change.make) -> None:
+                    make()
+                    self._make_anew()
+
+                button(change.text, "take-saving", take)
 
     def _follow_answers(self) -> None:
         """Show the answers to points; a release of rows that is being made begins anew, with them."""

@@ -36,7 +36,7 @@ class Explore(Panel):
         self._methods: list[str] = list(_FIRST)
         self._sizes = _SIZES
         self._picked: set[int] = set()
-        self._problems_of_tries: list[str] = []
+        self._problems_of_tries: dict[str, list[str]] = {}
 
     def draw(self) -> None:
         """Show the chart, the cards, and the forms that try other settings."""
@@ -55,11 +55,22 @@ class Explore(Panel):
         self._draw_comparison()
         with marked(ui.element("div").classes("cards"), "cards"):
             least = exploring.best(tries)
-            for place in range(len(tries))[::-1]:
-                self._draw_card(place, tries[place], least=place == least)
+            for places in sorted(exploring.alike(tries), key=max, reverse=True):
+                if len(places) == 1:
+                    self._draw_card(places[0], tries[places[0]], least=places[0] == least)
+                    continue
+                each = tries[places[0]]
+                now = any(tries[place].document == self.work.chosen.document for place in places)
+                notes = ["shown now"] * now + ["least loss"] * (least in places)
+                title = ", ".join((f"{len(places)} settings: {each.figures[0]}", *each.figures[1:], *notes))
+                with marked(fold(title).classes("card"), f"alike-{places[0] + 1}"):
+                    for place in places[::-1]:
+                        self._draw_card(place, tries[place], least=place == least)
         if self._problems_of_tries:
-            with fold(f"{len(self._problems_of_tries)} settings gave no release"):
-                marked(bullets(self._problems_of_tries), "no-release")
+            number = sum(map(len, self._problems_of_tries.values()))
+            with fold(f"{number} settings gave no release"):
+                reasons = (f"{'; '.join(titles)}: {why}" for why, titles in self._problems_of_tries.items())
+                marked(bullets(reasons), "no-release")
         heading("Try others", 3)
         note("Each method runs with each class size k. The other limits stand, and nothing is released.")
         with ui.element("div").classes("fields"):
@@ -129,9 +140,9 @@ class Explore(Panel):
 
     def _try_levels(self, work: Any, watched: Watched) -> Any:
         tries = exploring.of_levels(work, watched)
-        return tries, [] if tries else ["one level for each column: the limits fail on the cells that leave"]
+        return tries, {} if tries else {"the limits fail on the cells that leave": ["One level a column"]}
 
-    def _add(self, outcome: tuple[list[Try], list[str]]) -> None:
+    def _add(self, outcome: tuple[list[Try], dict[str, list[str]]]) -> None:
         tries, self._problems_of_tries = outcome
         for each in tries:
             exploring.keep(self.work.tries, each)
