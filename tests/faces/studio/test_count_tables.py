@@ -41,7 +41,11 @@ def test_a_table_is_made_and_the_command_makes_the_same_files(visit, tmp_path, m
     visit.fill("[data-mark=table-0] [data-field=threshold]", "7")
     visit.judged()
     visit.mark("tabulate")
-    assert "HOLDS" in visit.wait("[data-mark=tables] [data-mark=verdict]").text
+    verdict = visit.wait("[data-mark=tables] [data-mark=verdict]").text
+    assert verdict.startswith("HOLDS")
+    assert verdict.endswith("of the cells are suppressed.")
+    # It is the only verdict on the page.
+    assert not visit.all("[data-mark=status-verdict]")
     # Suppressed cells are in sight, each with its kind.
     assert "primary" in visit.wait(".heat td.x").text + visit.wait(".heat td.x.primary").text
     policy = the_command_makes_the_same(visit, tmp_path)
@@ -83,8 +87,8 @@ def test_a_point_of_tables_is_accepted_and_the_command_makes_the_same(visit, tmp
     policy = the_command_makes_the_same(visit, tmp_path)
     assert policy.read_text().count("a desk, and nobody's own") == points
     # The release of rows has the same policy, which repeats the answer.
-    visit.judged()
     visit.go("Verdict")
+    visit.judged()
     visit.reads("a desk, and nobody's own")
     assert studio.errors.read_text() == ""
 

@@ -64,7 +64,7 @@ class Figures:
             self._waiting.set_visibility(True)
 
     def look(self) -> None:
-        """Show what runs, and the loops that are compiled, while the page waits."""
+        """Show the stage that runs, and the loops that are compiled, while the page waits."""
         if self._waiting is not None and not self._waiting.is_deleted and self._waiting.visible:
             self._runs.set_text(in_words(*self.watched.state()))
             self._preparing.set_visibility(Loops.begun > self._begun)

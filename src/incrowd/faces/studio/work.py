@@ -245,13 +245,20 @@ class Work(WindowTable):
     def trial_tables(
         self, document: dict[str, Any], progress: Progress, seconds: float = PROTECTED
     ) -> Tabulated:
-        """Make the count tables of a policy that is tried; seconds limit the search of what protects them."""
+        """Make the count tables of a policy that is tried, with so many seconds for their protection."""
         from incrowd.release.jobs.make.tabulate import tabulate
 
-        policy, csv_format = self.policy(document), self.csv_format
-        how = {"seconds": seconds, "csv_format": csv_format, "progress": progress}
+        policy = self.policy(document)
         with self._asked() as table:
-            return Tabulated(policy, tabulate(table, policy, unanswered="write", **how))
+            release = tabulate(
+                table,
+                policy,
+                seconds=seconds,
+                csv_format=self.csv_format,
+                unanswered="write",
+                progress=progress,
+            )
+        return Tabulated(policy, release)
 
     def _keep(self, release: Release, account: dict[str, Any]) -> Release:
         """Make a release that of the window, with its account, and one of the settings that were tried."""
