@@ -28,11 +28,11 @@ JUDGED = {
 }
 """Where rows are placed, and the verb that lets them through the gate."""
 WRITING = {
-    "release.jobs.make.release.Release._write", "release.jobs.make.release.Release.into", "release.jobs.later.apply.AppliedBatch.write",
+    "release.jobs.make.leaving_rows.LeavingRows._write_rows", "release.jobs.make.release.Release.into",
     "release.jobs.make.distributed.release.DistributedRelease._write", "release.jobs.make.anatomize.Anatomy.write_to",
     "faces.cli.commands.p29.p29", "faces.cli.commands.randomize.randomize",
 }  # fmt: skip
-"""What writes rows that were judged when they were made; the first four judge the written rows again."""
+"""What writes rows that were judged when they were made; the first three judge the written rows again."""
 ASKED = {
     "faces.studio.work.Work.anonymize",
     "faces.studio.work.Work.trial",
