@@ -31,7 +31,7 @@ class PrivateFolder:
     def __init__(self) -> None:
         parent = Path(tempfile.gettempdir())
         _remove_dead(parent)
-        self._path, lock = _made(parent)
+        self._path, lock = _make_folder(parent)
         self._end = weakref.finalize(self, _remove, self._path, lock, os.getpid())
 
     def __enter__(self) -> Path:
@@ -41,7 +41,7 @@ class PrivateFolder:
         self._end()
 
 
-def _made(parent: Path) -> tuple[Path, int]:
+def _make_folder(parent: Path) -> tuple[Path, int]:
     while True:
         path = parent / f"incrowd-{secrets.token_hex(6)}.tmp"
         path.mkdir(0o700)

@@ -310,8 +310,8 @@ def _show_findings(out: Console, result: Verification) -> None:
             each.title + (f", {each.quantity}" if len(limits) > 1 else ""),
             each.attribute or "",
             *([attacker] if by_attacker else []),
-            _number(each.reached),
-            _number(each.asked),
+            _text_of_figure(each.reached),
+            _text_of_figure(each.asked),
             *([each.unit] if by_people else []),
             words[each.holds],
         )
@@ -336,7 +336,7 @@ def _show_clauses(out: Console, profile: str | None, clauses: Sequence[ClauseRes
     out.print(f"clauses: {said}. This is no legal opinion.")
 
 
-def _number(value: float | None) -> str:
+def _text_of_figure(value: float | None) -> str:
     """Write a figure with at most six significant digits, and whole numbers whole."""
     if value is None or math.isnan(value):
         return "-" if value is None else "nothing"

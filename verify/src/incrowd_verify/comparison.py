@@ -94,7 +94,7 @@ def check_against(con: Checks, tables: Tables, policy: Policy) -> None:
     elif all(column.treatment is not None for column in quasi):
         remarks.unchecked.append("whether the cells are true: every quasi-identifier was treated before")
     else:
-        _compare(con, tables, policy, Comparison.of(con, released, raw, policy, tables.unplaced))
+        _compare(con, tables, policy, Comparison.of_tables(con, released, raw, policy, tables.unplaced))
 
 
 def _compare(con: Checks, tables: Tables, policy: Policy, comparison: Comparison) -> None:
@@ -138,7 +138,7 @@ class Comparison:
     missing: int = 0
 
     @classmethod
-    def of(cls, con: Checks, released: Table, raw: Table, policy: Policy, missing: int = 0) -> Self:
+    def of_tables(cls, con: Checks, released: Table, raw: Table, policy: Policy, missing: int = 0) -> Self:
         """Compare two tables, which have the policy's quasi-identifiers, by a policy."""
         passed = [name for name in passed_columns(raw.names, policy) if released.has(name)]
         pairs = []

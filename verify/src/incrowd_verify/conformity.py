@@ -306,7 +306,7 @@ def differences(
     -------
     Problems, and what could not be checked.
     """
-    said = _read(account)
+    said = _read_account(account)
     problems = []
     digests = {entry.get("sha256") for entry in said["files"].values() if isinstance(entry, dict)}
     place = Path(released)
@@ -339,7 +339,7 @@ def differences(
     return problems, unchecked
 
 
-def _read(account: Path) -> dict[str, Any]:
+def _read_account(account: Path) -> dict[str, Any]:
     refuse_pipe(account)
     try:
         with account.open("rb") as file:

@@ -286,7 +286,7 @@ def check_sums(con: Checks, column: Column, policy: Policy, tables: Tables) -> N
     if why := _untold(treatment, wanted, released, raw):
         con.remarks.unchecked.append(what + why)
         return
-    sides = [_rows(con, table, wanted, policy.null_values) for table in (released, raw)]
+    sides = [_texts_in_groups(con, table, wanted, policy.null_values) for table in (released, raw)]
     texts = con.execute(f"SELECT DISTINCT v FROM ({' UNION ALL '.join(sides)}) AS both_sides").fetchall()
     numbers = {text: decimal_of(text, column.spelling) for (text,) in texts}
     worth = {text: number for text, number in numbers.items() if number is not None and number.is_finite()}
@@ -329,7 +329,7 @@ def _untold(treatment: Treatment, wanted: Sequence[str], released: Table, raw: T
     return ""
 
 
-def _rows(con: Checks, table: Table, wanted: Sequence[str], null_values: Nulls) -> str:
+def _texts_in_groups(con: Checks, table: Table, wanted: Sequence[str], null_values: Nulls) -> str:
     """Write the query of the texts of a column, v, and of the groups, g."""
     value, *others = (written(con, table, name, null_values) for name in wanted)
     group = others[0] if others else "NULL::VARCHAR"

@@ -132,7 +132,7 @@ class Measuring:
         if not self.classes and not self.con.is_script:
             # The hierarchies and values that are named must be there all the same.
             if demand.attribute is not None:
-                self._values(demand, distance)
+                self._values_of_parts(demand, distance)
             return None, False
         words = [str(value) for value in demand.shown.values() if isinstance(value, str)]
         words += [] if distance is None or distance in words else [distance]
@@ -155,14 +155,14 @@ class Measuring:
             return self._of_classes(demand)
         if demand.model == "lkc-privacy":
             return self._lkc(demand)
-        values = self._values(demand, distance)
+        values = self._values_of_parts(demand, distance)
         worst = "min" if demand.at_least else "max"
         overall = "avg" if demand.settings.get("over") == "mean" else worst
         return f"SELECT {overall}(value) FROM (SELECT {worst}(value) AS value FROM ({values}) GROUP BY home)"
 
     # --- sensitive values -------------------------------------------------------------------------------
 
-    def _values(self, demand: Demand, distance: str | None) -> str:
+    def _values_of_parts(self, demand: Demand, distance: str | None) -> str:
         """Write the query of the value of every part of a class, of lists by their parts, too."""
         attribute, settings = self.attributes[demand.attribute or ""], demand.settings
         whole = self._of_texts(demand, distance)

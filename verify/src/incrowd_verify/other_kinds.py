@@ -243,7 +243,7 @@ def _labelled(cells: Mapping[str, list[Any]], said: Any) -> pl.DataFrame:
             column = [labels.get(each, each) or None for each in values]
             columns.append(pl.Series(name, column, pl.String))
         elif any(isinstance(each, str) or (each is not None and each in labels) for each in values):
-            column = [None if each is None else labels.get(each) or _text(each) for each in values]
+            column = [None if each is None else labels.get(each) or _bare_text(each) for each in values]
             columns.append(pl.Series(name, column, pl.String))
         elif any(each is not None and not isinstance(each, int | float) for each in values):
             columns.append(pl.Series(name, values))
@@ -260,7 +260,7 @@ def _labels(given: Mapping[Any, str]) -> dict[Any, str]:
         if not label:
             continue
         shared = sum(other == label for other in stripped.values()) > 1
-        bare = code if isinstance(code, str) else _text(code)
+        bare = code if isinstance(code, str) else _bare_text(code)
         labels[code] = f"{label} ({bare})" if shared or (_is_number(label) and label != bare) else label
         if isinstance(code, str) and not shared:
             labels[code] = label
@@ -269,12 +269,12 @@ def _labels(given: Mapping[Any, str]) -> dict[Any, str]:
 
 def _is_number(label: str) -> bool:
     try:
-        return _text(float(label)) == label
+        return _bare_text(float(label)) == label
     except ValueError:
         return False
 
 
-def _text(value: Any) -> str:
+def _bare_text(value: Any) -> str:
     """Write a value without a label: 3 for 3.0, a letter behind a point, days as ISO has them."""
     if isinstance(value, str):
         return f".{value}"

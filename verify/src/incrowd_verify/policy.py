@@ -275,7 +275,7 @@ def _policy(data: dict[str, Any], folder: Path) -> Policy:
     ledger = data.get("ledger", {})
     if not isinstance(ledger, dict) or not ledger.keys() <= {"epsilon", "m"}:
         raise PolicyError("ledger must be a table with epsilon or m, about all releases of a ledger")
-    if not 0 < _number(ledger.get("epsilon", 1), "epsilon of ledger", math.inf) < math.inf:
+    if not 0 < _number_up_to(ledger.get("epsilon", 1), "epsilon of ledger", math.inf) < math.inf:
         raise PolicyError("epsilon of ledger must be above 0")
     if type(m := ledger.get("m", 2)) is not int or m < 2:
         raise PolicyError("m of ledger must be a whole number from 2")
@@ -284,7 +284,7 @@ def _policy(data: dict[str, Any], folder: Path) -> Policy:
         columns=columns,
         demands=demands,
         attackers=attackers,
-        max_suppression=_number(data.get("max_suppression", 0.0), "max_suppression", 1),
+        max_suppression=_number_up_to(data.get("max_suppression", 0.0), "max_suppression", 1),
         null_values=nulls,
         unlisted=None if unlisted is None else _choice(unlisted, ("drop", "keep"), "unlisted"),
         keep_order=_flag(data, "keep_order"),
@@ -294,8 +294,8 @@ def _policy(data: dict[str, Any], folder: Path) -> Policy:
         linked=_flag(data, "linked"),
         accepted=_accepted(data.get("accepted", [])),
         judge=_choice(data.get("judge", "released"), JUDGES, "judge"),
-        profile=Choice.of(data["profile"], folder) if "profile" in data else None,
-        context=Context.of(data["context"]) if "context" in data else None,
+        profile=Choice.of_settings(data["profile"], folder) if "profile" in data else None,
+        context=Context.of_settings(data["context"]) if "context" in data else None,
         m=ledger.get("m"),
         suppressed=_choice(data.get("suppressed", "judged"), SUPPRESSED_RECORDS, "suppressed"),
     )
@@ -402,7 +402,7 @@ def _columns(data: object, folder: Path, style: str, ends: str) -> tuple[Column,
         treatment = read_treatment(entry.get("treat"), where)
         changed = treatment is not None and treatment.changes_kind
         kind = "auto" if changed else kind
-        _number(entry.get("weight", 1), f"weight of {where}", math.inf)
+        _number_up_to(entry.get("weight", 1), f"weight of {where}", math.inf)
         role = _choice(entry.get("role"), ROLES, f"role of {where}")
         own_style = _choice(entry.get("output", style), STYLES, f"output of {where}")
         columns.append(Column(
@@ -450,7 +450,7 @@ def _grid(entry: dict[str, Any], ends: str, where: str) -> Fraction | str | None
         raise PolicyError(f"{where}: exact ends have no grid")
     if isinstance(grid, str):
         return _choice(grid, CALENDAR, f"grid of {where}")
-    if not _number(grid, f"grid of {where}", math.inf) or not math.isfinite(grid):
+    if not _number_up_to(grid, f"grid of {where}", math.inf) or not math.isfinite(grid):
         raise PolicyError(f"grid of {where} must be above 0")
     return Fraction(str(grid))
 
@@ -513,7 +513,7 @@ def _choice(value: object, choices: tuple[str, ...], what: str) -> str:
     return value
 
 
-def _number(value: object, what: str, largest: float) -> float:
+def _number_up_to(value: object, what: str, largest: float) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= largest:
         bounds = "a number from 0 to 1" if largest == 1 else "a number from 0"
         raise PolicyError(f"{what} is {value!r}; it must be {bounds}")
@@ -627,7 +627,7 @@ def _of_text(text: str, where: str) -> Treatment:
     first: Any = True
     settings: dict[str, Any] = {}
     # A constant 5 is a text, too.
-    read = _unquoted if name.strip() in ("constant", "mask") else _plain
+    read = _unquoted if name.strip() in ("constant", "mask") else _setting_of_text
     for place, part in enumerate(_split(rest) if rest else ()):
         key, equals, value = part.partition("=")
         if equals and key.strip() in _OF_TREATMENT[name.strip()]:
@@ -659,7 +659,7 @@ def _unquoted(text: str) -> str:
     return text[1:-1].replace('""', '"') if text.startswith('"') else text
 
 
-def _plain(text: str) -> Any:
+def _setting_of_text(text: str) -> Any:
     text = _unquoted(text)
     for read in (int, float):
         try:

@@ -210,7 +210,7 @@ class Verification:
             "wildcards": self.wildcards,
             "smallest": self.smallest,
             **({} if self.people is None else {"people": asdict(self.people)}),
-            "findings": [_plain(finding) for finding in self.findings],
+            "findings": [_finding_to_dict(finding) for finding in self.findings],
             "problems": list(self.problems),
             "unchecked": list(self.unchecked),
             **({} if self.earlier is None else {"earlier": self.earlier.to_dict()}),
@@ -224,7 +224,7 @@ class Verification:
 _WORDS = {True: "holds", False: "FAILS", None: "not checked"}
 
 
-def _plain(finding: Finding) -> dict[str, Any]:
+def _finding_to_dict(finding: Finding) -> dict[str, Any]:
     plain = asdict(finding)
     knows = plain.pop("knows")
     if plain.pop("attacker") is not None:

@@ -439,7 +439,7 @@ def _in_utf8(path: Path, codec: str, zipped: bool, scratch: Path, *, returns: bo
         return _CsvFile(path, codec, zipped, path)
     copy = scratch / f"{secrets.token_hex(8)}.csv"
     try:
-        with _text(path, codec, zipped) as old, copy.open("w", encoding="utf-8", newline="") as new:
+        with _open_text(path, codec, zipped) as old, copy.open("w", encoding="utf-8", newline="") as new:
             while piece := old.read(_BEGINNING):
                 new.write(piece.replace("\r", "\n") if returns else piece)
     except (UnicodeError, OSError, EOFError):
@@ -532,7 +532,7 @@ def _reads(con: duckdb.DuckDBPyConnection, reader: str) -> bool:
     return True
 
 
-def _text(path: Path, codec: str, zipped: bool, errors: str = "strict") -> IO[str]:
+def _open_text(path: Path, codec: str, zipped: bool, errors: str = "strict") -> IO[str]:
     if zipped:
         return gzip.open(path, "rt", encoding=codec, errors=errors, newline="")
     return path.open(encoding=codec, errors=errors, newline="")
@@ -544,7 +544,7 @@ def _header(
     """Return the names of the columns, none if there is no header under a delimiter, and the lines above."""
     try:
         # The reader looks ahead of the header: what is wrong there is left to DuckDB, which knows the row.
-        with _text(file.copy, "utf-8-sig", file.copy_is_zipped, "surrogateescape") as opened:
+        with _open_text(file.copy, "utf-8-sig", file.copy_is_zipped, "surrogateescape") as opened:
             empty = not opened.read(1)
             opened.seek(0)
             if row is not None and row > 1:

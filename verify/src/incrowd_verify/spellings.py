@@ -50,7 +50,11 @@ class Spelling:
 
     def plain(self, text: str) -> str | None:
         """Return a text as a release would write it, or None where it is not spelled so."""
-        return self._number(text.strip()) if self.format is None else self._day(text.strip(), self.format)
+        return (
+            self._released_number(text.strip())
+            if self.format is None
+            else self._day(text.strip(), self.format)
+        )
 
     def _day(self, text: str, pattern: str) -> str | None:
         week = "%G" in pattern
@@ -66,7 +70,7 @@ class Spelling:
         part = f".{read.microsecond:06}".rstrip("0") if read.microsecond else ""
         return f"{read.date()}T{read:%H:%M:%S}{part}"
 
-    def _number(self, text: str) -> str | None:
+    def _released_number(self, text: str) -> str | None:
         names = _NAMES.split()
         for unit in (*_SIGNS, *(f"{each}." for each in names), *names):
             signed = text[:1] if text[:1] in "+-−" else ""

@@ -231,14 +231,14 @@ def _is_second_header(
         differing |= rows is not None or lowest != highest
         if numbers and (rows is not None or others > 1):
             above.add(place)
-    named = {place for place in words if _plain(words[place]) == _plain(table.names[place])}
+    named = {place for place in words if _without_case(words[place]) == _without_case(table.names[place])}
     if named == words.keys() and len(words) > 1 and differing:
         return True
-    different = {_plain(words[place]) for place in above}
+    different = {_without_case(words[place]) for place in above}
     return len(different) > 1 or bool(above & named) or (bool(above) and len(words) == len(table.names))
 
 
-def _plain(text: str) -> str:
+def _without_case(text: str) -> str:
     return text.strip().casefold()
 
 

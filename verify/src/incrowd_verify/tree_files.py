@@ -185,7 +185,7 @@ def _of_ranges(
 
 def _arx(text: str, path: Path) -> Tree:
     """Read rows under the delimiter that suits: all rows have parents, one root, and no stray quotes."""
-    readings = {mark: _rows(text, mark) for mark in ";,"}
+    readings = {mark: _rows_of_csv(text, mark) for mark in ";,"}
     readable = {mark: rows for mark, rows in readings.items() if isinstance(rows, list) and rows}
     if not readable:
         problem = next((rows for rows in readings.values() if isinstance(rows, str)), "the file is empty")
@@ -204,7 +204,7 @@ def _arx(text: str, path: Path) -> Tree:
     return _grown(readable[best], path)
 
 
-def _rows(text: str, mark: str) -> list[tuple[int, list[str]]] | str:
+def _rows_of_csv(text: str, mark: str) -> list[tuple[int, list[str]]] | str:
     """Return the rows with their lines, or where they cannot be read."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
     rows: list[tuple[int, list[str]]] = []
@@ -283,7 +283,7 @@ def _yaml(text: str, path: Path) -> Tree:
                 raise HierarchyError(
                     f"{path}, line {line}: an alias (*{event.anchor}) gives a part two parents; write it out"
                 )
-        data = _plain(yaml.compose(text, Loader=yaml.SafeLoader))
+        data = _data_of_yaml(yaml.compose(text, Loader=yaml.SafeLoader))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f", line {mark.line + 1}" if mark else ""
@@ -291,13 +291,13 @@ def _yaml(text: str, path: Path) -> Tree:
     return _nested(data, path)
 
 
-def _plain(node: Any) -> Any:
+def _data_of_yaml(node: Any) -> Any:
     """Turn a YAML node into pairs, lists and the texts as they were written (so `no` and `~` are texts)."""
     kind = getattr(node, "id", None)
     if kind == "mapping":
-        return _Pairs((_plain(key), _plain(value)) for key, value in node.value)
+        return _Pairs((_data_of_yaml(key), _data_of_yaml(value)) for key, value in node.value)
     if kind == "sequence":
-        return [_plain(item) for item in node.value]
+        return [_data_of_yaml(item) for item in node.value]
     return None if node is None or node.value == "" else str(node.value)
 
 

@@ -232,7 +232,7 @@ def row_map_of(released: str) -> str | None:
 def _with_profile(policy: Policy, name: str | None, folder: Path) -> Policy:
     if name is None:
         return policy
-    chosen = Choice.of({"name": name}, folder)
+    chosen = Choice.of_settings({"name": name}, folder)
     same = policy.profile is not None and policy.profile.profile == chosen.profile
     return policy if same else replace(policy, profile=chosen)
 
@@ -311,7 +311,7 @@ def _checked(con: Checks, policy: Policy, tables: Tables, *, only_limits: bool, 
     counted_points = points_of_release(policy, rows) if points else ()
     clauses = () if only_limits else tuple(judge_clauses(con, policy, rows))
     smallest = int(con.row("SELECT coalesce(min(records), 0) FROM classes")[0])
-    people = None if persons is None or persons.unknown else _found(con, persons, suppressed)
+    people = None if persons is None or persons.unknown else _count_people(con, persons, suppressed)
     # Last, as it changes the classes.
     exposed = check_suppressed(con, policy, tables, measuring, findings)
     return Verification(
@@ -326,7 +326,7 @@ def _checked(con: Checks, policy: Policy, tables: Tables, *, only_limits: bool, 
     )  # fmt: skip
 
 
-def _found(con: Checks, persons: Persons, suppressed: int) -> PeopleFound:
+def _count_people(con: Checks, persons: Persons, suppressed: int) -> PeopleFound:
     """Say who was counted; where everybody has one record, so many people are suppressed as records."""
     if persons.several:
         suppressed = persons.people - int(con.row("SELECT count(DISTINCT person) FROM crowd")[0])

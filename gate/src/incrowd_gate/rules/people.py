@@ -88,7 +88,7 @@ def points_of_people(release: Release) -> Iterator[Point]:
                 if names_a_person(name):
                     return  # rows are people
                 continue  # of very many values, none comes again
-            ids = _Ids.of(column, table.values(name))
+            ids = _Ids.of_column(column, table.values(name))
             if _names_people(column, ids, table, marks):
                 keys[name] = ids
         except UnansweredError as reason:
@@ -133,7 +133,7 @@ class _Ids:
     counts: NDArray[np.int64]
 
     @classmethod
-    def of(cls, column: Column, values: Values) -> _Ids:
+    def of_column(cls, column: Column, values: Values) -> _Ids:
         """Leave the missing values out."""
         known = ~column.missing(values.values)
         return cls(values.values.filter(known), values.counts[known.to_numpy()])

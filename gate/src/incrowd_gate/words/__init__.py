@@ -78,10 +78,10 @@ def languages() -> tuple[Language, ...]:
     >>> [language.name for language in languages()][:3]
     ['English', 'German', 'French']
     """
-    return tuple(_read(code) for code in LANGUAGES)
+    return tuple(_read_language(code) for code in LANGUAGES)
 
 
-def _read(code: str) -> Language:
+def _read_language(code: str) -> Language:
     document = tomllib.loads((files(__name__) / f"{code}.toml").read_text(encoding="utf-8"))
     pairs = [text.split() for text in document["answers"]]
     return Language(

@@ -119,11 +119,11 @@ def verify_tables(
     tables = [PublishedTable.read(folder, entry, key_tables, workbook) for entry in manifest["tables"]]
     points: list[Point] = []
     if asked is not None:
-        points += compare_rules([Rules.of(table.entry) for table in tables], asked.tables)
+        points += compare_rules([Rules.of_entry(table.entry) for table in tables], asked.tables)
         points += _shown_though_hidden(tables, asked.tables)
     recounted = Recounted() if raw is None else recount(tables, raw, asked)
     points += recounted.points
-    rules = {table.name: Rules.of(table.entry) for table in tables}
+    rules = {table.name: Rules.of_entry(table.entry) for table in tables}
     rules |= {} if asked is None else {each.name: each for each in asked.tables}
     narrow: dict[str, int] = {}
     rings: list[Point] = []
@@ -454,7 +454,7 @@ class _System:
     def _parts(self) -> list[tuple[list[Cell], _Part]]:
         """The unknown cells that sums tie to one another, each with its cells in their order."""
         numpy, sparse = _library("numpy"), _library("scipy.sparse")
-        matrix, most = self._rows()
+        matrix, most = self._matrix_of_sums()
         low, high = numpy.array(list(self.ends.values())).T.reshape(2, -1)
         unknown = numpy.flatnonzero(low < high)
         rest = -(matrix @ numpy.where(low < high, 0.0, low))
@@ -498,7 +498,7 @@ class _System:
                     if total in table.bounds or parts[0] in table.bounds:
                         yield table, total, parts, not self.overlapping & {code[0], below}
 
-    def _rows(self) -> tuple[Any, Any]:
+    def _matrix_of_sums(self) -> tuple[Any, Any]:
         """Return the sums as a matrix over all cells, each row with its least and its largest value."""
         numpy, sparse = _library("numpy"), _library("scipy.sparse")
         entries: list[tuple[int, int, float]] = []

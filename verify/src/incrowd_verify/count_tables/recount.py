@@ -115,7 +115,7 @@ def recount(tables: Sequence[PublishedTable], raw: RawTable, policy: TablePolicy
         reworded(Path(title_of(raw.path))),
         connect(scratch, *sources.reached(), in_order=True) as connection,
     ):
-        count = _Recount.of(Checks(connection), tables, raw, policy, scratch)
+        count = _Recount.of_raw_table(Checks(connection), tables, raw, policy, scratch)
         compared, points = 0, list[Point]()
         hidden: dict[str, dict[Cell, Contributors]] = {}
         placed: dict[int, PublishedTable] = {}
@@ -143,7 +143,7 @@ class _Recount:
     waived: set[tuple[str, Cell]]
 
     @classmethod
-    def of(
+    def of_raw_table(
         cls,
         con: Checks,
         tables: Sequence[PublishedTable],
@@ -153,7 +153,7 @@ class _Recount:
     ) -> _Recount:
         """Load the raw table, and list whose each row is with its values."""
         counted = list(dict.fromkeys(each["column"] for table in tables for each in table.dimensions))
-        summed = list(dict.fromkeys(rule for table in tables if (rule := Rules.of(table.entry)["sum"])))
+        summed = list(dict.fromkeys(rule for table in tables if (rule := Rules.of_entry(table.entry)["sum"])))
         known = {} if policy is None else {column.name: column for column in policy.columns}
         asked = {} if policy is None else {each.name: each for each in policy.tables}
         person = [] if policy is None else [
@@ -202,7 +202,7 @@ class _Recount:
             {
                 (table.quantity, cell)
                 for table in tables
-                for cell in table.named(asked.get(table.name, Rules.of(table.entry))["waived"])
+                for cell in table.named(asked.get(table.name, Rules.of_entry(table.entry))["waived"])
             },
         )
 
@@ -213,7 +213,7 @@ class _Recount:
 
         - `shown_as_empty`: empty cells that no table can hide.
         """
-        rules = Rules.of(table.entry)
+        rules = Rules.of_entry(table.entry)
         names = [each["column"] for each in table.dimensions]
         if names != [column for column, _ in rules.dimensions]:
             raise TableError(f"table {table.name}: its dimensions are not those of its rows and columns")

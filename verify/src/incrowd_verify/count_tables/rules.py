@@ -44,7 +44,7 @@ class Rules:
     key_table: KeyTable | None = None
 
     @classmethod
-    def of(cls, entry: Mapping[str, Any]) -> Rules:
+    def of_entry(cls, entry: Mapping[str, Any]) -> Rules:
         """Read the rules of an entry of a manifest or of a policy.
 
         Raises `TableError`: a setting has another type or range than any table.
@@ -195,7 +195,7 @@ def _tables(entries: Any) -> Iterator[Rules]:
         settings, key_table = dict(entry), of_setting(entry.get("key_table"))
         if key_table is not None:
             settings |= {"key_table": f"sha256:{key_table.digest}", "deviation": key_table.deviation}
-        yield replace(Rules.of(settings), key_table=key_table)
+        yield replace(Rules.of_entry(settings), key_table=key_table)
 
 
 def compare_rules(published: Sequence[Rules], asked: Sequence[Rules]) -> list[Point]:

@@ -130,7 +130,7 @@ def _sheets(names: Sequence[str]) -> list[str]:
 
 def _sides(entry: Mapping[str, Any]) -> tuple[list[Codes], list[Codes], int, int]:
     """Return the codes of rows and of columns, and how many headings stand left of and above a value."""
-    side = len(Rules.of(entry)["rows"]) or 1
+    side = len(Rules.of_entry(entry)["rows"]) or 1
     codes = [each["codes"] for each in entry["dimensions"]]
     return [*product(*codes[:side])], [*product(*codes[side:])], side, len(codes) - side + 1
 
