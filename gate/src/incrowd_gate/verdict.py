@@ -73,7 +73,7 @@ class Verdict:
 
     @property
     def text(self) -> str:
-        """The verdict as a sentence, with the remark as another one."""
+        """The verdict as a sentence, with the remark as another sentence."""
         if self.broken:
             said = f"the {self.what} does not satisfy its policy ({_kinds(self.broken)})."
         elif self.open:

@@ -1,4 +1,4 @@
-"""The command ``incrowd-verify``, and the printing that it shares with ``incrowd verify``."""
+"""The command ``incrowd-verify``, and the printing shared with ``incrowd verify``."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Screen(Console):
 
 
 def parser() -> ArgumentParser:
-    """Return the options of the command; their values are the arguments of `verify`."""
+    """Return the options of the command, with the arguments of `verify` as values."""
     parser = ArgumentParser(
         prog=_PROGRAM,
         description="Check a release against its policy, by counting everything anew in SQL. Exit status 0: "
@@ -107,7 +107,7 @@ def parser() -> ArgumentParser:
 
 
 def main() -> None:
-    """Run the command and exit with its status."""
+    """Run the command, and exit with the status of the run."""
     given = parser().parse_args()
     try:
         with on_the_command_line(_INSTALL):
@@ -261,7 +261,7 @@ def show(out: Console, result: Verification, with_people: str) -> None:
 
 
 def show_verdict(out: Console, verdict: Verdict) -> None:
-    """Print the verdict, then its points: broken, open, and accepted ones."""
+    """Print the verdict, then the broken, open and accepted points."""
     out.print(Text(verdict.text, _STYLES[verdict.state]))
     for line in verdict.lines():
         out.print(Text(f"  {line}"))

@@ -1,4 +1,4 @@
-"""Models and attackers of a policy, read a second time: each limited quantity, its column, its limit."""
+"""Models and attackers of a policy, read a second time: each limited quantity with column and limit."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ Reader = Callable[[str, dict[str, Any], Sequence[str], str], list[Demand]]
 
 
 def _on_classes(quantity: str, *, at_least: bool) -> Reader:
-    """Read a model with one limit, on the classes alone."""
+    """Read a model with a single limit, on the classes alone."""
 
     def read(model: str, given: dict[str, Any], sensitive: Sequence[str], where: str) -> list[Demand]:
         rest = {name: value for name, value in given.items() if name != quantity}
@@ -67,7 +67,7 @@ def _on_classes(quantity: str, *, at_least: bool) -> Reader:
 
 
 def _per_attribute(quantity: str, *, at_least: bool) -> Reader:
-    """Read a model with one limit, on each sensitive column or the one that is named."""
+    """Read a model with a single limit, on each sensitive column or on a named column."""
 
     def read(model: str, given: dict[str, Any], sensitive: Sequence[str], where: str) -> list[Demand]:
         rest = {name: value for name, value in given.items() if name not in (quantity, "attribute")}
@@ -220,7 +220,7 @@ def of_histories(demands: Sequence[Demand]) -> tuple[Demand, ...]:
 
 
 def _people_asked(demand: Demand) -> int:
-    """Return how many people a demand asks for in a class, 1 where it does not say."""
+    """Return how many people a demand asks for in a class, 1 where the demand does not say."""
     if demand.quantity == "k" and demand.model in ("k-anonymity", "km-anonymity", "alpha-k-anonymity"):
         return int(demand.limit)
     if demand.model == "maximum-risk":

@@ -44,7 +44,7 @@ _PLACEHOLDERS = (
 
 @dataclass(frozen=True)
 class Clause:
-    """One demand of a profile.
+    """A demand of a profile.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class Profile:
         return f"{self.name}@{self.version}"
 
     def clause(self, id_: str) -> Clause:
-        """Return a clause by its id."""
+        """Return a clause by id."""
         clauses = {each.id: each for each in self.clauses}
         if id_ not in clauses:
             near = did_you_mean(id_, clauses)

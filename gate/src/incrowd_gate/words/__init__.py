@@ -1,4 +1,4 @@
-"""Words of columns' names and of values, one file per language, such as ``de.toml``.
+"""Words of columns' names and of values, a file per language, such as ``de.toml``.
 
 A language is one file of this room and one code in `LANGUAGES`. Words stand in a text, divided by blanks, and
 are written as people write them: case and accents are taken away where they are read. Two words that stand

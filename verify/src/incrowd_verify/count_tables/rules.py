@@ -1,4 +1,4 @@
-"""The rules of count tables: those that a policy asks for, and those by which a folder says it was made."""
+"""The rules of count tables: the rules of a policy, and the rules that a folder was made by."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Rules:
 
     @property
     def dimensions(self) -> list[tuple[str, int]]:
-        """The columns of rows and columns, each with how many of its finest levels are left out."""
+        """The columns of rows and columns, each with the number of finest levels that are left out."""
         pairs = []
         for text in (*self["rows"], *self["columns"]):
             column, sign, level = text.rpartition(":")
@@ -154,7 +154,7 @@ def _is_dominance(rule: Any) -> bool:
 
 @dataclass(frozen=True)
 class TablePolicy:
-    """A policy as far as count tables are concerned: values are counted as they are before any treatment."""
+    """The part of a policy about count tables, which count values as before any treatment."""
 
     columns: tuple[Column, ...]
     null_values: Nulls
@@ -162,7 +162,7 @@ class TablePolicy:
 
 
 def read_table_policy(path: Path) -> TablePolicy:
-    """Read the columns and the tables of a policy file; it needs no model.
+    """Read the columns and the tables of a policy file, which needs no model.
 
     Raises `PolicyError`: the file cannot be read, contradicts itself, or has no tables.
     """
