@@ -50,11 +50,7 @@ class Spelling:
 
     def plain(self, text: str) -> str | None:
         """Return a text in the spelling of a release, or None where the column's spelling does not fit."""
-        return (
-            self._released_number(text.strip())
-            if self.format is None
-            else self._day(text.strip(), self.format)
-        )
+        return self._numeral(text.strip()) if self.format is None else self._day(text.strip(), self.format)
 
     def _day(self, text: str, pattern: str) -> str | None:
         week = "%G" in pattern
@@ -70,7 +66,7 @@ class Spelling:
         part = f".{read.microsecond:06}".rstrip("0") if read.microsecond else ""
         return f"{read.date()}T{read:%H:%M:%S}{part}"
 
-    def _released_number(self, text: str) -> str | None:
+    def _numeral(self, text: str) -> str | None:
         names = _NAMES.split()
         for unit in (*_SIGNS, *(f"{each}." for each in names), *names):
             signed = text[:1] if text[:1] in "+-−" else ""
