@@ -452,10 +452,10 @@ def with_survey_of_rows(
         if schema.null_values:
             values = null_values_of(schema.null_values).without(values)
         numbers = read_weights(values, schema[schema.weights])
-        frequency = frequency.with_sampling(Sampling.of(schema.weights, key, numbers, frequency.keys))
+        frequency = frequency.with_sampling(Sampling.of_weights(schema.weights, key, numbers, frequency.keys))
     if home is not None:
         ones = np.ones(len(key), np.int64)
-        households = Households.of(schema.household, key, home, ones, member)
+        households = Households.of_rows(schema.household, key, home, ones, member)
         frequency = replace(frequency, survey=frequency.survey._replace(households=households))
     return frequency
 
@@ -487,7 +487,7 @@ def with_survey_of_groups(
         values = as_text(distinct(schema.weights))
         counts = np.bincount(codes, rows, len(values)).astype(np.int64)
         numbers = read_weights(values, schema[schema.weights], counts)[codes]
-        sampling = Sampling.of(schema.weights, key, numbers, frequency.keys, rows=rows)
+        sampling = Sampling.of_weights(schema.weights, key, numbers, frequency.keys, rows=rows)
         frequency = frequency.with_sampling(sampling)
     if schema.household:
         groups, key, rows = grouped(list(dict.fromkeys((*schema.household, *schema.person))))
@@ -496,7 +496,7 @@ def with_survey_of_groups(
             for names in (schema.household, schema.person)
         )
         assert home is not None
-        households = Households.of(schema.household, key, home, rows, member)
+        households = Households.of_rows(schema.household, key, home, rows, member)
         frequency = replace(frequency, survey=frequency.survey._replace(households=households))
     return frequency
 

@@ -207,7 +207,7 @@ def check_keys(count: int, settings: EngineSettings, names: Sequence[str]) -> No
     TooManyKeysError
     """
     if count > settings.driver_keys:
-        raise TooManyKeysError.of(count, settings.driver_keys, names)
+        raise TooManyKeysError.of_columns(count, settings.driver_keys, names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,14 +274,14 @@ class FetchedCount(Counted):
         -------
         The values as they were fetched, and the released text of each quasi-identifier (`CELL`).
         """
-        return self._recoded(KeyedCells.of(schema, recoding).streamed)
+        return self._recoded(KeyedCells.of_recoding(schema, recoding).streamed)
 
     def numbered_keys(self, schema: Schema, recoding: Recoding) -> tuple[pl.DataFrame, list[pl.Series]]:
         """Return `recoded_keys` with numbers in the place of texts, and the texts of each column.
 
         A text that no key has is missing.
         """
-        cells = KeyedCells.of(schema, recoding)
+        cells = KeyedCells.of_recoding(schema, recoding)
         return self._recoded(cells.numbered), [cells.columns[name][1] for name in self.keys.names]
 
     def _recoded(self, looked_up: Callable[[str, str], pl.Expr]) -> pl.DataFrame:

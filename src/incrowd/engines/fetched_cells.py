@@ -25,7 +25,7 @@ class Lookup(NamedTuple):
         return self.table.width - len(self.names)
 
     @classmethod
-    def of(cls, amounts: Amounts, *shifts: int) -> Lookup:
+    def of_amounts(cls, amounts: Amounts, *shifts: int) -> Lookup:
         """Return the number of each value; with shifts, the 32 bits that it has from each on."""
         fetched = amounts.columns.values_by_key
         assert fetched is not None
@@ -50,9 +50,9 @@ def lookups(count: FetchedCount, question: CellQuestion) -> list[Lookup]:
         table = pl.DataFrame([own.alias("v0"), *codes_of]).unique(maintain_order=True)
         tables.append(Lookup([name], table))
     if question.amounts is not None:
-        tables.append(Lookup.of(question.amounts))
+        tables.append(Lookup.of_amounts(question.amounts))
     if question.marks is not None:
-        tables.append(Lookup.of(question.marks, 32, 0))
+        tables.append(Lookup.of_amounts(question.marks, 32, 0))
     return tables
 
 

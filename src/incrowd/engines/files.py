@@ -123,7 +123,7 @@ class FilesEngine(ScanEngine):
         alike = all(reads_alike(self.types[name], schema.null_values) for name in read_names)
         if self.files.stored is None or clash or not alike:
             with self._reading(read_names):
-                rows = StreamedRows.of(self.frame, self.types, schema)
+                rows = StreamedRows.of_frame(self.frame, self.types, schema)
                 frequency, keys = fold(rows, schema, self.columns, **options)
         else:
             values = Values(self.types, schema.null_values)
@@ -142,7 +142,7 @@ class FilesEngine(ScanEngine):
         takes longer than writing them, and what was written is counted anew in any case.
         """
         assert isinstance(count.rows, FilesEngine)
-        cells, files = KeyedCells.of(schema, recoding), count.rows.files
+        cells, files = KeyedCells.of_recoding(schema, recoding), count.rows.files
         anew = {each.name for each in count.rows.treated_columns}
         anew -= {each.name for each in self.treated_columns}
         # The files are kept as long as rows are computed from them.

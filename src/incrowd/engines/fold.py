@@ -181,7 +181,7 @@ class TooManyKeysError(TableError):
     found: int = 0
 
     @classmethod
-    def of(cls, count: int, limit: int, columns: Sequence[str]) -> TooManyKeysError:
+    def of_columns(cls, count: int, limit: int, columns: Sequence[str]) -> TooManyKeysError:
         """Say how many combinations of which columns there are, and how to have fewer."""
         error = cls(
             f"{count:,} distinct combinations of {named(columns)} are more than the "

@@ -231,7 +231,7 @@ class Unused:
         self._work = np.arange(len(points.spots) + 1)
 
     @staticmethod
-    def of(points: Points) -> Unused:
+    def of_points(points: Points) -> Unused:
         """Return the records of all points, handled without the compiler if few."""
         return _FewUnused(points) if so_few(points.records) else Unused(points)
 
@@ -405,7 +405,7 @@ class PricedKeys(NamedTuple):
     costs: Costs
 
     @classmethod
-    def of(cls, frequency: FrequencyTable, attributes: Sequence[Attribute]) -> PricedKeys:
+    def of_table(cls, frequency: FrequencyTable, attributes: Sequence[Attribute]) -> PricedKeys:
         """Return the keys of a table with costs."""
         return cls(frequency, attributes, costs_of(frequency, attributes))
 

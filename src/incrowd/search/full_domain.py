@@ -135,7 +135,7 @@ class FullDomainAlgorithm(Algorithm):
         """Return the limits of a search: all that the problem allows, where the algorithm takes all."""
         from incrowd.search.lattice import Limits
 
-        return Limits.of(problem)
+        return Limits.of_problem(problem)
 
     def check_effort(self, lattice: Lattice) -> None:
         """Raise for a lattice that the algorithm would search for days.

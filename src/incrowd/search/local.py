@@ -151,7 +151,7 @@ def unreleasable(problem: SearchProblem, recoding: Recoding) -> int:
     from incrowd.core.recoding.observed import set_sizes
     from incrowd.search.lattice import Limits
 
-    frequency, limits = problem.frequency, Limits.of(problem)
+    frequency, limits = problem.frequency, Limits.of_problem(problem)
     suppressed = int(frequency.weights[recoding.suppressed].sum())
     count = max(suppressed + limits.before - limits.allowed, 0)
     for attribute, domain, cells in zip(problem.attributes, recoding.domains, recoding.cells, strict=True):

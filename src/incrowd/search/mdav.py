@@ -49,7 +49,7 @@ class MDAV(LocalAlgorithm):
         from incrowd.search._points import Points, Unused
 
         points = Points(problem.frequency)
-        unused = Unused.of(points)
+        unused = Unused.of_points(points)
         space = _Space(problem, points, unused)
         k = problem.least
         count = 0

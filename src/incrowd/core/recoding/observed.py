@@ -63,7 +63,7 @@ class Unread(NamedTuple):
     shapes: tuple[str, ...]
 
     @classmethod
-    def of(
+    def of_labels(
         cls, domain: Domain, labels: Sequence[str | None], records: NDArray[np.integer | np.floating]
     ) -> Unread | None:
         """Return the cells that cannot be read, or None if all can.
@@ -166,7 +166,7 @@ def observe(raw: FrequencyTable, released: FrequencyTable) -> tuple[FrequencyTab
         of_key = np.where(suppressed, written.size, labels_or_stars)
         column, missed = _cells(domain, written.values, ranks, of_key, suppressed)
         records = np.bincount(of_key, np.where(suppressed, 0, frequency.weights), written.size + 1)
-        if strange := Unread.of(domain, written.values, records):
+        if strange := Unread.of_labels(domain, written.values, records):
             unread[domain.name] = strange
         if missed.any():
             # A summary may be the value of some of its records by chance.

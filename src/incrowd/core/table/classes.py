@@ -389,7 +389,7 @@ def _by_combination(
     first, _ = first_entries(*where, listed.combinations_of_keys)
     combination = combinations[first]
     key = np.searchsorted(pair, listed.classes_of_entries(*where)[first] * many + combination)
-    entries = ListedPeople.of(
+    entries = ListedPeople.of_entries(
         len(pair),
         key,
         listed.people_of_keys.items[first],

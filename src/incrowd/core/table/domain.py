@@ -142,7 +142,7 @@ class Domain:
     @cached_property
     def parts(self) -> Parts | None:
         """The parts of each value, or None where values are no lists."""
-        return None if self.separator is None else Parts.of(self.values, self.separator)
+        return None if self.separator is None else Parts.of_values(self.values, self.separator)
 
     @cached_property
     def same_number(self) -> NDArray[np.int32] | None:

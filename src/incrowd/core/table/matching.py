@@ -128,7 +128,7 @@ class WildcardClasses(EquivalenceClasses):
 
     @cached_property
     def _matches(self) -> _Matches | None:
-        return None if self.wildcards == "conservative" else _Matches.of(self._columns, len(self))
+        return None if self.wildcards == "conservative" else _Matches.of_columns(self._columns, len(self))
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
@@ -298,7 +298,7 @@ class _Matches(NamedTuple):
     groups: tuple[NDArray[np.int64], NDArray[np.int64]]
 
     @classmethod
-    def of(cls, columns: Sequence[_Column], classes: int) -> _Matches:
+    def of_columns(cls, columns: Sequence[_Column], classes: int) -> _Matches:
         """Find the matching classes, pattern by pattern.
 
         Classes that tell the same columns are looked at together. Those of one such pattern match those of

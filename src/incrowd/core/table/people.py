@@ -114,7 +114,7 @@ class ListedPeople:
         return f"ListedPeople({self.people:,} people, {len(self.entry):,} entries)"
 
     @classmethod
-    def of(
+    def of_entries(
         cls,
         keys: int,
         key: NDArray[np.integer],
@@ -292,7 +292,7 @@ def count_people(
         attributes.append((listed.combination, rest, rest.combination, len(joint.codes[0])))
     entries, weights, *per_key = at_once(
         len(listed.key),
-        lambda: ListedPeople.of(
+        lambda: ListedPeople.of_entries(
             keys,
             listed.key[unlike],
             listed.person[unlike],

@@ -42,7 +42,7 @@ class Sampling:
         return f"Sampling({self.column!r}, {self.people:,.6g} people)"
 
     @classmethod
-    def of(
+    def of_weights(
         cls,
         column: str,
         key: NDArray[np.integer],
@@ -136,7 +136,7 @@ class Households:
         return f"Households({self.households:,} by {', '.join(self.columns)})"
 
     @classmethod
-    def of(
+    def of_rows(
         cls,
         columns: tuple[str, ...],
         key: NDArray[np.integer],

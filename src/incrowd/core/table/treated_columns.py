@@ -311,7 +311,7 @@ def _write_numbers(reading: _Reading, treated: pl.Series, kind: pl.DataType) -> 
     if kind.is_numeric():
         return treated.cast(kind)
     spelling = reading.column.attribute.spelling
-    return Coded.of(treated).each(
+    return Coded.of_values(treated).each(
         lambda numbers: pl.Series([_write_number(x, spelling) for x in numbers], dtype=pl.String)
     )
 
@@ -387,7 +387,7 @@ def _each_day(values: pl.Series, write: Callable[[pl.Series], pl.Series]) -> pl.
     present = values.drop_nulls().cast(pl.Int64)
     first, last = present.min(), present.max()
     if not isinstance(first, int) or not isinstance(last, int) or last - first >= len(values):
-        return Coded.of(values).each(write)
+        return Coded.of_values(values).each(write)
     days = pl.Series(range(first, last + 1), dtype=pl.Int64)
     return write(days).gather(values.cast(pl.Int64) - first)
 

@@ -33,7 +33,7 @@ class Coded(NamedTuple):
     codes: NDArray[np.int32]
 
     @classmethod
-    def of(cls, values: pl.Series) -> Coded:
+    def of_values(cls, values: pl.Series) -> Coded:
         """Return a column as distinct values and codes."""
         from incrowd.core.io.frames import numbered
 
@@ -50,7 +50,7 @@ class Coded(NamedTuple):
         Examples
         --------
         >>> import polars as pl
-        >>> column = Coded.of(pl.Series(["ab", None, "ab"]))
+        >>> column = Coded.of_values(pl.Series(["ab", None, "ab"]))
         >>> column.read(lambda known: known.str.to_uppercase()).rows().to_list()
         ['AB', None, 'AB']
         """
@@ -85,7 +85,7 @@ class Codes:
 
     def of(self, name: str, column: pl.Series) -> Coded:
         """Return the distinct values and codes of a column of the rows."""
-        return self.once(("column", name), lambda: Coded.of(column))
+        return self.once(("column", name), lambda: Coded.of_values(column))
 
     def offer_texts(self, name: str, find: Callable[[], Coded]) -> None:
         """Offer a faster way to compute the distinct texts of a column, which is used on demand."""
@@ -93,7 +93,7 @@ class Codes:
 
     def texts(self, name: str, column: pl.Series) -> Coded:
         """Return the distinct values and codes of a column read as texts."""
-        return self.once(("texts", name), self._offered.get(name) or (lambda: Coded.of(column)))
+        return self.once(("texts", name), self._offered.get(name) or (lambda: Coded.of_values(column)))
 
     def once(self, what: Hashable, find: Callable[[], T]) -> T:
         """Return the cached result, or compute and cache the result.
@@ -207,7 +207,9 @@ class Batch:
         if len(self.beside) == 1:
             [(name, column)] = self.beside.items()
             return self.codes.texts(name, column)
-        return self.codes.once(("whose", *self.beside), lambda: Coded.of(whose(list(self.beside.values()))))
+        return self.codes.once(
+            ("whose", *self.beside), lambda: Coded.of_values(whose(list(self.beside.values())))
+        )
 
 
 class Treatment(Configured):

@@ -109,7 +109,7 @@ class SparkEngine(Engine):
             base = _grouped(self._narrow(columns))
             base = base if once else cache_rows(base)
             try:
-                looked_at = _Base.of(base, columns, self.settings, once=once, few=not schema.person)
+                looked_at = _Base.of_frame(base, columns, self.settings, once=once, few=not schema.person)
                 counting = Combinations(
                     looked_at.compact_combinations, self.treated_columns, looked_at.reduced
                 )
@@ -180,7 +180,7 @@ class SparkEngine(Engine):
         keys, texts = count.numbered_keys(schema, recoding)
         with guarded(self._frame.sparkSession):
             names, keyed = [attribute.name for attribute in schema.quasi], count.keyed_by
-            cell_words = CellWords.of(keyed, self.join, keys, texts)
+            cell_words = CellWords.of_keys(keyed, self.join, keys, texts)
             frame, _ = positional(self._frame)
             by_value = isinstance(recoding, FullDomain) and keyed == names
             frame, words = cell_words.by_value(frame) if by_value else cell_words.by_key(frame)
@@ -355,7 +355,9 @@ class _Base(NamedTuple):
     fetched: pl.DataFrame | None
 
     @classmethod
-    def of(cls, base: Any, names: Sequence[str], settings: EngineSettings, *, once: bool, few: bool) -> _Base:
+    def of_frame(
+        cls, base: Any, names: Sequence[str], settings: EngineSettings, *, once: bool, few: bool
+    ) -> _Base:
         """Count the distinct rows, and fetch all if wanted and few enough.
 
         Parameters

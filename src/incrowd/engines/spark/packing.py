@@ -217,7 +217,7 @@ class CellWords:
     texts: CellTexts
 
     @classmethod
-    def of(
+    def of_keys(
         cls, names: Sequence[str], join: Callable[..., Any], keys: pl.DataFrame, texts: Sequence[pl.Series]
     ) -> CellWords:
         """Build the lookup from a frame of combinations and cell numbers."""

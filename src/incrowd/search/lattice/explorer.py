@@ -160,7 +160,7 @@ class Explorer:
         self, problem: SearchProblem, metric: Metric, aggregate: str = "mean", limits: Limits | None = None
     ) -> None:
         self.problem = problem
-        self.limits = limits or Limits.of(problem)
+        self.limits = limits or Limits.of_problem(problem)
         self.bound = 0.0
         self._by = metric, aggregate
         self._cells = numbered(problem, self.lattice)
@@ -170,7 +170,7 @@ class Explorer:
         each = np.arange(problem.frequency.keys, dtype=np.int32)
         people = problem.frequency.people.table
         least = self._judge.least_people
-        few = FewPeople.of(people, least) if people is not None and least > 1 else None
+        few = FewPeople.of_people(people, least) if people is not None and least > 1 else None
         whole = Groups(each, problem.frequency.weights, problem.frequency, few)
         self._memory = Memory(whole, len(self.lattice.shape))
         self._best: _Best | None = None

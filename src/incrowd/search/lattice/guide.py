@@ -82,7 +82,7 @@ class Guide:
         )
 
     @classmethod
-    def of(cls, explorer: Explorer) -> Guide | None:
+    def of_explorer(cls, explorer: Explorer) -> Guide | None:
         """Return a guide; None under a metric that decides by whole classes."""
         top = np.array([explorer.lattice.top], np.int64)
         return None if explorer.guess(top, np.zeros(1)) is None else cls(explorer, explorer.problem.seed)

@@ -56,7 +56,7 @@ class Lattice:
         self.strides = np.array(steps if self.size < 2**62 else [0] * len(steps), np.int64)
 
     @classmethod
-    def of(cls, frequency: FrequencyTable, attributes: Sequence[Attribute]) -> Lattice:
+    def of_table(cls, frequency: FrequencyTable, attributes: Sequence[Attribute]) -> Lattice:
         """Make the lattice of a table's quasi-identifiers within the bounds of their attributes.
 
         Raises
@@ -207,14 +207,14 @@ class Deadline:
 class Budget:
     """How many nodes a search may look at, and for how long; without limit by default.
 
-    Example: ``Budget.of("30s")``, ``Budget.of("2m")``, ``Budget.of("5000")``.
+    Example: ``Budget.of_text("30s")``, ``Budget.of_text("2m")``, ``Budget.of_text("5000")``.
     """
 
     nodes: float = math.inf
     seconds: float = math.inf
 
     @classmethod
-    def of(cls, text: str) -> Budget:
+    def of_text(cls, text: str) -> Budget:
         """Read seconds (``30s``), minutes (``2m``) or a number of nodes (``5000``)."""
         if text[-1] in "sm":
             return cls(seconds=int(text[:-1]) * (60 if text[-1] == "m" else 1))
@@ -289,7 +289,7 @@ class Limits:
     budget: Budget = Budget()
 
     @classmethod
-    def of(cls, problem: SearchProblem) -> Limits:
+    def of_problem(cls, problem: SearchProblem) -> Limits:
         """Return the limits of a problem.
 
         Raises
@@ -305,7 +305,7 @@ class Limits:
             allowed += 1
         while allowed > 0 and allowed / rows > share:
             allowed -= 1
-        return cls(Lattice.of(frequency, problem.attributes), rows, frequency.suppressed, allowed)
+        return cls(Lattice.of_table(frequency, problem.attributes), rows, frequency.suppressed, allowed)
 
     def at_most(self, records: int) -> Limits:
         """Return the same limits with no more than so many records suppressed."""

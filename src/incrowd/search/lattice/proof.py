@@ -94,7 +94,7 @@ class Proof:
         self._order_levels()
 
     @classmethod
-    def of(cls, explorer: Explorer, deadline: Deadline) -> Proof | None:
+    def of_explorer(cls, explorer: Explorer, deadline: Deadline) -> Proof | None:
         """Return a proof; None where losses are no sums over attributes."""
         terms = explorer.terms()
         return None if terms is None else cls(explorer, terms, deadline)

@@ -38,7 +38,7 @@ class FewPeople(NamedTuple):
     least: int
 
     @classmethod
-    def of(cls, people: FrequencyTable, least: int) -> FewPeople:
+    def of_people(cls, people: FrequencyTable, least: int) -> FewPeople:
         """List the people of every key."""
         assert people.people.listed is not None
         return cls(GroupPeople(people.weights, people.people.listed.people_of_keys), least)
