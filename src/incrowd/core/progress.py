@@ -307,20 +307,20 @@ class _Bar:
     def stage(self, name: str) -> None:
         """Show a stage of which nobody knows yet how far it is."""
         self._name, self._percent = html.escape(name), -1
-        self._show(f"<progress max=100></progress> {self._name}")
+        self._show_html(f"<progress max=100></progress> {self._name}")
 
     def advance(self, done: int, total: int) -> None:
         """Show how far the stage is, by whole percents."""
         percent = 100 * done // max(total, 1)
         if percent != self._percent:
             self._percent = percent
-            self._show(f"<progress max=100 value={percent}></progress> {self._name} {percent} %")
+            self._show_html(f"<progress max=100 value={percent}></progress> {self._name} {percent} %")
 
     def close(self) -> None:
         """Take the bar away."""
-        self._show("")
+        self._show_html("")
 
-    def _show(self, text: str) -> None:
+    def _show_html(self, text: str) -> None:
         if self._handle is not None:
             self._handle.update(self._html(text))
 

@@ -134,7 +134,7 @@ def _list_setting(spec: Mapping[str, Any], allowed: Sequence[str], request: str)
     return tuple(entries)
 
 
-def _number(value: object, what: str) -> Fraction:
+def _exact_number(value: object, what: str) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ParameterError(f"hierarchy {what} must be a number, got {quoted(value)}")
     try:
@@ -231,10 +231,10 @@ class Intervals(_Numbers):
     def __post_init__(self) -> None:
         if not self.widths:
             raise ParameterError("hierarchy intervals: give at least one width")
-        _number(self.origin, "intervals: origin")
+        _exact_number(self.origin, "intervals: origin")
         previous: Fraction | None = None
         for width in self.widths:
-            exact = _number(width, "intervals: a width")
+            exact = _exact_number(width, "intervals: a width")
             if exact <= 0:
                 raise ParameterError(f"hierarchy intervals: widths must be above 0, got {width!r}")
             if previous is not None and ((exact / previous).denominator != 1 or exact == previous):
@@ -244,8 +244,8 @@ class Intervals(_Numbers):
             previous = exact
 
     def _settings(self) -> list[Fraction]:
-        widths = [_number(width, "intervals: a width") for width in self.widths]
-        return [*widths, _number(self.origin, "intervals: origin")]
+        widths = [_exact_number(width, "intervals: a width") for width in self.widths]
+        return [*widths, _exact_number(self.origin, "intervals: origin")]
 
     def _bins(self, number: Fraction, *, whole: bool) -> list[str]:
         *widths, origin = self._settings()
@@ -294,7 +294,7 @@ class Bands(_Numbers):
             raise ParameterError("hierarchy bands: write the cuts in ascending order, each of them once")
 
     def _settings(self) -> list[Fraction]:
-        return [_number(cut, "bands: a cut") for cut in self.cuts]
+        return [_exact_number(cut, "bands: a cut") for cut in self.cuts]
 
     def _bins(self, number: Fraction, *, whole: bool) -> list[str]:
         cuts = self._settings()
@@ -581,7 +581,7 @@ def builders_of_texts(texts: Iterable[str]) -> dict[str, Builder]:
         try:
             for key, value in text_parts(rest, f"hierarchy {name}") if rest else ():
                 # Only values that are listed in an order are texts whatever they look like.
-                read = value if key is None and name == Order.name else _plain(value)
+                read = value if key is None and name == Order.name else _number_or_text(value)
                 listed.append(read) if key is None else settings.update({key: read})
             builders[column] = builder_from_spec({name: listed or True} | settings)
         except ParameterError as error:
@@ -589,7 +589,7 @@ def builders_of_texts(texts: Iterable[str]) -> dict[str, Builder]:
     return builders
 
 
-def _plain(text: str) -> int | float | str:
+def _number_or_text(text: str) -> int | float | str:
     """Read a number, or return another text as is."""
     for kind in (int, float):
         with contextlib.suppress(ValueError):

@@ -88,7 +88,7 @@ class TreeBuilder:
         """
         if isinstance(below, Mapping):
             for label, further in below.items():
-                self.add_nested(further, self.add(self._text(label), parent))
+                self.add_nested(further, self.add(self._text_of_label(label), parent))
         elif isinstance(below, Sequence) and not isinstance(below, str):
             for item in below:
                 if isinstance(item, Mapping):
@@ -96,11 +96,11 @@ class TreeBuilder:
                 elif isinstance(item, list | tuple):
                     raise self.fail("a list right inside a list has no label", None)
                 else:
-                    self.add(self._text(item), parent)
+                    self.add(self._text_of_label(item), parent)
         elif below is not None:
-            self.add(self._text(below), parent)
+            self.add(self._text_of_label(below), parent)
 
-    def _text(self, label: object) -> str:
+    def _text_of_label(self, label: object) -> str:
         # True or None would turn into labels that nobody wrote.
         if label is None or isinstance(label, bool):
             raise self.fail(f"a label must be a text, got {label!r}; put it in quotes", None)

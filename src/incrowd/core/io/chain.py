@@ -74,7 +74,7 @@ class Chain:
         with lock:
             with file_errors(self.path):
                 lock_descriptor(lock.fileno())
-                content = self._read()
+                content = self._read_lines()
             try:
                 yield content, lambda record: self._put(content, record)
             except BaseException:
@@ -103,7 +103,7 @@ class Chain:
             self._put_head(lines, digest)
         os.truncate(self.path, size)
 
-    def _read(self) -> Content:
+    def _read_lines(self) -> Content:
         content, head = map(read_chained, (self.path, self.path.with_suffix(".head")))
         *lines, torn = content.split(b"\n")
         digests, records = [""], []

@@ -300,9 +300,9 @@ def _stands_for(domain: Domain, ranks: dict[str | None, int], label: str | None,
     if domain.grid is not None:
         last = domain.texts[lo + len(numbers) - 1]
         ends = domain.grid.down(domain.texts[lo]), domain.grid.up(last)
-        low, high = (_number(end, domain.kind) for end in ends)
+        low, high = (_number_of_label(end, domain.kind) for end in ends)
         slack *= 2
-    return bool(low - slack <= _number(label, domain.kind) <= high + slack)
+    return bool(low - slack <= _number_of_label(label, domain.kind) <= high + slack)
 
 
 def _is_range(domain: Domain, label: str, lo: int, hi: int) -> bool:
@@ -314,7 +314,7 @@ def _is_range(domain: Domain, label: str, lo: int, hi: int) -> bool:
     return label == range_label(domain, lo, hi)
 
 
-def _number(text: str, kind: str) -> float:
+def _number_of_label(text: str, kind: str) -> float:
     try:
         return float(np.datetime64(text, "D").astype(np.int64)) if kind == "date" else float(text)
     except ValueError:

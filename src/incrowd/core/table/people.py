@@ -176,12 +176,12 @@ class ListedPeople:
 
     def listed_values(self, attribute: int) -> NDArray[np.int32]:
         """Return the rank of each listed entry's value of a sensitive attribute: int32[listed]."""
-        if attribute not in self._values:
-            self._values[attribute] = self._pick_listed(self.values[attribute])
-        return self._values[attribute]
+        if attribute not in self._listed_values:
+            self._listed_values[attribute] = self._pick_listed(self.values[attribute])
+        return self._listed_values[attribute]
 
     @cached_property
-    def _values(self) -> dict[int, NDArray[np.int32]]:
+    def _listed_values(self) -> dict[int, NDArray[np.int32]]:
         return {}
 
     def counted(self, attribute: int, size: int) -> tuple[Entries, NDArray[np.int32], int]:

@@ -203,7 +203,7 @@ class MySQL(Dialect):
 
     def batches(self, sql: str) -> Iterator[pl.DataFrame]:
         """Run a query and fetch some rows at a time (no rows: an empty batch)."""
-        for names, kinds, rows in self._rows(sql):
+        for names, kinds, rows in self._fetch_batches(sql):
             columns = list(zip(*rows, strict=True)) if rows else [()] * len(names)
             columns_by_name = {
                 name: pl.Series(values, dtype=_dtype(kind, values))
@@ -289,7 +289,7 @@ class MySQL(Dialect):
                 cursor.execute(f"CREATE TABLE {self.qualified(private)} ({listed}) ENGINE = InnoDB")
             self._staged = (private[-1], name, replace)
             self._writer.begin()
-            for _, _, rows in self._rows(query):
+            for _, _, rows in self._fetch_batches(query):
                 self._insert(self._writer, self.qualified(private), rows)
             self._writer.commit()
         # The new table is in no snapshot yet.
@@ -348,7 +348,7 @@ class MySQL(Dialect):
             cursor.execute(sql, parameters or None)
             return tuple(cursor.fetchone() or ())
 
-    def _rows(self, sql: str) -> Iterator[tuple[list[str], list[Any], Sequence[tuple[Any, ...]]]]:
+    def _fetch_batches(self, sql: str) -> Iterator[tuple[list[str], list[Any], Sequence[tuple[Any, ...]]]]:
         """Run a query, and yield the names and types of the columns with some rows (no rows: once)."""
         with self._asking("SSCursor") as cursor:
             cursor.execute(sql)

@@ -119,7 +119,7 @@ class KMAnonymity(IdentityModel):
         alone = classes.alike > 0
         alone[members[indptr[:-1][np.diff(indptr) == 1]]] = True
         values[~alone] = np.iinfo(np.int64).max
-        for sets in self._known(histories, len(classes)):
+        for sets in self._known_sets(histories, len(classes)):
             for column in sets.classes.T:
                 np.minimum.at(values, column, sets.shared)
         return np.minimum(values, classes.sizes)
@@ -145,13 +145,13 @@ class KMAnonymity(IdentityModel):
         weak = np.zeros(len(counted), np.bool_)
         if self.power == 1:
             return people, weak
-        for sets in self._known(counted.histories(), len(counted)):
+        for sets in self._known_sets(counted.histories(), len(counted)):
             few = sets.shared < self.k
             weak[sets.classes[few]] = True
             people[sets.owners(few)] = True
         return people, weak
 
-    def _known(self, histories: _Histories, many: int) -> Iterator[_Sets]:
+    def _known_sets(self, histories: _Histories, many: int) -> Iterator[_Sets]:
         """Yield the sets of at least two classes that an attacker can know of a person."""
         return _subsets(self.power, histories, many) if self.power else _full_histories(histories, many)
 

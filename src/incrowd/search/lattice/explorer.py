@@ -251,7 +251,7 @@ class Explorer:
             for row, (node, grouped) in enumerate(
                 zip(some, each_on_a_core(self._grouped, some), strict=True)
             ):
-                nodes[node] = self._known(node, *grouped)
+                nodes[node] = self._judge_node(node, *grouped)
                 if splits and not nodes[node].fails_below:
                     weights, bins = grouped[0].groups.weights, self._bins[row]
                     most = put_in_bins(weights, self._score.costs, self._limit, *bins)  # type: ignore[no-untyped-call]
@@ -358,7 +358,7 @@ class Explorer:
         rolled = self._rolled(levels)
         return rolled, self._judge.too_small(rolled)
 
-    def _known(self, levels: tuple[int, ...], rolled: Rolled, too_small: TooSmall) -> Node:
+    def _judge_node(self, levels: tuple[int, ...], rolled: Rolled, too_small: TooSmall) -> Node:
         """Judge and score a node."""
         groups = rolled.groups
         leaves = self._score.leaves(levels, groups)

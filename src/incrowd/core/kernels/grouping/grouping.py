@@ -281,7 +281,7 @@ def _lead(start, stop, ends, ordered, rows, leader):
 
 
 @compiled
-def _number(ids):
+def _number_groups(ids):
     """Replace each row's leader by a number in order of first appearance, and return the leaders."""
     groups = 0
     for row in range(ids.size):
@@ -318,7 +318,7 @@ def first_of_parts(words: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArra
     over_ranges(_spread, before, words, _RUN, shift, cursor, ordered, rows)
     ids = np.empty(len(words), np.int32)
     over_ranges(_lead, ends, ends, ordered, rows, ids)
-    return ids, _number(ids)
+    return ids, _number_groups(ids)
 
 
 _PRIME = np.uint64(0x100000001B3)
