@@ -147,12 +147,12 @@ class LeavingColumns:
 
     @property
     def by_value(self) -> list[TreatedColumn]:
-        """The columns whose treated value follows from the untreated values (see `lookup`)."""
+        """The columns with treated values that follow from the untreated values (see `lookup`)."""
         return [column for column in self.columns if not column.by_row]
 
     @property
     def by_row(self) -> list[TreatedColumn]:
-        """The columns whose treated value differs from row to row (see `drawn`)."""
+        """The columns with treated values that differ from row to row (see `drawn`)."""
         return [column for column in self.columns if column.by_row]
 
     @property
@@ -384,7 +384,7 @@ class FetchedRows(GroupedRows):
     def people(
         self, sensitive: list[str], lists: list[list[str]], keys: Keys, schema: Schema
     ) -> CodedPeople | None:
-        """Fetch the people as the other system reduces them (see `GroupedRows.people`)."""
+        """Fetch the people as reduced by the other system (see `GroupedRows.people`)."""
         names = keys.names
         reduced = self.combinations.reduced
         if reduced is None or self.combinations.treated_of([*names, *sensitive]):

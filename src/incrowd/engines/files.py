@@ -34,7 +34,7 @@ T = TypeVar("T")
 def _recode_counts(
     count: StreamedCount, recoding: Recoding, anew: set[str], schema: Schema, *, joint: bool, starred: bool
 ) -> FrequencyTable | None:
-    """Derive the frequency table of a release from the counts before, or None where those do not suffice.
+    """Derive the frequency table of a release from the counts before, or None if the counts do not suffice.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ class FilesEngine(ScanEngine):
         return is_folder(target)
 
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Files:
-        """Write one file, or into a folder as many files as were read (see `Engine.write`).
+        """Write a single file, or into a folder as many files as were read (see `Engine.write`).
 
         Files of a folder are numbered, since names may tell what is not released. Rows in a random order are
         dealt out to files of one length.

@@ -186,7 +186,7 @@ class PeoplePlan:
         )
 
     def counted(self, columns: Sequence[str]) -> str:
-        """Count the people of each combination of some columns, a row without a name being one person.
+        """Count the people of each combination of some columns, a row without a name being a person.
 
         This and what follows reads columns of the source by their names alone.
         """

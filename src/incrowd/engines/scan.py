@@ -307,7 +307,7 @@ class StreamedRows(GroupedRows):
 
     @classmethod
     def of_frame(cls, frame: pl.LazyFrame, types: dict[str, pl.DataType], schema: Schema) -> StreamedRows:
-        """Wrap the rows of a frame, read in a single pass if there is only one sensitive attribute."""
+        """Wrap the rows of a frame, read in a single pass if only a single attribute is sensitive."""
         columns = [attribute.name for attribute in (*schema.quasi, *schema.sensitive)]
         return cls(frame, Values(types, schema.null_values), columns if len(schema.sensitive) == 1 else ())
 
@@ -469,7 +469,7 @@ def files_of(frame: pl.LazyFrame) -> list[str | Hidden]:
 
 
 def _scanned(words: str, frame: pl.LazyFrame) -> set[str] | None:
-    """Return the files of one scan by the description, or None where unknown."""
+    """Return the files of a single scan by the description, or None where unknown."""
     more = _MORE.fullmatch(words)
     if more is not None:
         for paths in _lists(frame):

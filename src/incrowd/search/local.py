@@ -83,7 +83,7 @@ def join_failing(
 
 
 class LocalAlgorithm(Algorithm):
-    """Puts records into classes and gives every class the narrowest cells that cover it.
+    """Puts records into classes and gives every class the narrowest cells that cover the class.
 
     What `assign` makes need not satisfy every model: a class that fails one is joined with the class that
     makes the least loss grow least, until all hold. The whole table as one class has to hold.

@@ -12,7 +12,7 @@ _BATCH = 1024
 
 
 class OKA(LocalAlgorithm):
-    """Puts every record into the nearest of n/k clusters in one pass, then evens out the clusters' sizes.
+    """Puts every record into the nearest of n/k clusters in a single pass, then evens out the sizes.
 
     1. Each cluster starts with a random record. The other records come in the order of their
        quasi-identifiers. Each joins the nearest cluster.

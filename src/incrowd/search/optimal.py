@@ -277,7 +277,7 @@ class _Search:
             self._learn(self.explorer.look(*self.lattice.levels_of(np.array(first))))
 
     def _next(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Choose nodes of those that are open, the most promising first; none where none is."""
+        """Choose open nodes, the most promising first."""
         from incrowd.core.kernels.lattice.lattice import choose_nodes
 
         # What is learned first settles most, so few are chosen before.

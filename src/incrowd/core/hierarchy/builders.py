@@ -37,7 +37,7 @@ _ISO_DAY = len("2020-02-29")
 
 
 class Builder(ABC):
-    """A recipe for the hierarchy of a column, whatever its values are.
+    """A recipe for the hierarchy of a column, whatever the values are.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Builder(ABC):
         """
 
     def taken(self, known: Sequence[str], texts: Sequence[str]) -> list[str]:
-        """Return the texts that can join known values without changing their groups.
+        """Return the texts that can join known values without changing the groups.
 
         Parameters
         ----------
@@ -168,7 +168,7 @@ def _bin(start: Fraction, end: Fraction, *, whole: bool) -> str:
 
 
 class _Numbers(Builder):
-    """Base of recipes for numbers, whose bins also depend on whether all numbers are whole."""
+    """Base of recipes for numbers, with bins that also depend on whether all numbers are whole."""
 
     ordered: ClassVar[bool] = True
 
@@ -181,7 +181,7 @@ class _Numbers(Builder):
         """Return the labels of the bins of a number, from the narrowest to the widest."""
 
     def build(self, values: Sequence[str], column: str) -> Hierarchy:
-        """Put every number into its bins."""
+        """Put every number into bins."""
         wrong = sum(1 for value in values if not _is_number(value))
         if wrong:
             raise _unsuitable(column, wrong, len(values), "numbers")
@@ -356,7 +356,7 @@ def _mask(value: str, length: int, longest: int) -> str:
 
 
 def _masked_nodes(texts: Sequence[str], longest: int) -> tuple[list[str], list[int]]:
-    """Return the labels and parents of sorted texts and their masks, in depth-first order.
+    """Return the labels and parents of sorted texts and of the masks, in depth-first order.
 
     Masks that a text shares with the text before are there already: after 47677, the text 47602 adds only
     4760* and itself.
@@ -417,7 +417,7 @@ class Dates(Builder):
             )
 
     def build(self, values: Sequence[str], column: str) -> Hierarchy:
-        """Put every date under its month, quarter, year and decade."""
+        """Put every date under a month, quarter, year and decade."""
         read = [(day, value) for value in values if (day := _day(value)) is not None]
         if len(read) < len(values):
             raise _unsuitable(column, len(values) - len(read), len(values), "dates written YYYY-MM-DD")
@@ -436,7 +436,7 @@ class Dates(Builder):
         return _tree(paths, column, self.name)
 
     def taken(self, known: Sequence[str], texts: Sequence[str]) -> list[str]:
-        """Return the dates, including those with a time of day if a known date has a time."""
+        """Return the dates, including dates with a time of day if a known date has a time."""
         longest = max(map(len, known))
         return [text for text in texts if _day(text) and (len(text) <= _ISO_DAY or longest > _ISO_DAY)]
 

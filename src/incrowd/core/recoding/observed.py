@@ -474,7 +474,7 @@ class Literal(NamedTuple):
     named: dict[int, list[int]]
 
     def covers(self, entries: NDArray[np.int64], ranks: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return whether each entry covers the rank beside it, where a set covers only its members."""
+        """Return whether each entry covers the rank beside, where a set covers only the members."""
         inside = (self.lo[entries] <= ranks) & (ranks <= self.hi[entries])
         if self.named and len(ranks):
             size = int(ranks.max()) + 1

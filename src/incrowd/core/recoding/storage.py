@@ -53,7 +53,7 @@ class _Decisions(BaseModel):
 
 
 class _Treated(BaseModel):
-    """A treated column with its treatment and the decisions."""
+    """A treated column with the treatment and the decisions."""
 
     treat: dict[str, Any]
     decided: dict[str, Any]
@@ -306,7 +306,7 @@ def _stands_for(domain: Domain, ranks: dict[str | None, int], label: str | None,
 
 
 def _is_range(domain: Domain, label: str, lo: int, hi: int) -> bool:
-    """Return whether a text is the range of an interval: on a grid, whether it covers the interval."""
+    """Return whether a text is the range of an interval, or on a grid a range that covers the interval."""
     if domain.grid is not None:
         span = read_span(label, domain.kind)
         written = None if span is None or lo == hi else domain.covered(span)

@@ -374,7 +374,7 @@ def _patterns(columns: Sequence[_Column], classes: int) -> list[tuple[NDArray[np
 def _number_cells(
     columns: Sequence[_Column], left: NDArray[np.int64], right: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Give the cells of two sets of classes in some columns numbers, equal ones for equal cells."""
+    """Give the cells of two sets of classes in some columns numbers, equal numbers for equal cells."""
     from incrowd.core.kernels.grouping.grouping import group_columns
 
     both = np.concatenate((left, right))

@@ -66,7 +66,7 @@ class Coded(NamedTuple):
 
 
 class Codes:
-    """A cache of results about rows, shared by all treatments of these rows.
+    """A cache of results about rows, shared by all treatments of the same rows.
 
     Examples
     --------
@@ -158,7 +158,7 @@ class Distinct:
         return f"Distinct({self.column!r}, {len(self.values):,} values)"
 
     def by_group(self) -> list[tuple[str | None, list[Any], list[int]]]:
-        """Return each group with its values and their records, or a single group without groups."""
+        """Return each group with the values and records, or a single group without groups."""
         if self.grouped is None:
             return [(None, self.values.to_list(), self.counts.tolist())]
         parts = self.grouped.sort("group", "value").partition_by("group", maintain_order=True)
@@ -280,7 +280,7 @@ class Treatment(Configured):
 
     @property
     def keeps_time(self) -> bool:
-        """Whether treated days keep their time of the day."""
+        """Whether treated days keep the time of the day."""
         return False
 
     @property
@@ -358,7 +358,7 @@ class Treatment(Configured):
         return tuple(name.strip() for name in names.split("+")) if names else ()
 
     def moves_with(self, column: str) -> tuple[str, ...]:
-        """Return the columns whose values move to the same rows, including `column`, or nothing."""
+        """Return the columns with values that move to the same rows, including `column`, or nothing."""
         return ()
 
     def moves_like(self, other: Treatment) -> bool:
@@ -366,7 +366,7 @@ class Treatment(Configured):
         return self == other
 
     def leaves_exact(self, made: pl.Series, lead: Batch) -> pl.Series:
-        """Return which treated rows keep their exact value, where linked columns stay unchanged."""
+        """Return which treated rows keep the exact value, where linked columns stay unchanged."""
         return pl.Series([False]).new_from_index(0, len(made))
 
     def along(self, days: pl.Series, lead: Batch) -> pl.Series:
@@ -376,7 +376,7 @@ class Treatment(Configured):
     # --- How it is written ---------------------------------------------------------------------------
 
     def sentence(self, column: str) -> str:
-        """Describe the treatment of a column, with its limits."""
+        """Describe the treatment of a column, with the limits."""
         return f"{column} {self.promise}. {self.no_promise}".rstrip()
 
     def spec(self) -> dict[str, Any]:

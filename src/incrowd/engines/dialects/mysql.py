@@ -137,7 +137,7 @@ class MySQL(Dialect):
 
     @classmethod
     def matches(cls, key: str, pattern: str) -> str:
-        """Match with the server's regular expressions, whose ``$`` also stands before a last line break."""
+        """Match with the server's regular expressions, where ``$`` also stands before a last line break."""
         return f"{key} REGEXP " + cls.text(rf"\A(?:{pattern})\z")
 
     @classmethod
@@ -151,7 +151,7 @@ class MySQL(Dialect):
         return "NULL" if "inf" in text else super().value(text, wire)
 
     def begin(self) -> None:
-        """Begin a transaction that sees one snapshot (see `Dialect.begin`)."""
+        """Begin a transaction that sees a single snapshot (see `Dialect.begin`)."""
         self._descriptions = {}
         if not self._connection.open:
             # Ctrl-C has the driver close the connection.
@@ -225,7 +225,7 @@ class MySQL(Dialect):
         return None if not row else kinds.get(str(row[0]), str(row[0]).lower())
 
     def related(self, one: Name, other: Name) -> bool:
-        """Say whether two names mean one table."""
+        """Say whether two names mean the same table."""
         same = zip(self.target(one), self.target(other), strict=True)
         return all(mine.casefold() == theirs.casefold() for mine, theirs in same)
 
@@ -327,7 +327,7 @@ class MySQL(Dialect):
 
     @contextlib.contextmanager
     def _asking(self, kind: str = "Cursor") -> Iterator[Any]:
-        """Yield a cursor of the session, which runs one query at a time."""
+        """Yield a cursor of the session, which runs a single query at a time."""
         if self._streaming is not None:
             raise self.imported("pymysql").err.ProgrammingError(2014)
         connection = self._connection
@@ -374,7 +374,7 @@ class MySQL(Dialect):
                 cursor.executemany(f"INSERT INTO {table.replace('%', '%%')} VALUES ({marks})", rows)
 
     def _drop_leftovers(self, cursor: Any, private: Name) -> None:
-        """Lock the private name of a new table, and drop those of runs that were killed.
+        """Lock the private name of a new table, and drop the tables of runs that were killed.
 
         The lock ends with its session, so a table of a private name that nobody has locked has no run.
         """

@@ -85,7 +85,7 @@ class Snowflake(Dialect):
         self._at = f"CAST('{now}' AS TIMESTAMP_TZ)"
 
     def commit(self) -> None:
-        """Rename the new table into place, in one step."""
+        """Rename the new table into place, in a single step."""
         if self._staged is not None:
             private, name, replace = (*map(self.qualified, self._staged[:2]), self._staged[2])
             if replace:

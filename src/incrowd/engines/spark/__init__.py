@@ -94,7 +94,7 @@ class SparkEngine(Engine):
         return list(self._names)
 
     def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> Counted:
-        """Count the rows, with all groupings from one pass (see `Engine.count`)."""
+        """Count the rows, with all groupings from a single pass (see `Engine.count`)."""
         refuse_uncountable(schema, self._names)
         columns = [attribute.name for attribute in (*schema.quasi, *schema.sensitive)]
         columns += [*schema.person, *survey_columns(schema)]
@@ -131,7 +131,7 @@ class SparkEngine(Engine):
         return self.combinations.values_of(columns)
 
     def leaving_values(self, column: str) -> tuple[pl.Series, NDArray[np.int64]]:
-        """Count the values on Spark, also those that models cannot count (see the base class)."""
+        """Count the values on Spark, also values that models cannot count (see the base class)."""
         if self.combinations.treated_of([column]) or self._is_countable(column):
             return super().leaving_values(column)
         with guarded(self._frame.sparkSession):
@@ -315,7 +315,7 @@ class SparkEngine(Engine):
         cells: Sequence[Any],
         further: Sequence[tuple[Any, Any]] = (),
     ) -> Any:
-        """Join rows with a table from the driver by some columns and further ones (see `joined`)."""
+        """Join rows with a table from the driver by some columns and further columns (see `joined`)."""
         columns = [*((self.column(name), self.kind(name)) for name in names), *further]
         return joined(frame, columns, table, mark, cells)
 

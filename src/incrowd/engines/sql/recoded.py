@@ -1,4 +1,4 @@
-"""Rows of a database table as read in one snapshot, and as released."""
+"""Rows of a database table as read in a single snapshot, and as released."""
 
 from __future__ import annotations
 
@@ -243,7 +243,7 @@ class RecodedTable:
         return added_up(self._drop_suppressed(pl.concat([values, *cells], how="horizontal")), names)
 
     def _drop_suppressed(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Drop the rows whose texts are all ``*`` if suppressed records are left out."""
+        """Drop the rows of texts that are all ``*`` if suppressed records are left out."""
         if not self.left_out:
             return rows
         suppressed = pl.all_horizontal(
@@ -338,7 +338,7 @@ class RecodedTable:
 
     @property
     def _row_number(self) -> str:
-        """SQL of the number of a row among those of the same values (see `LeavingColumns.drawn`)."""
+        """SQL of the number of a row among the rows of the same values (see `LeavingColumns.drawn`)."""
         return f"t.{Dialect.quote(_NUMBER)}"
 
     def _source(self) -> str:
@@ -510,7 +510,7 @@ def lookup(
 def split_by_column(
     frame: pl.DataFrame, keys: Sequence[str], cells: Sequence[str]
 ) -> tuple[pl.DataFrame, list[pl.DataFrame]] | None:
-    """Split keys into the suppressed ones and a table per column, if each text follows from a single value.
+    """Split keys into the suppressed keys and a table per column, if texts follow from single values.
 
     Returns
     -------

@@ -73,7 +73,7 @@ class KMAnonymity(IdentityModel):
 
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
-        """Return attackers who know 1, 2, 3 and all rows."""
+        """Return attackers with knowledge of 1, 2, 3 and all rows."""
         return tuple(cls(1, power) for power in (1, 2, 3, 0))
 
     @property
@@ -110,7 +110,7 @@ class KMAnonymity(IdentityModel):
         ]
 
     def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
-        """Return for each class the fewest people who share a set of classes with that class."""
+        """Return for each class the fewest people that share a set of classes with that class."""
         if classes.frequency.people.listed is None or self.power == 1:
             return classes.sizes
         histories = indptr, members = classes.histories()
@@ -125,7 +125,7 @@ class KMAnonymity(IdentityModel):
         return np.minimum(values, classes.sizes)
 
     def exposed(self, classes: EquivalenceClasses) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return the people who break the model by several classes, and these classes.
+        """Return the people that break the model by several classes, and the classes in question.
 
         Parameters
         ----------
@@ -207,7 +207,7 @@ def _subsets(power: int, histories: _Histories, many: int) -> Iterator[_Sets]:
 
 
 def _full_histories(histories: _Histories, many: int) -> Iterator[_Sets]:
-    """Yield the full sets of classes of people, with the people who share all classes of each set."""
+    """Yield the full sets of classes of people, with the people that share all classes of each set."""
     from incrowd.core.kernels.grouping.grouping import group_columns
     from incrowd.core.kernels.people.histories import supersets
 
@@ -234,7 +234,7 @@ def _full_histories(histories: _Histories, many: int) -> Iterator[_Sets]:
 
 
 def lone_histories(classes: EquivalenceClasses) -> int:
-    """Count the people whose set of classes nobody else shares completely."""
+    """Count the people with a set of classes that nobody else shares completely."""
     alone = int(((classes.alike > 0) & (classes.sizes == 1)).sum())
     if classes.frequency.people.listed is None:
         return alone

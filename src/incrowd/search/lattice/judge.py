@@ -1,4 +1,4 @@
-"""Judging a node: which of its classes are suppressed, and whether the others satisfy every model."""
+"""Judging a node: which classes are suppressed, and whether the others satisfy every model."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class KeyGroups(NamedTuple):
 
 
 class WholePeople:
-    """Finds who breaks the models that look at all classes of a person, and the keys of these people.
+    """Finds the people exposed under models that look at all classes of a person, and the people's keys.
 
     A recoding says what becomes of a key. So to suppress a person is to suppress the keys of the person, and
     with them the rows of others that have the same values.
@@ -116,7 +116,7 @@ class WholePeople:
         return classes.counted.sizes < self.least
 
     def exposed(self, classes: EquivalenceClasses) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Say who is exposed, and by which classes, of which none is too small.
+        """Return the exposed people, and the classes that expose people, given classes of enough people each.
 
         Returns
         -------
@@ -285,12 +285,12 @@ class Judge:
 
     @property
     def by_size(self) -> bool:
-        """Whether the number of its records says all about a class."""
+        """Whether the number of records says all about a class."""
         return self.settles and not self.counting and self._frequency.people.table is None
 
     @property
     def by_class(self) -> bool:
-        """Whether a node fails as soon as one class fails, and each class is judged by its counts alone."""
+        """Whether a node fails as soon as a class fails, and each class is judged by counts alone."""
         people = self._frequency.people.table is not None
         return bool(self._lonely) and not self._limits.suppresses and not people
 
@@ -375,7 +375,7 @@ class Judge:
         return np.asarray(failing[rolled.ids])
 
     def sizes(self, levels: tuple[int, ...], rolled: Rolled) -> NDArray[np.int64]:
-        """Return the sizes of the classes, none suppressed but those of ``*`` throughout."""
+        """Return the sizes of the classes without suppression, leaving out a class of only ``*``."""
         groups = rolled.groups
         starred = self._starred(levels, groups.keys)
         return groups.weights if starred is None else groups.weights[~starred]
@@ -394,7 +394,7 @@ class Judge:
         ]
 
     def too_small(self, rolled: Rolled) -> TooSmall:
-        """Find the groups with too few records or people, as far as a verdict needs them.
+        """Find the groups with too few records or people, as far as a verdict needs to know.
 
         People are listed only where the groups with too few records are not too many already.
         """
@@ -410,7 +410,7 @@ class Judge:
         return found.records + self._limits.before
 
     def _people(self, asked: _Asked, whole: Callable[[], Rolled]) -> tuple[Suppressed, bool]:
-        """Suppress people who break the conditions on all classes of a person.
+        """Suppress people that break the conditions on all classes of a person.
 
         Classes with too few people go first. Then either the classes by which somebody is exposed are
         suppressed, or these people whole, whichever loses fewer records.
@@ -530,7 +530,7 @@ class Judge:
     def _describe(
         self, classes: EquivalenceClasses, levels: tuple[int, ...], keys: NDArray[np.integer]
     ) -> None:
-        """Tell classes their cells and people where a model looks at them; one key stands for each class."""
+        """Give classes the cells and people that a model looks at, with a key standing for each class."""
         if not self._describing:
             return
         codes, sizes = [], []
@@ -545,7 +545,7 @@ class Judge:
             classes.set_population(*recoded(codes, sizes, places, self._cells.people))
 
     def _starred(self, levels: tuple[int, ...], keys: NDArray[np.int32]) -> NDArray[np.bool_] | None:
-        """Find the groups that have `*` in every attribute, which makes them suppressed."""
+        """Find the groups with `*` in every attribute, which count as suppressed."""
         stars = [self._cells.stars[j][level] for j, level in enumerate(levels)]
         if not all(star.any() for star in stars):
             return None
