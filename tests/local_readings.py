@@ -63,7 +63,7 @@ def schema_of(*names: str, weights: dict[str, float] | None = None) -> ic.Schema
         )
         for name in names
     ]
-    return ic.Schema.of([*attributes, ic.Attribute("s", "sensitive")], unlisted="drop")
+    return ic.Schema.of_attributes([*attributes, ic.Attribute("s", "sensitive")], unlisted="drop")
 
 
 def assigned(algorithm, table: pl.DataFrame, schema: ic.Schema, models, seed: int = 0) -> list[int]:

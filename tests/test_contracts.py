@@ -354,8 +354,8 @@ def surveyed(classes):
     table = classes.frequency
     rows = np.repeat(np.arange(table.keys), table.weights)
     one = np.ones(len(rows), np.int64)
-    weights = Sampling.of("w", rows, 2_500_000 * one, table.keys)
-    homes = Households.of(("home",), rows, np.arange(len(rows)) // 2, one)
+    weights = Sampling.of_weights("w", rows, 2_500_000 * one, table.keys)
+    homes = Households.of_rows(("home",), rows, np.arange(len(rows)) // 2, one)
     found = EquivalenceClasses(replace(table, survey=Survey(weights, homes)), classes.indptr, classes.members)
     found.codes, found.code_sizes = classes.codes, classes.code_sizes
     return found

@@ -292,7 +292,7 @@ def test_every_account_says_that_ends_are_exact(tmp_path, capsys):
 
 
 def test_an_account_says_which_column_differs():
-    schema = ic.Schema.of(
+    schema = ic.Schema.of_attributes(
         [ic.Attribute("pay", "quasi", ends="exact"), ic.Attribute("hired", "quasi")], unlisted="drop"
     )
     release = ic.anonymize(TABLE, schema, MODELS)

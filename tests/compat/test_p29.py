@@ -351,7 +351,9 @@ def test_the_rows_are_those_of_the_library_and_no_verdict_is_made(monkeypatch):
         index=[5, 5, 1, 0, 0, 7, 9],
     )
     roles = [ic.Attribute(name, "quasi", kind="category") for name in ("p", "n")]
-    schema = ic.Schema.of([*roles, ic.Attribute("s", "sensitive", kind="category")], unlisted="keep")
+    schema = ic.Schema.of_attributes(
+        [*roles, ic.Attribute("s", "sensitive", kind="category")], unlisted="keep"
+    )
     left = ic.ensure_privacy(df, schema, t=0.8, keep_order=True, force=True, unanswered="write").table
     monkeypatch.setattr(rules, "points_of", None)
     pd.testing.assert_frame_equal(ensure_privacy(df, ["p", "n"], ["s"], t=0.8), left)

@@ -88,7 +88,7 @@ def test_long_texts_are_told_apart_or_refused(url):
         {"p": [f"{long}a", f"{long}b", f"{long}b", "c"], "q": [1, 1, 2, 1], "s": list("xyxy")}
     )
     fill_mysql(url, frame)
-    schema = ic.Schema.of(
+    schema = ic.Schema.of_attributes(
         [ic.Attribute("p", "person"), ic.Attribute("q", "quasi"), ic.Attribute("s", "sensitive")]
     )
     with ic.Database(url) as database:

@@ -326,7 +326,7 @@ def test_codes_of_a_column_are_read_by_a_batch_utility_and_attacks(tmp_path):
 
 def test_a_cell_that_reads_as_a_code_of_its_column_is_refused():
     column = ic.Attribute("age", "quasi", output="mean", missing=("35",), ends="exact")
-    schema = ic.Schema.of([column])
+    schema = ic.Schema.of_attributes([column])
     with pytest.raises(
         ic.SchemaError, match="'age': a released cell would read as missing, since missing or"
     ):

@@ -157,7 +157,7 @@ def test_no_step_of_the_plan_takes_all_rows_at_once(rows):
     schema = ic.Schema(quasi=list(columns), null_values=["7"])
     counted = ScanEngine(frame).count(schema)
     recoding = FullDomain.build(counted.frequency, [1] * len(columns))
-    cells = KeyedCells.of(schema, recoding)
+    cells = KeyedCells.of_recoding(schema, recoding)
     rows_of = counted.in_short(schema, cells)[0]
     for plan in (rows_of, counted.recoded(frame, schema, cells), counted.keys.added(frame)):
         graph = plan.show_graph(engine="streaming", plan_stage="physical", raw_output=True)

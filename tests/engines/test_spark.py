@@ -331,10 +331,14 @@ def test_cells_that_would_read_as_missing_are_refused(spark, attribute, null, bl
     others = [ic.Attribute(name, "insensitive") for name in frame.columns if name != attribute.name]
     table, models = on_spark(spark, frame), [ic.KAnonymity(10)]
     settings = {"blocks": blocks, "ends": "exact"}
-    made = ic.anonymize(table, ic.Schema.of([attribute, *others], null_values=["?"]), models, **settings)
+    made = ic.anonymize(
+        table, ic.Schema.of_attributes([attribute, *others], null_values=["?"]), models, **settings
+    )
     assert fetched(made.table)[attribute.name].n_unique() == 2
     with pytest.raises(ic.SchemaError, match="a released cell would read as missing") as told:
-        ic.anonymize(table, ic.Schema.of([attribute, *others], null_values=[null]), models, **settings)
+        ic.anonymize(
+            table, ic.Schema.of_attributes([attribute, *others], null_values=[null]), models, **settings
+        )
     # What Spark says besides, with the executor's trace, is left out.
     assert len(str(told.value)) < 250
 

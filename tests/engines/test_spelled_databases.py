@@ -77,7 +77,7 @@ def policy(*, trees: bool = False, **settings) -> ic.Policy:
     attributes = [
         ic.Attribute(name, hierarchy=TREES.get(name) if trees else None, **how) for name, how in HOW.items()
     ]
-    schema = ic.Schema.of(attributes, null_values=["?", "1900-01-01"])
+    schema = ic.Schema.of_attributes(attributes, null_values=["?", "1900-01-01"])
     return ic.Policy(schema, [ic.KAnonymity(3), ic.LDiversity(2, attribute="pay")], **settings)
 
 

@@ -213,7 +213,7 @@ def check_drawn(found: pl.DataFrame, frame: pl.DataFrame) -> None:
 def test_what_is_drawn_is_drawn_everywhere(place, tmp_path, request):
     frame = drawn_table()
     with at(place, frame.with_columns(went=pl.lit("x")), tmp_path, request) as given:
-        schema = ic.Schema.of([*DRAWN.attributes, ic.Attribute("went", "identifying")])
+        schema = ic.Schema.of_attributes([*DRAWN.attributes, ic.Attribute("went", "identifying")])
         release = ic.anonymize(given, schema, "k-anonymity:12")
         found = released(release, place, tmp_path)
         check_drawn(found, frame)
@@ -261,7 +261,7 @@ def test_no_class_leaves_with_a_single_value_wherever_the_rows_lie(place, tmp_pa
         with pytest.raises(ic.InfeasibleError, match="of the values that leave"):
             ic.anonymize(given, ill_schema("1"), ["l-diversity:2"])
         # Two classes cannot become homogeneous, and the third one always does.
-        many = ic.Schema.of(
+        many = ic.Schema.of_attributes(
             [replace(each, treatment=None) if each.name == "ill" else each for each in ill_schema("1").attributes],
             unlisted="drop", treatments={"ill": "pram:1,matrix=given,moves=c>a:1"},
         )  # fmt: skip
@@ -305,7 +305,9 @@ def test_a_new_table_of_the_database_has_what_was_drawn(place, tmp_path, request
     frame = drawn_table().with_columns(went=pl.lit("x"))
     with at(place, frame, tmp_path, request) as given:
         release = ic.anonymize(
-            given, ic.Schema.of([*DRAWN.attributes, ic.Attribute("went", "identifying")]), "k-anonymity:12"
+            given,
+            ic.Schema.of_attributes([*DRAWN.attributes, ic.Attribute("went", "identifying")]),
+            "k-anonymity:12",
         )
         first = fetched(release.table)
         release.into("safe", force=True)
@@ -321,7 +323,7 @@ def test_a_new_table_of_the_database_has_what_was_drawn(place, tmp_path, request
 @pytest.mark.parametrize("place", quick(["pandas", "csv", "lazy", *AWAY], "pandas", "csv", "duckdb", "spark"))
 def test_households_move_wherever_the_rows_lie(place, tmp_path, request):
     raw = homes(2)
-    schema = ic.Schema.of(
+    schema = ic.Schema.of_attributes(
         [
             *schema_of({"zip": HOMES_CHANGE, "town": HOMES_CHANGE}).attributes,
             ic.Attribute("went", "identifying"),

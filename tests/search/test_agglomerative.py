@@ -148,7 +148,7 @@ def test_every_class_has_k_records_and_nothing_costs_more_than_mondrian(seed, k)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([2, 3, 5]))
 def test_no_step_costs_more_than_the_one_before(seed, k):
     problem = problem_of(town_table(seed, 80), TOWN_SCHEMA, k)
-    ranks, costs = in_columns(PricedKeys.of(problem.frequency, problem.attributes), range(3))
+    ranks, costs = in_columns(PricedKeys.of_table(problem.frequency, problem.attributes), range(3))
     points, cells = Points(ranks, problem.frequency.weights), tabulate(costs)
     keys = np.arange(problem.frequency.keys)
     class_of = joined(points, cells, k)

@@ -149,7 +149,9 @@ def test_an_attacker_who_knows_some_columns_matches_in_these():
 def test_importance_decides_what_is_suppressed():
     table = pl.DataFrame({"n": [*"1212"], "c": [*"uuvv"]})
     for heavy, light in (("n", "c"), ("c", "n")):
-        schema = ic.Schema.of([ic.Attribute(heavy, "quasi", weight=5), ic.Attribute(light, "quasi")])
+        schema = ic.Schema.of_attributes(
+            [ic.Attribute(heavy, "quasi", weight=5), ic.Attribute(light, "quasi")]
+        )
         release = suppressed(table, "k-anonymity:2", schema)
         assert "*" not in set(release.table[heavy])
         assert (release.table[light] == "*").sum() == 2
@@ -167,7 +169,7 @@ def test_a_record_that_agrees_with_nobody_is_helped_by_others():
 @pytest.mark.parametrize(
     ("schema", "models"),
     [
-        (ic.Schema.of([ic.Attribute("age", "quasi"), ic.Attribute("zip", "quasi", output="set")]), ["k-anonymity:2"]),
+        (ic.Schema.of_attributes([ic.Attribute("age", "quasi"), ic.Attribute("zip", "quasi", output="set")]), ["k-anonymity:2"]),
         (ic.Schema(quasi=["zip"], unlisted="drop"), ["k-anonymity:2"]),
         (ic.Schema(quasi=["age", "zip"]), ["k-anonymity:2", "normalized-entropy:h=0.99,over=mean"]),
     ],

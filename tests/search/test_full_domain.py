@@ -426,7 +426,10 @@ def test_a_level_above_the_height_is_refused(entry, hierarchy, levels):
     wrong = f"column 'q': level {max(filter(None, levels))} is above its height; the levels are 0 .. 1"
     with pytest.raises(ic.ParameterError, match=f"^{re.escape(wrong)}$"):
         ic.anonymize(
-            pl.DataFrame({"q": ["a", "a", "b", "c"]}), ic.Schema.of([column]), [ic.KAnonymity(2)], entry()
+            pl.DataFrame({"q": ["a", "a", "b", "c"]}),
+            ic.Schema.of_attributes([column]),
+            [ic.KAnonymity(2)],
+            entry(),
         )
 
 

@@ -58,9 +58,9 @@ def test_few_nodes_are_enough_for_the_optimum(monkeypatch, limit):
 def test_without_guesses_the_same_budget_is_not_enough(monkeypatch, from_the_top, limit, worse):
     """Else the test above would not tell what the guesses do."""
     guided = ic.Optimal(budget="600").search(problem(limit)).lattice.best.score
-    monkeypatch.setattr(Guide, "of", classmethod(lambda cls, explorer: None))
+    monkeypatch.setattr(Guide, "of_explorer", classmethod(lambda cls, explorer: None))
     # What proves the bound finds good nodes, too.
-    monkeypatch.setattr(Proof, "of", classmethod(lambda cls, explorer, deadline: None))
+    monkeypatch.setattr(Proof, "of_explorer", classmethod(lambda cls, explorer, deadline: None))
     assert ic.Optimal(budget="600").search(problem(limit)).lattice.best.score > guided + worse
 
 
@@ -82,7 +82,7 @@ def test_what_is_guessed_of_a_share_is_near_what_it_costs(metric, aggregate):
 
 def test_metrics_of_classes_are_searched_without_guesses(from_the_top):
     explorer = Explorer(problem(0.1), METRICS.get("discernibility")())
-    assert Guide.of(explorer) is None
+    assert Guide.of_explorer(explorer) is None
     space = ic.Optimal("discernibility", budget="300").search(problem(0.1)).lattice
     assert len(space.nodes) <= 301
     assert space.best.anonymous

@@ -155,7 +155,7 @@ def test_models_hold_and_nothing_is_lost_by_a_sweep(seed, rows, k, share):
 
 def test_bounds_of_levels_are_kept_and_two_values_that_never_meet_stay_apart():
     table = pl.DataFrame({"age": ["20"] * 3 + ["30"], "town": ["a"] * 3 + ["b"]})
-    schema = ic.Schema.of(
+    schema = ic.Schema.of_attributes(
         [
             ic.Attribute("age", "quasi", hierarchy=AGES, levels=(0, 2)),
             ic.Attribute("town", "quasi", hierarchy=TOWNS, levels=(1, 2)),

@@ -25,12 +25,12 @@ def problem(rows: int, share: float, gone: int = 0, k: int = 2) -> SearchProblem
 @given(rows=st.integers(1, 60), part=st.integers(0, 60), nudge=st.sampled_from([0.0, 1e-9, -1e-9]))
 def test_the_share_itself_decides_how_many_records_may_go(rows, part, nudge):
     share = min(max(part / rows + nudge, 0.0), 1.0)
-    allowed = Limits.of(problem(rows, share)).allowed
+    allowed = Limits.of_problem(problem(rows, share)).allowed
     assert allowed == max(count for count in range(rows + 1) if count / rows <= share)
 
 
 def test_limits_cannot_be_changed():
-    limits = Limits.of(problem(10, 0.5))
+    limits = Limits.of_problem(problem(10, 0.5))
     with pytest.raises(FrozenInstanceError):
         limits.allowed = 10
     assert (limits.at_most(2).allowed, limits.at_most(9).allowed, limits.allowed) == (2, 5, 5)
@@ -74,12 +74,12 @@ def test_as_many_nodes_are_looked_at_at_once_as_there_is_time_for(monkeypatch: p
     """What each took so far is the guess, a few begin, and a budget of nodes is kept by the node."""
     now = 100.0
     monkeypatch.setattr("incrowd.search.lattice.lattice.time.monotonic", lambda: now)
-    deadline = Budget.of("10s").begin()
+    deadline = Budget.of_text("10s").begin()
     assert 1 <= deadline.left(0) < 64
     now = 102.0
     # 20 nodes in two seconds: 80 in the eight that are left.
     assert deadline.left(20) == 80
     now = 109.99
     assert deadline.left(20) == 1
-    assert Budget.of("500").begin().left(480) == 20
+    assert Budget.of_text("500").begin().left(480) == 20
     assert Budget().begin().left(10**6) == 2**31

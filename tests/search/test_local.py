@@ -439,7 +439,7 @@ def test_the_last_records_are_suppressed_only_where_that_is_allowed():
 
 def test_an_output_style_of_its_own_wins():
     table = pl.DataFrame({"n": [1, 2, 1, 2], "c": [*"uuvv"], "s": ["x"] * 4})
-    schema = ic.Schema.of(
+    schema = ic.Schema.of_attributes(
         [ic.Attribute("n", "quasi", output="range"), ic.Attribute("c", "quasi", weight=9)], unlisted="drop"
     )
     release = ic.anonymize(table, schema, [ic.KAnonymity(2)], ic.CellSuppression(), ends="exact")

@@ -246,7 +246,7 @@ def test_leaves_that_do_not_occur_have_no_place_but_count_as_loss(calls, metric)
     frame = pl.DataFrame({"t": ["a12", "b2"] * 6, "u": ["x2", "y3", "y3"] * 4, "v": ["2", "5", "5", "2"] * 3})
     frame = frame.with_columns(s=pl.lit("p"), r=pl.lit("k"))
     space, problem = search(frame, schema(), [ic.KAnonymity(2)], 0.2, metric)
-    cells = numbered(problem, Lattice.of(problem.frequency, problem.attributes))
+    cells = numbered(problem, Lattice.of_table(problem.frequency, problem.attributes))
     assert [ranks.tolist() for ranks in cells.ranks] == [[1, 4], [1, 4], [1, 4]]
     assert cells.counts == [[2, 2, 2, 1], [2, 2, 1], [2, 2, 1]]
     assert sum(calls)

@@ -116,7 +116,7 @@ def test_nothing_in_the_lattice_is_better_of_lists(name, frame, limit):
     cells = {"p": "a", "q": "b; a", "z": "c;b", "k": "a;c", "m": "c"}
     frame = frame.with_columns(pl.col("s", "r").replace(cells))
     plain = schema()
-    asked = ic.Schema.of(
+    asked = ic.Schema.of_attributes(
         replace(each, parts=";" if each.role == "sensitive" else None) for each in plain.attributes
     )
     expected = every_node(frame, asked, LISTS[name], limit, "loss", "mean")
@@ -183,7 +183,7 @@ def test_a_large_lattice_is_searched_from_its_top(frame, k):
     expected = every_node(frame, schema(), models, 0.1, "loss", "mean")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(optimal, "_ENUMERATED", 1)
-        patch.setattr("incrowd.search.lattice.proof.Proof.of", lambda *_: None)
+        patch.setattr("incrowd.search.lattice.proof.Proof.of_explorer", lambda *_: None)
         try:
             space = ic.anonymize(
                 frame, schema(), models, ic.Optimal(), max_suppression=0.1, suppressed="keep"

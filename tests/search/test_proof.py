@@ -36,7 +36,7 @@ def proof_of(frame, asked, models, limit, metric="loss", aggregate="mean") -> Pr
     frequency = engine_for(frame).count(asked).frequency
     problem = SearchProblem(frequency, models, asked.quasi, limit)
     explorer = Explorer(problem, METRICS.get(metric)(), aggregate)
-    proof = Proof.of(explorer, Budget().begin())
+    proof = Proof.of_explorer(explorer, Budget().begin())
     assert proof is not None
     return proof
 
@@ -122,4 +122,6 @@ def test_bound_rises_with_the_budget(monkeypatch):
 
 @pytest.mark.parametrize(("metric", "aggregate"), [("loss", "max"), ("discernibility", "mean")])
 def test_nothing_is_proved_where_losses_are_no_sum(metric, aggregate):
-    assert Proof.of(Explorer(counted(0.1), METRICS.get(metric)(), aggregate), Budget().begin()) is None
+    assert (
+        Proof.of_explorer(Explorer(counted(0.1), METRICS.get(metric)(), aggregate), Budget().begin()) is None
+    )

@@ -107,7 +107,7 @@ def slow_sweep(rows: list[tuple], k: int) -> list[frozenset[int]]:
 def test_whoever_has_company_leaves_at_the_cheapest_rungs(seed, rows, k):
     table = table_with_both_ends(seed, rows)
     frequency = engine_for(table).count(SCHEMA).frequency
-    found = swept(PricedKeys.of(frequency, SCHEMA.quasi), k, 10_000)
+    found = swept(PricedKeys.of_table(frequency, SCHEMA.quasi), k, 10_000)
     expected = slow_sweep(table.rows(), k)
     if found is None:
         assert expected == []
@@ -123,7 +123,7 @@ def test_fewer_nodes_and_fewer_rungs_hold_k_as_well(monkeypatch):
     frequency = engine_for(table).count(SCHEMA).frequency
     for nodes, most in ((5, 1 << 20), (1000, 12), (3, 4)):
         monkeypatch.setattr(_sweep, "_MOST_NODES", most)
-        found = swept(PricedKeys.of(frequency, SCHEMA.quasi), 5, nodes)
+        found = swept(PricedKeys.of_table(frequency, SCHEMA.quasi), 5, nodes)
         assert np.bincount(found, frequency.weights).min() >= 5
         assert found.min() == 0
 

@@ -28,7 +28,7 @@ STYLES = {
 def made(request, tmp_path):
     settings, wrong = STYLES[request.param]
     tree = settings.get("tree")
-    schema = ic.Schema.of(
+    schema = ic.Schema.of_attributes(
         [ic.Attribute("rate", "quasi", decimal=",", hierarchy=tree), ic.Attribute("ill", "sensitive")]
     )
     settings = {name: value for name, value in settings.items() if name != "tree"}
@@ -63,7 +63,7 @@ def test_the_script_says_what_verify_says(made):
 
 
 def test_ends_beside_the_grid_are_told_without_the_raw_table(tmp_path):
-    schema = ic.Schema.of([ic.Attribute("rate", "quasi", decimal=",", grid=0.5)], unlisted="drop")
+    schema = ic.Schema.of_attributes([ic.Attribute("rate", "quasi", decimal=",", grid=0.5)], unlisted="drop")
     ic.anonymize(RAW, ic.Policy(schema, ["k-anonymity:3"]), unanswered="write").save(tmp_path / "out")
     asked = tmp_path / "out/policy.toml"
     table = pl.read_csv(tmp_path / "out/release.csv", infer_schema=False)

@@ -82,7 +82,11 @@ def test_cells_that_say_no_more_than_a_star_are_seen_beside_the_raw_table(tmp_pa
     """All rows are of 2024, so each cell stands for every row; only the raw table shows that."""
     visit = ic.Attribute("visit", "quasi", hierarchy=TREES["visit"], levels=(2, 2))
     release = ic.anonymize(
-        TABLE, ic.Schema.of([visit], unlisted="drop"), "k-anonymity:8", "optimal", unanswered="write"
+        TABLE,
+        ic.Schema.of_attributes([visit], unlisted="drop"),
+        "k-anonymity:8",
+        "optimal",
+        unanswered="write",
     )
     assert set(release.table["visit"]) == {"2024"}
     TABLE.write_csv(tmp_path / "raw.csv")

@@ -71,7 +71,7 @@ def beside(server, policy, release, table=None):
 @pytest.mark.parametrize("name", quick(TYPED, *(name for name in TYPED if name not in (*QUICK, *ALIKE))))
 def test_releases_of_typed_columns_hold_and_tampered_ones_do_not(server, tmp_path, name):
     others = [ic.Attribute(other, "insensitive") for other in TYPED if other != name]
-    schema = ic.Schema.of([ic.Attribute(name, "quasi"), *others], unlisted="drop")
+    schema = ic.Schema.of_attributes([ic.Attribute(name, "quasi"), *others], unlisted="drop")
     # Of rounded ends, those of one class may cover the other.
     policy = ic.Policy(schema, (ic.KAnonymity(3),), ends="exact")
     policy.write(tmp_path / "policy.toml")
@@ -98,7 +98,9 @@ def test_releases_of_typed_columns_hold_and_tampered_ones_do_not(server, tmp_pat
 def test_figures_of_typed_sensitive_columns(server, tmp_path, name):
     models = (ic.KAnonymity(2), ic.LDiversity(1), ic.TCloseness(1.0))
     policy = ic.Policy(
-        ic.Schema.of([ic.Attribute("ward", "quasi"), ic.Attribute(name, "sensitive")], unlisted="drop"),
+        ic.Schema.of_attributes(
+            [ic.Attribute("ward", "quasi"), ic.Attribute(name, "sensitive")], unlisted="drop"
+        ),
         models,
     )
     policy.write(tmp_path / "policy.toml")

@@ -23,7 +23,7 @@ RAW = pl.DataFrame(
 
 def saved(folder, treatment, raw=RAW, **attribute):
     raw.write_csv(folder / "raw.csv")
-    schema = ic.Schema.of(
+    schema = ic.Schema.of_attributes(
         [
             ic.Attribute("age", "quasi"),
             ic.Attribute("pay", "insensitive", treatment=ic.Round(**treatment), **attribute),

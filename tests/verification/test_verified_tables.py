@@ -323,7 +323,7 @@ def test_a_column_that_is_counted_and_summed_is_read_once(folder, people):
     """Its numbers have commas, which are written as points before it is counted, and not again."""
     commas = people.with_columns(cost=pl.col("cost").floordiv(100).cast(pl.Int64).cast(pl.String) + ",50")
     cost = ic.Attribute("cost", "quasi", decimal=",")
-    counted = ic.Schema.of([cost, ic.Attribute("area", "quasi", kind="category")], unlisted="drop")
+    counted = ic.Schema.of_attributes([cost, ic.Attribute("area", "quasi", kind="category")], unlisted="drop")
     table = ic.CountTable("cost", rows=["cost"], columns=["area"], sum="cost")
     assert check(folder(table, rows=commas, columns=counted)).ok
 

@@ -37,7 +37,7 @@ def test_a_release_of_local_days_is_right_by_local_days(tmp_path, zone, recipe):
     raw = table(zone, len(zone))
     raw.write_parquet(tmp_path / "raw.parquet")
     seen = ic.Attribute("seen", "quasi", hierarchy=ic.Hierarchy.dates(*recipe))
-    schema = ic.Schema.of([seen, ic.Attribute("age", "quasi"), ic.Attribute("ill", "insensitive")])
+    schema = ic.Schema.of_attributes([seen, ic.Attribute("age", "quasi"), ic.Attribute("ill", "insensitive")])
     release = ic.anonymize(
         tmp_path / "raw.parquet", ic.Policy(schema, [ic.KAnonymity(4)]), unanswered="write"
     )

@@ -174,7 +174,7 @@ class Column:
     @cached_property
     def unread(self) -> Unread | None:
         """The released cells that cannot be read, or None."""
-        return Unread.of(self.domain, self.labels, np.bincount(self.codes, minlength=len(self.labels)))
+        return Unread.of_labels(self.domain, self.labels, np.bincount(self.codes, minlength=len(self.labels)))
 
     @cached_property
     def _known(self) -> NDArray[np.float64]:
@@ -406,7 +406,7 @@ def counted(frame: pl.DataFrame, attribute: Attribute, nulls: tuple[str, ...]) -
     # A query of a wide frame takes as long as it has columns.
     spare = pl.Series(_SPARE, [""]).new_from_index(0, len(frame))
     alone = pl.DataFrame([frame.get_column(attribute.name), spare])
-    schema = Schema.of([attribute, Attribute(_SPARE, "quasi")], null_values=nulls)
+    schema = Schema.of_attributes([attribute, Attribute(_SPARE, "quasi")], null_values=nulls)
     return engine_for(alone).count(schema).frequency.sensitive[0]
 
 

@@ -244,7 +244,7 @@ def _read(path: Path, folder: Path) -> _Course:
             tree = trees[attribute.name]
             renamed = Hierarchy([_STAR if label == "*" else label for label in tree.labels], tree.parents)
             attributes[number] = Attribute(attribute.name, "quasi", kind="category", hierarchy=renamed)
-    return _Course(frame, lines, files, trees, Schema.of(attributes))
+    return _Course(frame, lines, files, trees, Schema.of_attributes(attributes))
 
 
 def _tree(path: Path) -> Hierarchy:

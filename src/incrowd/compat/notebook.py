@@ -485,7 +485,7 @@ def _run_compiled(
     ]
     table = df[list(dict.fromkeys((*features, *sensitive)))].reset_index(drop=True)
     table.columns = [_text_of(df, name) for name in table.columns]
-    frequency = engine_for(table).count(Schema.of(attributes)).frequency
+    frequency = engine_for(table).count(Schema.of_attributes(attributes)).frequency
     rules = Mondrian(choose="span", median="below", categories="appearance")
     try:
         quasi = attributes[: len(features)]

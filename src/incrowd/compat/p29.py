@@ -292,7 +292,7 @@ def ensure_privacy(
         check_whole_number(k, "k", least=0),
         check_number(l, "l", low=0, high=1),
     )
-    schema = Schema.of(
+    schema = Schema.of_attributes(
         [
             *(Attribute(name, "quasi", kind="category") for name in quasi),
             *(Attribute(name, "sensitive", kind="category") for name in sensitive),

@@ -346,7 +346,7 @@ def frame_in_order(frame: Any, order: RandomOrder) -> Any:
 
 
 def _unreadable(name: str, error: Exception) -> SchemaError:
-    """Word the error for a column whose objects fit no typed column."""
+    """Word the error for a column of objects that fit no typed column."""
     if isinstance(error, UnicodeError):
         return SchemaError(
             f"column {name!r} has a text with half a character in it (a lone surrogate), which no file can "

@@ -107,7 +107,7 @@ def read_project(path: str | os.PathLike[str]) -> Imported:
         unread.append("places in a file of fixed width: write the data as CSV with these names")
     recoded = any(attribute.hierarchy is not None for attribute in attributes)
     search = Optimal() if recoded else CellSuppression()
-    schema = Schema.of(attributes)
+    schema = Schema.of_attributes(attributes)
     policy = Policy(schema, (KAnonymity(3),), search, ends="exact", suppressed="keep")
     return Imported(policy, unread=tuple(unread), questions=tuple(questions))
 

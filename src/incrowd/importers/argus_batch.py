@@ -166,7 +166,9 @@ def _imported(metadata: Imported, tables: tuple[CountTable, ...], unread: list[s
     added = [Attribute(name, "sensitive", kind="number") for name in sorted(sums)]
     policy = replace(
         metadata.policy,
-        schema=Schema.of([*schema.attributes, *added], null_values=schema.null_values, unlisted="drop"),
+        schema=Schema.of_attributes(
+            [*schema.attributes, *added], null_values=schema.null_values, unlisted="drop"
+        ),
         models=(),
         tables=tables,
     )

@@ -104,7 +104,12 @@ class _Reader:
         most = min(max(share, 0.0), 1.0)
         # ARX releases suppressed records, of which nothing is promised.
         policy = Policy(
-            Schema.of(attributes), tuple(models), Optimal("loss"), most, ends="exact", suppressed="keep"
+            Schema.of_attributes(attributes),
+            tuple(models),
+            Optimal("loss"),
+            most,
+            ends="exact",
+            suppressed="keep",
         )
         return Imported(policy, data, delimiter, tuple(self._unread))
 

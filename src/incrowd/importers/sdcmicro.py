@@ -194,7 +194,7 @@ class _Script:
 
     def _schema(self, weights: Mapping[str, float], treatments: Mapping[str, Treatment]) -> Schema:
         treated: dict[str, Role] = dict.fromkeys(treatments, "insensitive")
-        return Schema.of(
+        return Schema.of_attributes(
             Attribute(
                 name,
                 role,

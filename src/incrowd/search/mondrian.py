@@ -345,7 +345,7 @@ class _Search:
         return _Runs.joined(runs), (np.concatenate(uncut_starts), np.concatenate(uncut_stops))
 
     def _go_down(self, parts: Partitions) -> None:
-        """Let partitions whose cut between two leaves failed be cut down the hierarchy."""
+        """Let partitions be cut down the hierarchy after a cut between two leaves failed."""
         from incrowd.core.kernels.mondrian.runs import EITHER
 
         if not self.saves:
@@ -379,7 +379,7 @@ class _Search:
         )
 
     def _carry_out(self, parts: Partitions) -> tuple[NDArray[np.bool_], _Runs]:
-        """Carry out the proposed cuts whose sides satisfy the models, and return the sides."""
+        """Carry out the proposed cuts with sides that satisfy the models, and return the sides."""
         from incrowd.core.kernels import numpy_fallback
         from incrowd.core.kernels.jit import over_ranges
         from incrowd.core.kernels.mondrian import merging, partition

@@ -39,7 +39,7 @@ def test_whole_numbers_are_numbered_as_they_are(values):
 
 @given(st.lists(st.sampled_from(["a", "bb", "", None]), max_size=6))
 def test_a_column_is_made_of_its_distinct_values(values):
-    coded = Coded.of(pl.Series(values, dtype=pl.String))
+    coded = Coded.of_values(pl.Series(values, dtype=pl.String))
     assert len(coded.distinct) == len(set(values))
     assert coded.rows().to_list() == values
     # What is read as missing stays so.

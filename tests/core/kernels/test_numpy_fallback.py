@@ -170,7 +170,7 @@ def test_mondrian_cuts_alike(rows, k, weight, depth, rules, tree, models):
     table = pl.DataFrame(rows, {"a": pl.String, "b": pl.String, "c": pl.String}, orient="row")
     first = ic.Attribute("a", "quasi", weight=weight, hierarchy=tree)
     last = ic.Attribute("c", "sensitive" if models else "quasi")
-    schema = ic.Schema.of([first, ic.Attribute("b", "quasi"), last])
+    schema = ic.Schema.of_attributes([first, ic.Attribute("b", "quasi"), last])
     models = [ic.KAnonymity(min(k, len(rows))), *models]
     policy = ic.Policy(schema, models, ic.Mondrian(**rules, max_depth=depth))
     problem = search_problem(policy, engine_for(table).count(schema).frequency, schema.quasi, Silent())
@@ -197,7 +197,7 @@ def test_mondrian_goes_down_deep_trees_alike(rules):
 )
 def test_mdav_gathers_alike(rows, k, weight):
     table = pl.DataFrame(rows, {"a": pl.String, "b": pl.String, "c": pl.String}, orient="row")
-    schema = ic.Schema.of([ic.Attribute(name, "quasi", weight=weight) for name in "abc"])
+    schema = ic.Schema.of_attributes([ic.Attribute(name, "quasi", weight=weight) for name in "abc"])
     policy = ic.Policy(schema, [ic.KAnonymity(min(k, len(rows)))], ic.MDAV())
     problem = search_problem(
         policy, engine_for(table).count(schema).frequency.by_record(), schema.quasi, Silent()

@@ -230,7 +230,7 @@ def schema(*, spelled: bool, hierarchies: bool = False) -> ic.Schema:
         {"seen": ic.Hierarchy.dates(), "worth": ic.Hierarchy.intervals(500, 1000)} if hierarchies else {}
     )
     roles = {"seen": "quasi", "worth": "quasi", "pay": "sensitive"}
-    return ic.Schema.of(
+    return ic.Schema.of_attributes(
         [
             ic.Attribute(name, role, hierarchy=recipes.get(name), **(HOW[name] if spelled else {}))
             for name, role in roles.items()
@@ -381,7 +381,9 @@ def test_a_published_policy_says_nothing_of_cells_that_are_labels(tmp_path):
     tree = ic.Hierarchy.from_paths(
         [[f"2020-03-{day:02}", "early" if day < 15 else "late", "*"] for day in range(1, 29)]
     )
-    schema = ic.Schema.of([ic.Attribute("seen", "quasi", hierarchy=tree, format="%d.%m.%Y")], unlisted="drop")
+    schema = ic.Schema.of_attributes(
+        [ic.Attribute("seen", "quasi", hierarchy=tree, format="%d.%m.%Y")], unlisted="drop"
+    )
     ic.anonymize(SPELLED, ic.Policy(schema, ["k-anonymity:30"], "optimal")).save(tmp_path / "out")
     folder = tmp_path / "out"
     assert "early" in (folder / "release.csv").read_text()
@@ -400,7 +402,7 @@ def test_null_values_are_looked_for_in_what_was_read_too(tmp_path, stream):
         }
     )
     raw.write_csv(tmp_path / "raw.csv")
-    schema = ic.Schema.of(
+    schema = ic.Schema.of_attributes(
         [
             ic.Attribute("seen", "quasi", format="%d.%m.%Y %H:%M"),
             ic.Attribute("worth", "quasi", decimal=",", thousands="."),
@@ -427,7 +429,7 @@ def test_typed_columns_need_no_spelling():
     typed = PLAIN.with_columns(pl.col("seen").str.to_date(), pl.col("worth").cast(pl.Float64))
     one = (
         engine_for(typed)
-        .count(schema(spelled=True).of([ic.Attribute("seen", "quasi", format="%d.%m.%Y")]))
+        .count(schema(spelled=True).of_attributes([ic.Attribute("seen", "quasi", format="%d.%m.%Y")]))
         .frequency
     )
     assert one.domains[0].kind == "date"

@@ -31,7 +31,7 @@ TIMES = st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2200, 1, 1)).map(dt.da
 
 
 def domain_of(values, **settings):
-    schema = Schema.of([Attribute("q", "quasi", ends="outward", **settings)], unlisted="drop")
+    schema = Schema.of_attributes([Attribute("q", "quasi", ends="outward", **settings)], unlisted="drop")
     return MemoryEngine(pl.DataFrame({"q": values})).count(schema).frequency.domains[0]
 
 

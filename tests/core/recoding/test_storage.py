@@ -34,7 +34,7 @@ def kept(tmp_path_factory) -> dict[str, Path]:
         }
     )
     tree = Intervals((5, 10))
-    schema = ic.Schema.of(
+    schema = ic.Schema.of_attributes(
         [
             ic.Attribute("age", "quasi", hierarchy=tree),
             ic.Attribute("town", "quasi", hierarchy=Prefix()),

@@ -50,7 +50,7 @@ def policy(style: str, *, commas: bool = True) -> ic.Policy:
         quasi.insert(0, ic.Attribute("alter", "quasi", decimal=decimal, **numbered))
     pay = ic.Attribute("pay", "sensitive", decimal=decimal, **numbered)
     return ic.Policy(
-        ic.Schema.of([*quasi, pay], unlisted="drop"),
+        ic.Schema.of_attributes([*quasi, pay], unlisted="drop"),
         ["k-anonymity:3"],
         max_suppression=0.9,
         suppressed="keep",
@@ -194,14 +194,18 @@ def test_texts_of_a_hierarchy_that_names_values_stay():
     tree = ic.Hierarchy.from_paths(
         [[f"{n / 10:g}", "[low, 3.5]" if n < 35 else "high", "*"] for n in range(90)]
     )
-    schema = ic.Schema.of([ic.Attribute("rate", "quasi", decimal=",", hierarchy=tree)], unlisted="drop")
+    schema = ic.Schema.of_attributes(
+        [ic.Attribute("rate", "quasi", decimal=",", hierarchy=tree)], unlisted="drop"
+    )
     table = ic.anonymize(RAW, ic.Policy(schema, ["k-anonymity:20"], "optimal")).table
     assert set(table["rate"]) == {"[low, 3.5]", "high"}
     assert ic.assess(table, schema, ["k-anonymity:20"]).holds
 
 
 def test_a_declared_category_stays():
-    schema = ic.Schema.of([ic.Attribute("rate", "quasi", decimal=",", kind="category")], unlisted="drop")
+    schema = ic.Schema.of_attributes(
+        [ic.Attribute("rate", "quasi", decimal=",", kind="category")], unlisted="drop"
+    )
     raw = pl.DataFrame({"rate": ["1,5", "2,5", "3", "4"] * 10})
     table = ic.anonymize(raw, ic.Policy(schema, ["k-anonymity:20"])).table
     assert any(", " in cell and "." in cell for cell in table["rate"])
@@ -215,7 +219,9 @@ def test_numbers_that_are_stored_as_such_keep_the_point():
 
 def test_a_mean_that_reads_as_missing_is_refused():
     raw = pl.DataFrame({"rate": ["1", "2"] * 10, "pay": ["5"] * 20})
-    schema = ic.Schema.of([ic.Attribute("rate", "quasi", decimal=",")], null_values=["1,5"], unlisted="drop")
+    schema = ic.Schema.of_attributes(
+        [ic.Attribute("rate", "quasi", decimal=",")], null_values=["1,5"], unlisted="drop"
+    )
     with pytest.raises(ic.SchemaError, match=r"'rate'.*null_values"):
         ic.anonymize(raw, ic.Policy(schema, ["k-anonymity:15"], output="mean"))
 

@@ -48,7 +48,7 @@ def test_parts_of_a_cell(cell, separator, expected):
 
 @given(st.lists(st.sampled_from(CELLS), min_size=1, unique=True))
 def test_parts_of_values(cells):
-    found = Parts.of(cells, ";")
+    found = Parts.of_values(cells, ";")
     for value, cell in enumerate(cells):
         names = [found.names[code] for code in found.codes[found.indptr[value] : found.indptr[value + 1]]]
         assert {name or "(none)" for name in names} == parts(cell)

@@ -246,7 +246,7 @@ def test_an_age_at_a_day_reads_the_spelling_of_its_columns():
     )
     born = ic.Attribute("born", "quasi", format="%d.%m.%Y", treatment=ic.AgeAt("seen"))
     seen = ic.Attribute("seen", "identifying", format="%m/%d/%Y")
-    schema = ic.Schema.of([born, seen])
+    schema = ic.Schema.of_attributes([born, seen])
     cells = ic.anonymize(raw, schema, "k-anonymity:1").table["born"].to_list()
     assert cells == ["69", "90", None]
 

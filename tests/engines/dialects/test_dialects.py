@@ -74,7 +74,7 @@ def test_a_release_is_that_of_memory(where, persons, request, tmp_path):
     url = request.getfixturevalue("postgres") if where == "postgresql" else None
     frame = as_held(where, PEOPLE)
     name = ic.Attribute("name", "person" if persons else "identifying")
-    schema = ic.Schema.of(
+    schema = ic.Schema.of_attributes(
         [*(ic.Attribute(each, "quasi") for each in QUASI), name, ic.Attribute("disease", "sensitive")]
     )
     expected = ic.anonymize(frame, schema, [ic.KAnonymity(2)])

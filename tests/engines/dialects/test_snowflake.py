@@ -101,7 +101,7 @@ def session(monkeypatch):
 @pytest.mark.parametrize("replace", [False, True])
 def test_the_sql_is_that_of_the_text_and_its_release_that_of_memory(session, replace):
     models = [ic.KAnonymity(2), ic.LDiversity(1)]
-    schema = ic.Schema.of(
+    schema = ic.Schema.of_attributes(
         [
             *(ic.Attribute(name, "quasi") for name in ("Age", "town", "weight")),
             ic.Attribute("name", "person"),

@@ -127,7 +127,7 @@ def policy_of(case: Case) -> Policy:
         for attacker in case.get("attackers", [])
     ]
     return Policy(
-        Schema.of(attributes, null_values=case["null_values"], unlisted=case["others"]),
+        Schema.of_attributes(attributes, null_values=case["null_values"], unlisted=case["others"]),
         (*map(_model_of, case["models"]), *attackers),
         ALGORITHMS.get(algorithm.pop("name")).from_settings(algorithm),
         case["max_suppression"], case["output"], case["keep_order"], case["seed"],

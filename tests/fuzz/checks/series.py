@@ -78,7 +78,7 @@ def series_policy(policy: Policy, m: int) -> Policy:
     quasi = [replace(each, levels=None, weight=1.0) for each in attributes.quasi]
     kept = [*quasi, *attributes.sensitive]
     return replace(
-        policy, schema=Schema.of(kept, null_values=attributes.null_values, unlisted="drop"),
+        policy, schema=Schema.of_attributes(kept, null_values=attributes.null_values, unlisted="drop"),
         models=(ic.KAnonymity(2),), algorithm=ic.Mondrian(), max_suppression=1.0, keep_order=False, ledger_m=m,
     )  # fmt: skip
 

@@ -236,7 +236,7 @@ def test_the_verifier_reads_weights_by_their_spelling(tmp_path):
         ic.Attribute("town", "quasi"),
         ic.Attribute("w", "weight", kind="number", decimal=",", thousands="."),
     ]
-    schema = ic.Schema.of(attributes, unlisted="drop")
+    schema = ic.Schema.of_attributes(attributes, unlisted="drop")
     release, saved, whole = _saved(
         texts, "k-map:9", tmp_path, schema, algorithm="optimal", max_suppression=0.1, suppressed="keep"
     )

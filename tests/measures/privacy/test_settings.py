@@ -435,6 +435,8 @@ def test_the_ordered_distance_is_one_of_numbers_whatever_the_hierarchy_tells_apa
     """0, 0.0 and -0.0 are three leaves and one number: 1/4 of the mass moves from one end to the other."""
     table = pl.DataFrame({"q": ["a", "b", "a", "b"], "s": ["0.0", "5", "-0.0", "0.0"]})
     tree = ic.Hierarchy.from_paths([[text, "*"] for text in ("0.0", "5", "-0.0")])
-    schema = ic.Schema.of([ic.Attribute("q", "quasi"), ic.Attribute("s", "sensitive", "number", tree)])
+    schema = ic.Schema.of_attributes(
+        [ic.Attribute("q", "quasi"), ic.Attribute("s", "sensitive", "number", tree)]
+    )
     assessment = ic.assess(table, schema, [ic.TCloseness(0.5, "ordered")])
     assert assessment.privacy[0].value == 0.25

@@ -167,7 +167,7 @@ def test_weights_are_read_as_texts_by_their_spelling_and_null_values():
     plain = pl.DataFrame({"age": [1, 1, 2], "w": [1.5, 0.25, 1000]})
     expected = ic.assess(plain, ic.Schema(quasi=["age"], weights="w")).risk["individual"]
     for table in (texts, texts.lazy()):
-        assert ic.assess(table, ic.Schema.of(attributes)).risk["individual"] == expected
+        assert ic.assess(table, ic.Schema.of_attributes(attributes)).risk["individual"] == expected
     for table in (plain, plain.lazy()):
         with pytest.raises(ic.SchemaError, match="1 rows have no number above 0 there"):
             ic.assess(table, ic.Schema(quasi=["age"], weights="w", null_values=["1000"]))
@@ -213,7 +213,9 @@ def test_a_column_has_one_role_and_one_column_the_weights():
     with pytest.raises(ic.SchemaError, match="column 'w' is both weight and quasi; give it one role"):
         ic.Schema(quasi=["w"], weights="w")
     with pytest.raises(ic.SchemaError, match="columns 'w', 'v' have the role weight"):
-        ic.Schema.of([ic.Attribute("w", "weight"), ic.Attribute("v", "weight"), ic.Attribute("a", "quasi")])
+        ic.Schema.of_attributes(
+            [ic.Attribute("w", "weight"), ic.Attribute("v", "weight"), ic.Attribute("a", "quasi")]
+        )
     with pytest.raises(ic.SchemaError, match="a weight of its own says how much the loss"):
         ic.Attribute("w", "weight", weight=2.0)
     schema = ic.Schema(quasi=["a"], household=["region", "nr"], weights="w")

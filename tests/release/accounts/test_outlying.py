@@ -134,7 +134,7 @@ def test_a_null_value_is_no_number(tmp_path):
     release = released(column, null_values=[str(FAR)])
     assert of_kind(release.verdict.points) == verified(release, tmp_path) == []
     table = pl.DataFrame({"age": AGES, "x": column})
-    coded = ic.Schema.of(
+    coded = ic.Schema.of_attributes(
         [ic.Attribute("age", "quasi"), ic.Attribute("x", "insensitive", missing=(str(FAR),))]
     )
     release = ic.anonymize(table, coded, "k-anonymity:5", unanswered="write")
@@ -147,7 +147,7 @@ def test_declared_spellings_are_read(tmp_path):
     table = pl.DataFrame(
         {"age": AGES, "x": with_last(euros, "2.000.000,00"), "born": with_last(days, "01.01.1901")}
     )
-    schema = ic.Schema.of(
+    schema = ic.Schema.of_attributes(
         [
             ic.Attribute("age", "quasi"),
             ic.Attribute("x", "sensitive", decimal=",", thousands="."),

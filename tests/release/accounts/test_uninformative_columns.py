@@ -53,7 +53,7 @@ def test_with_hierarchies_something_else_helps():
 
 def test_a_level_that_somebody_took_is_to_be_lower():
     age = ic.Attribute("age", "quasi", hierarchy=ic.Hierarchy.intervals(100), levels=(1, 1))
-    found = blanked(ic.Schema.of([age, ic.Attribute("sex", "quasi")]), "optimal")
+    found = blanked(ic.Schema.of_attributes([age, ic.Attribute("sex", "quasi")]), "optimal")
     assert found["age"].way_out == "Take a lower level of age."
 
 

@@ -15,7 +15,7 @@ ROWS = 120
 
 def sentences(values: list[str], **settings: object) -> str:
     table = pl.DataFrame({"x": (values * ROWS)[:ROWS], "sex": ["m", "f"] * (ROWS // 2)})
-    schema = ic.Schema.of(
+    schema = ic.Schema.of_attributes(
         [ic.Attribute("x", "quasi", **settings), ic.Attribute("sex", "quasi")],
         null_values=settings.pop("null_values", ()),  # type: ignore[arg-type]
     )

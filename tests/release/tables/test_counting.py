@@ -175,7 +175,7 @@ def test_negative_numbers_are_not_summed():
 )
 def test_dates_are_not_summed(day, attribute):
     """Days as whole numbers would have a sum, and nobody could say of what."""
-    schema = ic.Schema.of([ic.Attribute("area", "quasi"), attribute], unlisted="drop")
+    schema = ic.Schema.of_attributes([ic.Attribute("area", "quasi"), attribute], unlisted="drop")
     table = visits(0).with_columns(day=pl.lit(day))
     with pytest.raises(SchemaError, match="'day' has dates"):
         count_cells(engine_for(table), schema, ic.CountTable("t", rows=["area"], sum="day"))

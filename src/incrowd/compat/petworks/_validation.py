@@ -104,7 +104,9 @@ def _assess(
     from incrowd.core.table.schema import Attribute, Schema
     from incrowd.release.jobs.measure.assess import assess
 
-    schema = Schema.of([*(Attribute(name, "quasi", kind="category") for name in quasi), *sensitive])
+    schema = Schema.of_attributes(
+        [*(Attribute(name, "quasi", kind="category") for name in quasi), *sensitive]
+    )
     return assess(frame, schema, [model])
 
 
@@ -232,7 +234,9 @@ def _aecs(
 
     before, after = read_data(original, "original"), read_data(anonymized, "anonymized")
     check_same_rows(before, after)
-    quasi = Schema.of(Attribute(name, "quasi", kind="category") for name in quasi_of(attributeTypes, before))
+    quasi = Schema.of_attributes(
+        Attribute(name, "quasi", kind="category") for name in quasi_of(attributeTypes, before)
+    )
     raw, released = read_classes(before, quasi), read_classes(after, quasi)
     if not len(released):
         return {"AECS": 0.0}

@@ -111,7 +111,7 @@ def recognize_digits(texts: Iterable[str]) -> Spelling | None:
 
 
 def day_formats(texts: Sequence[str], most: int = 3) -> tuple[str, ...]:
-    """Return formats of days such that each text follows at least one of them, or nothing.
+    """Return formats of days such that each text follows some format, or nothing.
 
     Well-known fillers are passed over. The day comes before the month where no text tells the order.
 
@@ -138,7 +138,7 @@ _FILLERS = frozenset(MISSING_TEXTS)
 
 
 def _reads(way: Spelling, texts: Sequence[str]) -> bool:
-    """Return whether a spelling reads all texts, with the same unit if they are numbers."""
+    """Return whether a spelling reads all texts, with the same unit if the texts are numbers."""
     if way.format is not None:
         return all(way.read(text) is not None for text in texts)
     units = set()

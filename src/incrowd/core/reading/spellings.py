@@ -105,7 +105,7 @@ class Spelling:
         return self.format is not None or self.decimal is not None or self.thousands is not None
 
     def settings(self) -> dict[str, str]:
-        """Return the declared fields by their names in attributes and policy files."""
+        """Return the declared fields by the names in attributes and policy files."""
         fields = {"format": self.format, "decimal": self.decimal, "thousands": self.thousands}
         return {name: value for name, value in fields.items() if value is not None}
 
@@ -143,7 +143,7 @@ class Spelling:
         return bool(_TIMES & set(_letters(self.format or "")))
 
     def moment(self, text: str) -> dt.datetime | None:
-        """Return a day or point of time, or None, where an ISO week without a day is its Monday."""
+        """Return a day or point of time, or None, where an ISO week without a day is the week's Monday."""
         text, pattern = text.strip(), self.format or ""
         no_day = "%V" in pattern and "%u" not in pattern
         try:
@@ -257,7 +257,7 @@ def has_decimal_points(texts: pl.Series) -> bool:
 
 
 def refuse_open_points(texts: pl.Series, column: str) -> None:
-    """Refuse a column of numbers whose points may stand before decimals or between thousands.
+    """Raise for numbers with points that may stand before decimals or between thousands.
 
     Raises
     ------

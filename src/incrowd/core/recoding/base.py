@@ -230,7 +230,7 @@ def check_cells(recoding: Recoding, schema: Schema) -> None:
 
 
 def blanked_shares(frequency: FrequencyTable, recoding: Recoding) -> dict[str, float]:
-    """Return the share of unsuppressed records whose cell covers every value, by quasi-identifier."""
+    """Return the share of unsuppressed records with a cell that covers all values, by quasi-identifier."""
     weights = np.where(recoding.suppressed, 0, frequency.weights)
     shares = {}
     for domain, cells in zip(recoding.domains, recoding.cells, strict=True):

@@ -142,7 +142,7 @@ class Domain:
     @cached_property
     def parts(self) -> Parts | None:
         """The parts of each value, or None where values are no lists."""
-        return None if self.separator is None else Parts.of(self.values, self.separator)
+        return None if self.separator is None else Parts.of_values(self.values, self.separator)
 
     @cached_property
     def same_number(self) -> NDArray[np.int32] | None:
@@ -542,7 +542,7 @@ def _leaf_ranks(column: str, tree: Hierarchy, texts: Sequence[str]) -> list[int]
 
 
 def _as_whole(leaves: Mapping[str, int], unknown: Sequence[str]) -> str:
-    """Say how ``20.0`` is read as the leaf ``20``, as pandas writes whole numbers beside missing ones."""
+    """Say how ``20.0`` is read as the leaf ``20``, as pandas writes whole numbers beside missing values."""
     is_whole = all(_WHOLE.fullmatch(text) and text.partition(".")[0] in leaves for text in unknown)
     return '; write decimal = "." for the column, by which 20.0 is the leaf 20' if is_whole else ""
 

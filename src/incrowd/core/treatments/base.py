@@ -33,7 +33,7 @@ class Coded(NamedTuple):
     codes: NDArray[np.int32]
 
     @classmethod
-    def of(cls, values: pl.Series) -> Coded:
+    def of_values(cls, values: pl.Series) -> Coded:
         """Return a column as distinct values and codes."""
         from incrowd.core.io.frames import numbered
 
@@ -50,7 +50,7 @@ class Coded(NamedTuple):
         Examples
         --------
         >>> import polars as pl
-        >>> column = Coded.of(pl.Series(["ab", None, "ab"]))
+        >>> column = Coded.of_values(pl.Series(["ab", None, "ab"]))
         >>> column.read(lambda known: known.str.to_uppercase()).rows().to_list()
         ['AB', None, 'AB']
         """
@@ -66,7 +66,7 @@ class Coded(NamedTuple):
 
 
 class Codes:
-    """A cache of results about rows, shared by all treatments of these rows.
+    """A cache of results about rows, shared by all treatments of the same rows.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class Codes:
 
     def of(self, name: str, column: pl.Series) -> Coded:
         """Return the distinct values and codes of a column of the rows."""
-        return self.once(("column", name), lambda: Coded.of(column))
+        return self.once(("column", name), lambda: Coded.of_values(column))
 
     def offer_texts(self, name: str, find: Callable[[], Coded]) -> None:
         """Offer a faster way to compute the distinct texts of a column, which is used on demand."""
@@ -93,7 +93,7 @@ class Codes:
 
     def texts(self, name: str, column: pl.Series) -> Coded:
         """Return the distinct values and codes of a column read as texts."""
-        return self.once(("texts", name), self._offered.get(name) or (lambda: Coded.of(column)))
+        return self.once(("texts", name), self._offered.get(name) or (lambda: Coded.of_values(column)))
 
     def once(self, what: Hashable, find: Callable[[], T]) -> T:
         """Return the cached result, or compute and cache the result.
@@ -158,7 +158,7 @@ class Distinct:
         return f"Distinct({self.column!r}, {len(self.values):,} values)"
 
     def by_group(self) -> list[tuple[str | None, list[Any], list[int]]]:
-        """Return each group with its values and their records, or a single group without groups."""
+        """Return each group with the values and records, or a single group without groups."""
         if self.grouped is None:
             return [(None, self.values.to_list(), self.counts.tolist())]
         parts = self.grouped.sort("group", "value").partition_by("group", maintain_order=True)
@@ -207,7 +207,9 @@ class Batch:
         if len(self.beside) == 1:
             [(name, column)] = self.beside.items()
             return self.codes.texts(name, column)
-        return self.codes.once(("whose", *self.beside), lambda: Coded.of(whose(list(self.beside.values()))))
+        return self.codes.once(
+            ("whose", *self.beside), lambda: Coded.of_values(whose(list(self.beside.values())))
+        )
 
 
 class Treatment(Configured):
@@ -278,7 +280,7 @@ class Treatment(Configured):
 
     @property
     def keeps_time(self) -> bool:
-        """Whether treated days keep their time of the day."""
+        """Whether treated days keep the time of the day."""
         return False
 
     @property
@@ -356,7 +358,7 @@ class Treatment(Configured):
         return tuple(name.strip() for name in names.split("+")) if names else ()
 
     def moves_with(self, column: str) -> tuple[str, ...]:
-        """Return the columns whose values move to the same rows, including `column`, or nothing."""
+        """Return the columns with values that move to the same rows, including `column`, or nothing."""
         return ()
 
     def moves_like(self, other: Treatment) -> bool:
@@ -364,7 +366,7 @@ class Treatment(Configured):
         return self == other
 
     def leaves_exact(self, made: pl.Series, lead: Batch) -> pl.Series:
-        """Return which treated rows keep their exact value, where linked columns stay unchanged."""
+        """Return which treated rows keep the exact value, where linked columns stay unchanged."""
         return pl.Series([False]).new_from_index(0, len(made))
 
     def along(self, days: pl.Series, lead: Batch) -> pl.Series:
@@ -374,7 +376,7 @@ class Treatment(Configured):
     # --- How it is written ---------------------------------------------------------------------------
 
     def sentence(self, column: str) -> str:
-        """Describe the treatment of a column, with its limits."""
+        """Describe the treatment of a column, with the limits."""
         return f"{column} {self.promise}. {self.no_promise}".rstrip()
 
     def spec(self) -> dict[str, Any]:

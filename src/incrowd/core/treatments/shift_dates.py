@@ -114,7 +114,7 @@ class ShiftDates(Treatment):
         return people.each(lambda texts: pl.Series(cache.of(texts, lambda new: self._offsets(new, purpose))))
 
     def along(self, days: pl.Series, lead: Batch) -> pl.Series:
-        """Shift linked days by the offsets of their rows, even where the lead is missing."""
+        """Shift linked days by the offsets of the rows, even where the lead is missing."""
         return self.treat(replace(lead, values=days))
 
     def _offsets(self, people: pl.Series, secret: Secret) -> NDArray[np.int64]:

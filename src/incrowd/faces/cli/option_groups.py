@@ -310,7 +310,7 @@ class ColumnOptions:
                 f"--hierarchy: column {named(unused)} is neither a quasi-identifier nor sensitive, and other "
                 "columns have no hierarchy; name it with --qi or --sensitive"
             )
-        return Schema.of(
+        return Schema.of_attributes(
             [_attribute(name, role, hierarchies) for role, names in roles.items() for name in names],
             null_values=self.null_value or (),
             unlisted=cast("Literal['drop', 'keep'] | None", unlisted),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Individual(RiskModel):
-    """The individual risk of a survey: the expected value of 1 / (people who look like the record).
+    """The individual risk of a survey: the expected value of 1 / (people that look like the record).
 
     It is an estimate from the sampling weights; see `individual_risk`. The table needs a column of the role
     weight.

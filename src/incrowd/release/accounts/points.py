@@ -407,7 +407,7 @@ class _RecodedRows(RowsThatLeave):
             pairs = np.unique(class_of[~missing] * domain.size + codes[~missing]) // domain.size
             lone = np.bincount(class_of[missing], table.weights[classes.members][missing], len(classes))
             return np.bincount(pairs, minlength=len(classes)) + lone.astype(np.int64)
-        schema = Schema.of(
+        schema = Schema.of_attributes(
             [*quasi, Attribute(name, "person")], null_values=evidence.counted.schema.null_values
         )
         try:

@@ -211,7 +211,7 @@ class Policy:
 
         file = validate(document, source)
         try:
-            schema = Schema.of(
+            schema = Schema.of_attributes(
                 (
                     Attribute(
                         name,

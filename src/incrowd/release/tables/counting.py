@@ -222,7 +222,7 @@ def content_of(engine: Any, layout: CountTable) -> str | None:
     if not {*names} <= {*engine.columns}:
         return None
     attributes = [Attribute(name, "quasi", kind="category") for name in names]
-    table = engine.count(Schema.of(attributes, unlisted="drop")).frequency
+    table = engine.count(Schema.of_attributes(attributes, unlisted="drop")).frequency
     # A column may have any name, and Polars takes some for patterns.
     texts = [
         pl.Series(map(_plain, domain.values), dtype=pl.String).gather(codes)
@@ -247,7 +247,7 @@ def _plain(value: Any) -> str | None:
 
 def count_columns(engine: Any, schema: Schema, attributes: Sequence[Attribute]) -> Any:
     """Count some columns as quasi-identifiers."""
-    return engine.count(Schema.of(attributes, null_values=schema.null_values, unlisted="drop"))
+    return engine.count(Schema.of_attributes(attributes, null_values=schema.null_values, unlisted="drop"))
 
 
 def overlapping_columns(axes: Sequence[Axis], people: NDArray[np.int64]) -> Iterator[str]:

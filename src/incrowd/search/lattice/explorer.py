@@ -39,7 +39,7 @@ _KEPT_BYTES = 256 * 2**20
 
 
 class Memory:
-    """The results about the nodes that were looked at, and the groups of some of them.
+    """The results about the nodes that were looked at, and the groups of some nodes.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class Memory:
         return self._kept[int(np.where(fits, self._sizes[:kept], np.iinfo(np.int64).max).argmin())]
 
     def wants(self, groups: Groups, below: Groups) -> bool:
-        """Say whether a node's groups would save work above, given the groups that they were made from."""
+        """Say whether a node's groups would save work above, compared with the groups `below`."""
         return self._bytes < _KEPT_BYTES and len(groups.keys) <= 0.8 * len(below.keys)
 
     def keep(self, levels: tuple[int, ...], groups: Groups) -> None:
@@ -101,7 +101,7 @@ class Memory:
         self._refusals += 1
 
     def are_refused(self, levels: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Say which nodes lie below one that joins too few groups, and so join even fewer: bool[nodes]."""
+        """Say which nodes lie below a node that joins too few groups, and so join even fewer: bool[nodes]."""
         return np.asarray(np.any(np.all(self._refused >= levels[:, None], axis=2), axis=1))
 
 
@@ -163,7 +163,7 @@ class Explorer:
         self, problem: SearchProblem, metric: Metric, aggregate: str = "mean", limits: Limits | None = None
     ) -> None:
         self.problem = problem
-        self.limits = limits or Limits.of(problem)
+        self.limits = limits or Limits.of_problem(problem)
         self.bound = 0.0
         self._by = metric, aggregate
         self._cells = numbered(problem, self.lattice)
@@ -174,7 +174,7 @@ class Explorer:
         each = np.arange(problem.frequency.keys, dtype=np.int32)
         people = problem.frequency.people.table
         least = self.rules.least_people
-        few = FewPeople.of(people, least) if people is not None and least > 1 else None
+        few = FewPeople.of_people(people, least) if people is not None and least > 1 else None
         whole = Groups(each, problem.frequency.weights, problem.frequency, few)
         self._memory = Memory(whole, len(self.lattice.shape))
         self._best: _Best | None = None
@@ -191,12 +191,12 @@ class Explorer:
 
     @property
     def lattice(self) -> Lattice:
-        """The nodes that it may look at."""
+        """The lattice of nodes that may be looked at."""
         return self.limits.lattice
 
     @property
     def looked(self) -> int:
-        """How many nodes it has looked at."""
+        """Number of nodes that were looked at."""
         return len(self._memory.nodes)
 
     @property
@@ -206,7 +206,7 @@ class Explorer:
 
     @property
     def at_once(self) -> int:
-        """How many nodes are looked at before it is asked which are still open, whatever the number of cores.
+        """Number of nodes to look at before asking which are still open, whatever the number of cores.
 
         Chosen nodes settle each other where one class settles many. Elsewhere a better one settles others,
         which saves more than it costs to call where there is much to group.
@@ -217,7 +217,7 @@ class Explorer:
 
     @property
     def by_class(self) -> bool:
-        """Whether a node that holds settles those above, by its number of classes."""
+        """Whether a node that holds settles the nodes above, by the number of classes."""
         return self._score.costs.by_class
 
     def least_scores(self) -> NDArray[np.float64]:
@@ -228,7 +228,7 @@ class Explorer:
         return self._score.least_scores()
 
     def look(self, *levels: tuple[int, ...]) -> list[Node]:
-        """Look at nodes, each given by its levels; at several at once where there are cores."""
+        """Look at nodes, given by levels; at several at once where there are cores."""
         nodes = self._memory.nodes
         new = [node for node in dict.fromkeys(levels) if node not in nodes]
         for start in range(0, len(new), _AT_ONCE):
@@ -243,7 +243,7 @@ class Explorer:
             for row, (node, grouped) in enumerate(
                 zip(some, each_on_a_core(self._grouped, some), strict=True)
             ):
-                nodes[node] = self._known(node, *grouped)
+                nodes[node] = self._judge_node(node, *grouped)
                 if splits and not nodes[node].fails_below:
                     weights, bins = grouped[0].groups.weights, self._bins[row]
                     most = put_in_bins(weights, self._score.costs, self._limit, *bins)  # type: ignore[no-untyped-call]
@@ -267,11 +267,11 @@ class Explorer:
                 self._memory.rare[levels] = key
 
     def terms(self) -> Terms | None:
-        """Return the losses of nodes without suppression as a sum over attributes; None where it is none."""
+        """Return the losses of nodes without suppression as a sum over attributes, or None if impossible."""
         return self._score.terms()
 
     def may_be_starred(self, levels: tuple[int, ...]) -> bool:
-        """Say whether each attribute has a cell ``*`` at a node; one of ``*`` alone counts as suppressed."""
+        """Say whether each attribute has a cell ``*`` at a node; classes of only ``*`` are suppressed."""
         return all(self._cells.stars[j][level].any() for j, level in enumerate(levels))
 
     def guess(self, nodes: NDArray[np.int64], shares: NDArray[np.float64]) -> NDArray[np.float64] | None:
@@ -280,7 +280,7 @@ class Explorer:
 
     @property
     def nodes(self) -> Mapping[tuple[int, ...], Node]:
-        """The nodes that it has looked at, by their levels."""
+        """The nodes that were looked at, by levels."""
         return self._memory.nodes
 
     def settle(
@@ -352,7 +352,7 @@ class Explorer:
         rolled = self._rolled(levels)
         return rolled, self._judge.too_small(rolled)
 
-    def _known(self, levels: tuple[int, ...], rolled: Rolled, too_small: TooSmall) -> Node:
+    def _judge_node(self, levels: tuple[int, ...], rolled: Rolled, too_small: TooSmall) -> Node:
         """Judge and score a node."""
         groups = rolled.groups
         leaves = self._score.leaves(levels, groups)
@@ -378,7 +378,7 @@ class Explorer:
         return Node(levels, True, found.suppressed, len(sizes), int(sizes.min()), score, False, bound, floor)
 
     def mark_outliers(self, dead: NDArray[np.bool_]) -> None:
-        """Mark the nodes at which the class of one of the rarest keys is too small: bool[nodes].
+        """Mark the nodes at which the class of any of the rarest keys is too small: bool[nodes].
 
         Before any node is looked at, this settles what several of them would. It does nothing where records
         may be suppressed.
@@ -390,7 +390,7 @@ class Explorer:
     def mark_failing(
         self, levels: tuple[int, ...], dead: NDArray[np.bool_], alive: NDArray[np.bool_]
     ) -> None:
-        """Mark the nodes at which a class that failed at one node fails, too.
+        """Mark the nodes at which a class that failed at a given node fails, too.
 
         That is the smallest one where it was too small, else the largest one that failed. This costs about as
         much as looking at one node. It does nothing where records may be suppressed.
@@ -430,11 +430,11 @@ class Explorer:
         return self._judge.suppressed(levels, rolled, self._judge.too_small(rolled))
 
     def class_sizes(self, levels: tuple[int, ...]) -> NDArray[np.int64]:
-        """Return the sizes of a node's classes, none suppressed but those of ``*`` throughout."""
+        """Return the sizes of a node's classes without suppression, leaving out a class of only ``*``."""
         return self._judge.sizes(levels, self._rolled(levels))
 
     def failures(self, levels: tuple[int, ...]) -> list[str]:
-        """Say which models a node does not satisfy without suppression, and the values that it reaches."""
+        """Say which models a node does not satisfy without suppression, and the values reached."""
         return self._judge.failures(levels, self._whole(levels))
 
     def again(self, problem: SearchProblem, limits: Limits | None = None) -> Explorer:
@@ -442,7 +442,7 @@ class Explorer:
         return Explorer(problem, *self._by, limits)
 
     def absorbing(self) -> Explorer | None:
-        """Return an explorer of those models alone under which a failing node settles those below."""
+        """Return an explorer of the models under which a failing node settles the nodes below, if any."""
         models = [model for model in self.problem.models if self.problem.monotone(model).absorbing]
         if self.problem.least > 1:
             from incrowd.measures.privacy import KAnonymity

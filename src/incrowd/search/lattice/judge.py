@@ -1,4 +1,4 @@
-"""Judging a node: which of its classes are suppressed, and whether the others satisfy every model."""
+"""Judging a node: which classes are suppressed, and whether the others satisfy every model."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class WholePeople(NamedTuple):
         return classes.counted.sizes < max(model.k for model in self.models)
 
     def exposed(self, classes: EquivalenceClasses) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Say who is exposed, and by which classes, of which none is too small.
+        """Return the exposed people, and the classes that expose people, given classes of enough people each.
 
         Returns
         -------
@@ -315,7 +315,7 @@ class Judge:
         return np.asarray(failing[rolled.ids])
 
     def sizes(self, levels: tuple[int, ...], rolled: Rolled) -> NDArray[np.int64]:
-        """Return the sizes of the classes, none suppressed but those of ``*`` throughout."""
+        """Return the sizes of the classes without suppression, leaving out a class of only ``*``."""
         groups = rolled.groups
         starred = self._starred(levels, groups.keys)
         return groups.weights if starred is None else groups.weights[~starred]
@@ -334,7 +334,7 @@ class Judge:
         ]
 
     def too_small(self, rolled: Rolled) -> TooSmall:
-        """Find the groups with too few records or people, as far as a verdict needs them.
+        """Find the groups with too few records or people, as far as a verdict needs to know.
 
         People are listed only where the groups with too few records are not too many already.
         """
@@ -350,7 +350,7 @@ class Judge:
         return found.records + self.limits.before
 
     def _people(self, asked: _Asked, whole: Callable[[], Rolled]) -> tuple[Suppressed, bool]:
-        """Suppress people who break the conditions on all classes of a person.
+        """Suppress people that break the conditions on all classes of a person.
 
         Classes with too few people go first. Then either the classes by which somebody is exposed are
         suppressed, or these people whole, whichever loses fewer records.

@@ -424,7 +424,7 @@ def test_a_cell_is_given_to_what_it_covers(values, style, fresh, expected):
 
     # The cut is by the other column, so that each class has all values.
     asked = Policy(
-        ic.Schema.of([ic.Attribute("q", "quasi", weight=0.01), ic.Attribute("other", "quasi")]),
+        ic.Schema.of_attributes([ic.Attribute("q", "quasi", weight=0.01), ic.Attribute("other", "quasi")]),
         (ic.KAnonymity(2),),
         ic.Mondrian(),
         1.0,
@@ -454,7 +454,7 @@ def test_a_cell_is_given_to_what_it_covers(values, style, fresh, expected):
 def test_ways_to_write_a_number_are_one_value_unless_a_hierarchy_has_them_apart(tree, algorithm, expected):
     raw = pl.DataFrame({"n": ["0", "0"]})
     levels = (1, None) if expected[0] == "B" else None
-    schema = ic.Schema.of([ic.Attribute("n", "quasi", hierarchy=tree, levels=levels)])
+    schema = ic.Schema.of_attributes([ic.Attribute("n", "quasi", hierarchy=tree, levels=levels)])
     asked = Policy(schema, (ic.KAnonymity(1),), algorithm, 1.0, suppressed="keep")
     recoding = ic.anonymize(raw, asked).recoding
     applied = ic.apply_recoding(recoding, pl.DataFrame({"n": ["-0", "0"]}), asked)
@@ -497,7 +497,7 @@ def test_a_batch_is_judged_by_its_people(tmp_path):
 
 def without_people(schema):
     kept = [attribute for attribute in schema.attributes if attribute.role != "person"]
-    return ic.Schema.of(kept, unlisted="drop")
+    return ic.Schema.of_attributes(kept, unlisted="drop")
 
 
 @pytest.mark.parametrize("algorithm", [ic.Mondrian(), ic.Clustering()])

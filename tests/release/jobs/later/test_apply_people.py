@@ -148,7 +148,7 @@ def test_a_batch_that_loses_a_row_is_not_written(release, tmp_path):
 def test_sensitive_values_that_were_treated_are_compared_as_treated():
     cost = ic.Attribute("cost", "sensitive", treatment=ic.Round(5))
     others = [each for each in SCHEMA.attributes if each.name != "cost"]
-    policy = replace(POLICY, schema=ic.Schema.of([*others, cost]), models=(ic.KAnonymity(4),))
+    policy = replace(POLICY, schema=ic.Schema.of_attributes([*others, cost]), models=(ic.KAnonymity(4),))
     release = ic.anonymize(FIRST, policy)
     assert set(pl.DataFrame(release.table)["cost"].cast(pl.Int64)) == {0, 5}
     applied = ic.apply_recoding(

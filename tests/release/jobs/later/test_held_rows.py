@@ -173,7 +173,9 @@ def test_who_waits_lends_no_value_to_those_who_leave(release):
     swapped = ic.Attribute("ill", "sensitive", treatment=ic.RankSwap(1.0))
     others = [each for each in SCHEMA.attributes if each.name != "ill"]
     policy = replace(
-        POLICY, schema=ic.Schema.of([*others, swapped], unlisted="keep"), models=(ic.KAnonymity(5),)
+        POLICY,
+        schema=ic.Schema.of_attributes([*others, swapped], unlisted="keep"),
+        models=(ic.KAnonymity(5),),
     )
     made = ic.anonymize(JANUARY.with_columns(ill=pl.Series(range(50)), row=pl.lit(LAST)), policy)
     batch = rows(*[21] * 6, *[22] * 3).with_columns(ill=pl.Series([*range(6), 40, 41, 42]))

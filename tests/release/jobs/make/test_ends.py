@@ -182,7 +182,7 @@ def test_verify_finds_an_end_that_was_rounded_inward(tmp_path):
 
 
 def test_a_column_may_differ_from_the_policy(tmp_path):
-    schema = ic.Schema.of(
+    schema = ic.Schema.of_attributes(
         [
             ic.Attribute("pay", "quasi", grid=500),
             ic.Attribute("hired", "quasi", ends="outward", grid="year"),
@@ -201,5 +201,7 @@ def test_a_column_may_differ_from_the_policy(tmp_path):
         for day in re.findall(r"[0-9]{4}-([0-9]{2}-[0-9]{2})", cell)
     ]
     assert set(days) <= {"01-01", "12-31"}
-    exact = ic.Schema.of([ic.Attribute("pay", "quasi", ends="exact"), ic.Attribute("ill", "sensitive")])
+    exact = ic.Schema.of_attributes(
+        [ic.Attribute("pay", "quasi", ends="exact"), ic.Attribute("ill", "sensitive")]
+    )
     assert "987654" in "".join(set(ic.anonymize(PAY, policy(exact)).texts["pay"]))

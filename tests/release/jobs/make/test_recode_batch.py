@@ -97,7 +97,7 @@ def test_a_level_covers_unseen_values_by_its_recipe(name, data, level):
     batch = data.draw(st.lists(fresh, min_size=1, max_size=8))
     recipe_height = recipe.build(sorted(set(first)), "q").height
     level = min(level, recipe_height)
-    schema = ic.Schema.of([ic.Attribute("q", "quasi", kind="category" if name == "prefix" else "auto",
+    schema = ic.Schema.of_attributes([ic.Attribute("q", "quasi", kind="category" if name == "prefix" else "auto",
                                         hierarchy=recipe, levels=(level, level)),
                            ic.Attribute("all", "quasi")])  # fmt: skip
     policy = ic.Policy(schema, (ic.KAnonymity(1),), ic.Optimal(), keep_order=True)
@@ -131,7 +131,7 @@ def test_a_cell_covers_unseen_values_below_its_group(algorithm, name, data):
     batch = data.draw(st.lists(fresh, min_size=1, max_size=8))
     classes = data.draw(st.lists(st.sampled_from("xy"), min_size=len(first), max_size=len(first)))
     frame = table(first).with_columns(s=pl.Series(classes))
-    schema = ic.Schema.of([ic.Attribute("q", "quasi", kind=kind, hierarchy=recipe),
+    schema = ic.Schema.of_attributes([ic.Attribute("q", "quasi", kind=kind, hierarchy=recipe),
                            ic.Attribute("all", "quasi"), ic.Attribute("s", "insensitive")])  # fmt: skip
     policy = ic.Policy(schema, (ic.KAnonymity(3),), algorithm, keep_order=True)
     made = ic.anonymize(frame, policy, force=True)

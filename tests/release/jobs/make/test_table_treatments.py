@@ -255,7 +255,9 @@ def test_verify_looks_at_the_forms_of_treated_columns(tmp_path):
 def linked(schema):
     """Say that rows can be joined, and give ages a hierarchy, so that histories may be alike."""
     ages = replace(schema["age"], hierarchy=ic.Hierarchy.intervals(25, 100))
-    return ic.Schema.of([ages if each.name == "age" else each for each in schema.attributes], linked=True)
+    return ic.Schema.of_attributes(
+        [ages if each.name == "age" else each for each in schema.attributes], linked=True
+    )
 
 
 @pytest.mark.slow

@@ -111,7 +111,7 @@ def _plain_schema(schema: Schema, recoding: Recoding) -> Schema:
     )
     sensitive = (each.as_counted() for each in schema.sensitive)
     others = (each for role in ("person", "household", "weight") for each in schema.having(role))
-    return Schema.of([*quasi, *sensitive, *others], null_values=schema.null_values)
+    return Schema.of_attributes([*quasi, *sensitive, *others], null_values=schema.null_values)
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ def differences(
     frame: pl.DataFrame = nw.from_native(released.texts, eager_only=True).to_polars()
     quasi = [each.name for each in policy.schema.quasi]
     if not before and last is not None:
-        before = {"privacy": assess(last, Schema.of(policy.schema.quasi)).to_dict(cells=False)}
+        before = {"privacy": assess(last, Schema.of_attributes(policy.schema.quasi)).to_dict(cells=False)}
     figures = [(name, _figure(before, name), _figure(now, name)) for name in _FIGURES]
     sentences, cells = [], {}
     if isinstance(released, AppliedBatch):

@@ -272,7 +272,7 @@ def _requirements(policy: Policy) -> tuple[int, str, Schema]:
     return (
         policy.ledger_m,
         attribute.name,
-        Schema.of(attributes, null_values=raw_schema.null_values, unlisted="drop"),
+        Schema.of_attributes(attributes, null_values=raw_schema.null_values, unlisted="drop"),
     )
 
 

@@ -335,11 +335,11 @@ def evaluate(
     from incrowd.release.jobs.measure.row_pairs import map_by_key, moved_values
 
     quasi = [replace(each, key_of=()) for each in schema.quasi]
-    raw_schema = Schema.of(
+    raw_schema = Schema.of_attributes(
         (*quasi, *schema.sensitive, *schema.having("weight")), null_values=schema.null_values
     )
     before = engine_for(loaded(table)).count(raw_schema).frequency
-    released_schema = Schema.of(quasi, null_values=schema.null_values).measured()
+    released_schema = Schema.of_attributes(quasi, null_values=schema.null_values).measured()
     try:
         starred = with_stars(loaded(released), [each.name for each in schema.quasi], suppressed_as)
         after = engine_for(starred).count(released_schema).frequency
@@ -358,7 +358,7 @@ def evaluate(
     sampling = before.survey.sampling
     if sampling is not None and sampling.of_row is not None:
         key = frequency.key_of_row("evaluate")
-        weights = Sampling.of(sampling.column, key, sampling.of_row, frequency.keys)
+        weights = Sampling.of_weights(sampling.column, key, sampling.of_row, frequency.keys)
         frequency = frequency.with_sampling(weights)
     classes = recoding.classes(frequency)
     return Evaluation(

@@ -306,7 +306,7 @@ class Blocks:
         order = [names.index(name) if name in names else -1 for name in self.released]
         # Builders of hierarchies have done their work and stay here.
         searched = [replace(attribute, hierarchy=None, key_of=()) for attribute in self.quasi]
-        policy = replace(self.policy, schema=Schema.of(searched, null_values=self.null_values))
+        policy = replace(self.policy, schema=Schema.of_attributes(searched, null_values=self.null_values))
         bare = replace(scale, quasi_coders=(), sensitive_coders=())
         shared = self._shared((bare, policy, sources, order))
 

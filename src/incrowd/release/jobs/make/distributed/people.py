@@ -87,7 +87,9 @@ class WholePeople:
                 SensitiveCounts(counts.domain, keys, counts.totals)
                 for counts, keys in zip(table.sensitive, values, strict=True)
             ),
-            people=People(listed=ListedPeople.of(table.keys, none, none, [none] * len(sizes), sizes, None)),
+            people=People(
+                listed=ListedPeople.of_entries(table.keys, none, none, [none] * len(sizes), sizes, None)
+            ),
         )
         return replace(table, people=People(table=self._whole(people)))
 
