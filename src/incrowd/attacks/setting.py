@@ -51,7 +51,7 @@ class Sets(NamedTuple):
     starts: NDArray[np.int64]
 
     @classmethod
-    def of(cls, listed: Mapping[int, NDArray[np.int64]], labels: int) -> Sets:
+    def of_labels(cls, listed: Mapping[int, NDArray[np.int64]], labels: int) -> Sets:
         """Lay out the ranks of labels by label number, leaving out labels without ranks."""
         sets = {label: np.sort(ranks) for label, ranks in listed.items() if len(ranks)}
         number = np.full(labels, -1, np.int64)
@@ -114,7 +114,7 @@ class Column:
     numbers: NDArray[np.float64]
 
     @classmethod
-    def of(
+    def of_cells(
         cls,
         domain: Domain,
         ranks: NDArray[np.integer],
@@ -128,7 +128,7 @@ class Column:
             # What is beyond all doubles counts as the last one.
             ends, numbers = (np.clip(read, -_LAST, _LAST) for read in read_intervals(domain, labels))
         listed = listed_of(domain, labels) if numeric else dict(enumerate(ranks_of(domain, labels)))
-        return cls(domain, ranks, labels, codes, Sets.of(listed, len(labels)), numeric, ends, numbers)
+        return cls(domain, ranks, labels, codes, Sets.of_labels(listed, len(labels)), numeric, ends, numbers)
 
     @cached_property
     def low(self) -> NDArray[np.float64]:
@@ -331,7 +331,7 @@ class Setting:
             if attribute.role == "quasi" and values.domain.missing < 0:
                 # Other tools suppress a cell by leaving it out.
                 labels = [SUPPRESSED if label is None else label for label in labels]
-            column = Column.of(values.domain, values.rank_of_row(), labels, cells.rank_of_row())
+            column = Column.of_cells(values.domain, values.rank_of_row(), labels, cells.rank_of_row())
             self.columns[attribute.name] = column
 
     def cloud(self, names: Sequence[str], order: NDArray[np.int64]) -> Cloud:

@@ -90,14 +90,14 @@ def differencing(folders: Sequence[Path], raw: Any = None, policy: Policy | None
         sources = [[table for table in tables if table.quantity == quantity] for tables in read]
         groups = _groups([tables for tables in sources if tables])
         try:
-            sums.add(_Joint.of(groups))
+            sums.add(_Joint.of_groups(groups))
         except TableError:
             # No people fit, so the groups are not within each other: each folder is attacked alone.
             alone = [tables for tables in sources if tables]
             if len(alone) == 1:
                 raise
             for tables in alone:
-                sums.add(_Joint.of([tables]))
+                sums.add(_Joint.of_groups([tables]))
             sums.apart = True
     if raw is not None and policy is not None:
         sums.insiders = _told_to_insiders([table for tables in read for table in tables], raw, policy)
@@ -273,7 +273,7 @@ class _Joint:
     groups: int
 
     @classmethod
-    def of(cls, groups: Sequence[Sequence[PublishedTable]]) -> _Joint:
+    def of_groups(cls, groups: Sequence[Sequence[PublishedTable]]) -> _Joint:
         """Join tables of groups, the largest first."""
         tables = [(table, number) for number, group in enumerate(groups) for table in group]
         # Depth first: group 0, group 1 in it, group 2 in that, then the rests from the inside out.
@@ -284,7 +284,7 @@ class _Joint:
         for table, _ in tables:
             own = [Axis(each["column"], Hierarchy(each["codes"], each["under"])) for each in table.dimensions]
             axes.append([*own, Axis(_GROUP, Hierarchy(names, parents))] if count > 1 else own)
-        linked = Linked.of(axes, _overlapping([table for table, _ in tables]))
+        linked = Linked.of_tables(axes, _overlapping([table for table, _ in tables]))
         low, high = np.zeros(linked.size), np.full(linked.size, inf)
         asked, hidden = np.zeros(linked.size, np.bool_), np.zeros(linked.size, np.bool_)
         joint = cls(tables, axes, linked, low, high, asked, hidden, count)
@@ -326,7 +326,7 @@ class _Joint:
         told = np.zeros(self.linked.size, np.bool_)
         for place, (table, _) in enumerate(self.tables):
             # Without the dimension of groups, which stands last.
-            alone = Linked.of([self.axes[place][: len(table.dimensions)]], _overlapping([table]))
+            alone = Linked.of_tables([self.axes[place][: len(table.dimensions)]], _overlapping([table]))
             cells, least, most = self._published(place)
             low, high = np.zeros(alone.size), np.full(alone.size, inf)
             np.maximum.at(low, alone.cells[0], least)

@@ -38,7 +38,7 @@ class Cell(NamedTuple):
     is_code: bool
 
     @classmethod
-    def of(cls, stored: dict[str, Any]) -> Cell:
+    def of_notebook(cls, stored: dict[str, Any]) -> Cell:
         """Return a stored cell of a notebook, whose role is the first tag."""
         role = "".join(stored["metadata"].get("tags", [])[:1])
         return cls(role, "".join(stored["source"]), stored["cell_type"] == "code")
@@ -74,7 +74,7 @@ class Lesson:
         """
         try:
             document: dict[str, Any] = json.loads(self.path.read_text(encoding="utf-8"))
-            list(map(Cell.of, document["cells"]))
+            list(map(Cell.of_notebook, document["cells"]))
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise ParameterError(f"{self.path}: the file is no notebook (.ipynb)") from None
         return document
@@ -82,7 +82,7 @@ class Lesson:
     @cached_property
     def cells(self) -> list[Cell]:
         """The cells in order."""
-        return list(map(Cell.of, self.document["cells"]))
+        return list(map(Cell.of_notebook, self.document["cells"]))
 
     @property
     def title(self) -> str:

@@ -55,7 +55,7 @@ def counts_of(table: Any, document: Mapping[str, Any], folder: Path, name: str) 
         alone.pop(other, None)
     schema = Policy.from_dict(alone, folder, "the choices of this page").schema
     refuse_prompts(schema)
-    counted, records = TableTreatments.of(engine_for(table), schema).counted.values_of([name])
+    counted, records = TableTreatments.of_table(engine_for(table), schema).counted.values_of([name])
     found, places = dictionary(counted.to_series(), name, schema.null_values)
     by_place = np.bincount(places, records, len(found.texts) + 1).astype(np.int64)
     attribute = schema[name].as_counted()

@@ -151,7 +151,7 @@ def intervals(
         >>> from incrowd.core.hierarchy.tree import Hierarchy
         >>> from incrowd.release.tables.cells import Axis
         >>> tree = Hierarchy.from_nested({"*": ["a", "b"]})
-        >>> linked = Linked.of([[Axis("group", tree), Axis("area", tree)]])
+        >>> linked = Linked.of_tables([[Axis("group", tree), Axis("area", tree)]])
         >>> values = np.array([20, 9, 11, 4, 1, 3, 16, 8, 8], float)
         >>> hidden = np.array([4, 5, 7, 8])
         >>> low, high = values.copy(), values.copy()

@@ -209,7 +209,7 @@ class Linked:
     excess: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 2), np.int64))
 
     @classmethod
-    def of(
+    def of_tables(
         cls,
         tables: Iterable[Sequence[Axis]],
         overlapping: Iterable[str] = (),

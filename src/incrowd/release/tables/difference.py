@@ -110,7 +110,7 @@ class _Common(NamedTuple):
     places: list[NDArray[np.int64]]
 
     @classmethod
-    def of(cls, axes: Sequence[Axis], rest: str) -> _Common:
+    def of_axes(cls, axes: Sequence[Axis], rest: str) -> _Common:
         """Find the codes that have one name, and above them codes of one name; `rest` begins further ones."""
         paths = [_paths(axis) for axis in axes]
         then, now = ({path: node for node, path in enumerate(each)} for each in paths)
@@ -166,7 +166,9 @@ def count_disclosures_by_difference(then: Sequence[Side], now: Sequence[Side]) -
     came: list[tuple[Cells, NDArray[np.bool_]]] = []
     left: list[tuple[Cells, NDArray[np.bool_]]] = []
     for number, (one, other) in enumerate(product(then, now)):
-        common = [_Common.of([one.axis(axis.column), axis], f"\0rest of {number}") for axis in other.axes]
+        common = [
+            _Common.of_axes([one.axis(axis.column), axis], f"\0rest of {number}") for axis in other.axes
+        ]
         known = [
             side.shown({each.axis.column: each.nodes[place] for each in common})
             for place, side in enumerate((one, other))

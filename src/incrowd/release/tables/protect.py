@@ -158,8 +158,8 @@ class _Joined:
     linked: Linked
 
     @classmethod
-    def of(cls, tables: Sequence[Cells], nested: Sequence[Nested]) -> _Joined:
-        return cls(tables, Linked.of([table.axes for table in tables], _overlapping(tables), nested))
+    def of_tables(cls, tables: Sequence[Cells], nested: Sequence[Nested]) -> _Joined:
+        return cls(tables, Linked.of_tables([table.axes for table in tables], _overlapping(tables), nested))
 
     def intervals(
         self,
@@ -319,7 +319,7 @@ def protect(
     require_one_way([table.layout for table in tables])
     new, tables = len(tables), [*tables, *(cells for cells, _ in earlier)]
     with ending_after(2 * seconds + _GRACE):
-        joined = _Joined.of(tables, nested)
+        joined = _Joined.of_tables(tables, nested)
         primary = joined.primary()
         primary[joined.named("waived")] = False
         primary[joined.named("hidden")] = True
@@ -367,7 +367,7 @@ def count_disclosures(
     nested
         The codes of columns that other columns determine.
     """
-    joined = _Joined.of(tables, nested)
+    joined = _Joined.of_tables(tables, nested)
     primary = joined.primary()
     shown = joined.all(known, False, np.logical_or)
     if count := int((primary & shown).sum()):
@@ -420,7 +420,7 @@ def _suppressed(
     if ring is not None:
         # The search knows the whole table, so that it hides what the tables tell together.
         axes = [*(table.axes for table in joined.tables), ring.axes]
-        linked = Linked.of(axes, _overlapping(joined.tables), joined.linked.nested)
+        linked = Linked.of_tables(axes, _overlapping(joined.tables), joined.linked.nested)
         further = linked.size - joined.linked.size
         true = np.append(need.values, np.zeros(further))
         true[linked.cells[-1]] = ring.values / unit

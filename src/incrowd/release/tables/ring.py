@@ -81,6 +81,6 @@ def with_ring(
     ring = ring_of(tables)
     if not ring or is_too_large(ring):
         return linked, low, high
-    whole = Linked.of([*tables, ring], overlapping, linked.nested)
+    whole = Linked.of_tables([*tables, ring], overlapping, linked.nested)
     further = whole.size - linked.size
     return whole, np.append(low, np.zeros(further)), np.append(high, np.full(further, np.inf))

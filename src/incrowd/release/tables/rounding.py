@@ -93,7 +93,7 @@ def round_controlled(
     >>> from incrowd.core.hierarchy.tree import Hierarchy
     >>> from incrowd.release.tables.cells import Axis, Linked
     >>> towns = [Axis("town", Hierarchy.from_nested({"*": ["a", "b"]}))]
-    >>> rounding = round_controlled(np.array([3, 1, 2]), Linked.of([towns]), 3)
+    >>> rounding = round_controlled(np.array([3, 1, 2]), Linked.of_tables([towns]), 3)
     >>> rounding.cells, rounding.distance, rounding.gap
     (array([3, 0, 3]), 2, 0.0)
     """

@@ -102,7 +102,7 @@ def suppress(
     >>> from incrowd.core.hierarchy.tree import Hierarchy
     >>> from incrowd.release.tables.cells import Axis
     >>> tree = Hierarchy.from_nested({"*": ["a", "b"]})
-    >>> linked = Linked.of([[Axis("group", tree), Axis("area", tree)]])
+    >>> linked = Linked.of_tables([[Axis("group", tree), Axis("area", tree)]])
     >>> values = np.array([20, 9, 11, 4, 1, 3, 16, 8, 8], float)
     >>> need = Need(values, np.full(9, 3.0), np.zeros(9))
     >>> chosen = suppress(linked, need, values == 1, values, values > 0)

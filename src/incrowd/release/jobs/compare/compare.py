@@ -379,7 +379,7 @@ def _check_treatments(schema: Schema, engine: Engine) -> None:
             "or 'file:PATH'"
         )
     if schema.treated:
-        TableTreatments.of(engine, schema)
+        TableTreatments.of_table(engine, schema)
 
 
 def _limits(k: int | None, l: int | None, t: float | None) -> list[PrivacyModel]:  # noqa: E741

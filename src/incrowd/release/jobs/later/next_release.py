@@ -159,7 +159,7 @@ def next_release(  # noqa: PLR0913
     released_policy = replace(release.policy, algorithm=policy.algorithm, ledger_m=m)
     release = replace(release, policy=released_policy, points=points)
     release.verdict.admit(unanswered)
-    return SeriesRelease.of(
+    return SeriesRelease.of_release(
         release,
         counterfeits=plan.counterfeits_by_group(),
         m=m,

@@ -248,7 +248,7 @@ def recode(
         start = start.prepared(policy)
     recoding, lattice = _recoding(start, policy, clock)
     with clock.stage("apply"):
-        result = ReleasedRows.of(
+        result = ReleasedRows.of_recoding(
             start.treatments,
             leaving,
             start.counted,
@@ -492,7 +492,7 @@ def start_search(
     clock.gives_up(engine.interrupt)
     policy.schema.after_treatment().released(engine.columns)
     with clock.stage("treat") if policy.schema.treated else nullcontext():
-        treatments = TableTreatments.of(engine, policy.schema)
+        treatments = TableTreatments.of_table(engine, policy.schema)
     engine = treatments.counted
     searched = counting_schema(policy)
     joint = any(model.is_joint for model in policy.models)

@@ -56,7 +56,7 @@ class Suppression:
     reasons: Mapping[str, int] | None = None
 
     @classmethod
-    def of(
+    def of_recoding(
         cls,
         frequency: FrequencyTable,
         recoding: Recoding,

@@ -45,7 +45,9 @@ class TableTreatments:
     _columns: tuple[TreatedColumn, ...] = field(default=(), repr=False)
 
     @classmethod
-    def of(cls, engine: Engine, schema: Schema, decided: Mapping[str, Any] | None = None) -> TableTreatments:
+    def of_table(
+        cls, engine: Engine, schema: Schema, decided: Mapping[str, Any] | None = None
+    ) -> TableTreatments:
         """Read the keys and the columns, and decide the treatments.
 
         Parameters
@@ -268,7 +270,7 @@ def treat_table(engine: Engine, schema: Schema, job: str) -> tuple[Engine, Schem
     if not schema.treated:
         return engine, schema
     refuse_untreatable(schema, job)
-    return TableTreatments.of(engine, schema).rows(), schema.with_attributes(
+    return TableTreatments.of_table(engine, schema).rows(), schema.with_attributes(
         each.as_counted() for each in schema.attributes
     )
 

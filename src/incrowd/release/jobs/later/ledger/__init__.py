@@ -523,9 +523,9 @@ class Ledger:
                     "Make the release with incrowd next.",
                 )
         released = {
-            number: ReleasePeople.of(before[number - 1], digests) for number, digests in earlier.items()
+            number: ReleasePeople.of_entry(before[number - 1], digests) for number, digests in earlier.items()
         }
-        _refuse_together(before, released, ReleasePeople.of(entry, people), entry["matched_by"])
+        _refuse_together(before, released, ReleasePeople.of_entry(entry, people), entry["matched_by"])
 
     def _key(self, entries: Sequence[Entry]) -> bytes:
         """Return the key, or raise `TableError` if an entry has another key."""

@@ -301,7 +301,7 @@ class _Worlds:
         values_of_classes = incidence @ truth
         # A record has no value that one of its classes lacks.
         cell, value = np.nonzero(incidence.T @ (values_of_classes == 0) == 0)
-        program = _Program.of(incidence, cell, value, values_of_classes, truth.sum(axis=1))
+        program = _Program.of_pairs(incidence, cell, value, values_of_classes, truth.sum(axis=1))
         pairs = list(zip(cells[cell].tolist(), columns[value].tolist(), strict=True))
         while self._calls < _CALLS:
             self._calls += 1
@@ -335,7 +335,7 @@ class _Program:
     most: NDArray[np.float64]
 
     @classmethod
-    def of(
+    def of_pairs(
         cls,
         incidence: Any,
         cell: NDArray[np.int64],

@@ -37,7 +37,7 @@ class ReleasePeople(NamedTuple):
     linked: bool = False
 
     @classmethod
-    def of(cls, entry: Mapping[str, Any], people: pl.DataFrame) -> Self:
+    def of_entry(cls, entry: Mapping[str, Any], people: pl.DataFrame) -> Self:
         """Return the people of an entry of a ledger."""
         return cls(people, entry["k"], entry["l"], bool(entry["m"]), entry["linked"])
 

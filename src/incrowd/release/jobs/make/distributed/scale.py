@@ -38,7 +38,7 @@ class Coder:
     missing: int
 
     @classmethod
-    def of(cls, raw: pl.Series, ranks: NDArray[np.integer]) -> Coder:
+    def of_values(cls, raw: pl.Series, ranks: NDArray[np.integer]) -> Coder:
         """Build the lookup from a series of distinct values and the rank of each."""
         plain = _plain(raw)
         has_value = plain.is_not_null().to_numpy()
@@ -142,4 +142,4 @@ def rank_values(
     distinct, codes = dictionary(raw, attribute.name, null_values)
     domain, ranks = Domain.build(attribute, distinct, null_values)
     of_raw = ranks[codes]
-    return domain, Coder.of(raw, of_raw), np.bincount(of_raw, counts, domain.size).astype(np.int64)
+    return domain, Coder.of_values(raw, of_raw), np.bincount(of_raw, counts, domain.size).astype(np.int64)
