@@ -167,7 +167,7 @@ class Column:
         if not self.numeric:
             return bool(informative and alone.all())
         points = (self.ends[informative, 0] == self.ends[informative, 1]) & np.isin(
-            self.ends[informative, 0], self._known
+            self.ends[informative, 0], self._known_numbers
         )
         return bool(informative and (points | alone).all())
 
@@ -177,24 +177,24 @@ class Column:
         return Unread.of(self.domain, self.labels, np.bincount(self.codes, minlength=len(self.labels)))
 
     @cached_property
-    def _known(self) -> NDArray[np.float64]:
+    def _known_numbers(self) -> NDArray[np.float64]:
         return np.asarray(self.numbers[~np.isnan(self.numbers)])
 
     @cached_property
     def exponent(self) -> int:
         """The power of two by which numbers are scaled."""
-        return exponent_of(np.concatenate((self.ends.ravel(), self._known)))
+        return exponent_of(np.concatenate((self.ends.ravel(), self._known_numbers)))
 
     @cached_property
     def extent(self) -> float:
         """The distance between the least and the largest number, or 1 if they are equal."""
-        return float(self.place(self._known.max()) - self.place(self._known.min())) or 1.0
+        return float(self.place(self._known_numbers.max()) - self.place(self._known_numbers.min())) or 1.0
 
     @cached_property
     def median(self) -> float:
         """The median of the middles of the released cells."""
         # Of halves, since the sum of two enormous numbers is none.
-        halves = np.concatenate((self.low / 4 + self.high / 4, [self._known[0] / 2]))
+        halves = np.concatenate((self.low / 4 + self.high / 4, [self._known_numbers[0] / 2]))
         return 2 * float(np.nanmedian(halves))
 
     def place(self, numbers: Any) -> Any:

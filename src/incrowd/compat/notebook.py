@@ -49,7 +49,7 @@ __all__ = [
 
 def get_spans(df: pd.DataFrame, partition: pd.Index) -> dict[str, Any]:
     """Return the span of every column in a partition: max - min of numbers, else the number of values."""
-    rows = _rows(df, partition)
+    rows = _rows_of_partition(df, partition)
     part = df.loc[rows]
     return {column: _span(part[column]) for column in df.columns}
 
@@ -72,7 +72,7 @@ def split(df: pd.DataFrame, partition: pd.Index, column: str) -> tuple[pd.Index,
 def is_k_anonymous(df: pd.DataFrame, partition: pd.Index, sensitive_column: str, k: int = 3) -> bool:
     """Say whether a partition has k records or more."""
     limit = check_whole_number(k, "k", least=1)
-    return len(_rows(df, partition)) >= limit
+    return len(_rows_of_partition(df, partition)) >= limit
 
 
 def diversity(df: pd.DataFrame, partition: pd.Index, column: str) -> int:
@@ -260,7 +260,7 @@ def _span(cells: pd.Series[Any]) -> Any:
     return span.item() if hasattr(span, "item") else span
 
 
-def _rows(df: pd.DataFrame, partition: Any) -> pd.Index[Any]:
+def _rows_of_partition(df: pd.DataFrame, partition: Any) -> pd.Index[Any]:
     """Return a partition that names rows of the frame."""
     check_frame(df, "df", empty=True)
     if not isinstance(partition, pd.Index):
@@ -277,7 +277,7 @@ def _rows(df: pd.DataFrame, partition: Any) -> pd.Index[Any]:
 
 def _cells(df: pd.DataFrame, partition: Any, column: Any) -> pd.Series[Any]:
     """Return the cells of a column in a partition."""
-    rows = _rows(df, partition)
+    rows = _rows_of_partition(df, partition)
     cells: pd.Series[Any] = df[check_column(column, "column", df)].loc[rows]
     return cells
 

@@ -196,7 +196,7 @@ def _alike(one: Any, other: Any) -> bool:
     if _kind(one) == _kind(other) == "list":
         return len(one) == len(other) and all(map(_alike, one, other))
     if isinstance(one, str) and isinstance(other, str):
-        return _plain(one) == _plain(other)
+        return _plain_range(one) == _plain_range(other)
     with contextlib.suppress(ValueError):
         return type(one) is type(other) and bool(one == other)
     return False
@@ -205,10 +205,10 @@ def _alike(one: Any, other: Any) -> bool:
 def _records(rows: pd.DataFrame) -> list[tuple[str, ...]]:
     """Return the sorted rows of a table after the names of the columns."""
     columns = sorted(map(str, rows.columns))
-    cells = rows.set_axis(list(map(str, rows.columns)), axis=1)[columns].astype(str).map(_plain)
+    cells = rows.set_axis(list(map(str, rows.columns)), axis=1)[columns].astype(str).map(_plain_range)
     return [tuple(columns), *sorted(cells.itertuples(index=False, name=None))]
 
 
-def _plain(text: str) -> str:
+def _plain_range(text: str) -> str:
     """Return a text, a range as ``24-31`` however it is written: ``[24-31]``, ``24 - 31``."""
     return _RANGE.sub(r"\1-\2", text) if _RANGE.fullmatch(text) else text

@@ -38,7 +38,7 @@ def show_verdict(verdict: Verdict, points: Sequence[str] | None = None) -> None:
             bullets(lines)
 
 
-def _number(points: int, what: str) -> str:
+def _number_of_points(points: int, what: str) -> str:
     return f"{points} {'point' if points == 1 else 'points'} {what}"
 
 
@@ -82,9 +82,9 @@ class Gate:
             note("Nothing can be taken: no answer removes what is broken. Go back, or take a change.")
         else:
             note(
-                f"{_number(len(verdict.open), 'may')} give something away or cost much. Take a change, which "
-                "makes the release anew, or say of each why you accept it. What is published repeats your "
-                "answers, so name no patient."
+                f"{_number_of_points(len(verdict.open), 'may')} give something away or cost much. Take a "
+                "change, which makes the release anew, or say of each why you accept it. What is published "
+                "repeats your answers, so name no patient."
             )
         # A release whose clauses nobody judged has a point without a clause.
         clauses = chain((each for each in getattr(release, "clauses", ()) if each.unanswered), repeat(None))
@@ -145,7 +145,10 @@ class Gate:
             return
         missing = [why for _, why in reasons].count("") + attested.count(None)
         if missing:
-            tell(self._messages, f"Nothing can be taken yet: {_number(missing, 'without an answer')}.")
+            tell(
+                self._messages,
+                f"Nothing can be taken yet: {_number_of_points(missing, 'without an answer')}.",
+            )
             return
         answers = [Accepted(each.name, next(iter(each.columns), None), why) for each, why in reasons]
 

@@ -65,8 +65,8 @@ def recoded_rows(release: Release, rows: pl.DataFrame) -> pl.DataFrame:
     for cell, each in zip(cells, release.recoding.cells, strict=True):
         positions, labels = each.released
         released[cell] = pl.Series(cell, labels, dtype=pl.String).gather(positions[each.codes])
-    leaving = _values(release.frequency, places).with_columns(**released, known=pl.lit(value=True))
-    keys = _values(frequency, places).join(
+    leaving = _texts_of_keys(release.frequency, places).with_columns(**released, known=pl.lit(value=True))
+    keys = _texts_of_keys(frequency, places).join(
         leaving.unique(places, keep="first", maintain_order=True),
         on=places, how="left", nulls_equal=True, maintain_order="left",
     )  # fmt: skip
@@ -98,7 +98,7 @@ def places_of(release: Release, rows: pl.DataFrame) -> NDArray[np.int64]:
     return np.flatnonzero(there.to_numpy())
 
 
-def _values(frequency: FrequencyTable, places: Sequence[str]) -> pl.DataFrame:
+def _texts_of_keys(frequency: FrequencyTable, places: Sequence[str]) -> pl.DataFrame:
     """Return the texts of each key, a column for each quasi-identifier."""
     return pl.DataFrame(
         {

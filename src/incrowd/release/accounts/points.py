@@ -181,7 +181,7 @@ class _Table:
         """Return some columns of even rows, without those that cannot be read."""
         if self._sample is None:
             # The rules look at the same rows, and another system fetches all columns in one question.
-            self._sample = self._rows([column.name for column in self.columns])
+            self._sample = self._some_rows([column.name for column in self.columns])
         return self._sample.select(columns_named(name for name in names if name in self._sample.columns))
 
     def _all_rows(self, names: Sequence[str]) -> pl.DataFrame | None:
@@ -194,7 +194,7 @@ class _Table:
             return None
         return rows if rows.width == len(names) else None
 
-    def _rows(self, names: Sequence[str]) -> pl.DataFrame:
+    def _some_rows(self, names: Sequence[str]) -> pl.DataFrame:
         try:
             return self.engine.some_rows(names, _ROWS / max(self.records, 1))
         except NotAtHandError:
@@ -203,8 +203,8 @@ class _Table:
             if len(names) < 2:
                 return pl.DataFrame()
             # One that does not leave may be damaged: nothing else reads it.
-            readable = [name for name in names if self._rows([name]).width]
-            return self._rows(readable) if 0 < len(readable) < len(names) else pl.DataFrame()
+            readable = [name for name in names if self._some_rows([name]).width]
+            return self._some_rows(readable) if 0 < len(readable) < len(names) else pl.DataFrame()
 
 
 def _counted(rows: pl.DataFrame) -> tuple[pl.DataFrame, NDArray[np.int64]]:

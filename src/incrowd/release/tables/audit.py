@@ -226,7 +226,7 @@ class Part:
         # the values shown needs no programme of its own.
         shown = [np.full(len(self.cells), np.inf), np.full(len(self.cells), -np.inf)]
         for each in fitting or ():
-            _show(shown, each)
+            _widen_shown(shown, each)
         bound, ends = (self.lower, self.upper), [np.empty(len(places)) for _ in range(2)]
 
         def is_wide(number: int, place: int) -> bool:
@@ -245,7 +245,7 @@ class Part:
                     continue
                 ends[side][number], values = self._extreme(place, side)
                 if values is not None:
-                    _show(shown, values)
+                    _widen_shown(shown, values)
                     if fitting is not None:
                         fitting.append(values)
         return ends[0], ends[1]
@@ -276,7 +276,7 @@ class Part:
                 aim[[place for _, place in closed]] = sign * signs
                 values = self._fit(aim, ceiling)
                 if values is not None:
-                    _show(shown, values)
+                    _widen_shown(shown, values)
                     if fitting is not None:
                         fitting.append(values)
             left = [pair for pair in closed if not is_wide(*pair)]
@@ -339,7 +339,7 @@ class Part:
         raise _contradiction()
 
 
-def _show(shown: list[NDArray[np.float64]], values: NDArray[np.float64]) -> None:
+def _widen_shown(shown: list[NDArray[np.float64]], values: NDArray[np.float64]) -> None:
     """Widen the shown values of each cell by those of a solution."""
     np.minimum(shown[0], values, out=shown[0])
     np.maximum(shown[1], values, out=shown[1])

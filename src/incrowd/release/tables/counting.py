@@ -225,7 +225,7 @@ def content_of(engine: Any, layout: CountTable) -> str | None:
     table = engine.count(Schema.of(attributes, unlisted="drop")).frequency
     # A column may have any name, and Polars takes some for patterns.
     texts = [
-        pl.Series(map(_plain, domain.values), dtype=pl.String).gather(codes)
+        pl.Series(map(_text_of_value, domain.values), dtype=pl.String).gather(codes)
         for domain, codes in zip(table.domains, table.codes, strict=True)
     ]
     places = [f"c{place}" for place in range(len(names))]
@@ -236,7 +236,7 @@ def content_of(engine: Any, layout: CountTable) -> str | None:
     return hashlib.sha256(content).hexdigest()
 
 
-def _plain(value: Any) -> str | None:
+def _text_of_value(value: Any) -> str | None:
     """Return the text of a value, the same for files of every kind."""
     if value is None:
         return None

@@ -41,7 +41,7 @@ class Tables(Panel):
         super().__init__(page)
         self._shown: Any = None
         self._made: Any = None
-        self._job = Job(page, "Make the tables", "tabulate", Work.tabulate, lambda _: self._show())
+        self._job = Job(page, "Make the tables", "tabulate", Work.tabulate, lambda _: self._show_tables())
         self._written: list[dict[str, Any]] = []
         self._drafts: list[dict[str, Any]] = []
 
@@ -69,14 +69,14 @@ class Tables(Panel):
         self._problems = marked(ui.column().classes("w-full"), "table-problems")
         self._job.draw()
         self._shown = marked(ui.column().classes("w-full"), "tables")
-        self._show()
+        self._show_tables()
 
     def follow(self) -> bool:
         """Keep the forms, and take away tables that were made under other choices."""
         if self._shown is None or self._shown.is_deleted:
             return False
         if self._made is not self.work.tables:
-            self._show()
+            self._show_tables()
         return True
 
     def _draw_form(self, draft: dict[str, Any], names: list[str]) -> None:
@@ -153,7 +153,7 @@ class Tables(Panel):
         self._written = self.work.chosen.document["tables"] = [dict(draft) for draft in self._drafts]
         self.page.changed()
 
-    def _show(self) -> None:
+    def _show_tables(self) -> None:
         """Show the tables as they were made, below the points of their verdict, or above the downloads."""
         made = self._made = self.work.tables
         with emptied(self._shown):

@@ -60,7 +60,7 @@ class Limits(Panel):
         self._job.draw()
         self._measured = marked(ui.column().classes("w-full"), "measured")
         if work.assessment is not None:
-            self._show()
+            self._show_results()
 
     def _card(self, mark: str, recipe: meaning.Recipe) -> Any:
         """Show usual limits as a button that sets them."""
@@ -233,9 +233,9 @@ class Limits(Panel):
         self._reached = {each.model: meaning.reached(asked, each.model) for each in asked}
         self._measured.clear()
         self._draw_models()
-        self._show()
+        self._show_results()
 
-    def _show(self) -> None:
+    def _show_results(self) -> None:
         assessment = self.work.assessment
         with self._measured:
             rows = []

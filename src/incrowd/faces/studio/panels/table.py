@@ -123,7 +123,7 @@ class Table(Panel):
             policy = project.policy, str(project.policy)
             if await self.page.doing(self._wrong, None, self.work.begin_from, *policy):
                 self.project = ""
-                self._show() if project.table is None else await self.open(Source(project.table, str(file)))
+                self._update() if project.table is None else await self.open(Source(project.table, str(file)))
 
         with marked(box(name), "project"):
             words("p", f"Table: {'not in the folder' if file is None else file.name}")
@@ -183,7 +183,7 @@ class Table(Panel):
         """Read a table, or a policy; show it or the error."""
         if source.path.suffix.lower() in (".toml", ".zip"):
             if await self.page.doing(self._wrong, None, self.work.begin_from, source.path, source.name):
-                self._show()
+                self._update()
             return
         # Settings are for the file for which they were made.
         if self._last is not None and self._last.name != source.name and self._settings == self._used:
@@ -206,24 +206,24 @@ class Table(Panel):
                     told.set_text(f"Opening {cut(source.name)}: {in_words(stage, seconds, share)}")
 
             ui.timer(0.3, look)
-        table = await self.page.doing(self._wrong, watched, self._read, source, watched)
+        table = await self.page.doing(self._wrong, watched, self._read_table, source, watched)
         if not waiting.is_deleted:
             waiting.delete()
         if table is True:
-            self._show()
+            self._update()
         elif table:
             self._ask(source, *table)
         else:
             self._reading.set_value(source.path.exists())
 
-    def _show(self) -> None:
+    def _update(self) -> None:
         if self.work.table is None:
             self.page.redraw(self)
             self.page.note_place()
         else:
             self.page.opened()
 
-    def _read(self, source: Source, watched: Watched) -> Any:
+    def _read_table(self, source: Source, watched: Watched) -> Any:
         """Open a table; return the encoding in which it probably is where it is in another one."""
         mark, encoding, names, sheet = self._used.values()
         listed = tuple(name.strip() for name in names.split(",") if name.strip())

@@ -271,7 +271,7 @@ class Tree(Panel):
                 button("Save as a file", "save-tree", lambda: self._save(kind.value), icon="download")
             with box("Bring one"):
                 path = text_field("Path of a hierarchy file", "tree-file").classes("w-full")
-                path.on("keydown.enter", lambda: self._read(path.value or ""))
+                path.on("keydown.enter", lambda: self._read_tree(path.value or ""))
                 dropping("tree-upload", self._uploaded)
 
     def _save(self, suffix: str) -> None:
@@ -285,7 +285,7 @@ class Tree(Panel):
             return
         ui.download.file(path, f"hierarchy{suffix}")
 
-    def _read(self, text: str, name: str | None = None) -> None:
+    def _read_tree(self, text: str, name: str | None = None) -> None:
         """Take the tree of a file in place of the one that is shown; a step like others."""
 
         def read(editor: TreeEditor) -> None:
@@ -302,4 +302,4 @@ class Tree(Panel):
         suffix = Path(name).suffix.lower()
         path = self.work.place(suffix if suffix in (*_FORMATS, ".yml") else ".other")
         await event.file.save(path)
-        self._read(str(path), name)
+        self._read_tree(str(path), name)

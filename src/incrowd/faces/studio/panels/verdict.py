@@ -38,9 +38,9 @@ class VerdictPanel(Panel):
             heading("Is the release safe?")
             note("There is no release yet: every column needs a role, and the limits have to hold.")
         else:
-            self._show()
+            self._show_verdict()
 
-    def _show(self) -> None:
+    def _show_verdict(self) -> None:
         work = self.work
         verdict = work.release.verdict
         heading("Is the release safe?")

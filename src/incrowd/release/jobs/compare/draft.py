@@ -191,7 +191,7 @@ def draft_policy(  # noqa: PLR0913
         row, or when there are two rows of names; or when the codebook cannot be read, or describes no
         column of the table.
     """
-    table, source = _read(table, source)
+    table, source = _read_table(table, source)
     # Of a table whose names do not come from a line none can be a row.
     if was_read(table) and (number := _row_for_header(table)):
         raise TableError(
@@ -300,7 +300,7 @@ def _with_roles(
     )
 
 
-def _read(table: Any, source: str) -> tuple[pl.DataFrame, str]:
+def _read_table(table: Any, source: str) -> tuple[pl.DataFrame, str]:
     """Return a table in memory, and its name."""
     from incrowd.engines import loaded
 
@@ -373,7 +373,7 @@ def _policy_text(
         for question in questions_of(chosen) if role == OPEN_ROLE else ():
             if len(question.names) > 1:
                 mark = "" if question.mark == OPEN_ROLE else f" {question.mark}"
-                lines += ["", f"# QUESTION{mark}: {_plain(question.text)}"]
+                lines += ["", f"# QUESTION{mark}: {_comment_text(question.text)}"]
             for name in question.names:
                 lines += ["", *_column(by_name.pop(name))]
         for guess in by_name.values():
@@ -411,7 +411,7 @@ def _how_to_answer() -> list[str]:
 def _column(guess: Guess) -> list[str]:
     lines = [
         f"[columns.{toml_key(guess.name)}]",
-        f"role = {toml_value(guess.mark or guess.role)}  # {_plain(guess.reason)}",
+        f"role = {toml_value(guess.mark or guess.role)}  # {_comment_text(guess.reason)}",
     ]
     if guess.unanswered:
         kept = "sensitive" if guess.special else "quasi"
@@ -453,7 +453,7 @@ def _by_way(guess: Guess) -> list[str]:
     ]
 
 
-def _plain(text: str) -> str:
+def _comment_text(text: str) -> str:
     """Return a text on one line without control characters, for a comment."""
     return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
 

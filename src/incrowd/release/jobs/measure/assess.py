@@ -379,7 +379,7 @@ def assess(  # noqa: PLR0913
     for model in models:
         model.check_wildcards(wildcards)
     table = with_stars(loaded(table, csv_format), [each.name for each in schema.quasi], suppressed_as)
-    classes = _read(table, schema, models, population, csv_format, driver_keys, progress)
+    classes = _read_classes(table, schema, models, population, csv_format, driver_keys, progress)
     for model in models:
         model.check_values(classes.frequency.counted)
     engine = engine_for(table)
@@ -415,11 +415,11 @@ def assess_table(
     wildcards
         As in `assess`.
     """
-    classes = _read(table, schema, models, population, None, driver_keys, progress, made_from)
+    classes = _read_classes(table, schema, models, population, None, driver_keys, progress, made_from)
     return assess_classes(classes, models, wildcards, linked=schema.joined)
 
 
-def _read(
+def _read_classes(
     table: Any,
     schema: Schema,
     models: Sequence[PrivacyModel],

@@ -71,7 +71,7 @@ def deduced_people(releases: Sequence[ReleasePeople], *, latest: bool = False) -
 
 
 def _deduced_by_column(releases: Sequence[ReleasePeople], column: str, *, latest: bool) -> pl.Series:
-    rows = _rows(releases, column)
+    rows = _rows_of_releases(releases, column)
     people = rows["person"]
     persons = numbered(people.to_frame())[0].astype(np.int64)
     # Each counterfeit record is somebody of its own.
@@ -94,7 +94,7 @@ def _deduced_by_column(releases: Sequence[ReleasePeople], column: str, *, latest
     return people.filter(pl.Series(np.isin(persons, exposed["person"].to_numpy()))).unique()
 
 
-def _rows(releases: Sequence[ReleasePeople], column: str) -> pl.DataFrame:
+def _rows_of_releases(releases: Sequence[ReleasePeople], column: str) -> pl.DataFrame:
     """Return the records of all releases that show a sensitive attribute."""
     parts = []
     for number, each in enumerate(releases):
