@@ -1,4 +1,4 @@
-"""Linkage: people of an external table and their released records."""
+"""Linkage of people of an external table to released records."""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ _LEFT_OUT = "\0left out"
 
 @dataclass(frozen=True)
 class _World:
-    """A table, its release, and a way to release other tables by the same policy."""
+    """A table, a release of the table, and a way to release other tables by the same policy."""
 
     frame: pl.DataFrame
     policy: Policy

@@ -187,7 +187,7 @@ class Column:
 
     @cached_property
     def extent(self) -> float:
-        """The distance between the least and the largest number, or 1 if they are equal."""
+        """The distance between the least and the largest number, or 1 if both are equal."""
         return float(self.place(self._known_numbers.max()) - self.place(self._known_numbers.min())) or 1.0
 
     @cached_property
@@ -202,7 +202,7 @@ class Column:
         return np.ldexp(numbers, -self.exponent)
 
     def part(self, code: int, *, corner: bool) -> Part:
-        """Return the condition of a released cell, where `corner` makes points one-sided."""
+        """Return the condition of a released cell, where `corner` extends points to infinity on a side."""
         if not self.numeric:
             return Part(code, 0.0, 0.0)
         low, high = map(float, self.ends[code])

@@ -105,7 +105,7 @@ def differencing(folders: Sequence[Path], raw: Any = None, policy: Policy | None
 
 
 def _told_to_insiders(tables: Sequence[PublishedTable], raw: Any, policy: Policy) -> int:
-    """Count the cells of suppressed tables that people compute who know their own part of them."""
+    """Count the cells of suppressed tables that contributors compute from the contributors' own parts."""
     engine, counts = engine_for(loaded(raw), starred=True), list[tuple[Cells, NDArray[np.bool_]]]()
     settings = {each.name for each in fields(CountTable)}
     for table in tables:
@@ -126,7 +126,7 @@ def _told_to_insiders(tables: Sequence[PublishedTable], raw: Any, policy: Policy
 
 
 def _ends_in_order(table: PublishedTable) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return float64[cells], twice: the ends of each cell by this table alone, in the order of its codes."""
+    """Return float64[cells], twice: the ends of each cell by this table alone, in the order of the codes."""
     codes = product(*(each["codes"] for each in table.dimensions))
     low, high = np.array([table.bounds[table.key(each)] for each in codes], np.float64).T
     return low, high
@@ -145,7 +145,7 @@ def _groups(folders: Sequence[list[PublishedTable]]) -> list[list[PublishedTable
 
 
 def _agree(one: dict[Cell, tuple[float, float]], other: dict[Cell, tuple[float, float]]) -> bool:
-    """Say whether one value of each common cell suits both."""
+    """Say whether some value of each common cell suits both tables."""
     return all(
         max(one[cell][0], other[cell][0]) <= min(one[cell][1], other[cell][1])
         for cell in one.keys() & other.keys()
@@ -153,7 +153,7 @@ def _agree(one: dict[Cell, tuple[float, float]], other: dict[Cell, tuple[float, 
 
 
 def _bounds(tables: Sequence[PublishedTable]) -> dict[Cell, tuple[float, float]]:
-    """Return the least and the largest value of each cell by its publication in any of some tables."""
+    """Return the least and the largest value of each cell over the publications in some tables."""
     bounds: dict[Cell, tuple[float, float]] = {}
     for table in tables:
         for cell, (low, high) in table.bounds.items():
@@ -239,7 +239,7 @@ class _Tally:
 
 @dataclass(frozen=True)
 class _Joint:
-    """All tables of one quantity as one, with the group of people as one more dimension.
+    """All tables of the same quantity as a single table, with the group of people as a further dimension.
 
     A group within another is a part of it, beside the rest::
 
@@ -350,7 +350,7 @@ class _Joint:
         return int(self._is_small(unions).sum())
 
     def small_shown(self) -> int:
-        """Count the cells that are published as they are with fewer people than the threshold, and any."""
+        """Count the published exact counts above 0 and below the threshold."""
         return int(self._is_small(self.low[self.asked & (self.low == self.high)]).sum())
 
     def _is_small(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -360,7 +360,7 @@ class _Joint:
         return np.asarray((values > 0) & (values < threshold))
 
     def differences(self) -> tuple[int, int]:
-        """Count pairs of a published cell and a part of it that differ by few people; and of two groups."""
+        """Count pairs of a cell and a part that differ by few people, and the pairs of two groups."""
         shown = self.asked & (self.low == self.high)
         pairs: dict[tuple[int, int], bool] = {}
         for axes, cells in zip(self.axes, self.linked.cells, strict=True):
@@ -381,7 +381,7 @@ def _overlapping(tables: Sequence[PublishedTable]) -> set[str]:
 def _nested(
     axes: Sequence[Axis], cells: NDArray[np.int64]
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], bool]]:
-    """Yield cells with cells within them, and whether they differ in the last dimension."""
+    """Yield cells with cells inside, and whether the two differ in the last dimension."""
     ways = [range(axis.tree.height + 1) for axis in axes]
     for steps in product(*ways):
         if not any(steps):

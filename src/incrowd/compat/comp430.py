@@ -169,7 +169,7 @@ def clustering_anonymizer(
     k: int,
     output_file: StrPath,
 ) -> None:
-    """Write classes of the k records nearest to a centroid, one centroid after the other.
+    """Write classes of the k records nearest to a centroid, centroid after centroid.
 
     Errors are those of `random_anonymizer`.
     """

@@ -149,7 +149,7 @@ class GroupAnonymizationBuiltIn:
 
     @staticmethod
     def SUMMARIZATION(group: Sequence[Sequence[Any]] | pd.DataFrame, props: Any) -> list[tuple[Any, ...]]:  # noqa: N802
-        """Write numbers as ``low ~ high``, and categories as their sorted values ``a & b``."""
+        """Write numbers as ``low ~ high``, and categories as sorted values ``a & b``."""
 
         def range_of(_: int, values: Sequence[Any]) -> str:
             low, high = min(values), max(values)
@@ -159,7 +159,7 @@ class GroupAnonymizationBuiltIn:
 
     @staticmethod
     def MEAN_MODE(group: Sequence[Sequence[Any]] | pd.DataFrame, props: Any) -> list[tuple[Any, ...]]:  # noqa: N802
-        """Write numbers as their mean, and categories as their (first) most frequent value."""
+        """Write numbers as the mean, and categories as the (first) most frequent value."""
         return _alike(
             group,
             props,
@@ -169,7 +169,7 @@ class GroupAnonymizationBuiltIn:
 
     @staticmethod
     def GENERALIZATION(group: Sequence[Sequence[Any]] | pd.DataFrame, props: Any) -> list[tuple[Any, ...]]:  # noqa: N802
-        """Write values as the lowest hierarchy node above all of them."""
+        """Write values as the lowest common hierarchy node."""
         hierarchies = _property(props, "hierarchies")
         return _alike(group, props, lambda place, values: _above(hierarchies, place, values))
 
@@ -423,7 +423,7 @@ def _hierarchy(hierarchies: Mapping[Any, Any], place: int, name: Any) -> Any:
 
 
 def _of_levels(levels: Sequence[Mapping[str, Any]]) -> dict[Any, float]:
-    """Read the library's tree: for each level original values and their generalized value."""
+    """Read the library's tree: the generalized value of each original value, by level."""
     below: dict[Any, int] = {}
     leaves: dict[Any, None] = {}
     for number, level in enumerate(levels):

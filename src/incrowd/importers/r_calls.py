@@ -73,7 +73,7 @@ class Call:
     into: str | None = None
 
     def matched(self, *names: str) -> dict[str, Any]:
-        """Return arguments by name as R matches them, where unnamed ones take the next free name.
+        """Return arguments by name as R matches arguments, where unnamed arguments take the next free name.
 
         Parameters
         ----------
@@ -89,7 +89,7 @@ class Call:
 
 
 def calls_of(text: str, source: str = "the script") -> list[Call]:
-    """Return the calls of a script in the order in which R would make them, inner calls first.
+    """Return the calls of a script in the order in which R makes calls, inner calls first.
 
     Parameters
     ----------

@@ -117,7 +117,7 @@ def columns_of_type(types: Types | None, wanted: str, frame: pl.DataFrame) -> li
 
 
 def quasi_of(types: Types | None, frame: pl.DataFrame) -> list[str]:
-    """Return the quasi-identifiers, at least one."""
+    """Return the quasi-identifiers, of which there must be some."""
     names = columns_of_type(types, QUASI_IDENTIFIER, frame)
     if not names:
         raise SchemaError(
@@ -128,7 +128,7 @@ def quasi_of(types: Types | None, frame: pl.DataFrame) -> list[str]:
 
 
 def sensitive_of(types: Types | None, frame: pl.DataFrame) -> list[str]:
-    """Return the sensitive attributes, at least one."""
+    """Return the sensitive attributes, of which there must be some."""
     names = columns_of_type(types, SENSITIVE_ATTRIBUTE, frame)
     if not names:
         raise SchemaError("attributeTypes: name a sensitive attribute, e.g. {'disease': SENSITIVE_ATTRIBUTE}")

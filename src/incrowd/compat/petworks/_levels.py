@@ -50,7 +50,7 @@ class Levels:
 
     @cached_property
     def leaves_of(self) -> dict[str, int]:
-        """Number of values of each label on its highest level, as ARX counts, unlike `level_of`."""
+        """Number of values of each label on the label's highest level, as ARX counts, unlike `level_of`."""
         counts: dict[str, int] = {}
         for level in range(self.height + 1):
             counts.update(Counter(row[level] for row in self.rows))

@@ -121,7 +121,7 @@ def _parameters(entry: type[Configured]) -> dict[str, Schema]:
 
 
 def _table(settings: Mapping[str, Schema], required: Iterable[str], about: str = "") -> Schema:
-    """Return the schema of a table with exactly these settings."""
+    """Return the schema of a table with exactly the given settings."""
     description = {"description": about} if about else {}
     return {
         **description,
@@ -139,7 +139,7 @@ def _entry(entry: type[Configured], key: str, *, may_lack_it: bool = False) -> S
 
 
 def _count_table() -> Schema:
-    """Return the schema of one ``[[tables]]``."""
+    """Return the schema of a table ``[[tables]]``."""
     text = {"type": "string", "minLength": 1}
     cells = {"type": "array", "items": {"type": "object", "additionalProperties": {"type": "string"}}}
     settings: dict[str, Schema] = {

@@ -71,7 +71,7 @@ class AppliedBatch(BatchAccount, InNotebooks):
         force: bool = False,
         escape_formulas: bool = False,
     ) -> None:
-        """Write the rows, read the file again, and judge it, alone and with an earlier release.
+        """Write the rows, read the file again, and judge the file, alone and with an earlier release.
 
         With `escape_formulas` texts of a CSV that a spreadsheet would run as formulas get ``'`` in front.
 
@@ -277,7 +277,7 @@ def _release(
     force: bool,
     unanswered: Unanswered,
 ) -> AppliedBatch:
-    """Release the rows of a batch that do not wait, and judge them alone and with the earlier release."""
+    """Release the rows of a batch that do not wait, judged alone and with the earlier release."""
     from incrowd.engines import engine_for
 
     batch, policy = decision.batch, waiting.policy

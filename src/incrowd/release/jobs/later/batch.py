@@ -1,4 +1,4 @@
-"""A batch of new rows: its cells under an earlier recoding, and the rows that must be suppressed."""
+"""A batch of new rows: cells under an earlier recoding, and the rows that must be suppressed."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _plain_schema(schema: Schema, recoding: Recoding) -> Schema:
 
 @dataclass(frozen=True)
 class Earlier:
-    """An earlier release, if one is named.
+    """An earlier release, if named.
 
     Attributes
     ----------
@@ -202,7 +202,7 @@ class Fate:
 
     @property
     def kept(self) -> NDArray[np.bool_]:
-        """bool[keys]: whether the rows of a key keep their cells."""
+        """bool[keys]: whether the rows of a key are released with cells."""
         return np.asarray(self.reasons == 0)
 
     @property

@@ -214,7 +214,7 @@ def _release_whole_or_in_blocks(  # noqa: PLR0913
 
 
 class Recoded(NamedTuple):
-    """A table that was recoded and measured anew, before its points are known: half a release."""
+    """A table after recoding and measuring, before the search for points: half a release."""
 
     start: SearchStart
     policy: Policy
@@ -275,7 +275,7 @@ def recode(
 
 
 def release_of(recoded: Recoded, clock: Clock, driver_keys: int | None = None) -> Release:
-    """Find the points of a recoded table, and put its rows into a random order."""
+    """Find the points of a recoded table, and put the rows into a random order."""
     start, policy, telling, before, recoding, lattice, result, after = recoded
     engine, frequency, released = start.engine, start.frequency, result.released.table
     with clock.stage("points"):

@@ -75,7 +75,7 @@ class ReleasedValues:
     _starred: bool = field(repr=False, default=False)
 
     def check(self, written: Any, driver_keys: int | None = None) -> None:
-        """Refuse a written table whose values fail the models.
+        """Refuse a written table with values that fail the models.
 
         Raises
         ------

@@ -187,7 +187,7 @@ def _columns_of(engine: Engine, schema: Schema) -> list[TreatedColumn]:
 
 
 def _check_same(schema: Schema, decided: Mapping[str, Any]) -> None:
-    """Refuse treatments other than those of the earlier table."""
+    """Refuse treatments that differ from the earlier table's treatments."""
     treatments = {
         each.name: each.treatment.published().spec() for each in schema.treated if each.treatment is not None
     }

@@ -1,4 +1,4 @@
-"""assess(): measure a table as it stands."""
+"""assess(): measure a table without changes."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class Assessment:
 
     @property
     def verdict(self) -> Verdict | None:
-        """The verdict on the table as it stands, or None without a limit."""
+        """The verdict on the unchanged table, or None without a limit."""
         models = [measured for measured in self.results.asked if measured.limit is not None]
         return Verdict((*points_of_limits(models), *self.points), "table") if models else None
 
@@ -155,7 +155,7 @@ class Assessment:
         return all(measured.holds is not False for measured in self.results.asked)
 
     def reached(self, model: str, attribute: str | None = None) -> float | None:
-        """Return the first measured value of a model, for one sensitive attribute if named."""
+        """Return the first measured value of a model, for a sensitive attribute if named."""
         for measured in self.privacy:
             if measured.model == model and attribute in (None, measured.attribute):
                 return measured.value

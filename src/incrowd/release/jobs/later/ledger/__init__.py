@@ -243,7 +243,7 @@ class Ledger:
         return shown
 
     def tables(self, entry: Entry) -> list[dict[str, Any]]:
-        """Return the count tables of an entry, as `TableRelease.documents`; none for one of rows."""
+        """Return the count tables of an entry, as `TableRelease.documents`; none for an entry of rows."""
         if entry["tables"] is None:
             return []
         content = read_chained(self.folder / _PEOPLE / entry["tables"]["name"])
@@ -434,7 +434,7 @@ class Ledger:
         keys: Sequence[str] = (),
         new_people: bool = False,
     ) -> None:
-        """Refuse a release as `add` does, with its parameters and errors, and record nothing."""
+        """Refuse a release as `add` does, with the same parameters and errors, and record nothing."""
         entries = self.entries
         self._key(entries)
         entry, people, shown = self._entry(release, table, keys, None)
@@ -452,7 +452,7 @@ class Ledger:
         keys: Sequence[str],
         epsilon: float | None,
     ) -> tuple[Entry, pl.DataFrame | None, Shown]:
-        """Return figures, limits and promises of a release, its people, and its tables or rows."""
+        """Return figures, limits and promises of a release, the people, and the tables or rows."""
         require_different(keys)
         key, people = self._key(()), None
         entry: Entry = {"models": {}, "people": None, "matched_by": None, "k": None, "l": {}, "file": None}
@@ -475,7 +475,7 @@ class Ledger:
         return entry, people, shown
 
     def _remove_unrecorded(self, entries: Sequence[Entry]) -> None:
-        """Remove the files of people whose release was never recorded."""
+        """Remove the files of people without a recorded release."""
         recorded = _files(entries)
         for path in (self.folder / _PEOPLE).iterdir():
             is_ours = FILE_NAME.fullmatch(path.name) or TABLE_NAME.fullmatch(path.name)
@@ -604,7 +604,7 @@ def _refuse_together(
 def _refuse_unmatched(
     entry: Entry, people: pl.DataFrame, earlier: Sequence[tuple[Entry, pl.DataFrame]]
 ) -> None:
-    """Refuse a similar table with few known people, whose ids may have another notation.
+    """Refuse a similar table with few known people, as the ids may have another notation.
 
     The ids may only be written in another way.
 

@@ -123,7 +123,7 @@ def _rows_of_releases(releases: Sequence[ReleasePeople], column: str) -> pl.Data
 
 
 def _spanning(rows: pl.DataFrame, touched: Sequence[int], series: Sequence[bool]) -> pl.DataFrame:
-    """Return the rows of the parts that several releases show, one of `touched` among them.
+    """Return the rows of the parts that several releases show, with some release of `touched`.
 
     A part hangs together by classes and records. A ``record`` is a value of a person: a row for each class in
     which it is. Of a series alone the signatures are compared: they prove more than a search finds.
@@ -243,7 +243,7 @@ class _Worlds:
         self._calls = 0
 
     def hide(self, cells: NDArray[np.int64]) -> pl.Series:
-        """Return for each of some cells whether enough values are possible to hide the true ones."""
+        """Return for each of some cells whether enough values are possible to hide the true values."""
         places = np.searchsorted(self._cells, cells)
         for place in places.tolist():
             start, stop = self._truth.indptr[place : place + 2].tolist()
@@ -293,7 +293,7 @@ class _Worlds:
         return np.union1d(order[:fit], [place])
 
     def _search(self, cells: NDArray[np.int64]) -> None:
-        """Search worlds that differ from the truth in these cells, until no new value appears."""
+        """Search worlds that differ from the truth in the given cells, until no new value appears."""
         incidence, truth = self._incidence[:, cells], self._truth[cells]
         incidence = incidence[np.unique(incidence.indices)]
         columns = np.unique(truth.indices)
