@@ -55,7 +55,7 @@ OPEN = {
 """Doors without a gate, by their name in the table of docs/how-to/verdict.md."""
 NO_ROWS = {
     "faces.cli.commands.apply.apply": "numbers of rows, and why each is held or suppressed",
-    "faces.cli.commands.compare._show": "figures",
+    "faces.cli.commands.compare._show_comparisons": "figures",
     "faces.cli.option_groups.LedgerOptions.record": "an entry of a ledger",
     "faces.studio.tables.copied": "a private copy of the raw table",
     "faces.studio.window_table.WindowTable.sample": "a made-up table",

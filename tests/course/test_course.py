@@ -263,7 +263,7 @@ def test_a_copy_without_answers_runs_to_its_end_in_three_ways(name, way, monkeyp
     """Whether exercises are left blank, or answered wrongly or rightly: each check says so, and nothing breaks."""
     monkeypatch.setattr("incrowd.course.checking._is_notebook", lambda: True)
     found, scope, said = lesson(name), {}, []
-    for cell in map(Cell.of, json.loads(found.written(answers=False))["cells"]):
+    for cell in map(Cell.of_notebook, json.loads(found.written(answers=False))["cells"]):
         [exercise] = re.findall(r'^check\("(.+?)"', cell.text, re.MULTILINE) or [""]
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):

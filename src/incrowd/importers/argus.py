@@ -157,7 +157,7 @@ def _role(variable: _Variable) -> Role | None:
 
 
 def _weights(variables: list[_Variable]) -> Mapping[str, float]:
-    """Return weights of columns from those of suppression, with the default 50 as 1, unless all are equal."""
+    """Return weights of columns from suppression weights, with the default 50 as 1, unless all are equal."""
     quasi = (variable for variable in variables if _role(variable) == "quasi")
     numbers = {variable.name: variable.number(*_WEIGHTS) for variable in quasi}
     weights = {name: weight for name, weight in numbers.items() if weight is not None}

@@ -223,7 +223,7 @@ def test_people_with_several_codes_meet_every_condition(seed):
     )
     layout = ic.CountTable("t", rows=["drug", "sex"], columns=["ill"])
     cells = count_cells(engine_for(rows, starred=True), schema, layout)
-    linked = Linked.of([cells.axes], cells.overlapping)
+    linked = Linked.of_tables([cells.axes], cells.overlapping)
     matrix, most = linked.rows
     true = np.zeros(linked.size)
     true[linked.cells[0]] = cells.values

@@ -60,7 +60,7 @@ def test_example_3_of_an_interval():
     hidden = np.array([4, 5, 7, 8])
     low, high = values.copy(), values.copy()
     low[hidden], high[hidden] = 0, np.inf
-    ends = intervals(Linked.of([axes]), low, high, hidden)
+    ends = intervals(Linked.of_tables([axes]), low, high, hidden)
     assert (ends.lower[0], ends.upper[0]) == (3, 6)
 
 

@@ -65,7 +65,7 @@ def test_intervals_are_those_of_all_whole_tables_that_fit(seed):
     draw = np.random.default_rng(seed)
     pairs = list(combinations(range(3), 2))
     axes = [[AXES[place] for place in pair] for pair in pairs]
-    linked = Linked.of(axes)
+    linked = Linked.of_tables(axes)
 
     def cells_of(inner):
         values = np.zeros(linked.size)

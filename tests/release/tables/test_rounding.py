@@ -74,7 +74,7 @@ def check(rounding, counts: np.ndarray, linked: Linked, base: int) -> None:
 @pytest.mark.parametrize("shape", AXES)
 def test_no_rounding_whose_sums_hold_lies_nearer(shape, base):
     axes = AXES[shape]
-    linked = Linked.of([axes])
+    linked = Linked.of_tables([axes])
     rng = np.random.default_rng(base)
     for _ in range(8):
         inner = finest(rng, axes, 2 * base)
@@ -103,7 +103,7 @@ def test_no_rounding_whose_sums_hold_lies_nearer(shape, base):
 def test_three_dimensions_without_a_near_rounding_take_further_multiples(inner):
     inner = np.array(inner)
     axes = AXES["three"]
-    linked = Linked.of([axes])
+    linked = Linked.of_tables([axes])
     assert least_distance(inner, axes, 2, 0) is None
     counts = with_totals(inner, axes).ravel()
     rounding = round_controlled(counts, linked, 2)
@@ -116,7 +116,7 @@ def test_three_dimensions_without_a_near_rounding_take_further_multiples(inner):
 @pytest.mark.parametrize("base", [3, 5, 10])
 def test_two_dimensions_always_have_a_near_rounding(base):
     axes = [axis("a", 15), Axis("region", Hierarchy.from_nested(REGIONS))]
-    linked = Linked.of([axes])
+    linked = Linked.of_tables([axes])
     rng = np.random.default_rng(base)
     for most in (2, 7, 1_000_000):
         counts = with_totals(finest(rng, axes, most), axes).ravel()
@@ -134,7 +134,7 @@ def test_linked_tables_share_their_rounded_cells():
     people = np.random.default_rng(4).integers(0, 5, (4, 3, 2))
     by_age = with_totals(people.sum(axis=2), [towns, ages])
     by_sex = with_totals(people.sum(axis=1), [towns, sexes])
-    linked = Linked.of([[towns, ages], [towns, sexes]])
+    linked = Linked.of_tables([[towns, ages], [towns, sexes]])
     counts = np.zeros(linked.size, np.int64)
     for cells, table in zip(linked.cells, (by_age, by_sex), strict=True):
         counts[cells] = table.ravel()
@@ -152,7 +152,7 @@ def test_linked_tables_share_their_rounded_cells():
 def test_sums_of_overlapping_parts_stay_possible():
     """People with two diagnoses: the total is at most the sum of the parts and at least each part."""
     axes = [axis("diagnosis", 3)]
-    linked = Linked.of([axes], overlapping=["diagnosis"])
+    linked = Linked.of_tables([axes], overlapping=["diagnosis"])
     counts = np.array([7, 4, 4, 2])
     rounding = round_controlled(counts, linked, 5)
     check(rounding, counts, linked, 5)
@@ -161,7 +161,7 @@ def test_sums_of_overlapping_parts_stay_possible():
 
 def test_multiples_alone_need_no_search():
     counts = np.array([15, 10, 5])
-    rounding = round_controlled(counts, Linked.of([[axis("a", 2)]]), 5)
+    rounding = round_controlled(counts, Linked.of_tables([[axis("a", 2)]]), 5)
     assert rounding.cells.tolist() == counts.tolist()
     assert (rounding.distance, rounding.gap) == (0, 0)
 
@@ -170,11 +170,11 @@ def test_no_time_is_said_with_the_way_out():
     axes = [axis("a", 12), axis("b", 12), axis("c", 12)]
     counts = with_totals(finest(np.random.default_rng(1), axes, 9), axes).ravel()
     with pytest.raises(ParameterError, match="allow more seconds"):
-        round_controlled(counts, Linked.of([axes]), 5, seconds=0)
+        round_controlled(counts, Linked.of_tables([axes]), 5, seconds=0)
 
 
 def test_a_base_of_1_is_refused():
-    linked = Linked.of([[axis("a", 1)]])
+    linked = Linked.of_tables([[axis("a", 1)]])
     with pytest.raises(ParameterError, match="base=1 changes nothing"):
         round_controlled(np.array([1, 1]), linked, 1)
     with pytest.raises(ParameterError, match="base=0 changes nothing"):

@@ -70,7 +70,7 @@ def _l_diversity(
 def _filled_values(
     frame: pl.DataFrame, quasi: Sequence[str], sensitive: Sequence[str], name: str
 ) -> dict[tuple[str, ...], int]:
-    """Count the distinct non-empty values of each group by its cells: the fewest by the other attributes."""
+    """Count the distinct non-empty values of each group by cells, the fewest over the other attributes."""
     value = column_named(name)
     count = value.filter(value != "").n_unique().alias("\0count")
     others = [*quasi, *(other for other in sensitive if other != name)]
@@ -113,7 +113,7 @@ def _assess(
 def _groups(
     result: Assessment, wanted: bool, limit: str = "", values: Mapping[str, Mapping[Any, Any]] | None = None
 ) -> dict[str, Any]:
-    """Describe every group by its cells, rows, and values of cells (by default those of t)."""
+    """Describe every group by cells, rows, and values of cells (by default those of t)."""
     if not wanted:
         return {}
     figures = result.by_class()
@@ -138,7 +138,7 @@ _STAR = "\0"
 
 
 def _all_rows(frame: pl.DataFrame, quasi: Sequence[str]) -> pl.DataFrame:
-    """Mark ``*``, so that rows of ``*`` throughout form a group, as only k-anonymity drops them."""
+    """Mark cells ``*`` so that suppressed rows form a group, as only k-anonymity drops suppressed rows."""
     columns = columns_named(quasi)
     marked = (pl.when(column == "*").then(pl.lit(_STAR + "*")).otherwise(column) for column in columns)
     return frame.with_columns(column.alias(name) for column, name in zip(marked, quasi, strict=True))

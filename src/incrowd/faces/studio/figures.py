@@ -1,4 +1,4 @@
-"""The figures that stay in sight: risk before and after on one bar, the loss, and the verdict."""
+"""The permanent figures: risk before and after on a shared bar, the loss, and the verdict."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WIDTH = 20
 
 
 class Loops:
-    """The loops that this process compiles, which later ones find compiled; `begun` counts them.
+    """The count (`begun`) of loops that this process compiles, which later releases find compiled.
 
     A first release by Mondrian compiles `USUAL` of them, with the figures that are shown beside it. Another
     method or another kind of column may need a few more or fewer.
@@ -34,7 +34,7 @@ class Loops:
 
     @classmethod
     def count(cls) -> None:
-        """Count one more, which begins."""
+        """Count a loop that begins to compile."""
         cls.begun += 1
 
 
@@ -51,7 +51,7 @@ class Figures:
         )
 
     def wait(self) -> None:
-        """Say that figures are on their way; no release is made any more under the choices before.
+        """Say that figures are on the way, and stop a release under the choices before.
 
         While loops are compiled, which happens once, that is said, too.
         """
@@ -74,7 +74,7 @@ class Figures:
         self._problem = text
 
     def draw(self, place: Any) -> None:
-        """Show the figures as they are now."""
+        """Show the current figures."""
         work = self._page.work
         figures = status.figures(work)
         with emptied(place):
@@ -117,7 +117,7 @@ class Figures:
                         words("span", f"{mark} {at_most(share)}")
 
     def _draw_verdict(self, work: Any) -> None:
-        """Show the verdict or its stand-in, and the way on."""
+        """Show the verdict or a stand-in, and the way on."""
         go = self._page.go
         open_roles = [] if work.choices is None else work.choices.having(OPEN_ROLE)
         if open_roles:

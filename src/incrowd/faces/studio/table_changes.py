@@ -1,4 +1,4 @@
-"""Changes of count tables that remove a point of their verdict."""
+"""Changes of count tables that remove a point of the verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The values of a column, and how many records have each, as its hierarchy meets them."""
+"""The values of a column with numbers of records, in the form for the hierarchy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BARS = 8
 
 
 def counts_of(table: Any, document: Mapping[str, Any], folder: Path, name: str) -> dict[str, int]:
-    """Count the values of a column as texts, in order; those that mean missing are left out.
+    """Count the values of a column as texts, in order, without missing values.
 
     What is treated is treated first. Numbers and dates in a spelling of their own are read first.
 
@@ -55,7 +55,7 @@ def counts_of(table: Any, document: Mapping[str, Any], folder: Path, name: str) 
         alone.pop(other, None)
     schema = Policy.from_dict(alone, folder, "the choices of this page").schema
     refuse_prompts(schema)
-    counted, records = TableTreatments.of(engine_for(table), schema).counted.values_of([name])
+    counted, records = TableTreatments.of_table(engine_for(table), schema).counted.values_of([name])
     found, places = dictionary(counted.to_series(), name, schema.null_values)
     by_place = np.bincount(places, records, len(found.texts) + 1).astype(np.int64)
     attribute = schema[name].as_counted()
@@ -68,7 +68,7 @@ def counts_of(table: Any, document: Mapping[str, Any], folder: Path, name: str) 
 
 
 def most_frequent(cells: pl.Series) -> list[tuple[str, int]]:
-    """Count the records of the most frequent values; of many numbers, those of ranges of equal width.
+    """Count the records of the most frequent values, or of ranges of equal width for many numbers.
 
     A decimal comma is read as one. Codes of digits that begin alike are counted together. Other and missing
     values come last.

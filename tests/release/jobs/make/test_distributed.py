@@ -429,7 +429,7 @@ def test_values_that_were_not_counted():
         (pl.Series([1, 2]), pl.Series([None, 2])),
         (pl.Series([None], dtype=pl.String), pl.Series(["a"])),
     ):
-        coder = Coder.of(before, np.arange(len(before)))
+        coder = Coder.of_values(before, np.arange(len(before)))
         assert coder.codes(before.to_arrow()).tolist() == list(range(len(before)))
         with pytest.raises(ValueError, match=OTHER_VALUES):
             coder.codes(after.to_arrow())

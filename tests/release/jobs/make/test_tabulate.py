@@ -455,7 +455,7 @@ def test_later_tables_of_the_same_data_are_protected_with_earlier_ones(tmp_path)
         for each, name in ((first, "area-ill"), (second, "age-ill"))
     ]
     assert totals[0] == totals[1]
-    joined = Linked.of([each.tables[0].axes for each in (first, second)])
+    joined = Linked.of_tables([each.tables[0].axes for each in (first, second)])
     low, high = np.zeros(joined.size), np.full(joined.size, np.inf)
     for each, place in zip((first, second), joined.cells, strict=True):
         values = each.tables[0].values
@@ -662,7 +662,7 @@ def test_a_column_that_another_determines_is_a_group_of_it():
     cells |= {(area, ill): mark for area, ill, _, mark in release["areas"].rows()}
     one = ic.tabulate(rows, whole, [ic.CountTable("t", rows=["town"], columns=["ill"], threshold=6)])
     axes = [one.tables[0].axes]
-    linked = Linked.of(axes)
+    linked = Linked.of_tables(axes)
     places = [
         linked.cells[0][n]
         for n, codes in enumerate(itertools.product(*(axis.codes for axis in axes[0])))

@@ -154,7 +154,7 @@ def perturbation(
     """
     if not columns or isinstance(columns, str):
         raise ParameterError("perturbation: name at least one column of numbers, as columns=['pay']")
-    comparison = Comparison.of(table, released, row_map, by, schema, "perturbation")
+    comparison = Comparison.of_tables(table, released, row_map, by, schema, "perturbation")
     reading = _Reading(comparison.schema, tuple(null_values))
     before = reading.numbers(table, columns, "the raw table")
     after = reading.numbers(comparison.released, columns, "the released table")
@@ -178,7 +178,7 @@ class Comparison(NamedTuple):
     schema: Schema | None
 
     @classmethod
-    def of(
+    def of_tables(
         cls, table: Any, released: Any, row_map: Any, by: str | None, schema: Schema | None, job: str
     ) -> Comparison:
         """Take missing arguments from a `Release`, and derive a row map from keys."""

@@ -71,7 +71,7 @@ class AppliedBatch(BatchAccount, InNotebooks):
         force: bool = False,
         escape_formulas: bool = False,
     ) -> None:
-        """Write the rows, read the file again, and judge it, alone and with an earlier release.
+        """Write the rows, read the file again, and judge the file, alone and with an earlier release.
 
         With `escape_formulas` texts of a CSV that a spreadsheet would run as formulas get ``'`` in front.
 
@@ -237,7 +237,9 @@ def apply_recoding(  # noqa: PLR0913
     policy = with_histories(policy, searching=False)
     if max_suppression is not None:
         policy = replace(policy, max_suppression=max_suppression)
-    earlier = Earlier.of(previous_release, previous_table, previous_row_map, policy, as_one=published_as_one)
+    earlier = Earlier.of_release(
+        previous_release, previous_table, previous_row_map, policy, as_one=published_as_one
+    )
     table, held_before = loaded(table, csv_format), 0
     if held is not None:
         table, held_before = with_held(table, loaded(held))
@@ -275,7 +277,7 @@ def _release(
     force: bool,
     unanswered: Unanswered,
 ) -> AppliedBatch:
-    """Release the rows of a batch that do not wait, and judge them alone and with the earlier release."""
+    """Release the rows of a batch that do not wait, judged alone and with the earlier release."""
     from incrowd.engines import engine_for
 
     batch, policy = decision.batch, waiting.policy
@@ -287,7 +289,7 @@ def _release(
     result = batch.release_rows(recoded, policy, decision.fate.reasons, alone=not waiting.published_as_one)
     in_place, suppression = result.released.table, result.suppression
     fate = replace(decision.fate, reasons=result.reasons)
-    judging = BatchJudge.of(batch, result.recoding, policy, earlier, decision.both)
+    judging = BatchJudge.of_batch(batch, result.recoding, policy, earlier, decision.both)
     measured = judging.assessments(in_place)
     points = points_of(
         Evidence(

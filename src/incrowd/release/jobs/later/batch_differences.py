@@ -1,4 +1,4 @@
-"""Differences of a batch from the release before it: figures, new values, and the shares of cells."""
+"""Differences of a batch from the release before: figures, new values, and the shares of cells."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NEW = 5
 
 
 class Differences(NamedTuple):
-    """The differences of a batch from the release before it.
+    """The differences of a batch from the release before.
 
     `figures` are a name, last time and now, in words. `cells` are of each quasi-identifier the most frequent
     cells, with the shares of the rows, 0..1, last time and now.
@@ -105,7 +105,7 @@ def _cells(last: pl.DataFrame, now: pl.DataFrame, name: str) -> list[tuple[str, 
 
 
 def account_of(released: Release | AppliedBatch) -> dict[str, Any]:
-    """Return a release as a command prints it with ``--json``, with the losses of an applied batch."""
+    """Return a release as a command prints releases with ``--json``, with the losses of an applied batch."""
     if not isinstance(released, AppliedBatch):
         return released.to_dict()
     rows = map_of(released.order, len(released.texts), released.places)

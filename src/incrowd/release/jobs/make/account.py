@@ -1,4 +1,4 @@
-"""The account of a release: its sentences, and the document of its report."""
+"""The account of a release: sentences, and the document of the report."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _LEAST = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Account(Decision, LeavingRows):
-    """The account of a decision and of the rows that leave by it: figures, points, the verdict, the report.
+    """The account of a decision and of the leaving rows: figures, points, the verdict, the report.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class Account(Decision, LeavingRows):
     _measure_before: Callable[[], Assessment] = field(compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Keep the figures of the raw table instead of the function that measures them."""
+        """Store the figures of the raw table in place of the function that measures the table."""
         before = self.before
         return self.__dict__ | {"before": before, "_measure_before": None}
 
@@ -274,7 +274,7 @@ class Account(Decision, LeavingRows):
         self._write_rows(path, check, force=force, escape_formulas=escape_formulas, progress=progress)
 
     def _judge_rows(self, written: Any, measured: Assessment) -> None:
-        """Refuse a written table whose classes or perturbed values do not satisfy the policy."""
+        """Refuse a written table with classes or perturbed values that fail the policy."""
         self._judge(written, measured, self.suppression)
         if self.values is not None:
             self.values.check(written, self.driver_keys)

@@ -83,7 +83,7 @@ class Anatomy(InNotebooks):
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict on the two tables, whose quasi-identifiers are released as they are."""
+        """The verdict on the two tables, where quasi-identifiers are released unchanged."""
         return Verdict(self.points)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""The codebook of a release, made of its report and its released cells."""
+"""The codebook of a release, from the report and the released cells."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ROLES = {"quasi": "quasi-identifier", "person": "pseudonym of a person"}
 def description_of(
     document: Mapping[str, Any], texts: Any, file: str | os.PathLike[str] | None = None
 ) -> Description:
-    """Describe a release by its report.
+    """Describe a release by the release's report.
 
     A catalogue may show a codebook to more people than get the table. So values are listed of
     quasi-identifiers alone, where a value is that of a class, and labels of the raw file are left out.

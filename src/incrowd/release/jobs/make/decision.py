@@ -1,4 +1,4 @@
-"""The decision of a release: its policy and its recoding, by which written tables are judged."""
+"""The decision of a release, policy and recoding, by which written tables are judged."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """The decision of a release: the policy, and the recoding that satisfies it.
+    """The decision of a release: the policy, and a recoding that satisfies the policy.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The rows of a release or of a batch, as they leave."""
+"""The rows of a release or of a batch, in the released form."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class LeavingRows:
         escape_formulas: bool,
         progress: Progress | None = None,
     ) -> None:
-        """Write the texts to a file, which gets its name once `check` has accepted the written table."""
+        """Write the texts to a file that gets the final name after `check` accepts the written table."""
         csv_format = escaping(self.csv_format, escape_formulas)
         engine = engine_for(self.texts, progress=progress)
         with interrupting(progress, engine.interrupt):

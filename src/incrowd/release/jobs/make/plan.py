@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PlannedColumn:
-    """The plan of one column.
+    """The plan of a column.
 
     Attributes
     ----------

@@ -95,7 +95,7 @@ Mechanism = Laplace | RandomizedResponse
 
 @dataclass(frozen=True)
 class RandomizedTable(InNotebooks):
-    """A table with noise and its privacy loss.
+    """A table with noise, and the privacy loss.
 
     Attributes
     ----------
@@ -301,7 +301,7 @@ def _ranks(frame: nw.DataFrame[Any], name: str, mechanism: RandomizedResponse) -
 
 
 def _respond(ranks: NDArray[np.int64], mechanism: RandomizedResponse) -> NDArray[np.int64]:
-    """Keep each category or replace it by another, with randomness of the operating system."""
+    """Keep or replace each category, with randomness of the operating system."""
     draws = np.frombuffer(secrets.token_bytes(8 * len(ranks)), np.uint64)
     moved = np.flatnonzero(draws >= np.uint64(mechanism.kept))
     size = len(mechanism.categories)

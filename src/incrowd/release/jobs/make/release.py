@@ -79,7 +79,7 @@ class Release(Account):
         return release
 
     def __getattr__(self, name: str) -> NoReturn:
-        """Raise for a name that it does not have, with the way out for names that tables have."""
+        """Raise for an unknown name, with the way out for names that tables have."""
         way_out = _WAYS.get(name, "")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{way_out}", name=name)
 
@@ -252,7 +252,7 @@ class Release(Account):
         escape_formulas: bool = False,
         progress: Progress | None = None,
     ) -> None:
-        """Write the table to a file of the kind that its name tells, completely or not at all.
+        """Write the table to a file of the kind that the file's name tells, completely or not at all.
 
         The file is written beside the target, read again, measured, and only then renamed. A table on Spark
         becomes a folder of Parquet files in the same way, and the path may have a scheme, as ``hdfs://``.

@@ -104,7 +104,7 @@ def _is_informative(raw: FrequencyTable, released: FrequencyTable, literals: lis
 def _untrue_in_order(
     raw: FrequencyTable, released: FrequencyTable, literals: list[Literal]
 ) -> dict[str, int]:
-    """Count by column the records whose cell does not cover the raw row at the same position."""
+    """Count by column the records with a cell that does not cover the raw row at the same position."""
     from incrowd.core.kernels.grouping.grouping import group_columns
 
     before, after = (table.key_of_row("comparing two tables") for table in (raw, released))
@@ -226,7 +226,7 @@ class Evaluation(InNotebooks):
         return None if each is None else np.append(each, 1.0)[rows]
 
     def table(self, *columns: str) -> pl.DataFrame:
-        """Count the values of one or two quasi-identifiers before and after.
+        """Count the values of a quasi-identifier, or the pairs of two, before and after.
 
         A released record is spread evenly over the values of its cells, a suppressed one over all values.
         With sampling weights the counts are people of the population, an estimate, else records. It is for

@@ -20,7 +20,7 @@ _LEAST = 20
 
 @dataclass(frozen=True, slots=True)
 class LearningResult(InNotebooks):
-    """Scores on raw test records of one kind of model, trained on raw and on released records.
+    """Scores on raw test records of a kind of model, trained on raw and on released records.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The raw and the released rows of a release, side by side, wherever they are."""
+"""The raw and the released rows of a release, side by side, in memory or elsewhere."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from incrowd.release.jobs.make.release import Release
 
 @dataclass(frozen=True)
 class Rows:
-    """Raw rows beside the rows that they were released as.
+    """Raw rows beside the released rows.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ def rows_of(release: Release | AppliedBatch, raw: Any, names: Sequence[str]) -> 
 def _paired(
     rows: LeavingRows, raw: pl.DataFrame, released: pl.DataFrame, option: str
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Put the raw rows into the order of the released ones."""
+    """Put the raw rows into the order of the released rows."""
     if rows.places is not None:
         raw = raw[rows.places] if len(raw) == len(released) + rows.left_out else raw
     if len(raw) != len(released):
@@ -115,7 +115,7 @@ def _grouped(released: RecodedTable, raw: Any, names: Sequence[str], option: str
 
 
 def _sums(raw: pl.DataFrame, released: pl.DataFrame, times: pl.Series | None) -> dict[str, str]:
-    """Return digests of the rows that do not depend on their order."""
+    """Return digests of the rows, the same for every order of rows."""
     return {name: _sum(frame, times) for name, frame in (("input", raw), ("release", released))}
 
 

@@ -284,7 +284,7 @@ class Blocks:
         """Count the people of the whole table, if the role person is used."""
         if not self.person:
             return scale
-        people = WholePeople.of(encoded, self.person, [domain.size for domain in scale.sensitive])
+        people = WholePeople.of_rows(encoded, self.person, [domain.size for domain in scale.sensitive])
         return replace(scale, people=people)
 
     def recoded(self, encoded: Any, scale: TableStatistics, units: NDArray[np.int32]) -> Any:
