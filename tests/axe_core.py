@@ -45,7 +45,7 @@ def findings(browser: Any, axe: str, settings: dict[str, Any]) -> list[str]:
         "s.textContent = arguments[0]; document.head.append(s); }",
         axe,
     )
-    found = browser.execute_async_script(
+    result = browser.execute_async_script(
         """
         const done = arguments[arguments.length - 1];
         axe.run(document, {...arguments[0], resultTypes: ['violations']}).then(
@@ -55,5 +55,5 @@ def findings(browser: Any, axe: str, settings: dict[str, Any]) -> list[str]:
         """,
         settings,
     )
-    told: list[str] = json.loads(found)
-    return told
+    document: list[str] = json.loads(result)
+    return document

@@ -19,13 +19,13 @@ JANUARY = pl.DataFrame(
 
 def classes(*tables, quasi=("age",)):
     """The sensitive values of every class of some released tables, read as one."""
-    found = defaultdict(list)
+    groups = defaultdict(list)
     for table in tables:
         for row in pl.DataFrame(table).iter_rows(named=True):
             cells = tuple(row[name] for name in quasi)
             if set(cells) != {"*"}:
-                found[cells].append(row["ill"])
-    return found
+                groups[cells].append(row["ill"])
+    return groups
 
 
 def holds(*tables, k=5, l=2):  # noqa: E741

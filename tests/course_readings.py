@@ -23,10 +23,10 @@ Row = dict[str, Any]
 
 
 def classes(rows: list[Row], *columns: str) -> dict[tuple, list[Row]]:
-    found = defaultdict(list)
+    groups = defaultdict(list)
     for row in rows:
-        found[tuple(row[column] for column in columns)].append(row)
-    return found
+        groups[tuple(row[column] for column in columns)].append(row)
+    return groups
 
 
 def alone() -> int:

@@ -80,14 +80,14 @@ def fill_postgres(url, frame, table="people", types=None):
 def held(frame):
     """What SQLite can hold of a frame: no dates, no decimals, no truth values, no NaN."""
     columns = []
-    for found in frame.get_columns():
-        dtype = found.dtype
+    for column in frame.get_columns():
+        dtype = column.dtype
         if dtype.is_float() or dtype.is_decimal():
             # Series look themselves up by their name, which may be a pattern of names.
-            series = found.alias("").cast(pl.Float64).fill_nan(None).alias(found.name)
+            series = column.alias("").cast(pl.Float64).fill_nan(None).alias(column.name)
         else:
             whole = dtype.is_integer() or dtype == pl.Boolean
-            series = found.cast(pl.Int64 if whole else pl.String)
+            series = column.cast(pl.Int64 if whole else pl.String)
         # Types are those of the values, of which there must be some.
         columns.append(series.cast(pl.String) if series.null_count() == len(series) else series)
     return pl.DataFrame(columns)
@@ -134,8 +134,8 @@ def fill_mysql(url, frame, table="people", types=None):
 
     kinds = {name: (types or {}).get(name, mysql_type(dtype)) for name, dtype in frame.schema.items()}
     # A TIMESTAMP is a point of time between 1970 and 2038.
-    early = [found.name for found in frame.get_columns() if found.dtype == pl.Datetime("us", "UTC")
-             and any(at is not None and not 1970 < at.year < 2038 for at in found)]  # fmt: skip
+    early = [column.name for column in frame.get_columns() if column.dtype == pl.Datetime("us", "UTC")
+             and any(at is not None and not 1970 < at.year < 2038 for at in column)]  # fmt: skip
     kinds |= dict.fromkeys(early, "DATETIME(6)")
     listed = ", ".join(f"{quoted(name)} {kind} NULL" for name, kind in kinds.items())
     with MySQL.connect(url) as connection, connection.cursor() as cursor:
@@ -158,11 +158,11 @@ def _bare(value):
 def without_truth(frame):
     """What MariaDB can hold of a frame: truth values are whole numbers; NaN and infinity are missing."""
     columns = []
-    for found in frame.get_columns():
-        series = found
-        if found.dtype.is_float():
-            finite = [value if value is not None and math.isfinite(value) else None for value in found]
-            series = pl.Series(finite, dtype=found.dtype).alias(found.name)
+    for column in frame.get_columns():
+        series = column
+        if column.dtype.is_float():
+            finite = [value if value is not None and math.isfinite(value) else None for value in column]
+            series = pl.Series(finite, dtype=column.dtype).alias(column.name)
         columns.append(series.cast(pl.Int64) if series.dtype == pl.Boolean else series)
     return pl.DataFrame(columns)
 

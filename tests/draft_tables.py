@@ -157,8 +157,8 @@ def further(name: str) -> pl.DataFrame:
         return _public(package, item)
     import statsmodels.api as models
 
-    found = getattr(models.datasets, item).load_pandas().data
-    return pl.read_csv(found.to_csv(index=False).encode(), infer_schema=False)
+    data = getattr(models.datasets, item).load_pandas().data
+    return pl.read_csv(data.to_csv(index=False).encode(), infer_schema=False)
 
 
 def clinic(rows: int = 1_200) -> pl.DataFrame:
@@ -171,8 +171,8 @@ def clinic(rows: int = 1_200) -> pl.DataFrame:
         return random.choice(values, patients)[of]
 
     def day(first: str, days: int, size: int) -> np.ndarray:
-        found = np.datetime64(first) + random.integers(0, days, size).astype("timedelta64[D]")
-        return np.array([f"{each:%d.%m.%Y}" for each in found.tolist()])
+        result = np.datetime64(first) + random.integers(0, days, size).astype("timedelta64[D]")
+        return np.array([f"{each:%d.%m.%Y}" for each in result.tolist()])
 
     town = random.integers(0, 6, patients)[of]
     street = random.integers(1, 90, rows)
@@ -229,11 +229,11 @@ def markdown() -> str:
         guesses = draft(name).guesses
         asked = sum(guess.role == "?" for guess in guesses)
         wrong = [guess for guess in guesses if guess.role not in ("?", known.role(guess.name))]
-        told = "; ".join(f"`{guess.name}`: {guess.role}, is {known.role(guess.name)}" for guess in wrong)
+        text = "; ".join(f"`{guess.name}`: {guess.role}, is {known.role(guess.name)}" for guess in wrong)
         right = len(guesses) - asked - len(wrong)
         rows = table_of(name).height
         source = f"{name} (`{known.package}/{known.name}`)"
-        lines.append(f"| {source} | {rows:,} | {len(guesses)} | {right} | {asked} | {len(wrong)} | {told} |")
+        lines.append(f"| {source} | {rows:,} | {len(guesses)} | {right} | {asked} | {len(wrong)} | {text} |")
     return "\n".join(lines) + "\n"
 
 
@@ -282,18 +282,18 @@ def walk(name: str, folder: Path, call: Call) -> str:
 def _walked(name: str, raw: pl.DataFrame, release: dict[str, Any], released: int) -> str:
     asked = draft_policy(raw, name)
     (loss,) = (each["value"] for each in release["utility"] if each["metric"] == "loss")
-    found: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     for each in release["verdict"]["points"]:
-        found.setdefault(each["point"], []).append(" and ".join(f"`{column}`" for column in each["columns"]))
+        result.setdefault(each["point"], []).append(" and ".join(f"`{column}`" for column in each["columns"]))
     points = "; ".join(
-        f"{point}: {', '.join(columns)}".removesuffix(": ") for point, columns in found.items()
+        f"{point}: {', '.join(columns)}".removesuffix(": ") for point, columns in result.items()
     )
-    told = release["verdict"]["state"] + (f", {points}" if points else "")
+    verdict = release["verdict"]["state"] + (f", {points}" if points else "")
     source = (FURTHER | LATER).get(name) or "made"
     cells = (
         f"{name} (`{source}`)" if source != "made" else f"{name} (made)", f"{raw.height:,}", raw.width,
         len(asked.questions) + len(asked.unread), released,
-        f"{release['after']['suppressed_share']:.1%}", f"{loss:.1%}", told,
+        f"{release['after']['suppressed_share']:.1%}", f"{loss:.1%}", verdict,
     )  # fmt: skip
     return f"| {' | '.join(map(str, cells))} |"
 

@@ -76,14 +76,14 @@ def _shown(ours: float, published: str) -> str:
 
 def rows_of(text: str) -> dict[str, list[tuple[str, str]]]:
     """Return the rows of a page by their test, each with its source."""
-    found: dict[str, list[tuple[str, str]]] = {}
+    result: dict[str, list[tuple[str, str]]] = {}
     source = ""
     for line in text.splitlines():
         if line.startswith("## "):
             source = line[3:]
         elif test := re.search(r"\| `(\S+::\S.*)` \|$", line):
-            found.setdefault(test[1], []).append((source, line))
-    return found
+            result.setdefault(test[1], []).append((source, line))
+    return result
 
 
 class Evidence:
@@ -98,18 +98,18 @@ class Evidence:
     ) -> None:
         """Compare one figure, or several; published ones stand as they are printed, with commas between."""
         printed = published.split(", ") if isinstance(published, str) else [repr(each) for each in published]
-        found = [ours] if isinstance(ours, int | float) else list(ours)
-        assert len(printed) == len(found), what
-        for text, value in zip(printed, found, strict=True):
+        result = [ours] if isinstance(ours, int | float) else list(ours)
+        assert len(printed) == len(result), what
+        for text, value in zip(printed, result, strict=True):
             number, tolerance = _number(text)
             assert math.isclose(value, number, rel_tol=0, abs_tol=tolerance), f"{what}: {value}, not {text}"
-        mine = ", ".join(_shown(value, text) for text, value in zip(printed, found, strict=True))
-        told = (
+        mine = ", ".join(_shown(value, text) for text, value in zip(printed, result, strict=True))
+        words = (
             published
             if isinstance(published, str)
             else ", ".join(_shown(float(each), each) for each in printed)
         )
-        self.rows.append((SOURCES[source], f"| {what} | {told} | {mine} | `{self.test}` |"))
+        self.rows.append((SOURCES[source], f"| {what} | {words} | {mine} | `{self.test}` |"))
 
     def finish(self) -> None:
         """Compare the rows with those on the page, or write them there."""

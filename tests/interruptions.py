@@ -115,8 +115,8 @@ def entries(book: Path | None, *, alone: bool = False) -> list[dict[str, Any]]:
     assert ledger.verify() is None
     kinds = ("file", "cells", "tables")
     named = {each[kind]["name"] for each in ledger.entries for kind in kinds if each.get(kind)}
-    found = {path.name for path in (book / "people").iterdir()}
-    assert found == named if alone else found >= named
+    names = {path.name for path in (book / "people").iterdir()}
+    assert names == named if alone else names >= named
     return ledger.entries
 
 
@@ -155,9 +155,9 @@ def stopped(
     for number, way in stops:
         old = digest_of(target) if target.exists() else None
         count = len(entries(book))
-        done = runs(work, call, number, way)
-        what = f"{' '.join(call)}: {way} before {done.operations[-1:]}: {done.status}, {done.said}"
-        assert "internal error" not in done.said, what
+        result = runs(work, call, number, way)
+        what = f"{' '.join(call)}: {way} before {result.operations[-1:]}: {result.status}, {result.said}"
+        assert "internal error" not in result.said, what
         if book is not None and target.exists() and digest_of(target) != old:
             # A killed run may have entered already what the next one places.
             late = killed and entries(book)[-1]["release"] == digest_of(target)
@@ -181,8 +181,8 @@ def stopped(
         assert now[-1]["release"] == digest_of(target), what
     if not changed:
         assert now == known, what
-        assert done.status != 0, what
-    return done.status, bool(changed)
+        assert result.status != 0, what
+    return result.status, bool(changed)
 
 
 # --- the process that forks --------------------------------------------------------------------------------

@@ -13,11 +13,11 @@ from incrowd.measures.privacy import P29, PrivacyModel
 
 def parts(cell: str | None, separator: str = ";") -> set[str]:
     """Read the parts of a cell; ``(none)`` is that of a cell without any."""
-    found = set()
+    result = set()
     for piece in (cell or "").split(separator):
         if piece.strip():
-            found.add(piece.strip())
-    return found or {"(none)"}
+            result.add(piece.strip())
+    return result or {"(none)"}
 
 
 def fewest(cells: Iterable[str | None], separator: str = ";") -> int:

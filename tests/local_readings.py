@@ -362,7 +362,7 @@ def entropy(values) -> float:
 
 
 def together(classes: list[int]) -> set[frozenset[int]]:
-    found: dict[int, set[int]] = {}
+    result: dict[int, set[int]] = {}
     for row, number in enumerate(classes):
-        found.setdefault(number, set()).add(row)
-    return {frozenset(rows) for rows in found.values()}
+        result.setdefault(number, set()).add(row)
+    return {frozenset(rows) for rows in result.values()}

@@ -103,13 +103,13 @@ def by_class(model: PrivacyModel, quantity: str) -> bool:
 
 def class_values(model: PrivacyModel, quantity: str, kind: str, table: list[list[int]]) -> list[float] | None:
     """Value of each class, from the definition; None where the verifier alone reads the model."""
-    found = [_class_value(model, quantity, kind, table, row) for row in table]
+    result = [_class_value(model, quantity, kind, table, row) for row in table]
     if kind == "list":
-        found = [
+        result = [
             value if value is None else value_by_parts(model, quantity, value, LISTS, table, row)
-            for value, row in zip(found, table, strict=True)
+            for value, row in zip(result, table, strict=True)
         ]
-    return [float(value) for value in found if value is not None] or None
+    return [float(value) for value in result if value is not None] or None
 
 
 def _class_value(
@@ -187,8 +187,8 @@ def verified(model: PrivacyModel, quantity: str, kind: str, table: list[list[int
     with TemporaryDirectory() as name:
         folder = Path(name)
         write_classes(folder, rows_like(kind, table), people(table, outside), [model], kind, len(table[0]))
-        found = ic.verify(folder / "t.csv", folder / "policy.toml", population=folder / "p.csv").findings
-    [reached] = [finding.reached for finding in found if finding.quantity == quantity]
+        findings = ic.verify(folder / "t.csv", folder / "policy.toml", population=folder / "p.csv").findings
+    [reached] = [finding.reached for finding in findings if finding.quantity == quantity]
     assert reached is not None
     return reached
 

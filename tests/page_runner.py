@@ -42,17 +42,17 @@ class Block:
 
 def blocks(text: str) -> list[Block]:
     """Return what is run of a page."""
-    found: list[Block] = []
+    result: list[Block] = []
     end = -1
     for fence in FENCE.finditer(text):
         language, code = fence[1], fence[2]
         if language in RUN:
-            found.append(Block(language, code, text.count("\n", 0, fence.start()) + 1))
+            result.append(Block(language, code, text.count("\n", 0, fence.start()) + 1))
             end = fence.end()
-        elif language == "text" and found and not text[end : fence.start()].strip() and end >= 0:
-            found[-1].printed = code
+        elif language == "text" and result and not text[end : fence.start()].strip() and end >= 0:
+            result[-1].printed = code
             end = -1
-    return found
+    return result
 
 
 def commands(code: str) -> Iterator[tuple[str, int]]:
@@ -100,24 +100,24 @@ def shell(code: str, where: str) -> None:
             errors = io.StringIO()
             with contextlib.redirect_stderr(errors):
                 status = _incrowd(shlex.split(command)[1:])
-            told = errors.getvalue()
+            output = errors.getvalue()
         else:
             # The Python of the page is the one that runs the tests.
             words = re.sub(r"^incrowd-verify\b", "python -m incrowd_verify", command)
             words = re.sub(r"^python\b", shlex.quote(sys.executable), words)
-            done = subprocess.run(["bash", "-c", words], capture_output=True, text=True, check=False)
-            status = done.returncode
-            told = done.stdout + done.stderr
-        sys.stdout.write(told)
-        assert status == expected, f"{where}: `{command}` ended with {status}\n{told}"
+            process = subprocess.run(["bash", "-c", words], capture_output=True, text=True, check=False)
+            status = process.returncode
+            output = process.stdout + process.stderr
+        sys.stdout.write(output)
+        assert status == expected, f"{where}: `{command}` ended with {status}\n{output}"
 
 
 def same(said: str, printed: str, where: str) -> None:
     """Compare what a page says and what is printed; ``...`` stands for whatever else is printed there."""
-    wanted = "".join(f"{line.rstrip()}\n" for line in said.splitlines())
-    found = "".join(f"{line.rstrip()}\n" for line in printed.splitlines())
-    if not doctest.OutputChecker().check_output(wanted, found, doctest.ELLIPSIS):
-        pytest.fail(f"{where}: the page says\n{wanted}\nand what is printed is\n{found}", pytrace=False)
+    expected = "".join(f"{line.rstrip()}\n" for line in said.splitlines())
+    text = "".join(f"{line.rstrip()}\n" for line in printed.splitlines())
+    if not doctest.OutputChecker().check_output(expected, text, doctest.ELLIPSIS):
+        pytest.fail(f"{where}: the page says\n{expected}\nand what is printed is\n{text}", pytrace=False)
 
 
 @dataclass
@@ -130,14 +130,14 @@ class Page:
     def run(self, block: Block) -> None:
         """Run one block and compare what it prints."""
         where = f"{self.name}:{block.line}"
-        shown = io.StringIO()
-        with contextlib.redirect_stdout(shown):
+        stream = io.StringIO()
+        with contextlib.redirect_stdout(stream):
             if block.language == "sh":
                 shell(block.code, where)
             else:
                 exec(compile(block.code, where, "exec"), self.scope)
         if block.printed is not None:
-            same(block.printed, shown.getvalue(), where)
+            same(block.printed, stream.getvalue(), where)
 
 
 def run(name: str, text: str) -> dict[str, Any]:

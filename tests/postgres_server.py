@@ -23,8 +23,8 @@ PASSWORD = "pass word/@:%"
 
 def _programs() -> Path | None:
     """Return the folder of initdb and postgres."""
-    found = shutil.which("initdb")
-    folders = [Path(found).resolve().parent] if found else []
+    program = shutil.which("initdb")
+    folders = [Path(program).resolve().parent] if program else []
     folders += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     return next((folder for folder in folders if (folder / "postgres").exists()), None)
 

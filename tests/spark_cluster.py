@@ -72,9 +72,9 @@ class Cluster:
         log = self.folder / f"{kind}{self.processes.index(process)}.log"
         until = time.monotonic() + seconds
         while time.monotonic() < until:
-            found = re.search(pattern, log.read_text(errors="replace"))
-            if found:
-                return found[1]
+            match = re.search(pattern, log.read_text(errors="replace"))
+            if match:
+                return match[1]
             assert process.poll() is None, f"the {kind} ended: {log.read_text(errors='replace')[-2000:]}"
             time.sleep(0.1)
         raise AssertionError(f"the {kind} did not start: {log.read_text(errors='replace')[-2000:]}")
@@ -107,22 +107,22 @@ def _below(pid: int) -> list[int]:
             with contextlib.suppress(OSError):
                 status = (entry / "stat").read_text()
                 children.setdefault(int(status.rpartition(")")[2].split()[1]), []).append(int(entry.name))
-    found, waiting = [], [pid]
+    result, waiting = [], [pid]
     while waiting:
         below = children.get(waiting.pop(), [])
-        found += below
+        result += below
         waiting += below
-    return found
+    return result
 
 
 @contextlib.contextmanager
 def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
     """Start a master and workers of one core each; whatever happens, none outlives the block."""
-    made = Cluster(folder)
+    result = Cluster(folder)
     try:
-        master = made.start("Master", "--port", "0", "--webui-port", "0")
-        made.master = made.said(master, "Master", r"Starting Spark master at (spark://\S+)")
-        made.workers = [made.add_worker() for _ in range(workers)]
-        yield made
+        master = result.start("Master", "--port", "0", "--webui-port", "0")
+        result.master = result.said(master, "Master", r"Starting Spark master at (spark://\S+)")
+        result.workers = [result.add_worker() for _ in range(workers)]
+        yield result
     finally:
-        made.stop()
+        result.stop()

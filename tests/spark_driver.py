@@ -59,7 +59,7 @@ def release(table, target: str, blocks: int | None) -> None:
     algorithm = ic.Mondrian() if blocks else ic.Optimal()
     try:
         # Each row is looked for in what is written, so that suppressed ones stay.
-        made = ic.anonymize(
+        result = ic.anonymize(
             table,
             schema(),
             MODELS,
@@ -69,11 +69,11 @@ def release(table, target: str, blocks: int | None) -> None:
             blocks=blocks,
             unanswered="write",
         )
-        made.write(target)
+        result.write(target)
     except ic.IncrowdError as error:
         say(json.dumps({"error": type(error).__name__, "text": str(error)}))
     else:
-        say(json.dumps({"classes": made.privacy.classes, "ncp": made.utility["ncp"].value}))
+        say(json.dumps({"classes": result.privacy.classes, "ncp": result.utility["ncp"].value}))
 
 
 def main(master: str, source: str) -> None:

@@ -85,8 +85,8 @@ class Studio:
     def _address(self) -> str:
         end = time.monotonic() + WAIT
         while time.monotonic() < end and self._process.poll() is None:
-            if found := re.search(r"(http://\S+)\n", self.told):
-                return found[1]
+            if match := re.search(r"(http://\S+)\n", self.told):
+                return match[1]
             time.sleep(0.05)
         self._process.kill()
         self._process.wait()
@@ -247,8 +247,8 @@ class Visit:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             try:
-                if found := holds():
-                    return found
+                if result := holds():
+                    return result
             except StaleElementReferenceException:
                 pass
             time.sleep(0.05)
@@ -262,10 +262,14 @@ class Visit:
         """Click what a selector finds, as soon as it can be clicked."""
 
         def clicked() -> bool:
-            found = self.shown(selector)
-            if found is None or not found.is_enabled() or "disabled" in (found.get_attribute("class") or ""):
+            result = self.shown(selector)
+            if (
+                result is None
+                or not result.is_enabled()
+                or "disabled" in (result.get_attribute("class") or "")
+            ):
                 return False
-            return self.press(found)
+            return self.press(result)
 
         self.until(clicked, f"a click on {selector}")
         self.clicks += 1
@@ -369,8 +373,8 @@ class Visit:
         def told() -> str:
             if self.shown('[aria-label="Measuring"]') is not None:
                 return ""
-            found = self.shown("[data-mark=status-verdict]")
-            return "" if found is None else found.text
+            result = self.shown("[data-mark=status-verdict]")
+            return "" if result is None else result.text
 
         return self.until(told, "the verdict", seconds)
 

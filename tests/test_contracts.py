@@ -99,10 +99,10 @@ def test_entry_introduces_itself(package, entry):
 
 @each_entry
 def test_settings_come_back(package, entry):
-    made = example(entry)
-    assert entry.from_settings(made.settings()) == made
-    text = ",".join(f"{name}={value}" for name, value in made.settings().items())
-    assert REGISTRIES[package].parse(f"{entry.name}:{text}") == made
+    result = example(entry)
+    assert entry.from_settings(result.settings()) == result
+    text = ",".join(f"{name}={value}" for name, value in result.settings().items())
+    assert REGISTRIES[package].parse(f"{entry.name}:{text}") == result
 
 
 @each_entry
@@ -131,15 +131,15 @@ def test_bad_parameters_are_named(package, entry):
 def test_the_verifier_reads_every_treatment(entry):
     from incrowd_verify.policy import read_treatment
 
-    made = example(entry)
-    read = read_treatment(made.spec(), "column 'c'")
+    result = example(entry)
+    read = read_treatment(result.spec(), "column 'c'")
     assert read is not None
     assert read.name == entry.name
     # It is a reader of its own, and has to know every parameter.
     first, *others = [*entry.parameters()] or [""]
     whole = {entry.name: True} | dict.fromkeys(others, 1)
     assert read_treatment(whole, "column 'c'") is not None
-    assert read.perturbs == made.perturbs
+    assert read.perturbs == result.perturbs
     with pytest.raises(ic.PolicyError, match="does not know"):
         read_treatment(whole | {"nonsense": 1}, "column 'c'")
     assert first == "" or first not in others
@@ -168,8 +168,8 @@ def test_no_entry_is_forgotten(package):
         module = import_module(f"incrowd.{package}.{path.stem}")
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                found = getattr(module, node.name)
-                if issubclass(found, Configured):
+                result = getattr(module, node.name)
+                if issubclass(result, Configured):
                     assert node.name in listed, f"{path.name}: {node.name} is not in the registry"
 
 
@@ -266,10 +266,10 @@ def information(totals: np.ndarray) -> float:
 
 def counts_per_key(frequency: FrequencyTable, key: int) -> np.ndarray:
     counts = frequency.sensitive[0].keys
-    found = np.zeros(frequency.sensitive[0].domain.size, int)
+    result = np.zeros(frequency.sensitive[0].domain.size, int)
     here = slice(counts.indptr[key], counts.indptr[key + 1])
-    found[counts.codes[here]] = counts.counts[here]
-    return found
+    result[counts.codes[here]] = counts.counts[here]
+    return result
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
@@ -323,9 +323,9 @@ def test_a_metric_looks_at_cells_or_at_classes_alone(metric):
     if issubclass(metric, ClassMetric):
         # Classes that no recoding made are measured as those of the recoding that keeps all values.
         frequency = mixed()
-        found = metric().of_classes(EquivalenceClasses.of_keys(frequency)).value
+        value = metric().of_classes(EquivalenceClasses.of_keys(frequency)).value
         as_it_is = FullDomain.build(frequency, [0, 0, 0])
-        assert found == pytest.approx(metric().measure(frequency, as_it_is).value, abs=1e-12)
+        assert value == pytest.approx(metric().measure(frequency, as_it_is).value, abs=1e-12)
 
 
 def test_searches_minimize_these_metrics():
@@ -356,20 +356,22 @@ def surveyed(classes):
     one = np.ones(len(rows), np.int64)
     weights = Sampling.of("w", rows, 2_500_000 * one, table.keys)
     homes = Households.of(("home",), rows, np.arange(len(rows)) // 2, one)
-    found = EquivalenceClasses(replace(table, survey=Survey(weights, homes)), classes.indptr, classes.members)
-    found.codes, found.code_sizes = classes.codes, classes.code_sizes
-    return found
+    result = EquivalenceClasses(
+        replace(table, survey=Survey(weights, homes)), classes.indptr, classes.members
+    )
+    result.codes, result.code_sizes = classes.codes, classes.code_sizes
+    return result
 
 
 @pytest.mark.parametrize("risk", RISKS, ids=lambda risk: risk.name)
 @given(table=counts())
 def test_risks_are_probabilities(risk, table):
     classes = surveyed(classes_of(table, "category"))
-    made = risk(fraction=0.5) if "fraction" in risk.parameters() else risk()
-    assert made.applies(classes)
-    figures = made.measure(classes)
+    result = risk(fraction=0.5) if "fraction" in risk.parameters() else risk()
+    assert result.applies(classes)
+    figures = result.measure(classes)
     assert all(0 <= value <= 1 for value in figures.values())
-    empty = made.measure(classes.only(np.zeros(len(classes), np.bool_)))
+    empty = result.measure(classes.only(np.zeros(len(classes), np.bool_)))
     assert set(empty) == set(figures)
     assert not any(empty.values())
 
@@ -434,14 +436,14 @@ def test_algorithms_keep_their_word(algorithm, style, rows, seed, k):
     untouched = frame.clone()
     models = [ic.KAnonymity(k), ic.LDiversity(1), ic.TCloseness(0.9)]
     limit = allowed(algorithm, 0.5)
-    schema, made = schema_for(algorithm), example(algorithm)
+    schema, result = schema_for(algorithm), example(algorithm)
     quasi = [attribute.name for attribute in schema.quasi]
     anonymize = partial(
         ic.anonymize,
         frame,
         schema,
         models,
-        made,
+        result,
         output=style,
         max_suppression=limit,
         seed=seed % 1000,
@@ -604,9 +606,9 @@ def test_algorithms_give_the_same_on_any_number_of_threads(algorithm, monkeypatc
         monkeypatch.setenv("INCROWD_THREADS", threads)
         models = [ic.KAnonymity(4), ic.LDiversity(2), ic.TCloseness(0.3)]
         limit = allowed(algorithm, 0.1)
-        made = example(algorithm)
+        result = example(algorithm)
         release = ic.anonymize(
-            frame, schema_for(algorithm), models, made, max_suppression=limit, suppressed="keep"
+            frame, schema_for(algorithm), models, result, max_suppression=limit, suppressed="keep"
         )
         release.write(tmp_path / f"{threads}.csv")
         release.write(tmp_path / f"{threads}.parquet")

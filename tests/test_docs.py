@@ -57,7 +57,7 @@ def too_long(text: str, width: int = 100) -> list[int]:
     A line of one word, such as a link, cannot be broken. The mark of a list item and the indentation do not
     count as words.
     """
-    found, fence = [], ""
+    result, fence = [], ""
     for number, line in enumerate(text.splitlines(), 1):
         begin = re.match(r"\s*(```+|~~~+)", line)
         if begin and not fence:
@@ -66,8 +66,8 @@ def too_long(text: str, width: int = 100) -> list[int]:
             fence = "" if line.strip() == fence else fence
         elif len(line) > width and not line.lstrip().startswith("|"):
             words = re.sub(r"^\s*([-*+]|\d+[.)]|#+)\s", "", line).split()
-            found += [number] if len(words) > 1 else []
-    return found
+            result += [number] if len(words) > 1 else []
+    return result
 
 
 def test_lines_of_prose_have_at_most_100_characters():
@@ -132,8 +132,8 @@ def changed() -> set[str]:
     """Return the files that differ from the last commit; none where there is no Git."""
     with suppress(OSError):
         command = ["git", "diff", "--name-only", "HEAD"]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-        return {*done.stdout.splitlines()}
+        process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        return {*process.stdout.splitlines()}
     return set()
 
 
@@ -283,16 +283,16 @@ def test_every_page_has_its_place_in_the_navigation():
 
 def commands_of(text: str) -> list[list[str]]:
     """Return the commands of incrowd in the shell blocks of a page, as words."""
-    found = []
+    calls = []
     for fence in page_runner.FENCE.finditer(text):
         if fence[1] in ("sh", "bash", "console", "text"):
             # Where a block also shows what is printed, a dollar sign stands before a command.
             mark = "$ incrowd " if fence[1] in ("console", "text") else "incrowd "
             lines = fence[2].replace("\\\n", " ").splitlines()
-            found += [
+            calls += [
                 shlex.split(line.removeprefix("$ "), comments=True) for line in lines if line.startswith(mark)
             ]
-    return found
+    return calls
 
 
 @cache
@@ -388,16 +388,16 @@ def test_public_names_are_what_they_say_however_often_they_are_asked():
 
     for _ in range(2):
         for name in ic.__all__:
-            found = getattr(ic, name)
+            result = getattr(ic, name)
             rooms = {
                 "compat": "petworks", "course": "check", "privacy": "k_anonymity", "profiles": "read_profile", "risk": "suda2",
                 "samples": "hospital", "treatments": "Round",
             }  # fmt: skip
             if name in rooms:
-                assert getattr(found, rooms[name]) is not None
+                assert getattr(result, rooms[name]) is not None
                 continue
-            assert getattr(found, "__name__", name) == name or name.isupper()
-            assert type(found).__name__ != "module"
+            assert getattr(result, "__name__", name) == name or name.isupper()
+            assert type(result).__name__ != "module"
     assert set(ic.__all__) <= set(dir(ic))
     with pytest.raises(AttributeError, match="attribute 'nothing'"):
         _ = ic.nothing

@@ -43,14 +43,14 @@ def test_a_cell_tells_that_somebody_needs_it():
     attacked = downcoding.Attacked(table, sample, known)
     seen = downcoding.Seen({("[1-20]",): [0, 1, 2]}, [])
     assert downcoding.tight(attacked, table, seen).tolist() == [[1, 1]]
-    found = downcoding.downcode(attacked, seen, np.array([0.999]), np.random.default_rng(0))
-    assert found == {
+    result = downcoding.downcode(attacked, seen, np.array([0.999]), np.random.default_rng(0))
+    assert result == {
         "cells": 3, "cells right": 3, "cells by the distribution": 2,
         "records": 3, "records right": 3, "records by the distribution": 2,
     }  # fmt: skip
     # Three draws are in both halves with a probability of 0.27. If cells are so no more often, they tell nothing.
-    found = downcoding.downcode(attacked, seen, np.array([0.27]), np.random.default_rng(0))
-    assert found["cells right"] == 2
+    result = downcoding.downcode(attacked, seen, np.array([0.27]), np.random.default_rng(0))
+    assert result["cells right"] == 2
 
 
 def test_places_that_others_need_are_taken():

@@ -109,8 +109,8 @@ def test_what_nobody_reads_is_said_by_the_verifier_too(name, place, tmp_path):
         assert points_of(elsewhere.table, policy) == expected
     release = ic.anonymize(table, policy, unanswered="write")
     release.table.write_parquet(tmp_path / "safe.parquet")
-    found = ic.verify(tmp_path / "safe.parquet", tmp_path / "policy.toml").points
-    assert [(each.name, each.columns, each.share, each.text) for each in found] == expected
+    points = ic.verify(tmp_path / "safe.parquet", tmp_path / "policy.toml").points
+    assert [(each.name, each.columns, each.share, each.text) for each in points] == expected
 
 
 def test_every_kind_has_its_case():

@@ -68,13 +68,13 @@ def test_everything_says_how_to_install_what_there_is():
         ("verify", ("md", "py")),
     ):
         pages += [path for kind in kinds for path in (ROOT / folder).rglob(f"*.{kind}")]
-    found = [
+    lines = [
         f"{path.relative_to(ROOT)}:{number}"
         for path in pages
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
         if other in line and not line.startswith(("INSTALL =", '"""How an extra is installed.'))
     ]
-    assert (len(pages) > 500, found) == (True, [])
+    assert (len(pages) > 500, lines) == (True, [])
     for page in pages:
         if page.suffix == ".md" and "dist/incrowd" not in (text := page.read_text(encoding="utf-8")):
             assert not re.search(r"(uvx|pipx run|pip install) incrowd\b", text), page

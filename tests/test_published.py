@@ -269,8 +269,8 @@ def test_none_is_a_word_in_the_diabetes_data(shared_data):
     frame = read(shared_data / "diabetes" / "df1-filter_qi_sa.csv.gz")
     names = ["diag_1", "diag_2", "diag_3", "max_glu_serum", "A1Cresult", "readmitted"]
     assert (frame["A1Cresult"] == "None").any()
-    kept = frame.filter((pl.col("max_glu_serum") != "None") & (pl.col("A1Cresult") != "None"))
-    assert kept.height < frame.height / 2
+    rows = frame.filter((pl.col("max_glu_serum") != "None") & (pl.col("A1Cresult") != "None"))
+    assert rows.height < frame.height / 2
     # Missing values kept as values of their own change nothing, since only their name differs.
     renamed = frame.with_columns(pl.col("max_glu_serum", "A1Cresult").replace("None", None))
     score = ic.privacy.p29(renamed, ["race", "gender", "age"], dict.fromkeys(names, "category"))
@@ -364,8 +364,10 @@ def test_homogeneity_attack(evidence):
         }
     )
     quasi = ["zip", "age"]
-    found = [ic.privacy.k_anonymity(frame, quasi), ic.privacy.l_diversity(frame, quasi, "condition")]
-    evidence("l-diversity", "k and l of figure 2: four patients in their thirties have cancer", "4, 1", found)
+    result = [ic.privacy.k_anonymity(frame, quasi), ic.privacy.l_diversity(frame, quasi, "condition")]
+    evidence(
+        "l-diversity", "k and l of figure 2: four patients in their thirties have cancer", "4, 1", result
+    )
     schema = ic.Schema(quasi=quasi, sensitive=["condition"])
     caught = [ic.LDiversity(2), ic.LDiversity(1.1, "entropy"), ic.AlphaKAnonymity(0.9, 4), ic.TCloseness(0.5)]
     for model in caught:
@@ -448,8 +450,8 @@ def test_other_sensitive_attributes_as_knowledge():
 def test_deassociation_of_wong(evidence):
     """Wong et al. 2006, table 1 in short: 2-anonymous, but the share of the sensitive value is the point."""
     frame = pl.DataFrame({"job": list("aabb"), "illness": ["HIV", "flu", "HIV", "HIV"]})
-    found = ic.privacy.alpha_k_anonymity(frame, ["job"], "illness")
-    evidence("alpha-k", "alpha and k of table 1, in short", "1, 2", found)
+    result = ic.privacy.alpha_k_anonymity(frame, ["job"], "illness")
+    evidence("alpha-k", "alpha and k of table 1, in short", "1, 2", result)
     assert ic.privacy.alpha_k_anonymity(frame, ["job"], "illness", value="flu") == (0.5, 2)
 
 

@@ -63,7 +63,7 @@ def r(tmp_path_factory):
     def run(
         *words: str | Path, cwd: Path = folder, succeeds: bool = True
     ) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
+        process = subprocess.run(
             [str(word) for word in words],
             cwd=cwd,
             env=environment,
@@ -71,8 +71,8 @@ def r(tmp_path_factory):
             text=True,
             check=False,
         )
-        assert done.returncode == 0 or not succeeds, done.stdout + done.stderr
-        return done
+        assert process.returncode == 0 or not succeeds, process.stdout + process.stderr
+        return process
 
     run("R", "CMD", "build", SOURCE)
     (archive,) = folder.glob("incrowd_*.tar.gz")
@@ -84,8 +84,8 @@ def r(tmp_path_factory):
 @pytest.mark.slow
 def test_the_check_of_r_has_no_error_and_no_warning(r):
     """It runs the examples and the tests of the package, by this tree's incrowd. The vignette ran in the build."""
-    done = r("R", "CMD", "check", "--no-manual", "--ignore-vignettes", r.archive, succeeds=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    process = r("R", "CMD", "check", "--no-manual", "--ignore-vignettes", r.archive, succeeds=False)
+    assert process.returncode == 0, process.stdout + process.stderr
     log = (r.archive.parent / "incrowd.Rcheck" / "00check.log").read_text(encoding="utf-8")
     checks = [
         part for part in log.split("\n* ")[:-1] if re.search(r"(NOTE|WARNING|ERROR)$", part, re.MULTILINE)
@@ -180,9 +180,9 @@ def test_the_manual_is_that_of_the_comments(r, tmp_path):
     for page in (copy / "man").iterdir():
         page.unlink()
     r("Rscript", "-e", "roxygen2::roxygenise()", cwd=copy)
-    for made in (copy / "NAMESPACE", *(copy / "man").iterdir()):
-        kept = SOURCE / made.relative_to(copy)
-        assert made.read_text(encoding="utf-8") == kept.read_text(encoding="utf-8"), (
+    for manual in (copy / "NAMESPACE", *(copy / "man").iterdir()):
+        kept = SOURCE / manual.relative_to(copy)
+        assert manual.read_text(encoding="utf-8") == kept.read_text(encoding="utf-8"), (
             f"run roxygen2::roxygenise() in r/: {kept.name}"
         )
     assert {page.name for page in (copy / "man").iterdir()} == {

@@ -101,7 +101,9 @@ def inside(value: object, seen: set[int]):
 @pytest.mark.slow
 def test_a_notebook_shows_every_result_as_tables(every):
     inputs = ("scan", "randomize")
-    results = {name: found if isinstance(found, list | tuple) else [found] for name, found in every.items()}
+    results = {
+        name: objects if isinstance(objects, list | tuple) else [objects] for name, objects in every.items()
+    }
     assert not [
         name for name, found in results.items() if name not in inputs
         for each in found if not each._repr_html_().startswith("<")

@@ -37,9 +37,9 @@ def loaded(monkeypatch, platform: str, venv: Path):
 
 def test_make_has_every_task_and_no_other(monkeypatch, tmp_path):
     tasks, _ = loaded(monkeypatch, "linux", tmp_path)
-    made, phony = (set(line.split()) for line in re.findall(r"^(?:\.PHONY: )?(help .*?):?$",
+    result, phony = (set(line.split()) for line in re.findall(r"^(?:\.PHONY: )?(help .*?):?$",
                                                            (ROOT / "Makefile").read_text(), re.MULTILINE))  # fmt: skip
-    assert made == phony == {"help", "clean", *tasks.TASKS}
+    assert result == phony == {"help", "clean", *tasks.TASKS}
 
 
 @pytest.mark.parametrize(("platform", "python"), [("linux", "bin/python"), ("win32", "Scripts/python")])

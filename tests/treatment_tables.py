@@ -72,6 +72,6 @@ def given(treatment, values: list, key: str | None = None, draws=None, **beside:
     kinds = {"text": pl.String, "number": pl.Float64, "date": pl.Int64}
     columns = {name: pl.Series(each, dtype=kinds[treatment.reads_of(name)]) for name, each in beside.items()}
     batch = Batch(pl.Series(values, dtype=kind), columns, decided, secret, draws)
-    made = treatment.treat(batch)
-    assert len(made) == len(values)
-    return made.to_list()
+    result = treatment.treat(batch)
+    assert len(result) == len(values)
+    return result.to_list()

@@ -115,13 +115,13 @@ def test_groups_that_differ_by_one_person_tell_that_person(tmp_path):
     # Each cell of the person that both show differs by one: the total at least.
     [area, ill] = table.row(399)
     above = ["Total", "north" if area in "ab" else "south", area]
-    shown = [
+    frames = [
         pl.read_csv(tmp_path / name / "area-ill.csv").filter(
             pl.col("area").is_in(above), pl.col("ill").is_in(["Total", ill]), pl.col("people").is_not_null()
         )
         for name in ("all", "but-one")
     ]
-    both = shown[0].join(shown[1], on=["area", "ill"])
+    both = frames[0].join(frames[1], on=["area", "ill"])
     assert len(both) >= 2
     assert (both["people"] - both["people_right"] == 1).all()
     # Beside these a cell of all may hold one of the other folder, and few people more.

@@ -117,11 +117,11 @@ assert call("verify", "safe.avro", "--policy", "policy.toml")[0] != 0
 def run(folder, path):
     """Run the job where a package is installed; warnings are errors."""
     code = f"import sys; sys.path.insert(0, {str(path)!r})\n{_JOB}"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-W", "error::UserWarning", "-c", code],
         cwd=folder, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
     released = pl.read_avro(folder / "safe.avro")
     assert released.group_by("age", "sex").len()["len"].min() >= 6
 

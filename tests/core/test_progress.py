@@ -305,11 +305,11 @@ def test_a_thread_knows_the_job_that_it_works_for():
         job.cancel()
         with pytest.raises(Cancelled):
             check()
-        found: list[object] = []
-        stranger = threading.Thread(target=lambda: found.append(current()))
+        result: list[object] = []
+        stranger = threading.Thread(target=lambda: result.append(current()))
         stranger.start()
         stranger.join()
-        assert found == [None]
+        assert result == [None]
     assert current() is None
     check()
 

@@ -191,10 +191,10 @@ def test_somebody_else_writes_meanwhile(store, monkeypatch, tmp_path):
     counted = Combinations.of
 
     def counting(self, names):
-        found = counted(self, names)
+        result = counted(self, names)
         other("INSERT INTO people VALUES ('d', 'late')")
         other("DELETE FROM people WHERE q = 'c'")
-        return found
+        return result
 
     monkeypatch.setattr(Combinations, "of", counting)
     with ic.Database(url) as database:
@@ -417,5 +417,5 @@ def test_relations(tmp_path):
         with pytest.raises(ic.TableError, match="not in a database"):
             release.into("safe")
         release.table.create("safe")
-        made = release.table.query("made", "SELECT * FROM safe")
-        assert ic.assess(made, SCHEMA, MODELS) == release.privacy
+        result = release.table.query("made", "SELECT * FROM safe")
+        assert ic.assess(result, SCHEMA, MODELS) == release.privacy

@@ -154,8 +154,8 @@ def test_named_files_are_read_whatever_they_are_called(name, folder, monkeypatch
 
 
 def test_every_connection_of_the_package_is_one_of_these():
-    found = [
+    names = [
         path.name for path in sources() for _ in re.findall(r"\bduckdb\.connect\(", path.read_text("utf-8"))
     ]
     # The last is the example of `lock`.
-    assert sorted(found) == ["duckdb.py", "duckdb.py", "source.py", "spilling.py"]
+    assert sorted(names) == ["duckdb.py", "duckdb.py", "source.py", "spilling.py"]

@@ -59,8 +59,8 @@ def test_types_are_counted_as_in_memory_and_come_back(url, name):
         connection.commit()
     schema = ic.Schema(quasi=[name], sensitive=["g"])
     with ic.Database(url) as database:
-        found = engine_for(database.table("people")).count(schema).frequency
-        same(in_order_of_codes(MemoryEngine(frame).count(schema).frequency), in_order_of_codes(found))
+        frequency = engine_for(database.table("people")).count(schema).frequency
+        same(in_order_of_codes(MemoryEngine(frame).count(schema).frequency), in_order_of_codes(frequency))
         ic.anonymize(
             database.table("people"), ic.Schema(quasi=["g"], unlisted="keep"), [ic.KAnonymity(1)]
         ).into("safe")
@@ -92,8 +92,8 @@ def test_long_texts_are_told_apart_or_refused(url):
         [ic.Attribute("p", "person"), ic.Attribute("q", "quasi"), ic.Attribute("s", "sensitive")]
     )
     with ic.Database(url) as database:
-        found = engine_for(database.table("people")).count(schema).frequency
-    same(in_order_of_codes(MemoryEngine(frame).count(schema).frequency), in_order_of_codes(found))
+        frequency = engine_for(database.table("people")).count(schema).frequency
+    same(in_order_of_codes(MemoryEngine(frame).count(schema).frequency), in_order_of_codes(frequency))
     fill_mysql(url, frame.with_columns(p=pl.lit("x" * 70_000)))
     with (
         ic.Database(url) as database,

@@ -67,21 +67,21 @@ def test_every_engine_counts_what_means_missing_as_missing(engine, tmp_path):
     halves = [(["c0", "c3", "c7"], ["c9", "c10"])] if engine == "SparkEngine" else HALVES
     for quasi, sensitive in halves:
         columns = [*quasi, *sensitive]
-        made = MAKERS[engine](table().select(columns), tmp_path)
+        result = MAKERS[engine](table().select(columns), tmp_path)
         expected = (
             MemoryEngine(table(cleaned=True).select(columns)).count(schema(quasi, sensitive, ())).frequency
         )
-        for asked in (schema(quasi, sensitive), column_by_column(quasi, sensitive)):
-            found = engine_for(made).count(asked).frequency
-            same(in_order_of_codes(expected), in_order_of_codes(found))
+        for roles in (schema(quasi, sensitive), column_by_column(quasi, sensitive)):
+            frequency = engine_for(result).count(roles).frequency
+            same(in_order_of_codes(expected), in_order_of_codes(frequency))
 
 
 @pytest.mark.parametrize("frame", ["pandas", "pyarrow"])
 def test_other_frames_count_it_so(frame):
-    made = table().to_pandas(use_pyarrow_extension_array=True) if frame == "pandas" else table().to_arrow()
+    source = table().to_pandas(use_pyarrow_extension_array=True) if frame == "pandas" else table().to_arrow()
     for quasi, sensitive in HALVES:
         expected = MemoryEngine(table(cleaned=True)).count(schema(quasi, sensitive, ())).frequency
-        same(expected, MemoryEngine(made).count(schema(quasi, sensitive)).frequency)
+        same(expected, MemoryEngine(source).count(schema(quasi, sensitive)).frequency)
 
 
 @pytest.mark.few(1)
@@ -95,9 +95,9 @@ def test_every_database_counts_it_so(kind, request):
     quasi, sensitive = columns[:2], columns[2:]
     expected = MemoryEngine(table(cleaned=True).select(columns)).count(schema(quasi, sensitive, ())).frequency
     with holding(kind, table().select(columns), url) as held:
-        for asked in (schema(quasi, sensitive), column_by_column(quasi, sensitive)):
-            found = engine_for(held).count(asked).frequency
-            same(in_order_of_codes(expected), in_order_of_codes(found))
+        for roles in (schema(quasi, sensitive), column_by_column(quasi, sensitive)):
+            frequency = engine_for(held).count(roles).frequency
+            same(in_order_of_codes(expected), in_order_of_codes(frequency))
 
 
 def people() -> pl.DataFrame:
@@ -208,8 +208,8 @@ def test_a_population_and_an_evaluation_read_the_same_null_values():
     schema = ic.Schema(quasi=["age"], null_values=["99"])
     frame = pl.DataFrame({"age": [99, None, 30, 30]})
     everybody = pl.DataFrame({"age": [99.0, 99.0, None, 30.0, 30.0, 30.0]})
-    found = ic.assess(frame, schema, [ic.KMap(3)], population=everybody)
-    assert found.privacy[0].value == 3
+    assessment = ic.assess(frame, schema, [ic.KMap(3)], population=everybody)
+    assert assessment.privacy[0].value == 3
     measured = ic.evaluate(frame, pl.DataFrame({"age": ["99.0", None, "30", "30"]}), schema)
     assert (measured.classes, measured.utility["loss"].value) == (2, 0.0)
 

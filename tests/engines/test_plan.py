@@ -23,9 +23,9 @@ def asked(place, rows, query):
         connection.execute("CREATE TABLE t (k text, s text, a text, b text)")
         if rows:
             connection.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", rows)
-        found = connection.execute(query).fetchall()
+        result = connection.execute(query).fetchall()
     connection.close()
-    return found
+    return result
 
 
 def person(row):
@@ -56,7 +56,7 @@ def test_people_of_the_table_and_of_each_value(place, rows):
 def test_people_who_are_alone_with_a_key(place, rows):
     places = {key: [n for n, row in enumerate(rows) if row[0] == key] for key in {row[0] for row in rows}}
     everybody = [person(row) or ("nobody", n) for n, row in enumerate(rows)]
-    classes = [{everybody[n] for n in found} for found in places.values()]
+    classes = [{everybody[n] for n in people} for people in places.values()]
     alone = set().union(*(found for found in classes if len(found) == 1))
     assert asked(place, rows, PLAN.alone()) == [(len(set(everybody)), len(alone))]
 
@@ -80,8 +80,8 @@ def test_who_has_unlike_rows_is_listed_and_the_others_are_counted(place, plan, r
     unlike = {who for who, found in of.items() if who is not None and len(found) > 1}
     lines = asked(place, rows, plan.listed(kinds))
     listed = Counter((line[:2], line[-1]) for line in lines)
-    kept = Counter((person(row), row[:2]) for row in rows if person(row) in unlike)
-    assert listed == Counter((row, many) for (_, row), many in kept.items())
+    counts = Counter((person(row), row[:2]) for row in rows if person(row) in unlike)
+    assert listed == Counter((row, many) for (_, row), many in counts.items())
     # A number, with its hash where there is one, stands for one person.
     numbers = {}
     for line in lines:

@@ -30,12 +30,12 @@ def test_words_hold_numbers_side_by_side(below, data):
     rows += [[size - 1 for size in below], [0] * len(below)]
     words = Words(below)
     frame = pl.DataFrame(rows, schema=[f"n{j}" for j in range(len(below))], orient="row")
-    found = frame.select(
+    result = frame.select(
         value.alias(str(word))
         for word, value in words.of({j: pl.col(f"n{j}") for j in range(len(below))}).items()
     )
-    assert found.width == words.count
-    assert all(kind == pl.Int64 for kind in found.dtypes)
+    assert result.width == words.count
+    assert all(kind == pl.Int64 for kind in result.dtypes)
     room, word, filled = 1, 0, []
     for size in below:
         bits = 2 ** max(1, int(size - 1).bit_length())
@@ -43,7 +43,7 @@ def test_words_hold_numbers_side_by_side(below, data):
             room, word = 1, word + 1
         filled.append((word, room, bits))
         room *= bits
-    for row, numbers in zip(found.rows(), rows, strict=True):
+    for row, numbers in zip(result.rows(), rows, strict=True):
         assert [row[word] // step % bits for word, step, bits in filled] == numbers
 
 
@@ -58,8 +58,8 @@ def test_spark_reads_the_words_that_polars_writes(spark):
     written = numbers.select(
         word.alias(f"w{place}") for place, word in words.of({j: pl.col(f"n{j}") for j in range(5)}).items()
     )
-    made = spark.createDataFrame(written.rows(), "w0 long, w1 long")
-    read = made.select(*(words.read([sf.col("w0"), sf.col("w1")], j) for j in range(5))).collect()
+    frame = spark.createDataFrame(written.rows(), "w0 long, w1 long")
+    read = frame.select(*(words.read([sf.col("w0"), sf.col("w1")], j) for j in range(5))).collect()
     assert [list(row) for row in read][:3] == rows
     # A word is missing where one of its numbers is.
     assert list(read[3]) == [1, 2, 1, None, None]

@@ -72,5 +72,5 @@ def test_a_session_without_bars_and_one_of_connect():
 
 @pytest.mark.filterwarnings("error::FutureWarning")
 def test_spark_does_not_say_what_it_thinks_of_pandas(spark):
-    found = ic.assess(spark.range(9).selectExpr("id % 3 as age"), ic.Schema(["age"]), progress=Silent())
-    assert found.classes == 3
+    assessment = ic.assess(spark.range(9).selectExpr("id % 3 as age"), ic.Schema(["age"]), progress=Silent())
+    assert assessment.classes == 3

@@ -487,8 +487,8 @@ class Draw:
 
     def texts(self, column: dict[str, Any]) -> list[str]:
         """Texts that the values of a column may have, and perhaps one more."""
-        found = {_said(cell, column) for cell in column["cells"] if cell is not None} - {"nan"}
-        texts = sorted(found)
+        result = {_said(cell, column) for cell in column["cells"] if cell is not None} - {"nan"}
+        texts = sorted(result)
         self.random.shuffle(texts)
         return texts + (["unseen"] if self.random.random() < 0.3 else [])
 
@@ -523,19 +523,19 @@ class Draw:
         kind = self.rarest("null", [column["type"] for column in known])
         column = r.choice([column for column in known if column["type"] == kind])
         null = r.choice(TYPED_NULLS[kind])
-        found = [null]
+        result = [null]
         # `*` is refused as a null value, whatever the table is.
         present = sorted({cell for cell in column["cells"] if cell is not None} - {"*"})
         if present and r.random() < 0.5:
             cell = r.choice(present)
-            found.append(r.choice([_plain(cell, kind), _said(cell, column)])[:19])
+            result.append(r.choice([_plain(cell, kind), _said(cell, column)])[:19])
         if r.random() < 0.7:
             column["cells"][r.randrange(len(column["cells"]))] = null
-        found = list(dict.fromkeys(found))
+        result = list(dict.fromkeys(result))
         if r.random() < 0.4:
-            column["missing"] = found
+            column["missing"] = result
             return []
-        return found
+        return result
 
     def people(self, case: Case) -> None:
         """Give every quasi-identifier cells of a population that holds the table and others."""

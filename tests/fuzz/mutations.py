@@ -82,9 +82,9 @@ def _identifying(wrapped: Wrap) -> Wrap:
 
 def _shifted(wrapped: Wrap) -> Wrap:
     def load(folder: Any) -> Any:
-        found = wrapped(folder)
-        cells = tuple(replace(cells, lo=cells.hi, hi=cells.lo) for cells in found.cells)
-        return replace(found, cells=cells)
+        result = wrapped(folder)
+        cells = tuple(replace(cells, lo=cells.hi, hi=cells.lo) for cells in result.cells)
+        return replace(result, cells=cells)
 
     return load
 
@@ -107,8 +107,8 @@ def _only_together(wrapped: Wrap) -> Any:
 
 def _reversed(wrapped: Wrap) -> Wrap:
     def apply(self: Any, *arguments: Any, **named: Any) -> Any:
-        made = wrapped(self, *arguments, **named)
-        return replace(made, table=made.table.reverse()) if hasattr(made.table, "reverse") else made
+        result = wrapped(self, *arguments, **named)
+        return replace(result, table=result.table.reverse()) if hasattr(result.table, "reverse") else result
 
     return apply
 

@@ -72,9 +72,9 @@ def _series(name: str, kind: str, cells: list[str | None]) -> pl.Series:
 def as_texts(frame: pl.DataFrame) -> pl.DataFrame:
     """What a CSV can hold: texts; it has no NaN and no NUL."""
     columns = []
-    for found in frame.get_columns():
+    for column in frame.get_columns():
         # Series look themselves up by their name, which may be a pattern of names.
-        series = found.alias("").fill_nan(None).alias(found.name) if found.dtype.is_float() else found
+        series = column.alias("").fill_nan(None).alias(column.name) if column.dtype.is_float() else column
         if isinstance(series.dtype, pl.Datetime):
             texts = pl.Series(
                 series.name, [None if v is None else v.isoformat() for v in series], dtype=pl.String
@@ -183,9 +183,9 @@ def placed(
     frame = pl.DataFrame(bare)
     types = {name: kind.sql for name, kind in own.items()}
     try:
-        with _places(source, frame, folder, services, types) as made:
-            made.source = source
-            yield made
+        with _places(source, frame, folder, services, types) as result:
+            result.source = source
+            yield result
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -248,8 +248,8 @@ def _places(
                 fill_duckdb(connection, frame)
                 connection.execute("SET TimeZone = 'UTC'")
                 for name, kind in types.items():
-                    told = _listed(frame, name) if kind == "ENUM" else kind
-                    connection.execute(f"ALTER TABLE people ALTER {quoted(name)} TYPE {told}")
+                    type_name = _listed(frame, name) if kind == "ENUM" else kind
+                    connection.execute(f"ALTER TABLE people ALTER {quoted(name)} TYPE {type_name}")
             with ic.Database(f"duckdb:///{folder}/people.db") as database:
                 yield Placed(database.table("people"), frame, ordered=False)
         case "postgresql":
@@ -259,14 +259,18 @@ def _places(
             if types:
                 statement(url, *_POSTGRESQL)
             for number, (name, kind) in enumerate(types.items()):
-                column, told, read = quoted(name), kind, f"{quoted(name)}::{kind.partition(' COLLATE')[0]}"
+                column, type_name, read = (
+                    quoted(name),
+                    kind,
+                    f"{quoted(name)}::{kind.partition(' COLLATE')[0]}",
+                )
                 if kind == "ENUM":
-                    told, read = f"fuzz_enum_{number}", f"{column}::fuzz_enum_{number}"
-                    made = f"CREATE TYPE {told} AS {_listed(seen, name)}"
-                    statement(url, f"DROP TYPE IF EXISTS {told} CASCADE", made)
+                    type_name, read = f"fuzz_enum_{number}", f"{column}::fuzz_enum_{number}"
+                    sql = f"CREATE TYPE {type_name} AS {_listed(seen, name)}"
+                    statement(url, f"DROP TYPE IF EXISTS {type_name} CASCADE", sql)
                 elif kind == "timestamptz":
                     read = f"{column} AT TIME ZONE 'UTC'"
-                statement(url, f"ALTER TABLE people ALTER {column} TYPE {told} USING {read}")
+                statement(url, f"ALTER TABLE people ALTER {column} TYPE {type_name} USING {read}")
             with ic.Database(services.urls["postgresql"]) as database:
                 back = functools.partial(statement, url, "SELECT * FROM safe")
                 yield Placed(database.table("people"), seen, ordered=False, back=back)
@@ -303,8 +307,8 @@ _POSTGRESQL = (
 
 def _of_sqlite(path: Path) -> list[dict[str, Any]]:
     with contextlib.closing(sqlite3.connect(path)) as connection:
-        found = connection.execute("SELECT * FROM safe")
-        return [dict(zip((each[0] for each in found.description), row, strict=True)) for row in found]
+        result = connection.execute("SELECT * FROM safe")
+        return [dict(zip((each[0] for each in result.description), row, strict=True)) for row in result]
 
 
 def _of_mysql(url: str) -> list[dict[str, Any]]:
@@ -392,14 +396,14 @@ def _partitions(frame: pl.DataFrame, folder: Path) -> Placed:
         for name, cells in values.items()
         if all(cells) and None not in cells and "\0" not in "".join(cells)
     )
-    found = []
+    result = []
     for value in dict.fromkeys(values[name]):
         part = frame.filter(pl.Series([cell == value for cell in values[name]]))
         place = folder / f"{quote(name, safe='')}={quote(value, safe='')}"
         place.mkdir()
         part.drop(_literal(name)).write_parquet(place / "0.parquet")
-        found.append((place / "0.parquet", part))
-    ordered = [part for _, part in sorted(found, key=lambda pair: pair[0])]
+        result.append((place / "0.parquet", part))
+    ordered = [part for _, part in sorted(result, key=lambda pair: pair[0])]
     rest = [other for other in frame.columns if other != name]
     whole = pl.concat(ordered)
     return Placed(folder, pl.DataFrame([whole.get_column(other) for other in (*rest, name)]))

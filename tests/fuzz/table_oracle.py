@@ -83,23 +83,23 @@ class World:
     @cached_property
     def keys(self) -> dict[Key, list[Rules]]:
         """Each cell with the tables that have it."""
-        found: dict[Key, list[Rules]] = {}
+        result: dict[Key, list[Rules]] = {}
         for table in self.tables:
             for codes in product(*map(self.codes, table.columns)):
-                found.setdefault(_key(zip(table.columns, codes, strict=True)), []).append(table)
-        return {key: [*dict.fromkeys(tables)] for key, tables in found.items()}
+                result.setdefault(_key(zip(table.columns, codes, strict=True)), []).append(table)
+        return {key: [*dict.fromkeys(tables)] for key, tables in result.items()}
 
     @cached_property
     def members(self) -> dict[Key, dict[Any, float]]:
         """The part that each person has of each cell; a row of nobody is a person of its own."""
-        number, found = self.tables[0].sum, {key: {} for key in self.keys}
-        for key, parts in found.items():
+        number, result = self.tables[0].sum, {key: {} for key in self.keys}
+        for key, parts in result.items():
             inside = [(column, {*self.leaves(column, code)}) for column, code in key]
             for place, row in enumerate(self.rows):
                 if all(row[column] in leaves for column, leaves in inside):
                     who = ("nobody", place) if row.get("who") is None else row["who"]
                     parts[who] = parts.get(who, 0.0) + (1.0 if number is None else row[number])
-        return found
+        return result
 
     @cached_property
     def counts_people(self) -> bool:
@@ -113,7 +113,7 @@ class World:
 
     @cached_property
     def sums(self) -> list[Sum]:
-        found: dict[Sum, None] = {}
+        result: dict[Sum, None] = {}
         for table in self.tables:
             for place, column in enumerate(table.columns):
                 others = [self.codes(each) for each in table.columns]
@@ -124,8 +124,8 @@ class World:
                         parts = [
                             _key([*whole[:place], (column, each), *whole[place + 1 :]]) for each in under
                         ]
-                        found[Sum(_key(whole), tuple(parts), column not in self.overlapping)] = None
-        return [*found, *self._sums_of_copies()]
+                        result[Sum(_key(whole), tuple(parts), column not in self.overlapping)] = None
+        return [*result, *self._sums_of_copies()]
 
     @cached_property
     def overlapping(self) -> set[str]:
@@ -316,9 +316,9 @@ def _key(pairs: Any) -> Key:
 
 def _combined(lines: np.ndarray) -> set[bytes]:
     """Return every combination of few sums, each added or taken away."""
-    found = set()
+    result = set()
     for count in range(1, _LINES + 1):
         signs = np.array([*product((1.0, -1.0), repeat=count)])
         for chosen in combinations(range(len(lines)), count):
-            found.update((each + 0.0).tobytes() for each in signs @ lines[[*chosen]])
-    return found
+            result.update((each + 0.0).tobytes() for each in signs @ lines[[*chosen]])
+    return result

@@ -105,13 +105,13 @@ def world_of(case: dict[str, Any]) -> World:
 
 
 def hidden_in(release: ic.TableRelease) -> set[Key]:
-    found: set[Key] = set()
+    result: set[Key] = set()
     for table in release.tables:
         columns = [axis.column for axis in table.axes]
         for *codes, _, mark in table.frame.rows():
             if mark:
-                found.add(frozenset(pair for pair in zip(columns, codes, strict=True) if pair[1] != "Total"))
-    return found
+                result.add(frozenset(pair for pair in zip(columns, codes, strict=True) if pair[1] != "Total"))
+    return result
 
 
 def try_case(case: dict[str, Any], folder: Path, tally: Counter[str]) -> Iterator[tuple[str, str]]:
@@ -194,7 +194,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=None)
     options = parser.parse_args(arguments)
     seed = options.seed if options.seed is not None else secrets.randbelow(10**9)
-    tally, found, end = Counter[str](), Counter[str](), time.monotonic() + 60 * options.minutes
+    tally, result, end = Counter[str](), Counter[str](), time.monotonic() + 60 * options.minutes
     print(f"count tables for {options.minutes:g} minutes; SEED={seed}", flush=True)
     for number in range(seed, seed + options.cases):
         if time.monotonic() > end:
@@ -202,11 +202,11 @@ def main(arguments: list[str] | None = None) -> int:
         tally["cases"] += 1
         with tempfile.TemporaryDirectory() as folder:
             for name, detail in try_case(case_of(number), Path(folder), tally):
-                found[name] += 1
+                result[name] += 1
                 print(f"FOUND {name} (--seed {number} --cases 1): {detail[:400]}", flush=True)
     print(", ".join(f"{name} {count:,}" for name, count in sorted(tally.items())))
-    print(f"findings: {dict(found) or 'none'}")
-    return 1 if found else 0
+    print(f"findings: {dict(result) or 'none'}")
+    return 1 if result else 0
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ PATHS = [["a", "A", "*"], ["b", "A", "*"], ["c", "B", "*"], ["d", "B", "*"]]
 
 
 def case(**changes):
-    made = {
+    result = {
         "source": "polars",
         "columns": [
             {"name": "rid", "type": "text", "role": "insensitive", "rid": True, "cells": [f"r{n}" for n in range(8)]},
@@ -49,7 +49,7 @@ def case(**changes):
         "models": [{"model": "k-anonymity", "k": 2}, {"model": "l-diversity", "l": 2, "kind": "distinct"}],
         "algorithm": {"name": "mondrian"},
     }  # fmt: skip
-    return made | changes
+    return result | changes
 
 
 def made(tmp_path, tamper=lambda table: table, **changes):
@@ -194,9 +194,9 @@ def test_an_id_of_a_person_is_found_wherever_it_stands(tmp_path):
     read, _ = made(tmp_path, **PEOPLE)
     services, outcome = Services(tmp_path), checks.Outcome("released")
     assert list(checks.nobody(read, services, outcome)) == []
-    told = read.release.to_dict()
+    document = read.release.to_dict()
     read.release = SimpleNamespace(
-        to_dict=lambda: told | {"note": "Planted-id-3 came twice"}, report=lambda path: path.write_text(""),
+        to_dict=lambda: document | {"note": "Planted-id-3 came twice"}, report=lambda path: path.write_text(""),
         recoding=read.release.recoding, write=read.release.write, write_row_map=read.release.write_row_map,
     )  # fmt: skip
     assert [each.check for each in checks.nobody(read, services, outcome)] == ["nobody"]
@@ -470,8 +470,8 @@ BATCHES = {
 @pytest.mark.few(1)
 @pytest.mark.parametrize("what", BATCHES)
 def test_a_wrong_batch_is_found(tmp_path, what):
-    name, asked, expected = BATCHES[what]
-    changes = batches(**asked)
+    name, settings, expected = BATCHES[what]
+    changes = batches(**settings)
     assert found(tmp_path, applied, **changes) == []
     with mutations.broken(name):
         problems = found(tmp_path, applied, **changes)

@@ -26,12 +26,12 @@ def both(rows: pl.DataFrame, schema: ic.Schema, tmp_path) -> tuple[list[str], ic
     release.write(tmp_path / "safe.parquet")
     release.write_row_map(tmp_path / "rows.parquet")
     policy.write(tmp_path / "policy.toml")
-    found = ic.verify(
+    verification = ic.verify(
         tmp_path / "safe.parquet", tmp_path / "policy.toml",
         against=tmp_path / "raw.parquet", row_map=tmp_path / "rows.parquet",
     )  # fmt: skip
     points = [str(point.sentence()) for point in release.verdict.points]
-    assert [str(point.sentence()) for point in found.verdict.points] == points
+    assert [str(point.sentence()) for point in verification.verdict.points] == points
     return points, release
 
 

@@ -86,17 +86,17 @@ def policy_with(role: str, name: str) -> ic.Policy:
 @pytest.mark.few(4)
 @pytest.mark.parametrize("name", LIKE)
 def test_a_key_of_people_is_asked_about_by_both(name, tmp_path):
-    made, verified = both(tmp_path, table_of(name, LIKE[name]), policy_with("identifying", name))
-    assert ("repeated-id", (name,)) in {(point.name, point.columns) for point in made.points}
-    assert verified == made
+    result, verified = both(tmp_path, table_of(name, LIKE[name]), policy_with("identifying", name))
+    assert ("repeated-id", (name,)) in {(point.name, point.columns) for point in result.points}
+    assert verified == result
 
 
 @pytest.mark.few(4)
 @pytest.mark.parametrize("name", HARMLESS)
 def test_what_is_no_key_is_asked_about_by_neither(name, tmp_path):
-    made, verified = both(tmp_path, table_of(name, HARMLESS[name]), policy_with("identifying", name))
-    assert [point.name for point in made.points] == []
-    assert verified == made
+    result, verified = both(tmp_path, table_of(name, HARMLESS[name]), policy_with("identifying", name))
+    assert [point.name for point in result.points] == []
+    assert verified == result
 
 
 @pytest.mark.few(2)
@@ -121,8 +121,8 @@ def test_names_of_all_languages_are_read_alike(seed, tmp_path):
         insensitive=[name for name in others if role[name] == "insensitive"],
         identifying=[name for name in others if role[name] == "identifying"],
     )
-    made, verified = both(tmp_path, table, ic.Policy(schema, [ic.KAnonymity(5)]))
-    assert [point.sentence() for point in verified.points] == [point.sentence() for point in made.points]
+    result, verified = both(tmp_path, table, ic.Policy(schema, [ic.KAnonymity(5)]))
+    assert [point.sentence() for point in verified.points] == [point.sentence() for point in result.points]
 
 
 # --- columns that are called as what names a person ---------------------------------------------------

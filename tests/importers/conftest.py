@@ -19,7 +19,7 @@ def run_command(capsys, monkeypatch):
         capsys.readouterr()
         with pytest.raises(SystemExit) as stop:
             main()
-        told = capsys.readouterr()
-        return SimpleNamespace(status=int(stop.value.code or 0), out=told.out, err=told.err)
+        output = capsys.readouterr()
+        return SimpleNamespace(status=int(stop.value.code or 0), out=output.out, err=output.err)
 
     return call

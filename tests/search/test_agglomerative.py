@@ -128,9 +128,9 @@ def test_small_tables_are_recoded_at_the_least_loss_there_is():
         problem = problem_of(town_table(seed, 7), TOWN_SCHEMA, 2)
         class_of, _ = ic.Agglomerative().assign(problem)
         best = cheapest(problem, 2)
-        found = cost_of(problem, class_of)
-        assert found >= best
-        gaps.append(found / best - 1 if best else 0.0)
+        result = cost_of(problem, class_of)
+        assert result >= best
+        gaps.append(result / best - 1 if best else 0.0)
     assert sum(gap == 0 for gap in gaps) >= 10
     assert max(gaps) < 0.2
 
@@ -212,11 +212,11 @@ def test_threads_do_not_change_the_result(monkeypatch):
     problem = problem_of(town_table(1, 4000), TOWN_SCHEMA, 3)
     algorithm = ic.Agglomerative(block=300, rounds=2)
     monkeypatch.setattr(jit, "PARALLEL_FROM", 0)
-    found = []
+    result = []
     for threads in ("1", "4"):
         monkeypatch.setenv("INCROWD_THREADS", threads)
-        found.append(algorithm.assign(problem)[0].tolist())
-    assert found[0] == found[1]
+        result.append(algorithm.assign(problem)[0].tolist())
+    assert result[0] == result[1]
 
 
 def test_a_seed_decides_what_is_random():
@@ -312,7 +312,7 @@ def test_small_blocks_are_joined_with_those_that_come_next(totals, least):
     assume(sum(totals) >= least)
     block_of = np.repeat(np.arange(len(totals)), 2)
     records = np.array([part for total in totals for part in (total, 0)])
-    found = _with_enough(block_of, records, least)
+    result = _with_enough(block_of, records, least)
     expected: list[list[int]] = [[]]
     for block in range(len(totals)):
         if sum(totals[other] for other in expected[-1]) >= least:
@@ -321,7 +321,9 @@ def test_small_blocks_are_joined_with_those_that_come_next(totals, least):
     if sum(totals[other] for other in expected[-1]) < least:
         last = expected.pop()
         expected[-1] += last
-    assert [sorted(set(block_of[found == number].tolist())) for number in range(found.max() + 1)] == expected
+    assert [
+        sorted(set(block_of[result == number].tolist())) for number in range(result.max() + 1)
+    ] == expected
 
 
 def test_classes_of_too_few_records_find_room():

@@ -76,13 +76,13 @@ def test_one_cell_is_enough_where_it_matches_all():
 def test_every_record_matches_enough_and_no_more_is_suppressed(table, k, limit, what):
     assume(k <= table.height)
     schema, settings = schema_of(table), {"max_suppression": limit, "suppressed": what}
-    found = []
+    result = []
     for wildcards in ("value", "matches-any"):
         try:
-            found.append(suppressed(table, f"k-anonymity:{k}", schema, wildcards=wildcards, **settings))
+            result.append(suppressed(table, f"k-anonymity:{k}", schema, wildcards=wildcards, **settings))
         except (ic.InfeasibleError, ic.ParameterError, ic.TableError):
-            found.append(None)
-    strict, release = found
+            result.append(None)
+    strict, release = result
     if release is None:
         assert strict is None
         return

@@ -158,15 +158,15 @@ class SavingDown(Reference):
         return self.saved_down(part, j)
 
     def saved_between(self, part: list[int], j: int) -> tuple[float, int]:
-        found = (-1.0, -1)
+        result = (-1.0, -1)
         for cut in sorted({self.ranks[row][j] for row in part})[1:]:
             left = [row for row in part if self.ranks[row][j] < cut]
             right = [row for row in part if self.ranks[row][j] >= cut]
             saving = len(part) * self.span(part, j)
             saving = saving - len(left) * self.span(left, j) - len(right) * self.span(right, j)
-            if min(len(left), len(right)) >= self.least and saving > found[0]:
-                found = saving, cut
-        return found
+            if min(len(left), len(right)) >= self.least and saving > result[0]:
+                result = saving, cut
+        return result
 
     def saved_down(self, part: list[int], j: int) -> tuple[float, int]:
         tree, ranks = self.domains[j].hierarchy, [self.ranks[row][j] for row in part]
@@ -230,11 +230,11 @@ def test_agrees_with_the_definition(rules, reading, table, k, l):  # noqa: E741
     frequency = engine_for(table).count(SCHEMA).frequency
     models = (ic.KAnonymity(k), ic.LDiversity(l))
     recoding = searched(rules, frequency, models)
-    found: dict[int, set[int]] = {}
+    result: dict[int, set[int]] = {}
     for row, key in enumerate(frequency.row_keys):
-        found.setdefault(int(recoding.class_of_key[key]), set()).add(row)
+        result.setdefault(int(recoding.class_of_key[key]), set()).add(row)
     reference = reading(frequency, lambda part: len({sensitive[row] for row in part}) >= l, max(k, l))
-    assert {frozenset(rows) for rows in found.values()} == reference.classes()
+    assert {frozenset(rows) for rows in result.values()} == reference.classes()
 
 
 def searched(algorithm, frequency, models, **settings):
@@ -244,14 +244,14 @@ def searched(algorithm, frequency, models, **settings):
 
 def blanked(frequency, recoding) -> int:
     """Columns that have a cell for all values in over half of the records that are not suppressed."""
-    kept = frequency.weights * ~recoding.suppressed
+    weights = frequency.weights * ~recoding.suppressed
     columns = zip(recoding.domains, recoding.cells, strict=True)
     whole = [
-        (cells.starred | ((cells.lo == 0) & (cells.hi == domain.size - 1))[cells.codes]) * kept
+        (cells.starred | ((cells.lo == 0) & (cells.hi == domain.size - 1))[cells.codes]) * weights
         for domain, cells in columns
         if domain.size > 1
     ]
-    return sum(2 * int(each.sum()) > int(kept.sum()) for each in whole)
+    return sum(2 * int(each.sum()) > int(weights.sum()) for each in whole)
 
 
 def loss_of(frequency, recoding) -> float:

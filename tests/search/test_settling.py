@@ -137,10 +137,10 @@ def test_a_class_too_far_away_settles_most_nodes(shared_data, distance, most):
     folder = shared_data / "arx-adult"
     trees = {name: ic.Hierarchy.read(folder / f"adult_hierarchy_{name}.csv") for name in ADULT}
     tree = trees.pop("occupation")
-    asked = ic.Schema(quasi=trees, sensitive={"occupation": tree})
+    schema = ic.Schema(quasi=trees, sensitive={"occupation": tree})
     models = [ic.KAnonymity(5), ic.TCloseness(0.2, distance)]
     table = read(folder / "adult.csv", separator=";")
-    space = ic.anonymize(table, asked, models, ic.Optimal("loss", "geometric-mean")).lattice
+    space = ic.anonymize(table, schema, models, ic.Optimal("loss", "geometric-mean")).lattice
     assert space.proved
     assert len(space.nodes) <= most
 
@@ -164,11 +164,11 @@ def test_nothing_is_marked_where_records_may_be_suppressed():
 def test_few_nodes_are_looked_at_where_nothing_may_be_suppressed(shared_data, metric, most):
     """Of 12,960; walks that halve chains look at 63 to 217 of them."""
     folder = shared_data / "arx-adult"
-    asked = ic.Schema(
+    schema = ic.Schema(
         quasi={name: ic.Hierarchy.read(folder / f"adult_hierarchy_{name}.csv") for name in ADULT}
     )
     table = read(folder / "adult.csv", separator=";")
-    space = ic.anonymize(table, asked, [ic.KAnonymity(5)], ic.Optimal(metric)).lattice
+    space = ic.anonymize(table, schema, [ic.KAnonymity(5)], ic.Optimal(metric)).lattice
     assert space.proved
     assert len(space.nodes) <= most
 
@@ -183,12 +183,12 @@ def test_few_nodes_are_looked_at_where_nothing_may_be_suppressed(shared_data, me
 def test_what_classes_fall_into_settles_nodes_below(shared_data, metric, most):
     """Without it, the search looks at 3,783 and 1,388 nodes."""
     folder = shared_data / "arx-adult"
-    asked = ic.Schema(
+    schema = ic.Schema(
         quasi={name: ic.Hierarchy.read(folder / f"adult_hierarchy_{name}.csv") for name in ADULT}
     )
     table = read(folder / "adult.csv", separator=";")
     space = ic.anonymize(
-        table, asked, [ic.KAnonymity(5)], ic.Optimal(metric), max_suppression=0.05, suppressed="keep"
+        table, schema, [ic.KAnonymity(5)], ic.Optimal(metric), max_suppression=0.05, suppressed="keep"
     ).lattice
     assert space.proved
     assert len(space.nodes) <= most
@@ -239,8 +239,8 @@ def test_what_a_class_must_lose_is_lost_in_every_part_that_satisfies_the_model(m
         }
     )
     tree = ic.Hierarchy.from_nested({"*": {"x": ["x1", "x2"], "y": ["y1"]}})
-    asked = ic.Schema(quasi=["id"], sensitive={"s": None, "n": None, "h": tree})
-    frequency = engine_for(frame).count(asked, joint=True).frequency
+    schema = ic.Schema(quasi=["id"], sensitive={"s": None, "n": None, "h": tree})
+    frequency = engine_for(frame).count(schema, joint=True).frequency
     row_of_key = [int(frequency.domains[0].values[code]) for code in frequency.codes[0]]
     inside = np.array([row < many for row in row_of_key])
     whole = EquivalenceClasses.from_assignment(frequency, np.where(inside, 0, 1).astype(np.int32), 2)
@@ -333,14 +333,14 @@ def test_nodes_that_are_far_from_t_settle_those_below(shared_data, limit, most):
     """With suppression the search had to look at 1,525 and 2,299 nodes."""
     folder = shared_data / "arx-adult"
     trees = {name: ic.Hierarchy.read(folder / f"adult_hierarchy_{name}.csv") for name in ADULT}
-    asked = ic.Schema(
+    schema = ic.Schema(
         quasi={name: trees[name] for name in ADULT if name != "occupation"},
         sensitive={"occupation": trees["occupation"]},
     )
     table = read(folder / "adult.csv", separator=";")
     algorithm = ic.Optimal(aggregate="geometric-mean")
     models = [ic.KAnonymity(5), ic.TCloseness(0.2)]
-    space = ic.anonymize(table, asked, models, algorithm, max_suppression=limit, suppressed="keep").lattice
+    space = ic.anonymize(table, schema, models, algorithm, max_suppression=limit, suppressed="keep").lattice
     assert space.proved
     assert len(space.nodes) <= most
 
@@ -348,8 +348,8 @@ def test_nodes_that_are_far_from_t_settle_those_below(shared_data, limit, most):
 def bases_of(nodes, heights, lot):
     levels = np.array(nodes)
     bases, above = np.empty_like(levels), np.empty(len(levels), np.int64)
-    found = below_several(levels, np.array(heights), 3, lot, bases, above)
-    return sorted(zip(map(tuple, bases[:found].tolist()), above[:found].tolist(), strict=True))
+    result = below_several(levels, np.array(heights), 3, lot, bases, above)
+    return sorted(zip(map(tuple, bases[:result].tolist()), above[:result].tolist(), strict=True))
 
 
 def test_what_lies_below_several_nodes_is_found():
@@ -370,9 +370,9 @@ def test_what_lies_below_several_nodes_is_found():
 )
 def test_a_node_below_several_is_the_highest_one(nodes, lot):
     """Each node counts for one of them at most, and lots are not larger where nodes differ."""
-    found = bases_of(nodes, (4, 2, 7), lot)
-    assert sum(many for _, many in found) <= len(nodes)
-    for base, many in found:
+    result = bases_of(nodes, (4, 2, 7), lot)
+    assert sum(many for _, many in result) <= len(nodes)
+    for base, many in result:
         above = [node for node in nodes if all(np.array(node) >= np.array(base))]
         assert len(above) >= many >= 3
         assert many <= lot or nodes.count(base) >= many
@@ -383,14 +383,14 @@ def test_nodes_are_made_of_one_below_them_and_are_the_same(shared_data, model):
     folder = shared_data / "arx-adult"
     trees = {name: ic.Hierarchy.read(folder / f"adult_hierarchy_{name}.csv") for name in ADULT}
     sensitive = ADULT[-2:] if model else []
-    asked = ic.Schema(
+    schema = ic.Schema(
         quasi={name: trees[name] for name in ADULT[:7]}, sensitive={name: trees[name] for name in sensitive}
     )
-    frequency = engine_for(read(folder / "adult.csv", separator=";")).count(asked).frequency
+    frequency = engine_for(read(folder / "adult.csv", separator=";")).count(schema).frequency
     models = [ic.KAnonymity(5), *([model] if model else [])]
     nodes = [(0, 3, 0, 1, 1, 1, 1), (0, 3, 1, 0, 1, 1, 1), (0, 2, 1, 1, 2, 1, 1), (0, 2, 1, 1, 1, 2, 1)]
     plain, prepared = (
-        Explorer(SearchProblem(frequency, models, asked.quasi, 0.3), METRICS.get("loss")()) for _ in range(2)
+        Explorer(SearchProblem(frequency, models, schema.quasi, 0.3), METRICS.get("loss")()) for _ in range(2)
     )
     prepared.prepare(nodes)
     rolled = []
@@ -413,9 +413,9 @@ def test_classes_are_counted_at_every_node_without_a_sensitive_attribute():
     for _ in range(60):
         rows = int(random.integers(4, 40))
         frame = pl.DataFrame({name: random.choice(leaves, rows) for name, leaves in LEAVES.items()})
-        asked = ic.Schema(quasi={attribute.name: attribute for attribute in schema().quasi})
+        roles = ic.Schema(quasi={attribute.name: attribute for attribute in schema().quasi})
         models = [ic.AverageRisk(0.3), ic.Profitability()]
-        problem = SearchProblem(engine_for(frame).count(asked).frequency, models, asked.quasi, 0.0)
+        problem = SearchProblem(engine_for(frame).count(roles).frequency, models, roles.quasi, 0.0)
         lattice = Explorer(problem, METRICS.get("loss")())
         nodes = np.arange(lattice.lattice.size)
         key = int(problem.frequency.key_of_row("counting")[0])

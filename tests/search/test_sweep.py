@@ -107,12 +107,12 @@ def slow_sweep(rows: list[tuple], k: int) -> list[frozenset[int]]:
 def test_whoever_has_company_leaves_at_the_cheapest_rungs(seed, rows, k):
     table = table_with_both_ends(seed, rows)
     frequency = engine_for(table).count(SCHEMA).frequency
-    found = swept(PricedKeys.of(frequency, SCHEMA.quasi), k, 10_000)
+    result = swept(PricedKeys.of(frequency, SCHEMA.quasi), k, 10_000)
     expected = slow_sweep(table.rows(), k)
-    if found is None:
+    if result is None:
         assert expected == []
         return
-    of_row = found[frequency.row_keys]
+    of_row = result[frequency.row_keys]
     classes = [frozenset(np.flatnonzero(of_row == number).tolist()) for number in set(of_row.tolist())]
     assert {each for each in classes if len(each) < k} == set()
     assert sorted(classes, key=min) == expected
@@ -123,9 +123,9 @@ def test_fewer_nodes_and_fewer_rungs_hold_k_as_well(monkeypatch):
     frequency = engine_for(table).count(SCHEMA).frequency
     for nodes, most in ((5, 1 << 20), (1000, 12), (3, 4)):
         monkeypatch.setattr(_sweep, "_MOST_NODES", most)
-        found = swept(PricedKeys.of(frequency, SCHEMA.quasi), 5, nodes)
-        assert np.bincount(found, frequency.weights).min() >= 5
-        assert found.min() == 0
+        classes = swept(PricedKeys.of(frequency, SCHEMA.quasi), 5, nodes)
+        assert np.bincount(classes, frequency.weights).min() >= 5
+        assert classes.min() == 0
 
 
 @pytest.mark.slow

@@ -32,8 +32,8 @@ l = 2
 
 def call(folder: Path, module: str, *arguments: str) -> tuple[int, str, str]:
     program = [sys.executable, "-m", module, *(["verify"] if module == "incrowd" else [])]
-    done = subprocess.run([*program, *arguments], cwd=folder, capture_output=True, text=True, check=False)
-    return done.returncode, done.stdout, done.stderr
+    process = subprocess.run([*program, *arguments], cwd=folder, capture_output=True, text=True, check=False)
+    return process.returncode, process.stdout, process.stderr
 
 
 @pytest.fixture
@@ -109,6 +109,6 @@ def test_a_library_that_is_absent_is_an_extra_of_the_verifier(folder):
         "from incrowd_verify.cli import main\nmain()\n"
     )
     call_alone = [sys.executable, "-c", program]
-    done = subprocess.run(call_alone, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "pip install './verify[excel]'" in done.stderr
+    process = subprocess.run(call_alone, cwd=folder, capture_output=True, text=True, check=False)
+    assert process.returncode == 2
+    assert "pip install './verify[excel]'" in process.stderr

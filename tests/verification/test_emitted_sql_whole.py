@@ -147,16 +147,16 @@ def test_a_release_in_random_order_is_compared_with_its_raw_table(tmp_path):
     )
     release = ic.anonymize(tmp_path / "raw.csv", schema, [ic.KAnonymity(3)], "mondrian", unanswered="write")
     release.save(tmp_path / "out")
-    given = {"policy_path": tmp_path / "out/internal/policy.toml", "against": tmp_path / "raw.csv"}
+    settings = {"policy_path": tmp_path / "out/internal/policy.toml", "against": tmp_path / "raw.csv"}
     safe = tmp_path / "out/release.csv"
-    assert verdict(checks_as_sql(safe, **given))
+    assert verdict(checks_as_sql(safe, **settings))
     rows = pl.read_csv(safe, infer_schema=False)
     chance, verdicts = random.Random(1), set()
     for name in ("age", "diagnosis", "zip"):
         cells = rows[name].to_list()
         cells[chance.randrange(len(cells))] = chance.choice(cells)
         rows.with_columns(pl.Series(name, cells)).write_csv(tmp_path / "t.csv")
-        expected = verify(tmp_path / "t.csv", **given).keeps_limits
-        assert verdict(checks_as_sql(tmp_path / "t.csv", **given)) == expected
+        expected = verify(tmp_path / "t.csv", **settings).keeps_limits
+        assert verdict(checks_as_sql(tmp_path / "t.csv", **settings)) == expected
         verdicts.add(expected)
     assert False in verdicts

@@ -76,15 +76,15 @@ def test_figures_are_those_of_the_slow_reading(tmp_path, kind, number, person):
     write_classes(
         tmp_path, rows_like(kind, table), people(table, outside), models, kind, len(table[0]), person=person
     )
-    found = iter(measured(tmp_path).findings)
+    findings = iter(measured(tmp_path).findings)
     for model in models:
         for quantity in [part.limit_name for part in model.parts()]:
-            finding = next(found)
+            finding = next(findings)
             assert (finding.model, finding.quantity) == (model.name, quantity)
             assert finding.unit == ("people" if person else "records")
             expected = overall(model, quantity, kind, table, outside)
             assert finding.reached == pytest.approx(float(expected), rel=1e-12, abs=1e-12), model
-    assert next(found, None) is None
+    assert next(findings, None) is None
 
 
 def tampered(rows, how):
@@ -117,11 +117,11 @@ def test_what_was_changed_fails_where_the_slow_reading_says_so(tmp_path, how):
     """Limits are what the table reaches, so they hold with equality; after a change the reading decides."""
     kind, table, person = KINDS[how % 3], TABLES[how % 3], how % 2 > 0
     models = [
-        made
+        result
         for model in variants(kind)
         if counted_by(model, person=person)
         for quantity in limits(model)
-        if (made := reaching(model, quantity, overall(model, quantity, kind, table))) is not None
+        if (result := reaching(model, quantity, overall(model, quantity, kind, table))) is not None
     ]
     write_classes(tmp_path, rows_of(table), people(table, 0), models, kind, len(table[0]), person=person)
     assert len(models) > 20
@@ -167,11 +167,11 @@ def test_joint_settings_and_several_attributes_agree_with_assess(tmp_path):
     ]
     models += [ic.AlphaKAnonymity(1.0, 1, value="x", attribute="s"), ic.LKCPrivacy(1, 1, 1.0), ic.P29(0.0)]
     ic.Policy(schema, tuple(models)).write(tmp_path / "policy.toml")
-    found = verify(tmp_path / "t.csv", tmp_path / "policy.toml").findings
+    findings = verify(tmp_path / "t.csv", tmp_path / "policy.toml").findings
     expected = ic.assess(tmp_path / "t.csv", schema, models).privacy
-    assert [(f.model, f.quantity, f.attribute) for f in found] == [
+    assert [(f.model, f.quantity, f.attribute) for f in findings] == [
         (m.model, m.quantity, m.attribute) for m in expected if m.limit is not None
     ]
-    for mine, other in zip(found, (m for m in expected if m.limit is not None), strict=True):
+    for mine, other in zip(findings, (m for m in expected if m.limit is not None), strict=True):
         assert mine.reached == pytest.approx(other.value, rel=1e-12), other
         assert mine.holds == other.holds

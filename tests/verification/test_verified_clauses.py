@@ -187,10 +187,10 @@ def test_an_identifier_is_found_by_its_name_in_five_languages(judge, table, lang
 @pytest.mark.slow
 def test_an_identifier_is_found_by_its_looks(judge, table):
     looks = {clause: languages[5] for clause, languages in IDENTIFIERS.items() if languages[5]}
-    shown = table.with_columns(
+    rows = table.with_columns(
         pl.lit(cell).alias(f"column_{place}") for place, cell in enumerate(looks.values())
     )
-    assert unmet(judge(shown, "hipaa-safe-harbor", KNOWLEDGE)) == {*looks}
+    assert unmet(judge(rows, "hipaa-safe-harbor", KNOWLEDGE)) == {*looks}
     for place, clause in enumerate(looks):
         broken = judge.said[clause].partition("; not checked: ")[0]
         assert set(re.findall(r"column_\d+", broken)) == {f"column_{place}"}, clause
@@ -396,7 +396,7 @@ def test_a_framework_is_met_by_checks_and_answers_and_by_nothing_less(judge, tab
 @pytest.mark.parametrize("name", PROFILES)
 def test_a_profile_without_inputs_and_answers_is_never_met(judge, table, name):
     states = judge(table, name)
-    asked = {each.id for each in read_profile(name).clauses if each.question is not None}
-    assert asked <= unmet(states)
+    ids = {each.id for each in read_profile(name).clauses if each.question is not None}
+    assert ids <= unmet(states)
     assert judge.found.to_dict()["profile"] == read_profile(name).full_name
     assert len(judge.found.to_dict()["clauses"]) == len(states)

@@ -54,9 +54,9 @@ def test_all_readers_say_whom_a_cell_covers(people, spec, data, tmp_path_factory
     pl.DataFrame({"q": cells}).write_parquet(folder / "t.parquet")
     pl.DataFrame({"q": people}).write_parquet(folder / "p.parquet")
     schema = ic.Schema(quasi={"q": given_as})
-    found = ic.assess(folder / "t.parquet", schema, [ic.KMap(1)], population=folder / "p.parquet")
-    assert found.privacy[0].value == expected
-    assert found.risk["journalist"]["max"] == 1 / expected
+    assessment = ic.assess(folder / "t.parquet", schema, [ic.KMap(1)], population=folder / "p.parquet")
+    assert assessment.privacy[0].value == expected
+    assert assessment.risk["journalist"]["max"] == 1 / expected
     for k in (expected, expected + 1):
         if k > len(people):
             continue

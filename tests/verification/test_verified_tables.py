@@ -232,8 +232,8 @@ def test_another_key_table_than_that_of_the_policy_is_told(folder, people, tmp_p
     place = folder(layout, rows=people)
     threshold_rounding(3, 5).to_frame().write_csv("office.csv")
     assert check(place).verdict.state == "broken"
-    told = "Table t is made by other rules than the policy's: key_table, deviation."
-    assert told in sentences(check(place))
+    text = "Table t is made by other rules than the policy's: key_table, deviation."
+    assert text in sentences(check(place))
     (tmp_path / "office.csv").unlink()
     with pytest.raises(PolicyError, match=r"office\.csv cannot be read"):
         check(place)
@@ -430,10 +430,10 @@ def test_a_small_cell_that_is_shown_is_told(folder, people):
     )
     area, ill, few = counts.row(0)
     forge(place, "area-ill", {"area": area, "ill": ill}, few)
-    told = f"Table area-ill: 1 cell is unsafe by its rules and shown: area = {area} and ill = {ill}."
+    text = f"Table area-ill: 1 cell is unsafe by its rules and shown: area = {area} and ill = {ill}."
     checked = check(place)
     assert checked.verdict.state == "broken"
-    assert told in sentences(checked)
+    assert text in sentences(checked)
 
 
 def test_a_sum_that_few_people_make_is_told(folder, people):
@@ -460,10 +460,10 @@ def test_a_table_that_was_left_out_or_made_otherwise_is_told(folder):
         ),
     ).write(place / "policy.toml", force=True)
     for raw in (True, False):
-        told = sentences(check(place, raw=raw))
-        assert "Table ages of the policy is not in the folder." in told
-        assert "Table age-ill is in the folder, and the policy has none of this name." in told
-        assert "Table area-ill is made by other rules than the policy's: threshold, zeros, width." in told
+        text = sentences(check(place, raw=raw))
+        assert "Table ages of the policy is not in the folder." in text
+        assert "Table age-ill is in the folder, and the policy has none of this name." in text
+        assert "Table area-ill is made by other rules than the policy's: threshold, zeros, width." in text
 
 
 def test_a_raw_table_with_values_that_no_code_has_is_told_without_them(folder, people):
@@ -507,8 +507,8 @@ def test_both_commands_print_the_same(folder):
     printed = []
     for program in (["incrowd", "verify"], ["incrowd_verify"]):
         call = [sys.executable, "-m", *program, *arguments]
-        done = subprocess.run(call, cwd=place, capture_output=True, text=True, check=False)
-        printed.append((done.returncode, done.stdout, done.stderr))
+        process = subprocess.run(call, cwd=place, capture_output=True, text=True, check=False)
+        printed.append((process.returncode, process.stdout, process.stderr))
     assert printed[0] == printed[1]
     assert printed[0][0] == 1
     assert "Table area-ill: 1 cell is not the count of the raw table" in printed[0][1]

@@ -355,8 +355,8 @@ def test_a_label_for_a_value_and_another_group_is_refused(shared_data):
 def test_finding_files(tmp_path: Path):
     for name in ("age.txt", "adult_hierarchy_zip.csv", "notes.md", "other.csv"):
         (tmp_path / name).touch()
-    found = find_files(tmp_path, ["age", "zip", "sex", "Age"])
-    assert {column: path.name for column, path in found.items()} == {
+    result = find_files(tmp_path, ["age", "zip", "sex", "Age"])
+    assert {column: path.name for column, path in result.items()} == {
         "age": "age.txt",
         "zip": "adult_hierarchy_zip.csv",
     }

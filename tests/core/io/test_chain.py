@@ -22,10 +22,10 @@ def add(chain, record):
 
 @pytest.fixture
 def chain(tmp_path):
-    made = Chain.create(tmp_path / "chain.jsonl")
+    result = Chain.create(tmp_path / "chain.jsonl")
     for record in RECORDS:
-        add(made, record)
-    return made
+        add(result, record)
+    return result
 
 
 def lines(chain):
@@ -197,20 +197,20 @@ def test_a_kill_at_any_write_leaves_a_chain_that_goes_on(chain, number, fails):
     )
     process.start()
     process.join(60)
-    found = [each["n"] for each in chain.read().records]
-    assert found in ([0, 1, 2], [0, 1, 2, 3])
+    values = [each["n"] for each in chain.read().records]
+    assert values in ([0, 1, 2], [0, 1, 2, 3])
     if process.exitcode == 0:
-        assert found == [0, 1, 2, 3]
+        assert values == [0, 1, 2, 3]
     if process.exitcode == 5:
-        assert found == [0, 1, 2]
+        assert values == [0, 1, 2]
     add(chain, {"n": 9})
-    assert [each["n"] for each in chain.read().records] == [*found, 9]
+    assert [each["n"] for each in chain.read().records] == [*values, 9]
 
 
 def _writes(path, name, times):
     for number in range(times):
-        with Chain(path).adding() as (found, append):
-            append({"who": name, "number": number, "before": len(found.records)})
+        with Chain(path).adding() as (result, append):
+            append({"who": name, "number": number, "before": len(result.records)})
 
 
 def test_writers_take_turns(tmp_path):

@@ -162,9 +162,9 @@ def applied(table):
 
 
 def anatomized(table):
-    asked = ic.Schema(quasi=["age"], sensitive=["s"], identifying=["name", "zip"], unlisted="keep")
-    made = ic.anatomize(table, asked, [ic.LDiversity(2)])
-    return [made.quasi_table, made.sensitive_table]
+    schema = ic.Schema(quasi=["age"], sensitive=["s"], identifying=["name", "zip"], unlisted="keep")
+    release = ic.anatomize(table, schema, [ic.LDiversity(2)])
+    return [release.quasi_table, release.sensitive_table]
 
 
 def processed(table):
@@ -293,19 +293,19 @@ def test_a_column_of_categories_comes_back_with_those_that_its_rows_have(kind, o
     table = categories(kind, ordered=ordered)
     if kind != "polars":
         assert leaks(table)
-    made = kept(table, job)
-    assert not leaks(made)
-    names, told = names_of(made)
+    result = kept(table, job)
+    assert not leaks(result)
+    names, told = names_of(result)
     assert told is ordered
     if kind == "polars" and not ordered:
         # Polars numbers them anew in every file, by the rows of that file.
-        assert made["c"].dtype == pl.Categorical
+        assert result["c"].dtype == pl.Categorical
         assert sorted(names) == ["high", "low", "mid"]
     else:
         # The order that was declared, or that of the alphabet; not that of the raw rows.
         assert names == (["low", "mid", "high"] if ordered else ["high", "low", "mid"])
     values = [
-        "" if pd.isna(value) else value for value in nw.from_native(made, eager_only=True)["c"].to_list()
+        "" if pd.isna(value) else value for value in nw.from_native(result, eager_only=True)["c"].to_list()
     ]
     assert sorted(values) == ["", "high", "low", "low", "low", "mid", "mid"]
 

@@ -15,8 +15,8 @@ from incrowd.core.io.targets import Outputs, writing
 
 
 def write(place, text):
-    with writing(place) as made:
-        made.write_text(text)
+    with writing(place) as path:
+        path.write_text(text)
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o027, 0o077, 0o177])
@@ -48,8 +48,8 @@ def test_an_output_may_have_the_name_of_anything_that_is_made_beside_it(
         monkeypatch.setattr(placing, "_rename", lambda *_: False)
     folder = name in ("before", "undone", "lock", "1", "rights")
     for text in ("old", "new"):
-        with writing(tmp_path / name, folder=folder, force=True) as made:
-            (made / "part" if folder else made).write_text(text)
+        with writing(tmp_path / name, folder=folder, force=True) as file:
+            (file / "part" if folder else file).write_text(text)
     assert (tmp_path / name / "part" if folder else tmp_path / name).read_text() == "new"
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
@@ -79,10 +79,10 @@ def left(tmp_path):
     chain = Chain.create(tmp_path / "chain.jsonl")
     outputs = Outputs()
     target = outputs.add(tmp_path / "out.csv")
-    with writing(target) as made:
-        made.write_text("rows")
+    with writing(target) as path:
+        path.write_text("rows")
     step = target.finish()
-    folder = made.parent.parent
+    folder = path.parent.parent
     mark = placing.Publication([step], [folder]).recorded(chain.path)
     with chain.adding() as (_, append):
         append({"mark": mark})

@@ -93,9 +93,9 @@ def test_a_folder_whose_removal_was_killed_goes_later(tmp_path, monkeypatch, kin
     for number in itertools.count():
         child = os.fork()
         if not child:
-            made = make()
-            _fill(place(made))
-            _dies_at(made, number, remove)
+            result = make()
+            _fill(place(result))
+            _dies_at(result, number, remove)
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         assert status in (0, 9)
         remove_dead(tmp_path)

@@ -60,45 +60,47 @@ def machine_code(folder: Path) -> list[Path]:
 
 @pytest.mark.slow
 def test_a_read_only_installation_keeps_machine_code_in_a_private_temporary_folder(installed):
-    done = init(installed)
-    assert done.returncode == 0, done.stderr
-    assert "[columns.age]" in done.stdout
-    assert done.stderr.startswith("incrowd: compiled code can be kept neither beside the package nor in the")
-    assert "NUMBA_CACHE_DIR" in done.stderr
-    assert done.stderr.count("compiled code") == 1
-    kept = installed.parent / "temporary" / f"incrowd-kernels-{os.getuid()}"
-    assert stat.S_IMODE(kept.stat().st_mode) == 0o700
-    files = machine_code(kept)
+    process = init(installed)
+    assert process.returncode == 0, process.stderr
+    assert "[columns.age]" in process.stdout
+    assert process.stderr.startswith(
+        "incrowd: compiled code can be kept neither beside the package nor in the"
+    )
+    assert "NUMBA_CACHE_DIR" in process.stderr
+    assert process.stderr.count("compiled code") == 1
+    path = installed.parent / "temporary" / f"incrowd-kernels-{os.getuid()}"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o700
+    files = machine_code(path)
     assert files
     times = [file.stat().st_mtime_ns for file in files]
-    assert init(installed).stdout == done.stdout
+    assert init(installed).stdout == process.stdout
     assert [file.stat().st_mtime_ns for file in files] == times, "found, and not compiled anew"
 
 
 @pytest.mark.slow
 def test_without_any_folder_every_run_compiles(installed):
     (installed.parent / "temporary" / f"incrowd-kernels-{os.getuid()}").write_text("in the way")
-    done = init(installed, NUMBA_CACHE_DIR=str(installed.parent / "people.csv"))
-    assert done.returncode == 0, done.stderr
-    assert "[columns.age]" in done.stdout
-    assert done.stderr.count("every run compiles anew") == done.stderr.count("compiled code") == 1
+    process = init(installed, NUMBA_CACHE_DIR=str(installed.parent / "people.csv"))
+    assert process.returncode == 0, process.stderr
+    assert "[columns.age]" in process.stdout
+    assert process.stderr.count("every run compiles anew") == process.stderr.count("compiled code") == 1
     assert not machine_code(installed.parent)
 
 
 @pytest.mark.slow
 def test_damaged_machine_code_is_made_again(installed):
-    kept = installed.parent / "kept"
-    good = init(installed, NUMBA_CACHE_DIR=str(kept))
+    folder = installed.parent / "kept"
+    good = init(installed, NUMBA_CACHE_DIR=str(folder))
     assert good.returncode == 0
     assert "compiled code" not in good.stderr
-    files = machine_code(kept)
+    files = machine_code(folder)
     assert {file.suffix for file in files} == {".nbi", ".nbc"}
     contents = [file.read_bytes() for file in files]
     # Every damage of a list and of code that it names; all other kernels stay whole, and are not compiled again.
     for number, (file, content) in enumerate(zip(files[:16], contents[:16], strict=True)):
         damage = (b"", b"garbled", content[: len(content) // 2], _flipped(content))
         file.write_bytes(damage[(number + number // 4) % len(damage)])
-    again = init(installed, NUMBA_CACHE_DIR=str(kept))
+    again = init(installed, NUMBA_CACHE_DIR=str(folder))
     assert (again.returncode, again.stderr, again.stdout) == (0, good.stderr, good.stdout)
     for file in files:
         assert cache._unsealed(str(file))

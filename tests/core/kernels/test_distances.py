@@ -54,7 +54,7 @@ def hierarchical_by_definition(table: Table, tree: Hierarchy) -> list[Fraction]:
     Optimal because the ground distance is an ultrametric; written with sets of leaves, not with ranks of
     nodes, so that it shares nothing with the kernel.
     """
-    found = []
+    result = []
     for gap in gaps(table):
         left, cost = list(gap), Fraction(0)
         for node in sorted(range(tree.n_nodes), key=lambda node: tree.heights[node]):
@@ -69,16 +69,16 @@ def hierarchical_by_definition(table: Table, tree: Hierarchy) -> list[Fraction]:
                         left[i] -= sign * taken
                         rest -= taken
         assert not any(left)
-        found.append(cost)
-    return found
+        result.append(cost)
+    return result
 
 
 def hierarchical(table: Table, tree: Hierarchy) -> list[float]:
     counts, sizes, totals = compressed(table)
-    found = distances.hierarchical_distances(
+    result = distances.hierarchical_distances(
         counts, sizes, totals, distances.Tree(tree.leaves, tree.parents, tree.heights)
     )
-    return found.tolist()
+    return result.tolist()
 
 
 def ordered(table: Table) -> list[float]:
@@ -243,8 +243,8 @@ def test_the_float_path_is_taken_when_it_must():
     total, _, _ = distances._scaled(sizes, totals, 3)
     assert isinstance(total, np.floating)
     assert isinstance(distances._scaled(sizes // 2**20, totals // 2**20, 3)[0], np.integer)
-    found = distances.ordered_distances(counts, sizes, totals)
-    assert found.tolist() == pytest.approx([0.5, 0.5], abs=1e-9)
+    result = distances.ordered_distances(counts, sizes, totals)
+    assert result.tolist() == pytest.approx([0.5, 0.5], abs=1e-9)
 
 
 @given(tables())
@@ -284,11 +284,11 @@ def test_threads_change_nothing(monkeypatch, huge):
         table = [[n * 2**46 for n in row] for row in table]
     tree = Hierarchy.from_nested({"*": {f"g{i}": [f"v{i}{j}" for j in range(4)] for i in range(3)}})
     monkeypatch.setattr(jit, "PARALLEL_FROM", 1)
-    found = []
+    result = []
     for threads in ("1", "2"):
         monkeypatch.setenv("INCROWD_THREADS", threads)
-        found.append((ordered(table), equal(table), hierarchical(table, tree)))
-    assert found[0] == found[1]
+        result.append((ordered(table), equal(table), hierarchical(table, tree)))
+    assert result[0] == result[1]
 
 
 # --- diversity --------------------------------------------------------------------------------------------

@@ -23,8 +23,8 @@ def test_parts_say_what_one_pass_says(pieces):
     data = bytes_of("".join(pieces))
     one = tuple(int(each) for each in lines._scan(data, np.uint8(44), -1))
     for parts in (1, 2, 3, 7):
-        found = lines._scan_in_parts(data, np.uint8(44), parts)
-        assert found is None or tuple(int(each) for each in found) == one
+        result = lines._scan_in_parts(data, np.uint8(44), parts)
+        assert result is None or tuple(int(each) for each in result) == one
 
 
 def byte_by_byte(data: bytes, limit: int) -> tuple[int, int, int, int, int]:
@@ -69,8 +69,8 @@ def test_words_of_bytes_say_what_single_bytes_do(pieces):
     for _ in range(3000):
         data = "".join(drawn.choices(pieces, k=drawn.randint(0, 25))).encode()
         limit = drawn.choice([-1, -1, 1, 2])
-        found = lines._scan(np.frombuffer(data, np.uint8), np.uint8(44), limit)
-        assert tuple(int(each) for each in found) == byte_by_byte(data, limit)
+        result = lines._scan(np.frombuffer(data, np.uint8), np.uint8(44), limit)
+        assert tuple(int(each) for each in result) == byte_by_byte(data, limit)
 
 
 @pytest.mark.parametrize("end", ["", "\n", "\r\n", "\n\n", "\n1,2"])

@@ -46,10 +46,10 @@ def test_the_list_grows_by_what_is_kept(tmp_path, monkeypatch):
     before = tmp_path / "signatures.json"
     before.write_text('{"gone:kernel": [["int64"]], "trees:_shape": [["int64"]]}')
     monkeypatch.setattr(signatures, "_LIST", before)
-    found = json.loads(signatures.list_of_kept())
-    assert ["uint8 1C read-only", "uint8", "int64"] in found["lines:_scan"]
-    assert ["int64"] in found["trees:_shape"]
-    assert "gone:kernel" not in found
+    document = json.loads(signatures.list_of_kept())
+    assert ["uint8 1C read-only", "uint8", "int64"] in document["lines:_scan"]
+    assert ["int64"] in document["trees:_shape"]
+    assert "gone:kernel" not in document
 
 
 @pytest.mark.parametrize("name", ["trees:none", "nothing:at_all"])

@@ -90,10 +90,10 @@ def test_whoever_reads_the_numbers_asks_what_a_point_means(pay, tmp_path):
     frame().write_csv(tmp_path / "t.csv")
     frame().write_parquet(tmp_path / "t.parquet")
     for table in (frame(), tmp_path / "t.csv", tmp_path / "t.parquet"):
-        with pytest.raises(ic.SchemaError, match=POINTS) as told:
+        with pytest.raises(ic.SchemaError, match=POINTS) as error:
             ic.anonymize(table, policy(pay))
-        assert "27.5" not in str(told.value)
-        assert 'thousands = "."' in str(told.value)
+        assert "27.5" not in str(error.value)
+        assert 'thousands = "."' in str(error.value)
 
 
 @pytest.mark.parametrize(

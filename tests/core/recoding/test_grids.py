@@ -221,10 +221,10 @@ def test_a_mean_is_rounded_and_needs_three_known_values():
     from types import SimpleNamespace
 
     def mean(domain, ranks, counts):
-        made = SimpleNamespace(
+        result = SimpleNamespace(
             indptr=np.array([0, len(ranks)]), codes=np.array(ranks), counts=np.array(counts)
         )
-        return mean_labels(domain, made)[0]
+        return mean_labels(domain, result)[0]
 
     pay = domain_of([1005, 1010, 987654, None])
     assert mean(pay, [0, 1], [1, 1]) == "*"

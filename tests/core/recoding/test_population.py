@@ -22,10 +22,10 @@ def covered(cells: list[str | None], people: list[object], **spec) -> tuple[list
     table = pl.DataFrame({name: cells}, schema={name: pl.String})
     population = pl.DataFrame({name: people}, strict=False)
     classes = read_classes(table, ic.Schema(quasi={name: hierarchy}), population=population)
-    found = {classes.cells(number)[name]: int(n) for number, n in enumerate(classes.population)}
+    result = {classes.cells(number)[name]: int(n) for number, n in enumerate(classes.population)}
     counts = classes.frequency.population
     assert counts.records == len(people)
-    return [found[cell] for cell in dict.fromkeys(cells)], counts.outside
+    return [result[cell] for cell in dict.fromkeys(cells)], counts.outside
 
 
 def test_values_and_stars():
@@ -130,9 +130,9 @@ def test_models_of_a_population_tell_big_numbers_apart():
     table = pl.DataFrame({"id": [BIG, BIG + 1], "s": ["x", "y"]})
     people = pl.DataFrame({"id": [BIG, BIG + 1, BIG + 1]})
     schema = ic.Schema(quasi=["id"], sensitive=["s"])
-    found = ic.assess(table, schema, [ic.KMap(1), ic.DeltaPresence(1.0)], population=people)
-    assert [measured.value for measured in found.privacy[:3]] == [1, 1.0, 0.5]
-    assert found.risk["journalist"]["max"] == 1
+    assessment = ic.assess(table, schema, [ic.KMap(1), ic.DeltaPresence(1.0)], population=people)
+    assert [measured.value for measured in assessment.privacy[:3]] == [1, 1.0, 0.5]
+    assert assessment.risk["journalist"]["max"] == 1
     release = ic.anonymize(table, schema, [ic.KMap(3)], population=people, ends="exact")
     assert release.table["id"].to_list() == [f"[{BIG}-{BIG + 1}]"] * 2
     far = ic.anonymize(

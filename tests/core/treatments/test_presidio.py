@@ -56,9 +56,9 @@ def test_rows_that_stream_say_it_in_the_same_words(monkeypatch, streams):
     monkeypatch.setattr(name, "models", dict)
     table = pl.DataFrame({"age": [1, 2] * 10, "note": ["Mrs Smith called"] * 20})
     schema = ic.Schema(quasi=["age"], insensitive=["note"], treatments={"note": "presidio"})
-    with pytest.raises(ic.MissingExtraError) as told:
+    with pytest.raises(ic.MissingExtraError) as error:
         ic.anonymize(table.lazy() if streams else table, schema, "k-anonymity:2")
-    assert str(told.value).startswith(
+    assert str(error.value).startswith(
         "redacting texts needs presidio-analyzer and a model of spaCy: pip install"
     )
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(error.value)

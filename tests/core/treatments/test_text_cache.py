@@ -63,8 +63,8 @@ def test_threads_get_their_own_numbers():
     batches = [pl.Series(rng.choice(people, 700, replace=False).tolist()) for _ in range(60)]
     kept = Kept()
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda batch: kept.of(batch, lengths), batches))
-    assert all(np.array_equal(one, lengths(batch)) for one, batch in zip(found, batches, strict=True))
+        result = list(pool.map(lambda batch: kept.of(batch, lengths), batches))
+    assert all(np.array_equal(one, lengths(batch)) for one, batch in zip(result, batches, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -88,10 +88,10 @@ def test_a_person_of_many_batches_is_digested_once(treatment, monkeypatch):
 
     secret = Secret(KEY.encode())
     treatment.learn(Distinct("who", people.drop_nulls(), np.ones(300, np.int64)), secret)
-    found = [treatment.treat(rows(start, start + 60, secret)) for start in range(0, 261, 20)]
+    result = [treatment.treat(rows(start, start + 60, secret)) for start in range(0, 261, 20)]
     assert len(asked) == len(set(asked)) == 300
     whole = treatment.treat(rows(0, 301, Secret(KEY.encode())))
-    for start, batch in zip(range(0, 261, 20), found, strict=True):
+    for start, batch in zip(range(0, 261, 20), result, strict=True):
         assert batch.to_list() == whole[start : start + 60].to_list()
 
 

@@ -72,12 +72,12 @@ def work(kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def content(folder: Path) -> dict[str, str]:
     """Every file below a folder, byte for byte."""
-    found = {}
+    result = {}
     for path in sorted(folder.rglob("*")):
         kind = "link" if path.is_symlink() else "folder" if path.is_dir() else "file"
         held = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
-        found[path.relative_to(folder).as_posix()] = f"{kind} {held}"
-    return found
+        result[path.relative_to(folder).as_posix()] = f"{kind} {held}"
+    return result
 
 
 FOLDER = f"anonymize data/big {ROLES} --force"
@@ -344,9 +344,9 @@ def test_of_two_processes_one_reports_success(work, output):
     for process in both:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
-    told = [process.communicate("\n", timeout=60) for process in both]
+    outputs = [process.communicate("\n", timeout=60) for process in both]
     assert [process.returncode for process in both] == [0, 2]
-    assert "was put there while the work was done" in told[1][1]
+    assert "was put there while the work was done" in outputs[1][1]
     assert not list(work.glob(".incrowd-*"))
 
 
@@ -392,12 +392,12 @@ def test_the_next_run_removes_what_a_killed_one_left(run, work, tmp_path, monkey
         "from incrowd.faces.cli import main\n"
         "main()\n"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code, *shlex.split(command), "--unanswered", "write"],
         check=False,
         capture_output=True,
     )
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert process.returncode == -signal.SIGKILL, process.stderr
     left = [path for folder in (work, temporary) for path in folder.glob("*incrowd-*.tmp")]
     assert left
     for folder in left:
@@ -438,9 +438,9 @@ def test_a_full_disk_is_said(run, work, monkeypatch, output):
 
     monkeypatch.setattr(Engine, "write_checked", small)
     before = content(work)
-    done = run(*shlex.split(f"{FILE} {output}"))
-    assert done.status == 2, done.err
-    assert "cannot be written (File too large)" in done.err
+    result = run(*shlex.split(f"{FILE} {output}"))
+    assert result.status == 2, result.err
+    assert "cannot be written (File too large)" in result.err
     assert content(work) == before
 
 

@@ -172,9 +172,9 @@ def test_output_is_never_the_input_and_not_replaced_unasked(run, table):
     assert table.read_text() == TABLE
     other = table.with_name("out.csv")
     other.write_text("precious")
-    kept = run("anonymize", str(table), "-o", str(other), *ROLES, "-k", "2")
-    assert kept.status == 2
-    assert "exists already" in kept.err
+    result = run("anonymize", str(table), "-o", str(other), *ROLES, "-k", "2")
+    assert result.status == 2
+    assert "exists already" in result.err
     assert other.read_text() == "precious"
     forced = run("anonymize", str(table), "-o", str(other), *ROLES, "-k", "20", "--force")
     assert forced.status == 2

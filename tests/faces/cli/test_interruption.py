@@ -171,11 +171,11 @@ def test_a_second_signal_at_the_very_end_changes_nothing(tmp_path):
         "from incrowd.faces.cli import main\n"
         "main()\n"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code, "assess", "people.csv", "--qi", "age"],
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert (done.returncode, done.stderr) == (143, "incrowd: terminated before it was done\n")
+    assert (process.returncode, process.stderr) == (143, "incrowd: terminated before it was done\n")
 
 
 def test_ctrl_c_in_python_gives_up_the_question_and_frees_the_session(postgres, request):
@@ -234,13 +234,13 @@ def test_the_end_of_grace_waits_until_files_and_entry_are_there(tmp_path, where)
     )
     book = ic.Ledger.init(tmp_path / "book")
     call = "anonymize people.csv --policy policy.toml -o out.csv --save-policy p.toml --unanswered write"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", SLOW, where, *call.split(), "--ledger", "book", "--recipient", "A"],
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert done.returncode == 143
+    assert process.returncode == 143
     # The thread that ends the process and the one that says what is private may print in either order.
-    assert "incrowd: terminated when its files were written" in done.stderr.splitlines()
+    assert "incrowd: terminated when its files were written" in process.stderr.splitlines()
     assert {path.name for path in tmp_path.iterdir()} == {
         "people.csv", "policy.toml", "book", "out.csv", "p.toml"
     }  # fmt: skip

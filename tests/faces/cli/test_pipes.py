@@ -29,7 +29,7 @@ def test_a_pipe_that_is_not_read_ends_quietly(asked, hospital_csv):
     words = [str(hospital_csv) if word == "DATA" else word for word in asked.split()]
     if "assess" in words:
         words += ["--qi", "sex,zip"]
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "incrowd", *words],
         stdout=writer,
         stderr=subprocess.PIPE,
@@ -37,7 +37,7 @@ def test_a_pipe_that_is_not_read_ends_quietly(asked, hospital_csv):
         check=False,
     )
     os.close(writer)
-    assert (done.returncode, done.stderr) == (141, "")
+    assert (process.returncode, process.stderr) == (141, "")
 
 
 @pytest.mark.parametrize("what", ["models", "algorithms", "metrics", "risks", "treatments"])

@@ -13,8 +13,8 @@ from incrowd_gate.profiles import PROFILES, read_profile
 @pytest.fixture
 def incrowd(run):
     def said(*words: object) -> tuple[int, str]:
-        told = run(*map(str, words))
-        return told.status, told.out + told.err
+        result = run(*map(str, words))
+        return result.status, result.out + result.err
 
     return said
 

@@ -60,8 +60,8 @@ def released(run, folder, raw, *options):
     policy, out = str(folder / "policy.toml"), str(folder / "out.csv")
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        made = run("anonymize", str(raw), "--policy", policy, "-o", out, *options)
-    assert made.status == 0, made.err
+        result = run("anonymize", str(raw), "--policy", policy, "-o", out, *options)
+    assert result.status == 0, result.err
     assert read_table(out)[0].columns == ["age", "town", "ill"]
     row = options[options.index("--header-row") :][:2] if "--header-row" in options else ()
     checked = run("verify", out, "--policy", policy, "--against", str(raw), *row)

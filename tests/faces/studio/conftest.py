@@ -9,9 +9,9 @@ from studio_browser import Studio, Visit, new_browser, require_browser
 def studio(tmp_path_factory):
     """One studio for all tests: a window of its own is all that a test shares with nobody."""
     require_browser()
-    found = Studio(tmp_path_factory.mktemp("studio"))
-    yield found
-    found.end()
+    server = Studio(tmp_path_factory.mktemp("studio"))
+    yield server
+    server.end()
 
 
 @pytest.fixture(scope="session")
@@ -22,9 +22,9 @@ def downloads(tmp_path_factory):
 @pytest.fixture(scope="session")
 def browser(downloads):
     require_browser()
-    found = new_browser(downloads)
-    yield found
-    found.quit()
+    driver = new_browser(downloads)
+    yield driver
+    driver.quit()
 
 
 @pytest.fixture

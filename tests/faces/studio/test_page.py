@@ -90,9 +90,9 @@ def test_a_release_that_loses_less_is_offered_and_only_a_click_takes_it(people):
     marks = ("[data-mark=next]", "[data-mark=view]", "[data-mark=risk]")
     people.go("Explore")
     before = [people.browser.execute_script(where, each) for each in marks]
-    told = people.wait("[data-mark=offer]:has(button)").text
-    assert told.startswith("Less is lost with Agglomerative: ")
-    assert told.split("\n")[0].endswith(f" in place of {loss}.")
+    text = people.wait("[data-mark=offer]:has(button)").text
+    assert text.startswith("Less is lost with Agglomerative: ")
+    assert text.split("\n")[0].endswith(f" in place of {loss}.")
     # It moves nothing, and changes nothing.
     assert [people.browser.execute_script(where, each) for each in marks] == before
     assert people.wait("[data-mark=status-loss]").text == loss
@@ -104,9 +104,9 @@ def test_a_release_that_loses_less_is_offered_and_only_a_click_takes_it(people):
     # Where the settings are in sight, the new one stands at their end.
     assert "Agglomerative, k = 6, l = 2" in people.wait("[data-mark=last] [data-mark=card-4]").text
     people.slide("k", -1)
-    people.until(lambda: people.wait("[data-mark=offer]").text == told, "the offer again")
+    people.until(lambda: people.wait("[data-mark=offer]").text == text, "the offer again")
     people.mark("use-offer")
-    less = told.split(": ")[1].split()[0]
+    less = text.split(": ")[1].split()[0]
     people.until(lambda: people.wait("[data-mark=status-loss]").text == less, "the lower loss")
     assert people.judged() == "Verdict: holds"
     assert "Agglomerative" in people.wait(".method").text
@@ -465,8 +465,8 @@ def test_loops_that_are_compiled_are_shown_with_a_bar_from_the_first_release_on(
         visit = Visit(browser, studio, downloads)
         visit.fill("[data-field=path]", str(tmp_path / "people.csv"))
         visit.mark("open")
-        told = visit.wait("[data-mark=preparing] [role=status]")
-        assert re.fullmatch(rf"Preparing \(once\): loop \d+ of about {Loops.USUAL}", told.text)
+        element = visit.wait("[data-mark=preparing] [role=status]")
+        assert re.fullmatch(rf"Preparing \(once\): loop \d+ of about {Loops.USUAL}", element.text)
         bar = visit.wait("[data-mark=preparing] [role=progressbar]")
         assert 0 < float(bar.get_attribute("aria-valuenow")) < 1
         visit.judged(300)

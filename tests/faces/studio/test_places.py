@@ -168,8 +168,8 @@ def test_a_project_that_the_commands_made_gets_its_batch_and_verify_agrees(tmp_p
         # People of one age and sex are paired by the order of their digests, which the key decides.
         patch.setattr("secrets.token_bytes", lambda size: bytes([1]) * size)
         assert incrowd(folder, "ledger", "init", "ledger") == 0
-    made = ["anonymize", "people.csv", *common, "-o", "safe.csv", "--recoding", "recoding"]
-    assert incrowd(folder, *made) == 0
+    arguments = ["anonymize", "people.csv", *common, "-o", "safe.csv", "--recoding", "recoding"]
+    assert incrowd(folder, *arguments) == 0
     project = projects(tmp_path)[0]
     assert (project.table, project.release) == (folder / "people.csv", folder / "safe.csv")
     assert (project.recoding, project.state) == (folder / "recoding", ("holds", "holds"))

@@ -136,9 +136,9 @@ def test_what_the_ledger_refuses_says_why_and_what_helps(start, places, tmp_path
         visit.mark("new-batch")
         choose(visit, tmp_path / f"{name}.csv")
         if name == "march":
-            told = visit.wait("[data-mark=problem]").text
-            assert "finds 0% of the people of release 2 of the ledger" in told
-            assert "if they are others, say so (the switch Other people)" in told
+            text = visit.wait("[data-mark=problem]").text
+            assert "finds 0% of the people of release 2 of the ledger" in text
+            assert "if they are others, say so (the switch Other people)" in text
             assert not visit.all("[data-mark=record]")
             assert len(projects(places)[0].entries) == 2
             visit.mark("new-people")
@@ -153,9 +153,9 @@ def test_what_the_ledger_refuses_says_why_and_what_helps(start, places, tmp_path
     )
     visit.mark("new-batch")
     choose(visit, both)
-    told = visit.wait("[data-mark=problem]").text
-    assert "exposes" in told
-    assert "Recode the new people alone as before" in told
+    text = visit.wait("[data-mark=problem]").text
+    assert "exposes" in text
+    assert "Recode the new people alone as before" in text
     assert "choose a file of the new people alone" in visit.text()
     visit.mark("another-file")
     visit.reads("Drop the new batch here")

@@ -20,12 +20,12 @@ from incrowd.samples import hospital
 @pytest.fixture
 def window(tmp_path):
     hospital(400).select("age", "sex", "zip", "diagnosis").write_csv(tmp_path / "people.csv")
-    found = Work()
-    found.open(Source(tmp_path / "people.csv", "people.csv"))
-    found.recode(Watched())
-    found.judge(Watched())
-    yield found
-    found.close()
+    work = Work()
+    work.open(Source(tmp_path / "people.csv", "people.csv"))
+    work.recode(Watched())
+    work.judge(Watched())
+    yield work
+    work.close()
 
 
 def test_a_slower_algorithm_that_loses_less_under_the_same_limits_is_returned(window):
@@ -80,9 +80,9 @@ def tried(window, monkeypatch, **found):
 )
 def test_only_less_loss_with_no_worse_verdict_is_better(window, monkeypatch, agglomerative, optimal, title):
     now = try_of(window.release, window.chosen.document).loss
-    found = {"agglomerative": agglomerative, "optimal": optimal}
-    found = {name: each and (now + each[0], each[1]) for name, each in found.items()}
-    tried(window, monkeypatch, **found)
+    result = {"agglomerative": agglomerative, "optimal": optimal}
+    result = {name: each and (now + each[0], each[1]) for name, each in result.items()}
+    tried(window, monkeypatch, **result)
     better = less_lost(window, Watched())
     assert (better and better.title.partition(",")[0]) == title
 

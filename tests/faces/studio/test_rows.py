@@ -46,7 +46,7 @@ def window(tmp_path):
     table = table.with_columns(
         sex=pl.when(gone % 17 != 0).then("sex"), age=pl.when(gone % 19 != 0).then("age")
     )
-    found = opened(
+    result = opened(
         tmp_path,
         table,
         "optimal",
@@ -56,8 +56,8 @@ def window(tmp_path):
         admission_date={"role": "quasi", "hierarchy": {"dates": ["quarter", "year"]}},
         cost="insensitive",
     )
-    yield found
-    found.close()
+    yield result
+    result.close()
 
 
 # --- the small histogram of a head ----------------------------------------------------------------

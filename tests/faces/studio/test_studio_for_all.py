@@ -82,7 +82,7 @@ def use(visit: Visit, panel: str) -> None:
 def problems(visit: Visit, axe: str) -> list[str]:
     visit.browser.execute_script("if (!window.axe) { const s = document.createElement('script');"
                                  "s.textContent = arguments[0]; document.head.append(s); }", axe)  # fmt: skip
-    found = visit.browser.execute_async_script(
+    result = visit.browser.execute_async_script(
         """
         const done = arguments[arguments.length - 1];
         axe.run(document, {runOnly: arguments[0], resultTypes: ['violations']}).then(
@@ -92,7 +92,7 @@ def problems(visit: Visit, axe: str) -> list[str]:
         """,
         RULES,
     )
-    return json.loads(found)
+    return json.loads(result)
 
 
 SCREENS = ((1440, "light"), (1440, "dark"), (1024, "light"), (390, "dark"))
@@ -101,17 +101,17 @@ SCREENS = ((1440, "light"), (1440, "dark"), (1024, "light"), (390, "dark"))
 
 def on_all_screens(visit: Visit, axe: str, panel: str) -> dict[tuple[str, int, str], list[str]]:
     """Return what axe finds in what is shown, by screen; nothing may stand beside the page."""
-    found = {}
+    result = {}
     for width, theme in SCREENS:
         visit.resize(width, theme)
         visit.settle()
         if told := problems(visit, axe):
-            found[panel, width, theme] = told
+            result[panel, width, theme] = told
         # What is wider scrolls for itself.
         wide = visit.browser.execute_script("return document.documentElement.scrollWidth")
         assert wide <= width, (panel, width)
     visit.resize(1440, "light")
-    return found
+    return result
 
 
 def test_axe_finds_nothing_on_the_first_page_and_finds_what_is_wrong(any_screen, axe):

@@ -91,12 +91,12 @@ def watched(visit, studio):
 def harmless(visit: Visit, studio: Studio) -> None:
     """Nothing of the table ran, became an element, or asked for anything elsewhere."""
     assert visit.browser.execute_script(f"return {SIGN} === undefined && parent.hacked === undefined")
-    made = "main :is(img, svg[onload], iframe, script, [onerror], a[href^='javascript'], a[href='x'])"
-    assert [each.get_attribute("outerHTML")[:200] for each in visit.all(made)] == []
+    selector = "main :is(img, svg[onload], iframe, script, [onerror], a[href^='javascript'], a[href='x'])"
+    assert [each.get_attribute("outerHTML")[:200] for each in visit.all(selector)] == []
     assert visit.browser.execute_script("return Object.keys(Object.prototype)") == []
-    asked = [json.loads(entry["message"])["message"] for entry in visit.browser.get_log("performance")]
+    messages = [json.loads(entry["message"])["message"] for entry in visit.browser.get_log("performance")]
     addresses = {
-        each["params"]["request"]["url"] for each in asked if each["method"] == "Network.requestWillBeSent"
+        each["params"]["request"]["url"] for each in messages if each["method"] == "Network.requestWillBeSent"
     }
     own = (studio.base, studio.base.replace("http", "ws"), "data:", "blob:")
     assert [each for each in addresses if not each.startswith(own)] == []
@@ -125,13 +125,13 @@ def literal(visit: Visit, *texts: str) -> None:
 
 def heads(visit: Visit) -> dict[str, str]:
     """Return the names in the heads, and the names of their lists, as far as they are drawn."""
-    found = {}
+    result = {}
     for place in range(len(NAMES)):
         head = visit.wait(visit.head(place))
         chip = head.find_element("css selector", "select")
         name = head.find_element("css selector", ".head-name").get_attribute("textContent")
-        found[name] = chip.get_attribute("aria-label")
-    return found
+        result[name] = chip.get_attribute("aria-label")
+    return result
 
 
 def given(tmp_path: Path, role: str) -> Path:
@@ -251,8 +251,8 @@ def test_the_page_is_told_rows_and_heads_as_data_and_never_as_a_script(watched, 
     # Each row stands six times, so classes of eight have cells of several values.
     visit.slide("k", 3)
     visit.until(lambda: "became" in "".join(visit.row()), "cells that changed")
-    shown = "".join(cell for number in range(10) for cell in visit.row(number))
-    assert all(visible(cell) in shown for cell in cells)
+    text = "".join(cell for number in range(10) for cell in visit.row(number))
+    assert all(visible(cell) in text for cell in cells)
     assert visit.browser.execute_script(ANSWER) == []
     assert studio.errors.read_text() == ""
 
@@ -495,8 +495,8 @@ def test_a_studio_that_ends_in_mid_search_leaves_nothing_and_the_page_says_how_t
         # Nobody could clean up; the next studio does.
         (tmp_path / "again").mkdir()
         surroundings = {**os.environ, "TMPDIR": str(studio.temporary), "PYTHONPATH": SOURCES}
-        told = "from incrowd.core.io.scratch import PrivateFolder; PrivateFolder().remove()"
-        subprocess.run([sys.executable, "-c", told], env=surroundings, check=True)
+        script = "from incrowd.core.io.scratch import PrivateFolder; PrivateFolder().remove()"
+        subprocess.run([sys.executable, "-c", script], env=surroundings, check=True)
     assert list(studio.temporary.rglob("*")) == []
     assert {path.name for path in tmp_path.rglob("*") if path.is_file()} == {"people.csv", "errors", "told"}
 

@@ -100,8 +100,8 @@ def teach(visit: Visit) -> None:
 
 def taught(visit: Visit) -> str:
     """Return the terms that are explained; an empty text where none are."""
-    found = visit.shown("[data-mark=teaching]")
-    return "" if found is None else found.text
+    result = visit.shown("[data-mark=teaching]")
+    return "" if result is None else result.text
 
 
 # --- the four -------------------------------------------------------------------------------------
@@ -258,8 +258,8 @@ def most_memory(studio: Studio) -> int:
 
 def heap(visit: Visit) -> int:
     """Return what the scripts of the page hold, in MiB."""
-    found = visit.browser.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
-    return next(int(each["value"]) for each in found if each["name"] == "JSHeapUsedSize") // 2**20
+    metrics = visit.browser.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
+    return next(int(each["value"]) for each in metrics if each["name"] == "JSHeapUsedSize") // 2**20
 
 
 @pytest.fixture

@@ -208,8 +208,8 @@ def written(made: Made, services: Services, outcome: Outcome) -> Iterator[Findin
     )
     yield from _points_of(made, verified, kinds, outcome)
     if verified.people is not None:
-        found = verified.people
-        counted = (found.people, found.unnamed, found.suppressed, found.smallest)
+        result = verified.people
+        counted = (result.people, result.unnamed, result.suppressed, result.smallest)
         of = made.classes
         expected = (of.everyone, of.unnamed, of.everyone - of.left, min(of.crowds, default=0))
         if counted != expected:
@@ -276,11 +276,11 @@ def _same(there: Any, here: Any) -> bool:
 
 def _figures_of(made: Made, verified: ic.Verification) -> Iterator[Finding]:
     """What models reach that the oracle does not read is what verify measures, which reads every model."""
-    found = {(each.model, each.quantity, each.attribute): each.reached for each in verified.findings}
+    result = {(each.model, each.quantity, each.attribute): each.reached for each in verified.findings}
     for each in made.release.privacy.privacy:
         if each.model in oracle.LIMITS or each.limit is None or each.value is None:
             continue
-        reached = found[each.model, each.quantity, each.attribute]
+        reached = result[each.model, each.quantity, each.attribute]
         if reached is None or not math.isclose(each.value, reached, rel_tol=1e-9, abs_tol=1e-9):
             yield Finding(f"measured {each.model}", f"{each.quantity} is {each.value}, to verify {reached}")
 

@@ -105,11 +105,11 @@ def _one(made: Made, services: Services, outcome: Outcome, case: Case, state: Ba
     elif case["source"] == "sqlite":
         frame = held(frame)
     policy = replace(made.policy, max_suppression=1.0)
-    given: dict[str, Any] = {} if state.before is None else state.before.given(case)
+    settings: dict[str, Any] = {} if state.before is None else state.before.given(case)
     if state.before is not None and asked.get("as_one"):
-        given["published_as_one"] = True
+        settings["published_as_one"] = True
     if state.waiting is not None:
-        given["held"] = state.file or state.waiting
+        settings["held"] = state.file or state.waiting
     whole = frame if state.waiting is None else _below(frame, state.waiting)
     try:
         batch = ic.apply_recoding(
@@ -119,7 +119,7 @@ def _one(made: Made, services: Services, outcome: Outcome, case: Case, state: Ba
             force=True,
             hold=bool(asked.get("hold")),
             max_suppression=1.0,
-            **given,
+            **settings,
             unanswered="write",
         )
     except ic.InfeasibleError as error:
@@ -143,8 +143,8 @@ def _one(made: Made, services: Services, outcome: Outcome, case: Case, state: Ba
     if policy.keep_order and left != [row for row in came if row in set(left)]:
         yield Finding("apply order", f"{left} of {came}")
     if asked.get("hold"):
-        kept = _by_rid(whole, rid, waits)
-        if repr(batch.waiting.rows()) != repr(kept.rows()):
+        rows = _by_rid(whole, rid, waits)
+        if repr(batch.waiting.rows()) != repr(rows.rows()):
             yield Finding("apply rows", "the rows that wait are not as they came")
         state.waiting, state.file = batch.waiting, None
     if out is None:
@@ -159,9 +159,9 @@ def _one(made: Made, services: Services, outcome: Outcome, case: Case, state: Ba
         )
     kind = (
         "as one"
-        if given.get("published_as_one")
+        if settings.get("published_as_one")
         else "beside"
-        if given.get("previous_release") is not None
+        if settings.get("previous_release") is not None
         else "alone"
     )
     outcome.met += [("batch", kind), *([("batch", "some wait")] if waits else [])]
@@ -245,18 +245,18 @@ def _written(made: Made, services: Services, batch: Any, state: Batches) -> Iter
     if any(column["role"] == "person" for column in made.case["columns"]):
         return
     replace(made.policy, max_suppression=1.0).write(folder / "policy.toml")
-    given: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     if state.before is not None:
         state.before.table.write_parquet(folder / "before.parquet")
-        given = {"previous_release": folder / "before.parquet", "published_as_one": batch.published_as_one}
+        settings = {"previous_release": folder / "before.parquet", "published_as_one": batch.published_as_one}
     try:
-        found = ic.verify(path, folder / "policy.toml", **given)
+        verification = ic.verify(path, folder / "policy.toml", **settings)
     except ic.IncrowdError as error:
         if is_left_out(made, batch.table, str(error)):
             return
         yield Finding("apply verify refuses", str(error).replace(str(folder), "")[:300])
         return
-    for part in (found, found.earlier, found.together):
+    for part in (verification, verification.earlier, verification.together):
         failed = [] if part is None else [each for each in part.findings if each.holds is False]
         if failed:
             yield Finding("apply verify", f"{failed}")

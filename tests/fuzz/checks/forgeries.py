@@ -53,12 +53,14 @@ def forgeries(made: Made, services: Services, outcome: Outcome) -> Iterator[Find
         by_hand = draw.random() < 0.6
         what = change_bytes(draw, book, work / "witness") if by_hand else change_lines(draw, book)
         before = _files(work)
-        done = runs(work, calls[name])
+        result = runs(work, calls[name])
         outcome.met.append(("forged", what.partition(":")[0] if by_hand else what))
-        if fault := fault_of(name, honest[name], done, by_hand=by_hand):
-            yield Finding(f"forged ledger {fault}", f"{what}; {calls[name]}: {done.status} {done.said}"[:600])
+        if fault := fault_of(name, honest[name], result, by_hand=by_hand):
+            yield Finding(
+                f"forged ledger {fault}", f"{what}; {calls[name]}: {result.status} {result.said}"[:600]
+            )
         after = _files(work)
-        kept = after == before if done.status == 2 else after["witness"] == b"witness"
+        kept = after == before if result.status == 2 else after["witness"] == b"witness"
         if not kept:
             changed = [path for path in before | after if before.get(path) != after.get(path)]
             yield Finding("forged ledger changes", f"{what}; {calls[name]}: {changed}"[:600])
@@ -82,11 +84,11 @@ def fault_of(name: str, honest: Run, done: Run, *, by_hand: bool) -> str | None:
 
 def _files(work: Path) -> dict[str, bytes | None]:
     """Every file below a folder, without locks; links as what they lead to, and other things as nothing."""
-    found: dict[str, bytes | None] = {}
+    result: dict[str, bytes | None] = {}
     for path in work.rglob("*"):
         name = path.relative_to(work).as_posix()
         if path.is_symlink():
-            found[name] = os.fsencode(os.readlink(path))
+            result[name] = os.fsencode(os.readlink(path))
         elif path.is_file() and path.suffix != ".lock" and "temporary" not in name:
-            found[name] = path.read_bytes()
-    return found
+            result[name] = path.read_bytes()
+    return result

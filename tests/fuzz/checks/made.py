@@ -372,12 +372,12 @@ def _longest_list(case: Case, place: Placed, cells: dict[str, list[str | None]])
         if column["role"] != "quasi" or column.get("paths") or column.get("recipe"):
             continue
         raw = set(place.seen.get_column(column["name"]).cast(pl.String).to_list())
-        found = (
+        result = (
             oracle.parts_of_set(cell)
             for cell in cells[column["name"]]
             if cell is not None and cell not in raw
         )
-        longest = max([longest, *(len(parts) for parts in found if parts is not None)])
+        longest = max([longest, *(len(parts) for parts in result if parts is not None)])
     return longest
 
 

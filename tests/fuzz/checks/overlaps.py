@@ -113,10 +113,10 @@ def deduced(releases: list[Shown], least: int) -> set[Hashable]:
                 if bounds != (fewest[part], most[part]):
                     low, high = low + bounds[0] - fewest[part], high + bounds[1] - most[part]
                     fewest[part], most[part] = bounds
-    found = set()
+    result = set()
     for who, cell in where.items():
         distinct = min(len(classes[cls]) for cls in cell)
         wanted = max(min(least, max(len(classes[cls]) for cls in cell)), min(2, distinct))
         if sum(most[cell, value] > 0 for value in every) < wanted:
-            found.add(who)
-    return found
+            result.add(who)
+    return result

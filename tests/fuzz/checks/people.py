@@ -50,13 +50,13 @@ def _told_by_nobody_else(made: Made) -> list[str]:
     """Ids that stand nowhere by accident, and that no other column and no setting has."""
     case = made.case
     others = [cell for column in case["columns"] if column["role"] != "person" for cell in column["cells"]]
-    told = "\n".join(cell for cell in others if cell) + repr([case["null_values"], case["models"]])
+    text = "\n".join(cell for cell in others if cell) + repr([case["null_values"], case["models"]])
     return sorted(
         {
             cell
             for column in case["columns"] if column["role"] == "person"
             for cell in column["cells"]
-            if cell is not None and cell.startswith(PLANTED) and cell not in told
+            if cell is not None and cell.startswith(PLANTED) and cell not in text
         }
     )  # fmt: skip
 

@@ -45,9 +45,9 @@ def profiles(made: Made, services: Services, outcome: Outcome) -> Iterator[Findi
         file.write("\n".join(["", *said, ""]))
     before = {path.name for path in folder.iterdir()}
     try:
-        found = verify(folder / "release.parquet", folder / "policy.toml").clauses
-        if [each.id for each in found] != [each["id"] for each in clauses]:
-            yield Finding("profile", f"{len(clauses)} clauses, and {len(found)} judged")
+        result = verify(folder / "release.parquet", folder / "policy.toml").clauses
+        if [each.id for each in result] != [each["id"] for each in clauses]:
+            yield Finding("profile", f"{len(clauses)} clauses, and {len(result)} judged")
     except ic.IncrowdError as error:
         if "DuckDB cannot read" in str(error):
             yield Finding("profile", f"{clauses}: {error}"[:600])

@@ -168,16 +168,16 @@ def models(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding
 
 def values(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
     """The account has what the models reach by the values that leave."""
-    told = made.release.to_dict().get("released_values")
+    document = made.release.to_dict().get("released_values")
     asked = [name for name, _, _ in applied_to(made.case, made.read) if name in BY_COUNTS]
-    if told is None:
+    if document is None:
         about = {name: model.get("attribute") for model in made.case["models"] for name in [model["model"]]}
         if made.perturbed and any(name in asked and about.get(name) is None for name in about):
             yield Finding("account", "nothing is said of the values that leave")
         return
-    if (told["judge"] == "original") != (made.case["judge"] == "original") or ("models" in told) != (
+    if (document["judge"] == "original") != (made.case["judge"] == "original") or ("models" in document) != (
         made.case["judge"] == "released"
     ):
-        yield Finding("account", f"{told['judge']} is said of the values that leave")
-    if any(not each.get("holds", True) for each in told.get("models", [])):
-        yield Finding("account", f"a model that fails is released: {told}")
+        yield Finding("account", f"{document['judge']} is said of the values that leave")
+    if any(not each.get("holds", True) for each in document.get("models", [])):
+        yield Finding("account", f"a model that fails is released: {document}")

@@ -29,18 +29,18 @@ def stops(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]
     copy_of(whole, work)
     runs, book = shared_runs(), ledger_of(call, work)
     before = content(work, book)
-    done = runs(work, call)
-    if "internal error" in done.said:
-        yield Finding("stops crash", f"{call}: {done.said}"[:600])
-    if done.status:
-        outcome.skipped.append(f"stops: {skeleton(done.said)}")
+    result = runs(work, call)
+    if "internal error" in result.said:
+        yield Finding("stops crash", f"{call}: {result.said}"[:600])
+    if result.status:
+        outcome.skipped.append(f"stops: {skeleton(result.said)}")
         return
     after = content(work, book)
     written = {name.partition("/")[0] for name in after if after[name] != before.get(name)}
     for _ in range(_TIMES):
-        drawn = [(_operation(draw, len(done.operations)), draw.choice(list(WAYS)))]
+        drawn = [(_operation(draw, len(result.operations)), draw.choice(list(WAYS)))]
         while drawn[-1][1] == "SIGKILL" and len(drawn) < 4 and draw.random() < 0.5:
-            drawn.append((_operation(draw, len(done.operations)), draw.choice(list(WAYS))))
+            drawn.append((_operation(draw, len(result.operations)), draw.choice(list(WAYS))))
         repaired = draw.random() < 0.4
         if repaired:
             drawn.append((_NEVER, "error"))

@@ -116,13 +116,13 @@ def _told(release: Any) -> Iterator[Finding]:
         hidden = [cell for cell, gone in enumerate(table.hidden.tolist()) if gone]
         if table.layout.sum is not None or table.overlapping or not 0 < len(hidden) <= _FEW:
             continue
-        found = _fitting(table, hidden)
-        if found is None:
+        result = _fitting(table, hidden)
+        if result is None:
             continue
-        if not found:
+        if not result:
             yield Finding("tables brute force", f"table {table.layout.name}: no counts fit it")
-        told = [cell for cell, counts in found.items() if len(counts) == 1]
-        if told and found:
+        told = [cell for cell, counts in result.items() if len(counts) == 1]
+        if told and result:
             codes = table.frame.drop(table.quantity, "mark").row(told[0])
             yield Finding("tables brute force", f"table {table.layout.name}: the cell {codes!r} is told")
 
@@ -134,7 +134,7 @@ def _fitting(table: Any, hidden: list[int]) -> dict[int, set[int]] | None:
     shown = {cell: int(value) for cell, value in enumerate(table.values.tolist()) if cell not in set(hidden)}
     least = 1 if table.layout.zeros == "show" else 0
     most = {cell: _bound(cell, sums, shown) for cell in hidden}
-    found: dict[int, set[int]] = {cell: set() for cell in hidden}
+    result: dict[int, set[int]] = {cell: set() for cell in hidden}
     steps = 0
 
     def fits(chosen: dict[int, int]) -> bool:
@@ -151,7 +151,7 @@ def _fitting(table: Any, hidden: list[int]) -> dict[int, set[int]] | None:
         nonlocal steps
         if place == len(hidden):
             for cell, count in chosen.items():
-                found[cell].add(count)
+                result[cell].add(count)
             return True
         for count in range(least, most[hidden[place]] + 1):
             steps += 1
@@ -164,7 +164,7 @@ def _fitting(table: Any, hidden: list[int]) -> dict[int, set[int]] | None:
 
     # Whoever stops early has seen some of the tables, and what differs among these is open.
     whole = fill(0, {})
-    return found if whole or all(len(counts) > 1 for counts in found.values()) else None
+    return result if whole or all(len(counts) > 1 for counts in result.values()) else None
 
 
 def _sums(axes: Any, shape: list[int]) -> list[tuple[int, list[int]]]:

@@ -57,14 +57,14 @@ def ends_of_range(cell: str, kind: str) -> tuple[Fraction, Fraction] | None:
     """Ends of ``[a-b]`` or ``[day to day]``, both included, or of a range without one of them."""
     read = moment_in if kind == "date" else number_in
     one = MOMENT if kind == "date" else WRITTEN_NUMBER
-    found = re.fullmatch(rf"\[({one}){' to ' if kind == 'date' else '-'}({one})\]", cell)
-    if found is not None:
-        low, high = read(found[1]), read(found[2])
+    match = re.fullmatch(rf"\[({one}){' to ' if kind == 'date' else '-'}({one})\]", cell)
+    if match is not None:
+        low, high = read(match[1]), read(match[2])
         return None if low is None or high is None else (low, high)
     below, above = ("earlier", "later") if kind == "date" else ("less", "more")
-    if found := re.fullmatch(rf"({one}) or ({below}|{above})", cell):
-        end = read(found[1])
-        return None if end is None else (end, NOWHERE) if found[2] == above else (-NOWHERE, end)
+    if match := re.fullmatch(rf"({one}) or ({below}|{above})", cell):
+        end = read(match[1])
+        return None if end is None else (end, NOWHERE) if match[2] == above else (-NOWHERE, end)
     return None
 
 

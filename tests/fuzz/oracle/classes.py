@@ -92,28 +92,28 @@ class Classes:
 
     def worst(self, values: Sequence[Any]) -> list[Any]:
         """For everybody in a class the largest value of their classes."""
-        found: dict[Hashable, Any] = {}
+        result: dict[Hashable, Any] = {}
         own = self.rows if self.plain is None or self.wildcards == "conservative" else self.plain.rows
         for rows, value in zip(own, values, strict=True):
             for person in self.people_of(rows):
-                found[person] = max(found.get(person, value), value)
-        return list(found.values())
+                result[person] = max(result.get(person, value), value)
+        return list(result.values())
 
     def counts(self, attribute: str, joint: bool = False) -> list[Part]:
         """Per class, or per part of one, how many people have each value."""
         others = (
             [column.keys for name, column in self.sensitive.items() if name != attribute] if joint else []
         )
-        made = []
+        result = []
         for number, rows in enumerate(self.rows):
             parts: dict[tuple[Key, ...], list[int]] = defaultdict(list)
             for row in rows:
                 parts[tuple(other[row] for other in others)].append(row)
-            made += [
+            result += [
                 Part(number, self._held(attribute, part), len(self.people_of(part)))
                 for part in parts.values()
             ]
-        return made
+        return result
 
     def whole(self, attribute: str) -> Counter[Key]:
         """How many people of the whole table have each value."""
@@ -185,15 +185,15 @@ def group(
     cells: Sequence[Sequence[Any]], sensitive: dict[str, Column], whose: Sequence[Hashable] = ()
 ) -> Classes:
     """Group rows, given per column, by their cells; rows of ``*`` alone are suppressed."""
-    found: dict[tuple[Any, ...], list[int]] = {}
+    result: dict[tuple[Any, ...], list[int]] = {}
     suppressed = 0
     rows = list(zip(*cells, strict=True))
     for row, key in enumerate(rows):
         if all(cell == STAR for cell in key):
             suppressed += 1
         else:
-            found.setdefault(key, []).append(row)
-    return Classes(list(found.values()), list(found), sensitive, len(rows), suppressed, whose=list(whose))
+            result.setdefault(key, []).append(row)
+    return Classes(list(result.values()), list(result), sensitive, len(rows), suppressed, whose=list(whose))
 
 
 def read_people(columns: Sequence[Sequence[Raw]], null_values: Sequence[str]) -> list[Hashable]:

@@ -81,7 +81,7 @@ def measure(
         of_class: dict[int, list[float]] = defaultdict(list)
         for part, value in zip(parts, values, strict=True):
             of_class[part.number].append(float(value))  # type: ignore[arg-type]
-        return sum(min(found) for found in of_class.values()) / len(of_class)
+        return sum(min(group) for group in of_class.values()) / len(of_class)
     return worst(values)
 
 

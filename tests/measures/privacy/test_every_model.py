@@ -100,14 +100,14 @@ def test_what_holds_of_every_class_holds_of_the_table(kind, table, limit):
 
 def asked_at(model, limit):
     """The model with each of its limits somewhere in the range, or as it is where it has none."""
-    made = []
+    result = []
     for quantity in limits(model):
         declared = model.parameters()[quantity]
         whole = declared.kind is int or isinstance(model, ic.LDiversity)
-        made.append(
+        result.append(
             at_limit(model, quantity, 1 + round(limit * 6) if whole else limit * (declared.high or 5))
         )
-    return made or [model]
+    return result or [model]
 
 
 @pytest.mark.parametrize("kind", WITH_LISTS)
@@ -317,8 +317,8 @@ def test_answers_to_awkward_tables():
 def test_weakest_class_is_the_smallest_then_the_first():
     frame = pl.DataFrame({"q": [*list("ccbbaadd"), None], "s": list("xxxxxxyyx")})
     schema = ic.Schema(quasi=["q"], sensitive=["s"])
-    found = ic.assess(frame, schema, [ic.LDiversity(2), ic.KAnonymity(2)])
-    diversity, size = found.privacy[0], found.privacy[1]
+    assessment = ic.assess(frame, schema, [ic.LDiversity(2), ic.KAnonymity(2)])
+    diversity, size = assessment.privacy[0], assessment.privacy[1]
     assert diversity.ties == 5
     assert (diversity.weakest.cells, diversity.weakest.records) == ({"q": None}, 1)
     assert [example.cells["q"] for example in diversity.examples] == [None, "a", "b", "c", "d"]

@@ -46,8 +46,8 @@ def test_ann_counts_once():
     )  # fmt: skip
     schema = ic.Schema(quasi=["q", "r"], sensitive={"v": TREE}, person="who")
     for rows in (table, table.lazy()):
-        found = ic.assess(rows, schema, ic.TCloseness(0.5, "ordered")).privacy[0].value
-        assert found == pytest.approx(0.15)
+        value = ic.assess(rows, schema, ic.TCloseness(0.5, "ordered")).privacy[0].value
+        assert value == pytest.approx(0.15)
     numbers = table.with_columns(pl.col("v").cast(pl.Float64))
     plain = ic.Schema(quasi=["q", "r"], sensitive=["v"], person="who")
     assert ic.assess(numbers, plain, ic.TCloseness(0.5, "ordered")).privacy[0].value == pytest.approx(0.15)
@@ -64,8 +64,8 @@ def test_the_distance_is_that_of_people_as_sets(seed, form, tmp_path):
     rows = {"frame": table, "lazy": table.lazy(), "file": tmp_path / "t.parquet"}[form]
     rows = ic.scan(rows) if form == "file" else rows
     schema = ic.Schema(quasi=["q", "r"], sensitive={"v": TREE}, person="who", unlisted="drop")
-    found = ic.assess(rows, schema, ic.TCloseness(0.5, "ordered")).privacy[0].value
-    assert found == pytest.approx(expected(table), abs=1e-12)
+    value = ic.assess(rows, schema, ic.TCloseness(0.5, "ordered")).privacy[0].value
+    assert value == pytest.approx(expected(table), abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -89,7 +89,7 @@ def test_joint_models_count_numbers_once_too():
     table = people(3, 120).with_columns(q=pl.lit("x"), r=pl.lit("u"))
     schema = ic.Schema(quasi=["q", "r"], sensitive={"v": TREE, "s": None}, person="who", unlisted="drop")
     model = ic.TCloseness(1.0, "ordered", attribute="v", joint=True)
-    found = ic.assess(table, schema, model).privacy[0].value
+    value = ic.assess(table, schema, model).privacy[0].value
     worst = 0.0
     whole = Reading(table["who"].to_list(), [table["q"].to_list()], {"v": [float(v) for v in table["v"]]})
     for context in ("a", "b"):
@@ -97,4 +97,4 @@ def test_joint_models_count_numbers_once_too():
         reading = Reading(part["who"].to_list(), [part["q"].to_list()], {"v": [float(v) for v in part["v"]]})
         reading.totals, reading.everybody = whole.totals, whole.everybody
         worst = max(worst, reading.ordered_distance("v"))
-    assert found == pytest.approx(worst, abs=1e-12)
+    assert value == pytest.approx(worst, abs=1e-12)

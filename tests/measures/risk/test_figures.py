@@ -20,13 +20,13 @@ SCHEMA = ic.Schema(["age"], ["ill"])
 @pytest.fixture
 def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Note each measuring of a risk model by its name."""
-    found: list[str] = []
+    result: list[str] = []
 
     def noting(model: Any) -> Any:
         plain = model.measure
 
         def measure(self: Any, classes: Any) -> dict[str, float]:
-            found.append(self.name)
+            result.append(self.name)
             figures: dict[str, float] = plain(self, classes)
             return figures
 
@@ -34,7 +34,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     for model in RISKS:
         monkeypatch.setattr(model, "measure", noting(model))
-    return found
+    return result
 
 
 def test_each_is_measured_once_and_only_when_it_is_read(measured: list[str]) -> None:

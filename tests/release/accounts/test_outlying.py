@@ -100,18 +100,18 @@ def test_a_value_that_others_reach_and_a_code_are_none(tmp_path, name, suffix):
 
 
 def test_twenty_others_and_fifteen_values_are_enough_and_fewer_are_not(tmp_path):
-    for records, values, found in ((20, 15, 1), (19, 15, 0), (20, 14, 0)):
+    for records, values, number in ((20, 15, 1), (19, 15, 0), (20, 14, 0)):
         column = [10 + row % values for row in range(records)]
         release = released([*column, FAR])
-        assert len(of_kind(release.verdict.points)) == found
+        assert len(of_kind(release.verdict.points)) == number
         assert verified(release, tmp_path) == of_kind(release.verdict.points)
 
 
 def test_the_gap_has_to_be_larger_than_the_range_of_the_others(tmp_path):
     column = [row % 30 for row in range(ROWS)]
-    for far, found in ((58, 0), (59, 1)):
+    for far, number in ((58, 0), (59, 1)):
         release = released(with_last(column, far))
-        assert len(of_kind(release.verdict.points)) == found
+        assert len(of_kind(release.verdict.points)) == number
         assert verified(release, tmp_path) == of_kind(release.verdict.points)
 
 

@@ -163,8 +163,8 @@ def pressures() -> list[str]:
 
 
 def days(*formats: str) -> list[str]:
-    found = np.datetime64("1995-01-01") + RNG.integers(0, 9_000, ROWS).astype("timedelta64[D]")
-    return [day.strftime(formats[at % len(formats)]) for at, day in enumerate(found.tolist())]
+    result = np.datetime64("1995-01-01") + RNG.integers(0, 9_000, ROWS).astype("timedelta64[D]")
+    return [day.strftime(formats[at % len(formats)]) for at, day in enumerate(result.tolist())]
 
 
 @pytest.mark.parametrize("name", ["x7", "case", "blood_pressure", "Blutdruck"])

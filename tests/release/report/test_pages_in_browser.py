@@ -46,9 +46,9 @@ return boxes('.role-axis-title text').some(a => boxes('.role-axis-label text').s
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
     require_browser()
-    found = new_browser(tmp_path_factory.mktemp("downloads"))
-    yield found
-    found.quit()
+    driver = new_browser(tmp_path_factory.mktemp("downloads"))
+    yield driver
+    driver.quit()
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +185,7 @@ def test_axe_finds_nothing_in_a_report_and_nothing_stands_beside_it(browser, axe
     page = tmp_path / "page.html"
     page.write_text(to_html(reports[kind]), encoding="utf-8")
     browser.set_script_timeout(120)
-    found = {}
+    result = {}
     for width in (1440, 390):
         browser.execute_cdp_cmd(
             "Emulation.setDeviceMetricsOverride",
@@ -198,9 +198,9 @@ def test_axe_finds_nothing_in_a_report_and_nothing_stands_beside_it(browser, axe
             # Folded parts are read, too.
             browser.execute_script("document.querySelectorAll('details').forEach(each => each.open = true)")
             # All rules, those on trial included.
-            found[width, theme] = findings(
+            result[width, theme] = findings(
                 browser, axe, {"rules": {"label-content-name-mismatch": {"enabled": True}}}
             )
             assert browser.execute_script("return document.documentElement.scrollWidth") <= width
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    assert {place: told for place, told in found.items() if told} == {}
+    assert {place: told for place, told in result.items() if told} == {}

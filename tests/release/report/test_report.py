@@ -75,8 +75,8 @@ def test_the_report_of_a_release(release):
     assert f"{release.risk['prosecutor']['max']:.1%}" in " ".join(document["sentences"])
     exact = release.utility["loss"].value
     losses = (document["loss"], release.document(internal=True)["loss"])
-    told = [{entry["metric"]: entry["value"] for entry in each}["loss"] for each in losses]
-    assert told == [float(f"{exact:.2g}"), exact]
+    figures = [{entry["metric"]: entry["value"] for entry in each}["loss"] for each in losses]
+    assert figures == [float(f"{exact:.2g}"), exact]
     assert "every record looks like at least" in document["sentences"][1]
     assert (
         document["sentences"][-1]
@@ -283,15 +283,15 @@ def test_a_table_that_is_longer_than_a_page_goes_on_and_begins_with_several_rows
         for n in range(25)
     ]
     write_report({**document, "clauses": clauses}, tmp_path / "r.pdf")
-    found = [
+    result = [
         each for each in places(tmp_path / "r.pdf") if each[1].startswith("clause") and each[1] != "clause"
     ]
-    assert len(found) == 25
+    assert len(result) == 25
     # A row that stands below the margin of a page is cut off there.
-    assert min(height for _, _, _, height, _ in found) > 45
+    assert min(height for _, _, _, height, _ in result) > 45
     # The last column has room on the page, too.
     assert max(left for _, text, left, *_ in places(tmp_path / "r.pdf") if text == "source") < 595 - 54 - 30
-    numbers = [number for number, *_ in found]
+    numbers = [number for number, *_ in result]
     assert len(set(numbers)) > 1
     assert numbers.count(numbers[0]) >= 3
 

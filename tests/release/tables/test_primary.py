@@ -125,8 +125,8 @@ def test_acro_says_so_itself(tmp_path, monkeypatch):
     tool.crosstab(table.area, table.trade, values=table.turnover, aggfunc="sum")
     outcome = tool.results.get_index(0).outcome
     for check, cells_of in ACRO.items():
-        found = [a + b for a in outcome.index for b in outcome.columns if check in outcome.loc[a, b]]
-        assert sorted(found) == cells_of.split()
+        result = [a + b for a in outcome.index for b in outcome.columns if check in outcome.loc[a, b]]
+        assert sorted(result) == cells_of.split()
 
 
 def test_how_far_an_interval_must_reach():

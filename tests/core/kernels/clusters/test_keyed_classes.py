@@ -43,11 +43,11 @@ def test_the_best_median_cuts(seed):
     factors = random.uniform(0.5, 1.5, 3)
     members = np.arange(len(ranks))
     below = halve(ranks, members, numbers(*sizes.tolist()), factors)
-    found = list(cuts(ranks.tolist(), factors.tolist()))
-    if not found:
+    result = list(cuts(ranks.tolist(), factors.tolist()))
+    if not result:
         assert below == 0
         return
-    _, best = max(found, key=lambda cut: cut[0])
+    _, best = max(result, key=lambda cut: cut[0])
     assert members[:below].tolist() == best
     # Both sides stand in their old order.
     assert members[below:].tolist() == [i for i in range(len(ranks)) if i not in best]

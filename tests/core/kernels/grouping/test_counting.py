@@ -84,14 +84,14 @@ def test_threads_change_nothing(monkeypatch, classes):
     counts = compressed(rows)
     amounts = rng.integers(0, 100, keys)
     monkeypatch.setattr(jit, "PARALLEL_FROM", 1)
-    found = {}
+    result = {}
     for threads in ("1", "2", "3"):
         monkeypatch.setenv("INCROWD_THREADS", threads)
-        found[threads] = (
+        result[threads] = (
             [array.tolist() for array in class_counts(indptr, members, counts, 9)],
             class_sums(indptr, members, amounts).tolist(),
         )
-    assert found["1"] == found["2"] == found["3"]
+    assert result["1"] == result["2"] == result["3"]
     assert expanded(class_counts(indptr, members, counts, 9)) == added(rows, class_of.tolist(), classes)
 
 

@@ -22,6 +22,6 @@ def test_a_run_is_sorted_in_its_place(kind, values, data):
     start = data.draw(st.integers(0, len(values)))
     stop = data.draw(st.integers(start, len(values)))
     expected = [*values[:start], *sorted(values[start:stop]), *values[stop:]]
-    found = np.array(values, kind)
-    called(found, start, stop)
-    assert found.tolist() == expected
+    result = np.array(values, kind)
+    called(result, start, stop)
+    assert result.tolist() == expected

@@ -29,7 +29,7 @@ def table(seed: int, rows: int) -> pl.DataFrame:
     numbers = np.random.default_rng(seed)
     widths = numbers.choice([2, 60, 5_000, 300_000], 2)
     texts = np.array([f"v{n}" for n in range(40)])
-    found = {
+    result = {
         "few": texts[numbers.integers(0, 3, rows)],
         "texts": texts[numbers.integers(0, 40, rows)],
         "one": numbers.integers(0, widths[0], rows),
@@ -38,7 +38,7 @@ def table(seed: int, rows: int) -> pl.DataFrame:
         "days": numbers.integers(0, 400, rows),
     }
     gone = pl.Series(numbers.random(rows) < 0.1)
-    return pl.DataFrame(found).with_columns(one=pl.when(gone).then(None).otherwise(pl.col("one")))
+    return pl.DataFrame(result).with_columns(one=pl.when(gone).then(None).otherwise(pl.col("one")))
 
 
 def problem_of(table: pl.DataFrame, k: int, *, single: bool = False) -> SearchProblem:
@@ -83,8 +83,8 @@ def test_numpy_cuts_columns_of_many_values_alike(monkeypatch, rule):
     """Kernels sort few keys, mark the ranks of more, and count in an array where values are fewer."""
     for seed in range(12):
         problem = problem_of(table(seed, 30 + 40 * seed).select(COLUMNS[:4]), 1 + seed % 4)
-        found = []
+        result = []
         for loaded in (True, False):
             monkeypatch.setattr(jit, "_is_loaded", lambda loaded=loaded: loaded)
-            found.append(assigned({"choose": rule}, problem, by_level=False))
-        assert found[0] == found[1]
+            result.append(assigned({"choose": rule}, problem, by_level=False))
+        assert result[0] == result[1]

@@ -24,8 +24,8 @@ def counted(sets, times) -> list[int]:
 def test_a_set_is_met_by_itself_and_all_larger_ones(drawn, data):
     many, sets = drawn[0], list(drawn[1])
     times = data.draw(st.lists(st.integers(1, 5), min_size=len(sets), max_size=len(sets)))
-    found = supersets(*listed(sets), np.array(times, np.int64), many)
-    assert found.tolist() == counted(sets, times)
+    result = supersets(*listed(sets), np.array(times, np.int64), many)
+    assert result.tolist() == counted(sets, times)
 
 
 @pytest.mark.parametrize("longest", [4, 40])

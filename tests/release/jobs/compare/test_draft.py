@@ -139,7 +139,7 @@ def test_free_text_is_dropped_with_the_reason():
 
 
 def test_every_quasi_identifier_of_numbers_dates_or_codes_gets_a_recipe():
-    found = drafted(
+    result = drafted(
         age=RNG.integers(0, 95, ROWS),
         lat=RNG.normal(45, 0.1, ROWS),
         birth_date=texts("19{:02}-01-02", RNG.integers(30, 99, ROWS)),
@@ -147,7 +147,7 @@ def test_every_quasi_identifier_of_numbers_dates_or_codes_gets_a_recipe():
         children=RNG.integers(0, 3, ROWS),
         sex=some("m", "f"),
     )
-    assert {name: entry.get("hierarchy") for name, entry in found.items()} == {
+    assert {name: entry.get("hierarchy") for name, entry in result.items()} == {
         "age": {"intervals": [5, 10, 20, 40]},
         "lat": {"intervals": [0.02, 0.04, 0.08, 0.16]},
         "birth_date": {"dates": ["month", "quarter", "year", "decade"]},
@@ -419,7 +419,7 @@ def test_an_id_of_a_thing_or_a_place_is_no_person(name):
 
 
 def test_names_of_births_and_places_are_known():
-    found = drafted(
+    result = drafted(
         birth_yr=RNG.integers(40, 60, ROWS),
         hometown=some("Ulm", "Bonn", "Köln"),
         birthplace=RNG.integers(1, 50, ROWS),
@@ -427,9 +427,9 @@ def test_names_of_births_and_places_are_known():
         zip=texts("{}", RNG.integers(10_115, 14_199, ROWS)),
         rare_town=texts("town {}", RNG.integers(0, 900, ROWS)),
     )
-    assert {entry["role"] for entry in found.values()} == {"quasi"}, found
-    assert found["zip"]["hierarchy"] == {"prefix": True}, "masks, though no code has a leading zero"
-    assert found["rare_town"]["hierarchy"] == {"flat": True}
+    assert {entry["role"] for entry in result.values()} == {"quasi"}, result
+    assert result["zip"]["hierarchy"] == {"prefix": True}, "masks, though no code has a leading zero"
+    assert result["rare_town"]["hierarchy"] == {"flat": True}
 
 
 def many(*, flags: int = 30, counts: int = 4) -> dict[str, object]:
@@ -549,9 +549,9 @@ def test_numbers_that_single_out_records_together_are_rounded():
     )
     first = tomllib.loads(draft_of(age=[1, 2], score=[1.5, 2.5]).text)
     assert first["columns"]["score"]["role"] == "sensitive"
-    (told,) = draft.trial.remedies
+    (remedy,) = draft.trial.remedies
     columns = tomllib.loads(draft.text)["columns"]
-    name, _, base = told.partition(" is rounded to ")
+    name, _, base = remedy.partition(" is rounded to ")
     assert columns[name]["treat"]["round"] == float(base)
     assert release.verdict.state == "holds"
     assert {columns[name]["role"] for name in ("score", "wage")} == {"sensitive"}

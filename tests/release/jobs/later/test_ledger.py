@@ -38,10 +38,10 @@ class Row:
 
 
 def classes_of(release):
-    found = defaultdict(set)
+    groups = defaultdict(set)
     for row in release:
-        found[row.cls].add(row.person)
-    return found
+        groups[row.cls].add(row.person)
+    return groups
 
 
 def values_of(release, people, cls):
@@ -55,7 +55,7 @@ def too_few(people, shown, k, least):
 
 def intersected(releases, k, least):
     """People of the last release who share one class of each of their releases with too few."""
-    found = set()
+    result = set()
     for person in {row.person for row in releases[-1]}:
         own = [release for release in releases if any(row.person == person for row in release)]
         if len(own) < 2:
@@ -64,19 +64,19 @@ def intersected(releases, k, least):
         for chosen in itertools.product(*mine):
             sets = [classes_of(each)[cls] for each, cls in zip(own, chosen, strict=True)]
             if too_few(set.intersection(*sets), list(zip(own, chosen, strict=True)), k, least):
-                found.add(person)
-    return found
+                result.add(person)
+    return result
 
 
 def subtracted(whole, parts, k, least):
     """People of a class who are left when the classes of the other release that lie in it are taken away."""
-    found = set()
+    result = set()
     for cls, people in classes_of(whole).items():
         inside = [part for part in classes_of(parts).values() if part <= people]
         left = people.difference(*inside)
         if inside and left and too_few(left, [(whole, cls)], k, least):
-            found |= left
-    return found
+            result |= left
+    return result
 
 
 # --- random histories --------------------------------------------------------------------------------------
@@ -124,8 +124,8 @@ def test_random_histories_of_three_releases_expose_whom_the_second_reading_finds
 
 
 def test_the_random_histories_have_harmful_and_harmless_ones():
-    found = [len(intersected(*history(seed))) for seed in range(150)]
-    assert sum(count == 0 for count in found) > 20 < sum(count > 0 for count in found)
+    counts = [len(intersected(*history(seed))) for seed in range(150)]
+    assert sum(count == 0 for count in counts) > 20 < sum(count > 0 for count in counts)
 
 
 # --- the ledger --------------------------------------------------------------------------------------------
@@ -419,8 +419,8 @@ def test_suppressed_records_are_a_class_of_values_too(ledger, others, exposed):
         [month("abcdefghin", ["flu"] * 6 + ["cold"] * 3 + ["hiv"]), month("jop", ["hiv", others, others])]
     ).with_columns(ward=pl.when(pl.col("ssn").is_in(list("jop"))).then(pl.lit("*")).otherwise("ward"))
     ledger.add(of_ward(january, "k-anonymity:5", "l-diversity:2"), january, recipient="A")
-    asked = ic.Policy(WARD, (ic.KAnonymity(5),), suppressed="keep", max_suppression=1.0)
-    release = ic.anonymize(february, asked, unanswered="write")
+    policy = ic.Policy(WARD, (ic.KAnonymity(5),), suppressed="keep", max_suppression=1.0)
+    release = ic.anonymize(february, policy, unanswered="write")
     assert release.privacy.suppressed == 3
     if exposed:
         with pytest.raises(InfeasibleError, match=r"exposes 2 people .*rule values out"):
@@ -499,16 +499,16 @@ def test_the_strictest_l_of_the_releases_counts(ledger, order):
          "disease": [("x", "y", "z" if n % 12 < 6 else "y")[n % 3] for n in range(24)]}
     )  # fmt: skip
     by = {3: "a", 2: "b"}
-    made = {
+    result = {
         least: ic.anonymize(
             table, ic.Schema(person=["ssn"], quasi=[by[least]], sensitive=["disease"], unlisted="drop"),
             [ic.KAnonymity(2), ic.LDiversity(least)], unanswered="write",
         )
         for least in order
     }  # fmt: skip
-    ledger.add(made[order[0]], table, recipient="A")
+    ledger.add(result[order[0]], table, recipient="A")
     with pytest.raises(InfeasibleError, match="or 3 sensitive values"):
-        ledger.add(made[order[1]], table, recipient="B")
+        ledger.add(result[order[1]], table, recipient="B")
 
 
 def test_the_attack_counts_as_the_ledger_does(ledger, monkeypatch):

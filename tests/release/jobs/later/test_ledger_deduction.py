@@ -22,11 +22,11 @@ SUPPRESSED = None
 
 def classes_of(records, values):
     """How often each class of each release has each value. A record is its person and its classes."""
-    found = defaultdict(Counter)
+    groups = defaultdict(Counter)
     for (_, where), value in zip(records, values, strict=True):
         for place in where.items():
-            found[place][value] += 1
-    return found
+            groups[place][value] += 1
+    return groups
 
 
 def worlds(records, values):
@@ -107,7 +107,7 @@ def named(release, cls, *, alike):
 
 def shown_of(records, values, least, *, alike=False):
     """What a ledger keeps; with `alike` the classes of all releases have the same cells."""
-    found = []
+    result = []
     for release, number in enumerate(least):
         there = [
             (byte(who), byte(named(release, where[release], alike=alike)), byte(value))
@@ -115,8 +115,8 @@ def shown_of(records, values, least, *, alike=False):
             if release in where
         ]
         rows = pl.DataFrame(there, dict.fromkeys(["person", "class", "v"], pl.Binary), orient="row")
-        found.append(ReleasePeople(rows, 2, {"v": number} if number else {}))
-    return found
+        result.append(ReleasePeople(rows, 2, {"v": number} if number else {}))
+    return result
 
 
 def names_of(people):
@@ -141,12 +141,12 @@ def test_what_is_too_large_to_decide_counts_as_exposed(setting, most, monkeypatc
     more = 0
     for seed in range(60):
         records, values, least = history(seed)
-        found, sure = (
+        result, sure = (
             names_of(deduced_people(shown_of(records, values, least))),
             narrowed(records, values, least),
         )
-        assert found >= sure
-        more += len(found - sure)
+        assert result >= sure
+        more += len(result - sure)
     assert more
 
 
@@ -176,9 +176,9 @@ def test_a_search_that_the_clock_ends_is_an_error_and_no_answer(monkeypatch):
     solve = optimize.milp
 
     def late(*args, **how):
-        found = solve(*args, **how)
-        found.status = 1
-        return found
+        result = solve(*args, **how)
+        result.status = 1
+        return result
 
     monkeypatch.setattr(optimize, "milp", late)
     with pytest.raises(TableError, match=r"is not decided.*Nothing is recorded"):
@@ -197,10 +197,10 @@ def test_around_one_cell_of_a_large_part_worlds_are_found(monkeypatch):
 
 
 def test_the_histories_have_harmful_and_harmless_ones():
-    found = [narrowed(*history(seed)) for seed in range(300)]
+    result = [narrowed(*history(seed)) for seed in range(300)]
     spans = [spanning(history(seed)[0]) for seed in range(300)]
-    assert sum(map(bool, found)) > 40
-    assert sum(bool(several) and not who for several, who in zip(spans, found, strict=True)) > 40
+    assert sum(map(bool, result)) > 40
+    assert sum(bool(several) and not who for several, who in zip(spans, result, strict=True)) > 40
 
 
 # --- people with several records ---------------------------------------------------------------------------
@@ -249,9 +249,9 @@ def test_nobody_with_several_records_is_missed(seed):
 @pytest.mark.slow
 def test_some_people_with_several_records_are_certain_and_some_are_not():
     cases = [encounters(seed) for seed in range(150)]
-    found = [(certain(*each[:2]), names_of(deduced_people(shown_of(*each)))) for each in cases if each[0]]
-    assert sum(map(bool, (sure for sure, _ in found))) > 20
-    assert sum(not told for _, told in found) > 20
+    result = [(certain(*each[:2]), names_of(deduced_people(shown_of(*each)))) for each in cases if each[0]]
+    assert sum(map(bool, (sure for sure, _ in result))) > 20
+    assert sum(not told for _, told in result) > 20
 
 
 def test_the_same_records_in_the_same_cells_again_tell_nothing():

@@ -104,8 +104,8 @@ def test_what_both_tables_hide_does_not_follow_from_what_they_show(ledger):
         ("S", "cold", 2),
     )
     first = people(*rare)
-    shown = add(ledger, first, TABLE)["t"]
-    assert shown.filter(pl.col("mark") == "x").height >= 4
+    frame = add(ledger, first, TABLE)["t"]
+    assert frame.filter(pl.col("mark") == "x").height >= 4
     later = pl.concat([first, people(("N", "flu", 59), ("N", "HIV", 1), start=500)])
     with pytest.raises(VerdictError, match="other people than table t"):
         add(ledger, later, TABLE)

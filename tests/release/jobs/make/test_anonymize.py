@@ -533,8 +533,8 @@ def test_what_a_release_shows_of_itself_is_released():
     release = ic.anonymize(table, ic.Schema(quasi={"zip": tree}, sensitive=["s"]), [ic.KAnonymity(4)])
     assert release.before.privacy[0].weakest.cells["zip"].startswith("planted")
     assert release.table["zip"].to_list() == ["all"] * 4
-    for shown in (repr(release), str(release)):
-        assert "planted" not in shown
+    for text in (repr(release), str(release)):
+        assert "planted" not in text
 
 
 @pytest.mark.parametrize("keep_order", [False, True])

@@ -25,8 +25,8 @@ def sides(*others: tuple[str, str]) -> pl.DataFrame:
 
 
 def released(table: object, *models: str, **settings: object) -> ic.Release:
-    given = {"algorithm": "optimal", "max_suppression": 0.8, **settings}
-    return ic.anonymize(table, SCHEMA, models or "k-anonymity:3", unanswered="write", **given)
+    options = {"algorithm": "optimal", "max_suppression": 0.8, **settings}
+    return ic.anonymize(table, SCHEMA, models or "k-anonymity:3", unanswered="write", **options)
 
 
 def counted(release: ic.Release) -> dict[str, int]:

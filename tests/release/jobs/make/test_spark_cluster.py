@@ -39,8 +39,8 @@ def source(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def running(tmp_path_factory):
     require_spark()
-    with cluster(tmp_path_factory.mktemp("cluster")) as made:
-        yield made
+    with cluster(tmp_path_factory.mktemp("cluster")) as result:
+        yield result
 
 
 @pytest.fixture(scope="module")
@@ -77,9 +77,9 @@ def settled(said: dict, target: Path) -> None:
         assert left == []
         return
     assert left == [target.name]
-    made = pl.read_parquet(target / "*.parquet")
-    assert sorted(made["id"]) == list(range(ROWS))
-    assert ic.assess(made, schema(), MODELS).holds
+    frame = pl.read_parquet(target / "*.parquet")
+    assert sorted(frame["id"]) == list(range(ROWS))
+    assert ic.assess(frame, schema(), MODELS).holds
 
 
 @pytest.mark.parametrize(("blocks", "sign"), [(4, "flags/begun-*"), (None, ".incrowd-*.tmp/**/_temporary")])

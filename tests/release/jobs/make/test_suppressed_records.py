@@ -31,8 +31,8 @@ MIXED = sides(*zip("PQSTU", ["HIV", "a", "b", "HIV", "c"], strict=True))
 
 
 def released(table: object, models: object = MODELS, **settings: object) -> ic.Release:
-    given = {"max_suppression": 0.3, **settings}
-    return ic.anonymize(table, SCHEMA, models, "optimal", **given)
+    options = {"max_suppression": 0.3, **settings}
+    return ic.anonymize(table, SCHEMA, models, "optimal", **options)
 
 
 @pytest.mark.parametrize(
@@ -206,9 +206,9 @@ def test_tables_of_databases_have_the_same_rows(tmp_path, where, algorithm):
         release.write(tmp_path / "out.csv")
         release.into("out")
         with contextlib.closing(ic.Database(held.database.address)) as again:
-            made = pl.concat(list(again.table("out").rows()))
+            result = pl.concat(list(again.table("out").rows()))
     meant = ic.anonymize(table, SCHEMA, models, algorithm, max_suppression=0.3)
-    assert rows_of(made) == rows_of(pl.read_csv(tmp_path / "out.csv")) == rows_of(meant.table)
+    assert rows_of(result) == rows_of(pl.read_csv(tmp_path / "out.csv")) == rows_of(meant.table)
 
 
 def test_relations_have_the_same_rows():
@@ -290,9 +290,9 @@ def test_a_ledger_knows_the_rows_that_leave(tmp_path):
 
 def test_losses_count_the_records_that_are_left_out():
     release = released(ALIKE)
-    found = ic.evaluate(ALIKE, release.texts, SCHEMA, row_map=release.row_map())
-    assert (found.records, found.suppressed) == (29, 5)
-    assert found.utility["loss"].value == pytest.approx(release.utility["loss"].value)
+    evaluation = ic.evaluate(ALIKE, release.texts, SCHEMA, row_map=release.row_map())
+    assert (evaluation.records, evaluation.suppressed) == (29, 5)
+    assert evaluation.utility["loss"].value == pytest.approx(release.utility["loss"].value)
 
 
 @pytest.mark.parametrize("treatment", ["pram:0.7", "pram:1,matrix=given,moves=b>a:0.6"])
@@ -329,7 +329,7 @@ def test_the_judgement_names_the_models():
 
 def attacked(seed: int, many: int, **settings: object) -> tuple[int, int, int]:
     """Return the releases that were made, those with records left out, and those in which somebody is exposed."""
-    made = left_out = exposed = 0
+    result = left_out = exposed = 0
     for trial in itertools.islice(trials(seed, ALL, **settings), many):
         try:
             release = ic.anonymize(trial.table, trial.policy)
@@ -337,25 +337,25 @@ def attacked(seed: int, many: int, **settings: object) -> tuple[int, int, int]:
             continue
         except ic.InfeasibleError:
             continue
-        made += 1
+        result += 1
         left_out += release.left_out > 0
         people, illnesses = fewest(trial, release)
         exposed += people < trial.people or illnesses < trial.values
-    return made, left_out, exposed
+    return result, left_out, exposed
 
 
 @pytest.mark.slow
 def test_nobody_falls_below_k_or_l():
-    made, left_out, exposed = attacked(1, 40)
-    assert made > 15
+    result, left_out, exposed = attacked(1, 40)
+    assert result > 15
     assert left_out
     assert not exposed
 
 
 @pytest.mark.slow
 def test_nobody_falls_below_k_or_l_in_500_tables():
-    made, left_out, exposed = attacked(2, 500)
-    assert made > 200
+    result, left_out, exposed = attacked(2, 500)
+    assert result > 200
     assert left_out > 20
     assert not exposed
 

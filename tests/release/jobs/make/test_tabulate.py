@@ -122,11 +122,11 @@ def test_a_cell_that_the_search_leaves_open_is_told_by_the_audit(tmp_path):
         .select("index", "area", "ill")
         .row(0)
     )
-    shown = frame.with_row_index().with_columns(
+    rows = frame.with_row_index().with_columns(
         people=pl.when(pl.col("index") == row).then(true[area, ill]).otherwise("people"),
         mark=pl.when(pl.col("index") == row).then(pl.lit("")).otherwise("mark"),
     )
-    shown.drop("index").write_csv(place)
+    rows.drop("index").write_csv(place)
     with pytest.raises(TableError, match="was changed after it was made"):
         verify_tables(tmp_path / "out")
     manifest = json.loads((tmp_path / "out/tables.json").read_text())
@@ -287,8 +287,8 @@ def test_codes_that_a_spreadsheet_would_run_have_a_sign_in_front(tmp_path):
     policy = ic.Policy(ic.Schema(quasi={"code": ic.Hierarchy.flat()}))
     release = ic.tabulate(rows, policy, [ic.CountTable("t", rows=["code"])])
     release.save(tmp_path / "safe", escape_formulas=True)
-    shown = pl.read_csv(tmp_path / "safe/t.csv", infer_schema=False)["code"].to_list()
-    assert sorted(shown) == sorted(["Total", "'=1+1", "''-x", "-5", "plain"])
+    code = pl.read_csv(tmp_path / "safe/t.csv", infer_schema=False)["code"].to_list()
+    assert sorted(code) == sorted(["Total", "'=1+1", "''-x", "-5", "plain"])
     assert verify_tables(tmp_path / "safe").ok
     release.save(tmp_path / "plain")
     assert "'=1+1" not in (tmp_path / "plain/t.csv").read_text()
@@ -821,9 +821,9 @@ def test_a_waived_cell_is_shown_with_its_reason_and_no_other(tmp_path):
     assert verify("out").ok
     [entry] = json.loads((tmp_path / "out/tables.json").read_text())["tables"]
     assert entry["waived"] == [{**codes, "why": "its people agreed"}]
-    told = " ".join(point.text for point in verify("plain").verdict.points)
-    assert "other rules than the policy's: waived" in told
-    assert "1 cell is unsafe by its rules and shown: area = e and ill = gout" in told
+    text = " ".join(point.text for point in verify("plain").verdict.points)
+    assert "other rules than the policy's: waived" in text
+    assert "1 cell is unsafe by its rules and shown: area = e and ill = gout" in text
 
 
 @pytest.mark.parametrize(

@@ -56,9 +56,9 @@ def test_two_tables_say_what_the_release_knows(algorithm, style, table, k):
         if name == "precision" and isinstance(algorithm, ic.Optimal):
             continue
         # A class that is one missing value and numbers is written `*`, whose depth the text does not tell.
-        found = evaluation.utility[name]
-        assert found.value == pytest.approx(lost.value, abs=1e-9), name
-        assert found.normalized == pytest.approx(lost.normalized, abs=1e-9), name
+        result = evaluation.utility[name]
+        assert result.value == pytest.approx(lost.value, abs=1e-9), name
+        assert result.normalized == pytest.approx(lost.normalized, abs=1e-9), name
 
 
 def test_means_and_modes_count_as_what_their_class_has():
