@@ -24,6 +24,7 @@ MADE_OF_CODE = {
     "src/incrowd/__init__.pyi": "names",
     "docs/reference.md": "",
     "docs/cli.md": "cli",
+    "docs/reference/profiles.md": "profiles",
     "docs/policy.schema.json": "policy-schema",
     "README.md": "counted",
 }
@@ -196,8 +197,8 @@ def oldest() -> None:
     # Old versions warn of what later ones drop, and PySpark before 4.2 leaves its sockets open.
     dropped = ("DeprecationWarning", "FutureWarning", "ResourceWarning")
     ignored = (word for each in dropped for word in ("-W", f"ignore::{each}"))
-    # Machine code of another Numba would take the place of that of `.venv`.
-    kept = {"NUMBA_CACHE_DIR": str(Path(venv, "kernels").resolve())}
+    # Machine code of another Numba would take the place of that of `.venv`. It outlives the environment.
+    kept = {"NUMBA_CACHE_DIR": str(Path(f"{venv}-kernels").resolve())}
     pytest("-m", "not slow", *ignored, python=lowest_python, **kept, **part())
 
 

@@ -29,7 +29,7 @@ from incrowd.compat.p29 import (
 )
 from incrowd.samples import hospital
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "works" / "compat"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "compat"))
 from test_comp430 import Plain, write
 from test_p29 import published_loop
 

@@ -48,7 +48,8 @@ from evidence import BEGIN, END
 ROOT = Path(__file__).resolve().parents[1]
 
 DATA = ROOT.parent / "shared" / "data"
-HEAD = ("ratio", "work", "peer", "peer's time", "ours", "limit", "what sets the limit")
+HEAD = ("ratio", "work", "peer", "peer's time", "ours")
+LIMITS = ("work", "limit", "what sets it")
 EARLIER = {"anonypy": 15.0, "microaggregation": 0.098, "pyCANON": 53.6, "ARX, local recoding": 2.9}
 """Seconds of programs that may not be at hand, on two quiet cores; ARX 3.9 in one warm Java machine."""
 PACKAGES = {
@@ -90,11 +91,8 @@ class Row:
 
     def line(self) -> str:
         """Return the row in Markdown."""
-        mark = " †" if self.earlier else ""
-        theirs = f"{seconds(self.theirs)}{mark}"
-        limit = "" if self.limit is None else seconds(self.limit)
-        peer = with_version(self.peer)
-        cells = (times(self.ratio), self.work, peer, theirs, seconds(self.ours), limit, self.limited_by)
+        theirs = f"{seconds(self.theirs)}{' †' if self.earlier else ''}"
+        cells = (times(self.ratio), self.work, with_version(self.peer), theirs, seconds(self.ours))
         return f"| {' | '.join(cells)} |"
 
 
@@ -272,7 +270,7 @@ def assessment(sizes: Sizes, machine: Machine) -> Iterator[Row]:
     """Measure privacy models."""
     found = models.one_table(sizes.million, sizes.repeat)["released, k=10"]
     yield Row(
-        f"{found['figures']} figures of all models, {sizes.million:,} rows, three sensitive columns",
+        f"{found['figures']} figures, {sizes.million:,} rows, three sensitive columns",
         "Polars, a group-by with each",
         found["group-bys with each attribute"],
         found["count"] + found["models"],
@@ -399,20 +397,34 @@ def _or_earlier(peer: str, measured: float | None) -> tuple[float, bool]:
     return (EARLIER[peer], True) if measured is None else (measured, False)
 
 
-def table_of(rows: list[Row]) -> str:
-    """Return the rows in Markdown."""
-    marks = ("---:", "---", "---", "---:", "---:", "---:", "---")
-    return "\n".join([f"| {' | '.join(HEAD)} |", f"| {' | '.join(marks)} |", *(row.line() for row in rows)])
+def tables_of(rows: list[Row]) -> str:
+    """Return the rows and their limits in Markdown."""
+    limits = [
+        f"| {row.work} | {seconds(row.limit)} | {row.limited_by} |" for row in rows if row.limit is not None
+    ]
+    return "\n".join(
+        [
+            f"| {' | '.join(HEAD)} |",
+            "| ---: | --- | --- | ---: | ---: |",
+            *(row.line() for row in rows),
+            "",
+            "No program can do without these seconds on this machine:",
+            "",
+            f"| {' | '.join(LIMITS)} |",
+            "| --- | ---: | --- |",
+            *limits,
+        ]
+    )
 
 
 def put(page: Path, caption: str, rows: list[Row]) -> None:
-    """Write the table between the marks of a page, and into the evidence."""
+    """Write the tables between the marks of a page, and into the evidence."""
     text = page.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
     _, found, after = rest.partition(END)
     if not found:
-        raise SystemExit(f"{page} lacks {BEGIN} and {END}; put both where the table belongs")
-    made = f"{before}{BEGIN}\n\n{caption}\n\n{table_of(rows)}\n\n{END}{after}"
+        raise SystemExit(f"{page} lacks {BEGIN} and {END}; put both where the tables belong")
+    made = f"{before}{BEGIN}\n\n{caption}\n\n{tables_of(rows)}\n\n{END}{after}"
     page.write_text(made, encoding="utf-8")
     evidence.write_speed()
 
@@ -448,7 +460,7 @@ def main() -> None:
         f"One run on {thread_count()} cores, medians of {sizes.repeat}. Memory is copied at "
         f"{machine.bytes_per_second / 1e9:.1f} GB/s."
     )
-    print(f"{caption}\n\n{table_of(rows)}")
+    print(f"{caption}\n\n{tables_of(rows)}")
     print(f"load {os.getloadavg()[0]:.1f}", file=sys.stderr)
     if asked.json is not None:
         figures: list[dict[str, Any]] = [asdict(row) | {"ratio": row.ratio} for row in rows]

@@ -76,11 +76,6 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(20_000, 20, 50)
 
 
-def pytest_unconfigure() -> None:
-    """What was spared is collected, as at the end of any program."""
-    gc.unfreeze()
-
-
 @pytest.hookimpl(optionalhook=True, trylast=True)
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Name a test as soon as it fails: the summary of a run that is stopped never comes."""
@@ -136,7 +131,7 @@ def shared_data() -> Path:
 
 @pytest.fixture
 def evidence(request: pytest.FixtureRequest) -> Iterator[Evidence]:
-    """What compares published figures with ours, each of which has a row in docs/evidence.md."""
+    """What compares published figures with ours, each of which has a list item in docs/evidence.md."""
     place = request.path.relative_to(Path(__file__).parent).as_posix()
     held = Evidence(f"{place}::{request.node.name}")
     yield held

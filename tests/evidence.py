@@ -1,7 +1,7 @@
-"""Published figures beside ours: a test holds each, and docs/evidence.md has a row for each.
+"""Published figures beside ours: a test holds each, and docs/evidence.md has a list item for each.
 
-A test asks for the fixture `evidence` and calls it once a figure. The call compares, and the row must stand on the
-page. `make evidence` writes the page from the tests that can run here; rows of tests that cannot are kept.
+A test asks for the fixture `evidence` and calls it once a figure. The call compares, and the item must stand on
+the page. `make evidence` writes the page from the tests that can run here; items of tests that cannot are kept.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 import os
 import re
+import textwrap
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
-__all__ = ["HEAD", "PAGE", "SOURCES", "Evidence", "rows_of", "speed_rows", "write_speed"]
+__all__ = ["HEAD", "PAGE", "SOURCES", "Evidence", "items_of", "speed_rows", "write_speed"]
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "evidence.md"
 SOURCES = {
@@ -35,9 +36,9 @@ HEAD = """# Evidence
 Example: the paper of t-closeness says that the salaries {3k, 4k, 5k} are 0.375 away from all nine.
 A test computes it, and fails if we find anything else.
 
-Each row below is such a figure, with what we find, and the test that holds it. The page is written
-by these tests (`make evidence`). A test fails if its rows here are not what it finds. A figure that
-was published with d decimals must be met when ours is rounded to d decimals, or to 12 if d is
+Each item below is such a figure, with what we find, and the test that holds it. The page is written
+by these tests (`make evidence`). A test fails if its items here are not what it finds. A figure
+that was published with d decimals must be met when ours is rounded to d decimals, or to 12 if d is
 larger. Fractions and whole numbers must be met to 12 decimals. The page shows at most 6 of ours.
 
 Where our figure differs on purpose from what a tool gives,
@@ -74,16 +75,16 @@ def _shown(ours: float, published: str) -> str:
     return f"{ours:.{min(max(digits + 2, 6), _SHOWN)}f}"
 
 
-def rows_of(text: str) -> dict[str, list[tuple[str, str]]]:
-    """Return the rows of a page by their test, each with its source."""
-    result: dict[str, list[tuple[str, str]]] = {}
+def items_of(text: str) -> dict[str, list[tuple[str, str]]]:
+    """Return the items of a page by their test, each in one line and with its source."""
+    items: dict[str, list[tuple[str, str]]] = {}
     source = ""
-    for line in text.splitlines():
+    for line in text.replace("\n  ", " ").splitlines():
         if line.startswith("## "):
             source = line[3:]
-        elif test := re.search(r"\| `(\S+::\S.*)` \|$", line):
-            result.setdefault(test[1], []).append((source, line))
-    return result
+        elif test := re.search(r"^- .* `(\S+::\S.*)`$", line):
+            items.setdefault(test[1], []).append((source, line))
+    return items
 
 
 class Evidence:
@@ -91,7 +92,7 @@ class Evidence:
 
     def __init__(self, test: str) -> None:
         self.test = test
-        self.rows: list[tuple[str, str]] = []
+        self.items: list[tuple[str, str]] = []
 
     def __call__(
         self, source: str, what: str, published: str | Sequence[float], ours: float | Sequence[float]
@@ -109,32 +110,36 @@ class Evidence:
             if isinstance(published, str)
             else ", ".join(_shown(float(each), each) for each in printed)
         )
-        self.rows.append((SOURCES[source], f"| {what} | {words} | {mine} | `{self.test}` |"))
+        self.items.append((SOURCES[source], f"- {what}: published {words}; ours {mine}. `{self.test}`"))
 
     def finish(self) -> None:
-        """Compare the rows with those on the page, or write them there."""
-        page = rows_of(PAGE.read_text(encoding="utf-8"))
+        """Compare the items with those on the page, or write them there."""
+        page = items_of(PAGE.read_text(encoding="utf-8"))
         if os.environ.get(UPDATE):
-            page[self.test] = self.rows
+            page[self.test] = self.items
             PAGE.write_text(_page(page), encoding="utf-8")
-        assert page.get(self.test) == self.rows, "docs/evidence.md says something else: run `make evidence`"
+        assert page.get(self.test) == self.items, "docs/evidence.md says something else: run `make evidence`"
 
 
-def _page(rows: dict[str, list[tuple[str, str]]]) -> str:
+def _page(items: dict[str, list[tuple[str, str]]]) -> str:
     lines = [HEAD.rstrip()]
     for source in SOURCES.values():
-        of_source = [row for test in sorted(rows) for place, row in rows[test] if place == source]
+        of_source = [item for test in sorted(items) for place, item in items[test] if place == source]
         if of_source:
-            lines += ["", f"## {source}", "", "| figure | published | ours | test |"]
-            lines += ["| --- | --- | --- | --- |", *of_source]
-    speed = [f"| {' | '.join(row[:5])} |" for row in speed_rows()]
+            lines += ["", f"## {source}", ""]
+        for item in of_source:
+            lines += textwrap.wrap(
+                item, 100, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+            )
+    speed = [f"| {' | '.join(row)} |" for row in speed_rows()]
     return "\n".join([*lines, TAIL.rstrip("\n"), *speed]) + "\n"
 
 
 def speed_rows() -> list[list[str]]:
     """Return the rows of the benchmarks' table whose peer is another program, cell by cell."""
-    table = BENCHMARKS.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
-    lines = [line for line in table.splitlines() if line.startswith("|")][2:]
+    tables = BENCHMARKS.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
+    # The limits stand in a second table.
+    lines = tables[tables.index("\n|") :].partition("\n\n")[0].splitlines()[3:]
     cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
     # A peer that begins so is another way of ours.
     return [row for row in cells if not row[2].startswith("the ")]
@@ -142,4 +147,4 @@ def speed_rows() -> list[list[str]]:
 
 def write_speed() -> None:
     """Write the page anew with the speed that the benchmarks have."""
-    PAGE.write_text(_page(rows_of(PAGE.read_text(encoding="utf-8"))), encoding="utf-8")
+    PAGE.write_text(_page(items_of(PAGE.read_text(encoding="utf-8"))), encoding="utf-8")

@@ -292,6 +292,6 @@ def test_the_verifier_reads_every_spelling_alike(each, data):
 def test_docs_list_every_spelling():
     page = (Path(__file__).parents[1] / "docs" / "values.md").read_text()
     for meaning, texts in SPELLINGS.items():
-        assert f"| {meaning} |" in page
+        assert f"\n- **{meaning}**: " in page
         for text in texts:
             assert f"`{text}`" in page, text

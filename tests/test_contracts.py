@@ -546,6 +546,7 @@ def test_infeasible_is_said_with_what_failed(algorithm):
         )
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda algorithm: algorithm.name)
 @examples(10)  # of each of the twenty
 @given(

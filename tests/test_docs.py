@@ -21,15 +21,17 @@ import incrowd_gate
 import incrowd_verify
 import page_runner
 from crossed import quick
-from evidence import HEAD, TAIL, Evidence, rows_of, speed_rows
+from evidence import HEAD, TAIL, Evidence, items_of, speed_rows
 from incrowd.core.hierarchy import BUILDERS
 from incrowd.faces.cli import app
-from incrowd.faces.cli.reference import command_line, counted, markdown, public_names
+from incrowd.faces.cli.reference import command_line, counted, markdown, public_names, rule_profiles
 from incrowd.measures.privacy import MODELS
 from incrowd.measures.risk import RISKS
 from incrowd.measures.utility import METRICS
 from incrowd.release.policy.policy import Policy
 from incrowd.search import ALGORITHMS
+from incrowd_gate.points import KINDS
+from incrowd_gate.profiles import CHECKS
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -94,6 +96,7 @@ def test_every_block_is_in_a_language_that_the_site_can_color():
 def test_the_reference_is_fresh():
     assert (ROOT / "docs" / "reference.md").read_text(encoding="utf-8") == markdown(), "run `make docs`"
     assert (ROOT / "docs" / "cli.md").read_text(encoding="utf-8") == command_line(), "run `make docs`"
+    assert text_of("docs/reference/profiles.md") == rule_profiles(), "run `make docs`"
 
 
 def test_the_public_names_are_fresh():
@@ -125,6 +128,25 @@ def test_the_policy_page_names_every_builder():
     text = (ROOT / "docs" / "policy.md").read_text(encoding="utf-8")
     for name in BUILDERS:
         assert f"`{name}`" in text
+
+
+def test_the_page_on_profiles_describes_every_check():
+    checks = text_of("docs/how-to/profiles.md").partition("\n## The checks\n")[2]
+    assert re.findall(r"^- `(\w+)`:", checks, re.MULTILINE) == [*CHECKS]
+
+
+def test_the_page_on_verdicts_names_every_kind_of_point_by_what_answers_it():
+    points = text_of("docs/how-to/verdict.md").partition("\n## The points\n")[2].partition("\n## ")[0]
+    accepted, _, others = points.partition("\n### Points that nobody can accept\n")
+    open_ones, _, broken = others.partition("\nThese break the release:\n")
+    sections = [
+        sorted(re.findall(r"^- `([a-z-]+)`:", each, re.MULTILINE)) for each in (accepted, open_ones, broken)
+    ]
+    kinds = [(name, kind.accepted, kind.broken) for name, kind in KINDS.items()]
+    assert sections == [
+        sorted(name for name, *answers in kinds if answers == answer)
+        for answer in ([True, False], [False, False], [False, True])
+    ]
 
 
 @cache
@@ -222,7 +244,8 @@ def test_one_version_stands_in_one_place_and_the_other_files_agree():
 
 
 def test_changes_are_in_the_usual_order():
-    versions = re.split(r"^## .*$", text_of("CHANGELOG.md"), flags=re.MULTILINE)[1:]
+    # The first version changes nothing: the page says what it has.
+    versions = re.split(r"^## .*$", text_of("CHANGELOG.md"), flags=re.MULTILINE)[1:-1]
     usual = ["Added", "Changed", "Security", "Fixed"]
     for version in versions:
         assert [title for title in usual if f"### {title}\n" in version] == re.findall(
@@ -230,11 +253,11 @@ def test_changes_are_in_the_usual_order():
         )
 
 
-def test_every_row_of_the_evidence_has_its_test():
-    rows = rows_of(text_of("docs/evidence.md"))
-    assert len(rows) > 40
+def test_every_item_of_the_evidence_has_its_test():
+    items = items_of(text_of("docs/evidence.md"))
+    assert len(items) > 40
     assert text_of("docs/evidence.md").startswith(HEAD)
-    for test in rows:
+    for test in items:
         file, _, name = test.partition("::")
         assert f"def {name.partition('[')[0]}(" in text_of(f"tests/{file}")
 
@@ -243,9 +266,9 @@ def test_the_speed_on_the_page_of_evidence_is_that_of_the_benchmarks():
     page, rows = text_of("docs/evidence.md"), speed_rows()
     head, _, speed = page.partition(TAIL)
     assert head
-    assert speed == "".join(f"| {' | '.join(row[:5])} |\n" for row in rows)
+    assert speed == "".join(f"| {' | '.join(row)} |\n" for row in rows)
     assert len(rows) > 7
-    for ratio, work, _, theirs, ours, *_ in rows:
+    for ratio, work, _, theirs, ours in rows:
         both = [float(each.removesuffix(" †").removesuffix(" s")) for each in (theirs, ours)]
         # All three are rounded.
         assert both[0] / both[1] == pytest.approx(float(ratio.replace(",", "")), rel=0.07), work
@@ -254,12 +277,8 @@ def test_the_speed_on_the_page_of_evidence_is_that_of_the_benchmarks():
 def test_a_figure_that_is_not_met_fails():
     held = Evidence("tests/test_x.py::test_x")
     held("arx", "a rounded figure, and a fraction", "0.17, 1/3", [0.1666, 1 / 3])
-    assert held.rows == [
-        (
-            "ARX 3.9, on UCI Adult",
-            "| a rounded figure, and a fraction | 0.17, 1/3 | 0.166600, 0.333333 | `tests/test_x.py::test_x` |",
-        )
-    ]
+    item = "published 0.17, 1/3; ours 0.166600, 0.333333. `tests/test_x.py::test_x`"
+    assert held.items == [("ARX 3.9, on UCI Adult", f"- a rounded figure, and a fraction: {item}")]
     for published, ours in (("0.17", 0.1649), ("1/3", 0.3333), ("5", 4), ("5, 6", [5])):
         with pytest.raises(AssertionError, match="a figure"):
             held("arx", "a figure", published, ours)

@@ -18,7 +18,7 @@ PLACING = {
 
 JUDGED = {
     "release.jobs.make.anonymize.release_of": "release.jobs.make.anonymize.anonymize",
-    "release.jobs.later.apply.apply_recoding": "release.jobs.later.apply.apply_recoding",
+    "release.jobs.later.apply._release": "release.jobs.later.apply._release",
     "release.jobs.make.distributed.release.in_blocks": "release.jobs.make.anonymize.anonymize",
     "release.jobs.make.anatomize.anatomize": "release.jobs.make.anatomize.anatomize",
     "release.jobs.make.anatomize._tables": "release.jobs.make.anatomize.anatomize",
@@ -28,11 +28,11 @@ JUDGED = {
 }
 """Where rows are placed, and the verb that lets them through the gate."""
 WRITING = {
-    "release.jobs.make.release.Release._write", "release.jobs.make.release.Release.into", "release.jobs.later.apply.AppliedBatch.write",
+    "release.jobs.make.leaving_rows.LeavingRows._write_rows", "release.jobs.make.release.Release.into",
     "release.jobs.make.distributed.release.DistributedRelease._write", "release.jobs.make.anatomize.Anatomy.write_to",
     "faces.cli.commands.p29.p29", "faces.cli.commands.randomize.randomize",
 }  # fmt: skip
-"""What writes rows that were judged when they were made; the first four judge the written rows again."""
+"""What writes rows that were judged when they were made; the first three judge the written rows again."""
 ASKED = {
     "faces.studio.work.Work.anonymize",
     "faces.studio.work.Work.trial",
@@ -65,6 +65,7 @@ NO_ROWS = {
     "release.jobs.later.ledger.__init__._digest_of": "a digest",
     "release.jobs.later.ledger.rows._sum": "a digest",
     "release.jobs.later.series_groups.SeriesRelease.write_counterfeits": "counts of counterfeit records",
+    "release.jobs.make.release.Release.save": "numbers of rows and reasons, for the folder `internal`",
     "release.jobs.make.tabulate.TableRelease.save": "count tables, which `tabulate` audits and judges",
     "search.lattice.space.SolutionSpace.save": "nodes of a lattice",
 }

@@ -58,6 +58,7 @@ def assert_same_points(place: str, kind: str, tmp_path: Any, services: Services)
         assert points_of(elsewhere.table, policy, **elsewhere.options) == expected
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(("kind", "place"), crossed(CASES, PLACES))
 def test_a_point_is_the_same_wherever_the_rows_are(kind, place, tmp_path):
     assert_same_points(place, kind, tmp_path, Services(tmp_path))
@@ -99,8 +100,9 @@ def test_a_point_is_the_same_in_blocks(tmp_path, spark):
         ]
 
 
-@pytest.mark.parametrize("place", ["polars-lazy", "parquet", "folder-parquet", "duckdb"])
-@pytest.mark.parametrize("name", UNREAD)
+@pytest.mark.parametrize(
+    ("name", "place"), crossed(UNREAD, ["polars-lazy", "parquet", "folder-parquet", "duckdb"])
+)
 def test_what_nobody_reads_is_said_by_the_verifier_too(name, place, tmp_path):
     table, policy = TABLE.with_columns(UNREAD[name].alias(name)), policy_in(tmp_path, plain(name))
     expected = points_of(table, policy)

@@ -150,7 +150,7 @@ def test_an_error_of_a_job_that_nobody_cancelled_gets_out():
         job.check()
 
 
-@pytest.mark.few(10)
+@pytest.mark.few(7)
 @pytest.mark.parametrize(
     "algorithm",
     [

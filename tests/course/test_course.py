@@ -367,8 +367,7 @@ def test_an_exercise_fails_until_it_is_solved(name, capsys):
     assert capsys.readouterr().out == "Right.\n"
 
 
-@pytest.mark.few(5)
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", [name for name in EXERCISES if name not in WRONG])
 def test_three_usual_mistakes_get_their_word(name):
     _, scope, text = solved(name)
@@ -381,7 +380,7 @@ def test_three_usual_mistakes_get_their_word(name):
         assert str(refused.value) == word
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", WRONG)
 def test_mistakes_where_several_answers_are_right_get_their_word(name):
     assert len(WRONG[name]) >= 3

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import incrowd as ic
 from incrowd.core.errors import SchemaError
 from incrowd.core.kernels import jit
-from incrowd.core.reading.recognition import column_of
+from incrowd.core.reading.texts import column_of
 from incrowd.core.table.domain import Dictionary, Domain
 from incrowd.engines import distinct
 from incrowd.engines.distinct import dictionary

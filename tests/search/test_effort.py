@@ -52,7 +52,7 @@ def test_fixed_levels_make_a_large_lattice_small(wide, name):
     assert release.table.group_by(COLUMNS).len()["len"].min() >= 3
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", [*REFUSED, "optimal"])
 @pytest.mark.parametrize("free", [0, 2])
 def test_fixed_levels_of_more_columns_than_an_array_has_axes_are_searched(name, free):

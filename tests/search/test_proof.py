@@ -101,7 +101,7 @@ def counted(limit: float, seed: int = 0) -> SearchProblem:
     )
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("aggregate", ["mean", "geometric-mean"])
 @pytest.mark.parametrize("limit", [0.0, 0.1])
 def test_gap_closes_after_a_part_of_the_nodes(monkeypatch, limit, aggregate):

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import signal
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from incrowd.faces.cli import main as incrowd_main
 from incrowd.release.verification import Verification, verify
 from policy_texts import policy_text
 
@@ -28,3 +31,23 @@ def check(tmp_path: Path) -> Callable[..., Verification]:
         return verify(tmp_path / name, tmp_path / "policy.toml", **options)
 
     return run
+
+
+@pytest.fixture
+def call(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., tuple[int, str, str]]:
+    """Run the verifier's command, or `incrowd verify`, in this process and in the test's folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def result_of(program: Callable[[], None], *arguments: str) -> tuple[int, str, str]:
+        words = ["incrowd", "verify"] if program is incrowd_main else ["incrowd-verify"]
+        monkeypatch.setattr(sys, "argv", [*words, *arguments])
+        handler = signal.getsignal(signal.SIGTERM)
+        with pytest.raises(SystemExit) as stop:
+            program()
+        signal.signal(signal.SIGTERM, handler)
+        out, errors = capsys.readouterr()
+        return int(stop.value.code or 0), out, errors
+
+    return result_of

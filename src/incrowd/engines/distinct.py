@@ -129,7 +129,7 @@ def _encode_texts(series: pl.Series, null_values: tuple[str, ...]) -> tuple[Dict
 
 def _compact(distinct: pl.Series, series: pl.Series) -> Sequence[str]:
     """Return the distinct texts, copied where a view would hold a much larger column in memory."""
-    from incrowd.core.reading.recognition import Texts
+    from incrowd.core.reading.texts import Texts
 
     if len(distinct) <= _FEW:
         return distinct.to_list()
@@ -179,7 +179,7 @@ def _sort_distinct(series: pl.Series) -> tuple[pl.Series, NDArray[np.integer]]:
 
 def _encode_numbers(series: pl.Series, column: str) -> tuple[Dictionary, NDArray[np.integer]]:
     """Encode a numeric column as the distinct numbers in order, NaN being missing."""
-    from incrowd.core.reading.recognition import Texts
+    from incrowd.core.reading.texts import Texts
     from incrowd.core.table.domain import Dictionary
 
     if series.dtype.is_float():
@@ -195,7 +195,7 @@ def _encode_numbers(series: pl.Series, column: str) -> tuple[Dictionary, NDArray
 
 def _encode_days(series: pl.Series) -> tuple[Dictionary, NDArray[np.integer]]:
     """Encode dates or zoneless points of time as the distinct values in order."""
-    from incrowd.core.reading.recognition import Texts
+    from incrowd.core.reading.texts import Texts
     from incrowd.core.table.domain import Dictionary
 
     if series.dtype == pl.Date:

@@ -237,8 +237,9 @@ def open_table(
     """
     if not isinstance(table, str | os.PathLike):
         return table, csv_format
+    from incrowd.core.io.addresses import is_scan
     from incrowd.core.io.files import read_table
-    from incrowd.core.io.streams import is_scan, scan
+    from incrowd.core.io.streams import scan
 
     if stream or is_scan(table):
         files = scan(table, csv_format, memory=memory, progress=progress)

@@ -199,7 +199,7 @@ class FullDomainAlgorithm(Algorithm):
         An algorithm that does not look at every node has to try.
         """
         explorer = self.explorer(problem)
-        return explorer.look(levels)[0].anonymous and (explorer.settles or not self.tags)
+        return explorer.look(levels)[0].anonymous and (explorer.rules.settles or not self.tags)
 
 
 def _in_rounds(
@@ -326,7 +326,7 @@ class Tags:
     """
 
     def __init__(self, explorer: Explorer, name: str) -> None:
-        if not explorer.settles:
+        if not explorer.rules.settles:
             raise ParameterError(
                 f"{name} needs models under which generalizing never hurts (with suppression: under which a "
                 "class that holds absorbs any other); use optimal for these"

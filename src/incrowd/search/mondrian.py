@@ -382,7 +382,7 @@ class _Search:
         """Carry out the proposed cuts whose sides satisfy the models, and return the sides."""
         from incrowd.core.kernels import numpy_fallback
         from incrowd.core.kernels.jit import over_ranges
-        from incrowd.core.kernels.mondrian import partition
+        from incrowd.core.kernels.mondrian import merging, partition
 
         cut = np.zeros(len(parts.starts), np.bool_)
         runs: list[_Runs] = []
@@ -402,7 +402,7 @@ class _Search:
             candidates = _Runs(opens, ends, self._sums(opens, ends))
             if self.checked:
                 holds = self._holds(candidates)
-                over_ranges(partition.merge_failing, first, sides, candidates.totals, holds, self.keys.groups)
+                over_ranges(merging.merge_failing, first, sides, candidates.totals, holds, self.keys.groups)
                 good = sides.many == np.diff(first)
                 # Fewer sides are tried again, none at all gives the cut up.
                 good &= np.logical_and.reduceat(holds, first[:-1])

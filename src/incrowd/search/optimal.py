@@ -158,7 +158,7 @@ class _Search:
         return self._search() and self._first_of_equals()
 
     def _search(self) -> bool:
-        if self.explorer.settles or self.explorer.may_settle:
+        if self.explorer.rules.settles or self.explorer.rules.may_settle:
             return self._settle()
         if not self._rule_out():
             return False
@@ -356,7 +356,7 @@ class _Downward:
             if self._is_proved():
                 return False
         # Where anonymous nodes have only anonymous ones above them, none was missed once nothing waits.
-        return not self.waiting and self.explorer.settles
+        return not self.waiting and self.explorer.rules.settles
 
     def _bounding(self) -> list[Node]:
         """Look at a node that may raise the bound."""

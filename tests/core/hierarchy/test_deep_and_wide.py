@@ -37,6 +37,7 @@ def comb() -> Hierarchy:
     return Hierarchy([*labels, "end"], [*parents, inner])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("suffix", [".txt", ".csv", ".json", pytest.param(".yaml", marks=pytest.mark.slow)])
 def test_very_many_values_are_written_and_read(tmp_path, wide, suffix):
     wide.write(tmp_path / f"wide{suffix}")

@@ -93,6 +93,7 @@ def test_it_is_read_as_another_reader_reads_it(file, name):
     assert table.to_dict(as_series=False) == read_by_another(file)
 
 
+@pytest.mark.few(2)
 @by_file
 def test_what_is_written_again_is_read_alike_by_another_reader(file, name, tmp_path):
     before = read_by_another(file)

@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from incrowd.core.reading.recognition import Texts, column_of, picked, shape_of
+from incrowd.core.reading.recognition import shape_of
+from incrowd.core.reading.texts import Texts, column_of, picked
 
 NUMBERS = pl.Series([1.5, -2.0, 1e30])
 

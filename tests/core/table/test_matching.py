@@ -54,6 +54,7 @@ def test_every_figure_is_that_of_whom_each_row_could_be(wildcards, people, seed)
     assert assessment.wildcards == wildcards
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("wildcards", ["matches-any", "conservative"])
 @given(seed=st.integers(0, 2**32 - 1))
 def test_attackers_match_in_what_they_know(wildcards, seed):

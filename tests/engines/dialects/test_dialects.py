@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
+from crossed import crossed
 from database_tables import HOLDERS, as_held, holding
 from incrowd.engines.dialects import DIALECTS
 from incrowd.engines.dialects.addresses import BEGINNINGS, EXAMPLES, Address, is_address
@@ -68,8 +69,7 @@ def test_there_is_a_way_to_try_it(scheme):
     assert all((ROOT / path).is_file() for path in SERVERLESS.values())
 
 
-@pytest.mark.parametrize("where", HOLDERS)
-@pytest.mark.parametrize("persons", [False, True])
+@pytest.mark.parametrize(("where", "persons"), crossed(HOLDERS, [False, True]))
 def test_a_release_is_that_of_memory(where, persons, request, tmp_path):
     url = request.getfixturevalue("postgres") if where == "postgresql" else None
     frame = as_held(where, PEOPLE)

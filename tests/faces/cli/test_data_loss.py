@@ -275,19 +275,19 @@ APPEARED = [
 @pytest.mark.parametrize(("command", "name"), APPEARED)
 @pytest.mark.parametrize("exchange", [True, False])
 def test_what_appears_meanwhile_stays(run, work, monkeypatch, command, name, exchange):
-    from incrowd.release.jobs.make import release
+    from incrowd.release.jobs.make import decision
 
     if not exchange:
         monkeypatch.setattr("incrowd.core.io.placing._exchange", lambda one, other: False)
     before = content(work)
-    judge = release.judge
+    judge = decision.judge
 
     def slow(*arguments: object) -> None:
         (work / name).parent.mkdir(exist_ok=True)
         (work / name).write_text("of somebody else")
         judge(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(release, "judge", slow)
+    monkeypatch.setattr(decision, "judge", slow)
     result = run(*shlex.split(command))
     assert (result.status, "was put there while the work was done" in result.err) == (2, True), result.err
     assert (work / name).read_text() == "of somebody else"
@@ -296,17 +296,17 @@ def test_what_appears_meanwhile_stays(run, work, monkeypatch, command, name, exc
 
 
 def test_what_comes_into_a_released_folder_meanwhile_stays(run, work, monkeypatch):
-    from incrowd.release.jobs.make import release
+    from incrowd.release.jobs.make import decision
 
     call = shlex.split(f"{FOLDER} -o out")
     assert run(*call).status == 0
-    judge = release.judge
+    judge = decision.judge
 
     def slow(*arguments: object) -> None:
         (work / "out" / "mine.txt").write_text("of somebody else")
         judge(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(release, "judge", slow)
+    monkeypatch.setattr(decision, "judge", slow)
     for exchanged in (True, False):
         if not exchanged:
             monkeypatch.setattr("incrowd.core.io.placing._exchange", lambda one, other: False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 import typer
@@ -57,6 +58,13 @@ def test_the_help_of_a_command_fits_a_screen_or_two_and_names_every_option(run, 
         "".join(text.replace("-h, ", "").split()) for text in (run(name, "--help-all").out, shown(name))
     )
     assert asked == whole
+
+
+def test_the_help_and_the_page_tell_of_the_same_exit_statuses():
+    told = " ".join(shown("").partition("Exit status: ")[2].partition("\n\n")[0].split())
+    page = Path(__file__).parents[3] / "docs" / "how-to" / "schedulers.md"
+    listed = re.findall(r"^- \*\*(\d+)\*\*:", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(re.findall(r"\b\d+\b", told)) == sorted(listed)
 
 
 def test_what_most_people_need_comes_first():

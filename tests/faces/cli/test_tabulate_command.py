@@ -164,6 +164,7 @@ def test_a_draft_has_tables(run, hospital_csv, tmp_path):
     assert {"age-by-sex.csv", "sex.csv"} <= {file.name for file in (tmp_path / "out").iterdir()}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("tables", "message"), [("age,sexx", "no column 'sexx'"), ("", "no column ''")])
 def test_a_table_of_a_missing_column_is_refused(run, hospital_csv, tables, message):
     refused = run("init", str(hospital_csv), "--tables", tables)

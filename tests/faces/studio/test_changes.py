@@ -121,6 +121,7 @@ def test_texts_are_not_rounded(tmp_path):
 DESKS = {"*": {"north": ["a@north.example", "b@north.example"], "south": ["c@south.example"]}}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("change", "rows", "columns"),
     [("coarser", ["mail:1"], ["age"]), ("leave-out", [], ["age"])],

@@ -156,6 +156,7 @@ def refused_for(window: Work) -> str | None:
     return str(refused.value)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("change", "told"),
     [
@@ -262,6 +263,7 @@ class Stopped(Watched):
         super().stage(name)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("stage", ["count", "assess", "search", "apply", "check"])
 def test_a_window_whose_recoding_was_cancelled_goes_on(window, stage):
     with pytest.raises(Cancelled):
@@ -314,6 +316,7 @@ def same(before: pl.DataFrame, after: pl.DataFrame) -> None:
         assert new == "*" or (old or "None").startswith(str(new).rstrip("*"))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("suppressed", ["judged", "drop", "keep"])
 def test_pairs_are_the_same_rows_before_and_after(window, suppressed):
     ask(name="optimal")(window)

@@ -65,6 +65,7 @@ def tried(window, monkeypatch, **found):
     return now.loss, ran
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("agglomerative", "optimal", "title"),
     [

@@ -94,6 +94,7 @@ def test_every_column_of_a_window_has_a_histogram(window):
 # --- records before and after ---------------------------------------------------------------------
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("algorithm", ["optimal", "mondrian", "k-member"])
 @pytest.mark.parametrize("suppressed", ["judged", "keep"])
 def test_bars_before_and_after_have_all_records_that_are_not_suppressed(window, algorithm, suppressed):

@@ -104,6 +104,7 @@ def test_a_file_of_ones_own_is_a_profile(tmp_path):
         (OWN.replace('"officer"', '"classes"'), "two clauses have one id"),
         (OWN.replace('id = "officer"', 'id = "The officer"'), "small letters"),
         (OWN.replace('"house-rules"', '"House"'), "small letters"),
+        ("notes = 1\n" + OWN, "notes must be a text"),
     ):
         (tmp_path / "own.toml").write_text(wrong)
         with pytest.raises(PolicyError, match=problem):

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import phonenumbers
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from stdnum import iban, luhn
 from stdnum.nl import bsn
@@ -143,7 +143,6 @@ def test_every_sign_has_a_name_of_its_own():
 
 @pytest.mark.few(7)
 @pytest.mark.parametrize("sign", OFFLINE, ids=lambda sign: sign.name)
-@settings(max_examples=30, deadline=None)
 @given(texts=st.lists(st.none() | st.text(max_size=30), max_size=8))
 def test_a_mask_has_one_truth_value_per_text(sign, texts):
     series = pl.Series("c", texts, dtype=pl.String)

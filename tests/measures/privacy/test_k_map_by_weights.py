@@ -85,6 +85,7 @@ def test_optimal_finds_what_trying_every_node_finds():
     assert min(losses) > (0, 0)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("place", ["csv", "lazy", "sqlite", "duckdb"])
 def test_every_engine_releases_the_same(place, tmp_path):
     expected = ic.anonymize(TABLE, SCHEMA, "k-map:9", "optimal", max_suppression=0.05, suppressed="keep")

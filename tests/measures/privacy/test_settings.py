@@ -408,6 +408,7 @@ def constraints() -> list[ic.PrivacyModel]:
     ]
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize("model", constraints(), ids=str)
 def test_every_model_can_be_enforced(model):
     """The release satisfies the model, and cutting went further than to one class where it could."""

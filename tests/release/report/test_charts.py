@@ -176,9 +176,9 @@ def test_dates_are_dates_on_an_axis():
     assert ">admission date<" in drawn
 
 
-@pytest.mark.parametrize("column", [634, 350])
-def test_texts_are_readable_at_the_width_of_a_page(compared, column):
-    """A page shrinks what is wider than its column, and puts panels below each other that have no room."""
+@pytest.fixture(scope="module")
+def drawings(compared):
+    """Charts of every kind, drawn for pages."""
     release = ic.anonymize(
         hospital(200, 1).select("age", "cost"), ic.Schema(quasi=["age", "cost"]), [ic.KAnonymity(20)]
     )
@@ -191,8 +191,13 @@ def test_texts_are_readable_at_the_width_of_a_page(compared, column):
         release.plot.risk(),
         front([{"score": 0.1, "risk": 0.2, "chosen": True}]),
     ]
-    for picture in pictures:
-        drawn = svg_for_pages(picture)
+    return [svg_for_pages(picture) for picture in pictures]
+
+
+@pytest.mark.parametrize("column", [634, 350])
+def test_texts_are_readable_at_the_width_of_a_page(drawings, column):
+    """A page shrinks what is wider than its column, and puts panels below each other that have no room."""
+    for drawn in drawings:
         widths = [float(width) for width in re.findall(r'<svg[^>]* width="([0-9.]+)"', drawn)]
         bases = [float(basis) for basis in re.findall(r"flex:1 1 ([0-9.]+)px", drawn)]
         beside = max(1, int((column + 16) / (max(bases) + 16))) if bases else 1

@@ -28,7 +28,7 @@ PROFILES = (
     "nist-800-188", "cms-cell-size", "statistical-office",
 )  # fmt: skip
 """The built-in profiles; each is the file of its name in this folder."""
-_OF_PROFILE = ("name", "version", "title", "source", "inputs", "clauses")
+_OF_PROFILE = ("name", "version", "title", "source", "notes", "inputs", "clauses")
 _OF_CLAUSE = ("id", "text", "source", "check", "question")
 _OF_CHOICE = ("name", "inputs", "columns", "cleared", "attested")
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
@@ -82,6 +82,8 @@ class Profile:
         What a policy may or must give for its checks, each with its meaning.
     clauses
         Its demands, in their order.
+    notes
+        Paragraphs for readers: for whom it is, and how its clauses are read. May be empty.
 
     Examples
     --------
@@ -95,6 +97,7 @@ class Profile:
     source: str
     inputs: Mapping[str, str]
     clauses: tuple[Clause, ...]
+    notes: str = ""
 
     @property
     def full_name(self) -> str:
@@ -298,6 +301,9 @@ def _profile(text: str, place: str) -> Profile:
         raise PolicyError(f"profile {place}: needs the texts name, version, title, source, and [[clauses]]")
     if not _NAME.fullmatch(str(texts["name"])):
         raise PolicyError(f"profile {place}: its name is of small letters, digits and hyphens")
+    notes = data.get("notes", "")
+    if not isinstance(notes, str):
+        raise PolicyError(f"profile {place}: notes must be a text, got {quoted(notes)}")
     inputs = data.get("inputs", {})
     if not isinstance(inputs, dict) or not all(isinstance(each, str) for each in inputs.values()):
         raise PolicyError(f"profile {place}: [inputs] must be a table of texts")
@@ -305,7 +311,7 @@ def _profile(text: str, place: str) -> Profile:
     clauses_read = tuple(_clause(each, place) for each in clauses)
     if len({each.id for each in clauses_read}) < len(clauses_read):
         raise PolicyError(f"profile {place}: two clauses have one id")
-    return Profile(**texts, inputs=inputs, clauses=clauses_read)  # type: ignore[arg-type]
+    return Profile(**texts, inputs=inputs, clauses=clauses_read, notes=notes)  # type: ignore[arg-type]
 
 
 def _clause(data: Any, place: str) -> Clause:

@@ -114,7 +114,10 @@ def plain(texts: pl.Series) -> pl.Series:
 def holding(texts: pl.Series, pattern: str) -> pl.Series:
     """Find the texts in which a pattern of Rust's syntax occurs; false for null."""
     # A long pattern takes longer to compile than to be looked for in a few texts.
-    return texts.str.contains(pattern).fill_null(False) if len(texts) else pl.Series([], dtype=pl.Boolean)
+    if not len(texts):
+        return pl.Series([], dtype=pl.Boolean)
+    masks = texts.str.contains(pattern)
+    return masks.fill_null(False) if masks.null_count() else masks
 
 
 def share(numbers: pl.Series) -> float:

@@ -45,6 +45,17 @@ def file_path(path: str | os.PathLike[str]) -> Path:
     return file
 
 
+def is_pattern(text: str) -> bool:
+    """Say whether a path is a pattern, as ``big/*.parquet``."""
+    return any(mark in text for mark in "*?[") and not os.path.lexists(text)
+
+
+def is_scan(path: str | os.PathLike[str]) -> bool:
+    """Say whether a path is a folder, or a pattern such as ``big/*.parquet``."""
+    text = os.fspath(file_path(path))
+    return is_pattern(text) or os.path.isdir(text)
+
+
 def require_regular(path: Path) -> None:
     """Raise for inputs without a known end, such as pipes, sockets and devices.
 

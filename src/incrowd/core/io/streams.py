@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from incrowd.core.errors import EncodingError, ParameterError, TableError, quoted
-from incrowd.core.io.addresses import file_path, require_regular
+from incrowd.core.io.addresses import file_path, is_scan, require_regular
 from incrowd.core.io.beginnings import bytes_of_lines, has_lone_returns, refuse_double_header, utf16_of
 from incrowd.core.io.columns import columns_named, flat, passing
 from incrowd.core.io.files import (
@@ -45,7 +45,6 @@ from incrowd.core.io.kinds.files import (
     refuse_streamed,
 )
 from incrowd.core.io.scratch import PrivateFolder
-from incrowd.core.io.targets import is_pattern
 from incrowd.core.lazy import NDArray, duckdb, np, pl
 from incrowd.core.progress import Progress, Silent
 
@@ -188,12 +187,6 @@ def usual_memory() -> int:
         if text.isdigit():
             amount = min(amount, int(text))
     return int(amount * _SHARE)
-
-
-def is_scan(path: str | os.PathLike[str]) -> bool:
-    """Say whether a path is a folder, or a pattern such as ``big/*.parquet``."""
-    text = os.fspath(file_path(path))
-    return is_pattern(text) or os.path.isdir(text)
 
 
 def scan(

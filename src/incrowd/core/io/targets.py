@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from incrowd.core.errors import TableError, exists_already
-from incrowd.core.io.addresses import file_path
+from incrowd.core.io.addresses import file_path, is_pattern
 from incrowd.core.io.placing import Appeared, Identity, Publication, Step, identity, undo_unfinished
 from incrowd.core.io.publishing import publishing
 from incrowd.core.io.scratch import PrivateFolder, remove_dead
@@ -30,11 +30,6 @@ INTERNAL = "internal"
 def is_folder(target: Path) -> bool:
     """Say whether a target for many files is a folder, that is, has no file ending."""
     return not target.suffix
-
-
-def is_pattern(text: str) -> bool:
-    """Say whether a path is a pattern, as ``big/*.parquet``."""
-    return any(mark in text for mark in "*?[") and not os.path.lexists(text)
 
 
 # --- inputs ------------------------------------------------------------------------------------------

@@ -26,9 +26,9 @@ from incrowd.core.recoding.cells import (
 )
 from incrowd.core.table.classes import EquivalenceClasses
 from incrowd.core.table.frequency import FrequencyTable, People, PopulationCounts, smallest_codes
-from incrowd.core.table.matching import counts_by_number
 from incrowd.core.table.sensitive import SensitiveCounts
 from incrowd.core.table.survey import Survey
+from incrowd.core.table.wildcard_classes import counts_by_number
 
 if TYPE_CHECKING:
     from incrowd.core.recoding.cells import Cells, ValueCells

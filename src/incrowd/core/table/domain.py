@@ -18,8 +18,8 @@ from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.reading.cells import Span
 from incrowd.core.reading.exact import Line, days_of, moment_of, number_of
 from incrowd.core.reading.missing import null_values_of
-from incrowd.core.reading.recognition import column_of, picked
 from incrowd.core.reading.spellings import read_spelled, refuse_open_points, with_comma, without_comma
+from incrowd.core.reading.texts import column_of, picked
 from incrowd.core.table.attribute import WithCommas, WithPoints
 from incrowd.core.table.parts import Parts
 from incrowd.core.table.schema import Attribute

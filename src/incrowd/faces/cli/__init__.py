@@ -93,9 +93,10 @@ def program(alone: str | None = None) -> Commands:
         name="incrowd",
         cls=_Group,
         help="Anonymize a table about people, and check the result.\n\n"
-        "Exit status: 0 done and every model holds; 1 the data does not satisfy the policy, or cannot; "
-        "2 the input or the call is wrong; 141 the output was piped and not read to its end.\n\n"
-        "The options below may also stand behind the command.",
+        "Exit status: 0 the work is done, and the verdict holds or none was asked for; 1 the data does not "
+        "satisfy the policy, or cannot, or a point waits for an answer; 2 the input or the call is wrong, or "
+        "verify could not check a limit; 130 or 143 it was stopped; 141 the output was not read to its end."
+        "\n\nThe options below may also stand behind the command.",
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,

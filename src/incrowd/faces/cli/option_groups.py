@@ -153,7 +153,7 @@ class TableOptions(CsvOptions):
         ------
         ParameterError, TableError
         """
-        from incrowd.core.io.streams import is_scan
+        from incrowd.core.io.addresses import is_scan
         from incrowd.engines import open_table
 
         if not isinstance(data, Path):

@@ -58,8 +58,8 @@ def add_release(outputs: Outputs, output: Path, data: Path | Address, *, stream:
     TableError
         When it overlaps with what is read, exists or cannot be written.
     """
+    from incrowd.core.io.addresses import is_scan
     from incrowd.core.io.kinds.files import require_written
-    from incrowd.core.io.streams import is_scan
     from incrowd.core.io.targets import is_folder
 
     many = isinstance(data, Path) and (stream or is_scan(data))

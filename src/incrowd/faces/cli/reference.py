@@ -15,6 +15,7 @@ from incrowd.measures.risk import RISKS
 from incrowd.measures.utility import METRICS, Metric
 from incrowd.release.jobs.make.reasons import Reason
 from incrowd.search import ALGORITHMS
+from incrowd_gate.profiles import PROFILES, Clause, read_profile
 
 _REFERENCE = """\
 This page lists everything that is built in, with its parameters and its source. Look here for the
@@ -35,6 +36,13 @@ _COMMANDS = """\
 This page has the help of every command, as `--help-all` prints it. `--help` tells of the options that
 most people need, and names the others. [Tasks](how-to/tasks.md) has
 examples for each task. The page is made from the code by `make docs`, and a test keeps it true."""
+
+_PROFILES = """\
+This page lists the rule profiles that are built in, with their inputs and clauses. Look here for
+what the rules demand. [Check a release by a rule profile](../how-to/profiles.md) shows how a policy
+names a profile, and [The checks](../how-to/profiles.md#the-checks) what each check looks at. A
+clause without a check is attested: a named person answers its question. Sources are in italics. The
+page is made from the code by `make docs`, and a test keeps it true."""
 
 
 def markdown() -> str:
@@ -85,7 +93,41 @@ def _capitalize(sentence: str) -> str:
 
 
 def _wrap(paragraph: str) -> list[str]:
-    return textwrap.wrap(paragraph, 100, break_long_words=False, break_on_hyphens=False)
+    # The lines of a list item are below its text.
+    below = "  " if paragraph.startswith("- ") else ""
+    return textwrap.wrap(
+        paragraph, 100, break_long_words=False, break_on_hyphens=False, subsequent_indent=below
+    )
+
+
+def rule_profiles() -> str:
+    """Describe every built-in rule profile with its notes, inputs and clauses, as Markdown."""
+    lines = ["# Rule profiles", "", *_wrap(_PROFILES)]
+    for profile in map(read_profile, PROFILES):
+        lines += ["", f"## {profile.name}", "", *_wrap(f"{profile.title}. *{profile.source}*")]
+        for paragraph in profile.notes.strip().split("\n\n"):
+            lines += ["", *_wrap(paragraph)]
+        lines += ["", f'In the policy: `name = "{profile.full_name}"`.']
+        if profile.inputs:
+            lines += ["", "Inputs:", ""]
+            for name, meaning in profile.inputs.items():
+                lines += _wrap(f"- `{name}`: {meaning}.")
+        lines += ["", "Clauses:", ""]
+        for clause in profile.clauses:
+            lines += _wrap(f"- `{clause.id}`: {clause.text} {_judgement(clause)} *{clause.source}*")
+    return "\n".join(lines) + "\n"
+
+
+def _judgement(clause: Clause) -> str:
+    """Name the question of a clause, or its check with those settings that are no words or patterns."""
+    if clause.check is None:
+        return f"Attested: {clause.question}"
+    settings = [
+        f"{name} {', '.join(value) if isinstance(value, list) else str(value).lower()}"
+        for name, value in clause.settings.items()
+        if name in ("attacks", "signs") or not isinstance(value, list | str)
+    ]
+    return f"Check `{clause.check}`{': ' * bool(settings)}{'; '.join(settings)}."
 
 
 def counted(page: str) -> str:
@@ -152,6 +194,11 @@ def _order(line: str) -> tuple[str, int, str]:
 if __name__ == "__main__":
     import sys
 
-    pages = {"cli": command_line, "names": public_names, "policy-schema": policy_file_schema}
+    pages = {
+        "cli": command_line,
+        "names": public_names,
+        "policy-schema": policy_file_schema,
+        "profiles": rule_profiles,
+    }
     pages["counted"] = lambda: counted(sys.stdin.read())
     sys.stdout.write(pages.get("".join(sys.argv[1:]), markdown)())

@@ -7,9 +7,9 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incrowd.core.io.addresses import is_scan
 from incrowd.core.io.kinds.files import usual_suffix
 from incrowd.core.io.seals import is_seal
-from incrowd.core.io.streams import is_scan
 from incrowd.core.io.targets import INTERNAL
 from incrowd.faces.studio.tables import called
 

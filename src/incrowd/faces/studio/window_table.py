@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 from incrowd.core.errors import InputError, TableError
 from incrowd.core.hierarchy import Hierarchy, builder_from_spec
 from incrowd.core.hierarchy.formats import kept_as
+from incrowd.core.io.addresses import is_scan
 from incrowd.core.io.files import CsvFormat, write_table
 from incrowd.core.io.kinds import KINDS
 from incrowd.core.io.kinds.files import kind_of
 from incrowd.core.io.scratch import PrivateFolder
-from incrowd.core.io.streams import Files, is_scan
+from incrowd.core.io.streams import Files
 from incrowd.core.lazy import pl
 from incrowd.core.progress import Silent
 from incrowd.engines import open_table

@@ -235,7 +235,7 @@ def _by_number(classes: EquivalenceClasses, attribute: int) -> tuple[Counts, NDA
     """Rank the occurring values by number, if the domain has another order or further values."""
     from incrowd.core.kernels.grouping.counting import Counts, class_counts
     from incrowd.core.table.domain import rank_values
-    from incrowd.core.table.matching import counts_by_number
+    from incrowd.core.table.wildcard_classes import counts_by_number
 
     counted, counts = classes.frequency.sensitive[attribute], classes.counts(attribute)
     domain, totals = counted.domain, counted.totals

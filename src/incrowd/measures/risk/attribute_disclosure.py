@@ -32,10 +32,7 @@ class AttributeDisclosure(RiskModel):
     name: ClassVar[str] = "attribute-disclosure"
     summary: ClassVar[str] = "confidence in the most frequent sensitive value of a person's class"
     paper: ClassVar[str] = "Machanavajjhala et al. 2007"
-
-    def applies(self, classes: EquivalenceClasses) -> bool:
-        """Return whether there is a sensitive attribute."""
-        return bool(classes.frequency.sensitive)
+    needs: ClassVar[str] = "sensitive"
 
     def measure(self, classes: EquivalenceClasses) -> dict[str, float]:
         """Return largest and mean confidence, the share in homogeneous classes, and the baseline."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.core.lazy import NDArray, np
 from incrowd.core.parameters import Configured, Measured, Parameter
@@ -16,10 +16,28 @@ FRACTION = Parameter(float, "share of the population that the table is", low=0, 
 
 
 class RiskModel(Configured, ABC):
-    """The probability that an attacker identifies a released record or learns a sensitive value."""
+    """The probability that an attacker identifies a released record or learns a sensitive value.
+
+    Attributes
+    ----------
+    needs
+        What a table must have: ``sensitive`` attributes, ``households``, sampling ``weights``, or a
+        ``population`` (or the parameter `fraction` in its place). Nothing by default.
+    """
+
+    needs: ClassVar[str] = ""
 
     def applies(self, classes: EquivalenceClasses) -> bool:
         """Return whether the table has the inputs of the model."""
+        match self.needs:
+            case "sensitive":
+                return bool(classes.frequency.sensitive)
+            case "households":
+                return classes.frequency.survey.households is not None
+            case "weights":
+                return classes.represented is not None
+            case "population":
+                return people_of(classes, getattr(self, "fraction", None)) is not None
         return True
 
     @abstractmethod

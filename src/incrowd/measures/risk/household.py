@@ -47,10 +47,7 @@ class Household(RiskModel):
     name: ClassVar[str] = "household"
     summary: ClassVar[str] = "risk that any member of a household is found, which exposes them all"
     paper: ClassVar[str] = "Hundepool et al. 2012"
-
-    def applies(self, classes: EquivalenceClasses) -> bool:
-        """Return whether rows belong to households."""
-        return classes.frequency.survey.households is not None
+    needs: ClassVar[str] = "households"
 
     def measure(self, classes: EquivalenceClasses) -> dict[str, float]:
         """Return the largest and mean risk of households, and the share of households at risk."""

@@ -43,10 +43,7 @@ class Individual(RiskModel):
     name: ClassVar[str] = "individual"
     summary: ClassVar[str] = "1 / people like the record, estimated from the sampling weights of a survey"
     paper: ClassVar[str] = "Benedetti and Franconi 1998"
-
-    def applies(self, classes: EquivalenceClasses) -> bool:
-        """Return whether the sampling weights of each class are known."""
-        return classes.represented is not None
+    needs: ClassVar[str] = "weights"
 
     def measure(self, classes: EquivalenceClasses) -> dict[str, float]:
         """Return the largest, mean and least risk of records, and the share of records at risk."""

@@ -37,10 +37,7 @@ class Journalist(RiskModel):
     name: ClassVar[str] = "journalist"
     summary: ClassVar[str] = "1 / number of people in the population who look like the record"
     paper: ClassVar[str] = "El Emam 2013"
-
-    def applies(self, classes: EquivalenceClasses) -> bool:
-        """Return whether there is a population or a sampling fraction."""
-        return people_of(classes, self.fraction) is not None
+    needs: ClassVar[str] = "population"
 
     def measure(self, classes: EquivalenceClasses) -> dict[str, float]:
         """Return the largest, average (jRc) and least risk, and the share of records at risk.

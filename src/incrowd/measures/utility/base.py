@@ -91,13 +91,16 @@ class Metric(Configured, ABC):
     ----------
     scale
         The range of the value in words.
+    needs
+        ``sensitive``, where a metric needs sensitive attributes.
     """
 
     scale: ClassVar[str] = "0 (nothing lost) to 1 (everything)"
+    needs: ClassVar[str] = ""
 
     def applies(self, frequency: FrequencyTable) -> bool:
         """Return whether the table has the inputs of the metric."""
-        return True
+        return self.needs != "sensitive" or bool(frequency.sensitive)
 
     @abstractmethod
     def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:

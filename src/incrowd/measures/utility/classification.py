@@ -9,7 +9,6 @@ from incrowd.measures.utility.base import ClassMetric, MetricResult, mean_of
 
 if TYPE_CHECKING:
     from incrowd.core.table.classes import EquivalenceClasses
-    from incrowd.core.table.frequency import FrequencyTable
 
 
 class Classification(ClassMetric):
@@ -27,10 +26,7 @@ class Classification(ClassMetric):
     name: ClassVar[str] = "classification"
     summary: ClassVar[str] = "CM: records without the most frequent sensitive value of their class"
     paper: ClassVar[str] = "Iyengar 2002"
-
-    def applies(self, frequency: FrequencyTable) -> bool:
-        """Return whether there is a sensitive attribute."""
-        return bool(frequency.sensitive)
+    needs: ClassVar[str] = "sensitive"
 
     def of_classes(self, classes: EquivalenceClasses) -> MetricResult:
         """Return the share per sensitive attribute and the mean of the shares, in [0, 1]."""

@@ -34,11 +34,8 @@ class InformationGain(ClassMetric):
     name: ClassVar[str] = "information-gain"
     summary: ClassVar[str] = "information on the sensitive values that the release loses, in bits"
     paper: ClassVar[str] = "Fung et al. 2005"
+    needs: ClassVar[str] = "sensitive"
     scale: ClassVar[str] = "0 (nothing lost) to the bits that the raw quasi-identifiers tell"
-
-    def applies(self, frequency: FrequencyTable) -> bool:
-        """Return whether there is a sensitive attribute."""
-        return bool(frequency.sensitive)
 
     def of_classes(self, classes: EquivalenceClasses) -> MetricResult:
         """Return the lost bits per sensitive attribute, at least 0, and the mean of these bits."""

@@ -215,10 +215,10 @@ def _counted(rows: pl.DataFrame) -> tuple[pl.DataFrame, NDArray[np.int64]]:
 
 
 def _column(name: str, schema: Schema) -> Column:
-    nulls = null_values_of(schema.nulls(name))
+    nulls = schema.nulls(name)
 
     def missing(values: pl.Series) -> pl.Series:
-        known = nulls.without(values)
+        known = null_values_of(nulls).without(values) if nulls else values
         return known.is_null() | (known.is_nan() if known.dtype.is_float() else False)
 
     if name not in schema:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from incrowd.core.errors import named, null_values_setting, setting
 from incrowd.core.lazy import NDArray, np
-from incrowd.core.reading.recognition import Recognized, column_of, recognize
+from incrowd.core.reading.recognition import Recognized, recognize
 from incrowd.core.reading.spellings import has_open_points
+from incrowd.core.reading.texts import column_of
 from incrowd.core.table.domain import Dictionary, Domain
 from incrowd.core.table.schema import Attribute
 from incrowd.core.treatments.fold import look_alikes

@@ -15,8 +15,9 @@ from incrowd.core.io.beginnings import MISSING_TEXTS
 from incrowd.core.io.columns import nameless
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.reading.exact import NUMBER
-from incrowd.core.reading.recognition import Recognized, column_of, recognize, recognize_digits, shape_of
+from incrowd.core.reading.recognition import Recognized, recognize, recognize_digits, shape_of
 from incrowd.core.reading.spellings import has_decimal_points, has_open_points
+from incrowd.core.reading.texts import column_of
 from incrowd.core.table.schema import Attribute
 from incrowd.core.treatments.fold import look_alikes
 from incrowd.release.drafting.rounding import Rounding, rounding_of

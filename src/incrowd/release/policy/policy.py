@@ -133,7 +133,8 @@ class Policy:
         object.__setattr__(self, "algorithm", as_algorithm(self.algorithm))
         check_fields(self, "policy")
         object.__setattr__(self, "tables", tuple(self.tables))
-        check_tables(self.tables)
+        if self.tables:
+            check_tables(self.tables)
         for model in self.models:
             model.check_wildcards(self.wildcards)
         if self.context is not None:

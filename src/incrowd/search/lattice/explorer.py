@@ -17,6 +17,7 @@ from incrowd.search.lattice.judge import Judge, TooSmall
 from incrowd.search.lattice.lattice import Limits
 from incrowd.search.lattice.node import Node
 from incrowd.search.lattice.rollup import FewPeople, Groups, Rolled, Rollup
+from incrowd.search.lattice.rules import Rules
 from incrowd.search.lattice.score import score_by
 from incrowd.search.lattice.sizes import Sizes, parts_of
 from incrowd.search.lattice.space import SolutionSpace
@@ -152,6 +153,8 @@ class Explorer:
 
     Attributes
     ----------
+    rules
+        The conclusions that the models allow.
     bound
         What no node can score below, as far as a search that was not finished proved; the search writes it.
     """
@@ -165,21 +168,20 @@ class Explorer:
         self._by = metric, aggregate
         self._cells = numbered(problem, self.lattice)
         self._rollup = Rollup(problem.frequency, self._cells)
-        self._judge = Judge(problem, self.limits, self._cells)
+        self.rules = Rules.of_problem(problem, suppresses=self.limits.suppresses)
+        self._judge = Judge(problem.frequency, self.rules, self.limits, self._cells)
         self._score = score_by(problem, self.limits, metric, aggregate, self._cells)
         each = np.arange(problem.frequency.keys, dtype=np.int32)
         people = problem.frequency.people.table
-        least = self._judge.least_people
+        least = self.rules.least_people
         few = FewPeople.of(people, least) if people is not None and least > 1 else None
         whole = Groups(each, problem.frequency.weights, problem.frequency, few)
         self._memory = Memory(whole, len(self.lattice.shape))
         self._best: _Best | None = None
         bounds = self.limits
-        self._limit = Limit(
-            max(self._judge.least, 1), bounds.allowed, bounds.before, bounds.rows, bounds.kept
-        )
+        self._limit = Limit(max(self.rules.least, 1), bounds.allowed, bounds.before, bounds.rows, bounds.kept)
         self._sizes: Sizes | None = None
-        if self._judge.by_size:
+        if self.rules.by_size:
             self._sizes = Sizes(problem.frequency, self._cells, self._rollup, self._limit, self._score.costs)
         self._shape = np.array(self.lattice.shape)
         self._parts: NDArray[np.float64] | None = None
@@ -196,16 +198,6 @@ class Explorer:
     def looked(self) -> int:
         """How many nodes it has looked at."""
         return len(self._memory.nodes)
-
-    @property
-    def settles(self) -> bool:
-        """Whether a node that fails settles those below."""
-        return self._judge.settles
-
-    @property
-    def may_settle(self) -> bool:
-        """Whether a node that fails by far settles those below."""
-        return self._judge.may_settle
 
     @property
     def rises(self) -> bool:
@@ -246,7 +238,7 @@ class Explorer:
             if self._sizes is not None:
                 self._look_at_sizes(self._sizes, some)
                 continue
-            splits = self._score.costs.splits and not self._judge.whole_people
+            splits = self._score.costs.splits and not self.rules.of_people
             self._bins = np.empty((len(some) if splits else 0, 2, BINS + 1))
             for row, (node, grouped) in enumerate(
                 zip(some, each_on_a_core(self._grouped, some), strict=True)
@@ -324,7 +316,9 @@ class Explorer:
 
     def prepare(self, nodes: Sequence[tuple[int, ...]]) -> None:
         """Group nodes below several of those that are to be looked at, where that saves work."""
-        if len(nodes) < _FEWEST or (self.settles and (self._judge.counting or not self.limits.suppresses)):
+        if len(nodes) < _FEWEST or (
+            self.rules.settles and (self.rules.counting or not self.limits.suppresses)
+        ):
             # Most of these nodes fail by their sizes and settle others, so much would be made in vain.
             return
         levels = np.array(nodes, np.int64)
@@ -341,8 +335,8 @@ class Explorer:
         for base, many in zip(map(tuple, bases[new].tolist()), above[new].tolist(), strict=True):
             rolled = self._rolled(base)
             before, after = len(rolled.below.keys), len(rolled.groups.keys)
-            saved = before - self._judge.kept_work * after
-            if saved * many > before * self._judge.effort:
+            saved = before - self.rules.kept_work * after
+            if saved * many > before * self.rules.effort:
                 self._memory.keep(base, self._judge.counted(base, rolled))
             else:
                 self._memory.refuse(base)
@@ -363,14 +357,14 @@ class Explorer:
         groups = rolled.groups
         leaves = self._score.leaves(levels, groups)
         # Classes that lose some of their records may cost less than whole ones.
-        bound = 0.0 if self._judge.whole_people else self._score.bound(groups, leaves)
+        bound = 0.0 if self.rules.of_people else self._score.bound(groups, leaves)
         found = self._judge.verdict(levels, rolled, too_small, lambda: self._whole(levels))
         if found.known and self._memory.wants(groups, rolled.below):
             self._memory.keep(levels, found.groups(groups))
         if not found.anonymous:
-            if not self.limits.suppresses and groups.weights.min() < self._judge.least:
+            if not self.limits.suppresses and groups.weights.min() < self.rules.least:
                 self._memory.rare[levels] = int(groups.keys[groups.weights.argmin()])
-            elif self._judge.by_class:
+            elif self.rules.by_class:
                 self._memory.failing[levels] = int(groups.keys[found.lost.argmax()])
             return Node(levels, False, found.suppressed, 0, 0, np.inf, found.fails_below, bound)
         score = self._score.of(levels, groups, found.lost, leaves)
@@ -378,7 +372,7 @@ class Explorer:
             self._best = _Best(levels, rolled, too_small, score)
         sizes = (groups.weights - found.lost)[found.lost < groups.weights]
         floor = 0.0
-        if self.settles and not found.starred:
+        if self.rules.settles and not found.starred:
             # Whoever is suppressed here is suppressed below, too.
             floor = self._score.floor(found.suppressed)
         return Node(levels, True, found.suppressed, len(sizes), int(sizes.min()), score, False, bound, floor)
@@ -389,9 +383,9 @@ class Explorer:
         Before any node is looked at, this settles what several of them would. It does nothing where records
         may be suppressed.
         """
-        if self._judge.least > 1 and not self.limits.suppresses:
+        if self.rules.least > 1 and not self.limits.suppresses:
             for key in self._rollup.outliers(self.lattice, _OUTLIERS):
-                self._rollup.mark_too_small(key, self._judge.least, self.lattice, dead)
+                self._rollup.mark_too_small(key, self.rules.least, self.lattice, dead)
 
     def mark_failing(
         self, levels: tuple[int, ...], dead: NDArray[np.bool_], alive: NDArray[np.bool_]
@@ -412,7 +406,7 @@ class Explorer:
         """
         key = self._memory.rare.pop(levels, None)
         if key is not None:
-            self._rollup.mark_too_small(key, self._judge.least, self.lattice, dead)
+            self._rollup.mark_too_small(key, self.rules.least, self.lattice, dead)
         key = self._memory.failing.pop(levels, None)
         nodes = np.flatnonzero(alive & ~dead)
         if key is None or len(nodes) < _FEWEST:

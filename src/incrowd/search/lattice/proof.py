@@ -213,11 +213,15 @@ class Proof:
         """Say whether all nodes below one fail, too; it may also suppress every record, as they then do."""
         if node.fails_below or node.anonymous:
             return node.fails_below
-        return self._explorer.settles and not self._explorer.may_be_starred(node.levels)
+        return self._explorer.rules.settles and not self._explorer.may_be_starred(node.levels)
 
     def _extra(self, node: Node) -> float:
         """Return the least cost of suppression of all nodes below one."""
-        if not node.anonymous or not self._explorer.settles or self._explorer.may_be_starred(node.levels):
+        if (
+            not node.anonymous
+            or not self._explorer.rules.settles
+            or self._explorer.may_be_starred(node.levels)
+        ):
             return 0.0
         return self._terms.total(node.score) - self._total(node.levels)
 

@@ -16,6 +16,7 @@ def called(values, start, stop):
     sort_run(values, start, stop)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
 @given(values=st.lists(st.integers(-5, 40) | st.integers(-(2**31), 2**31 - 1), max_size=80), data=st.data())
 def test_a_run_is_sorted_in_its_place(kind, values, data):

@@ -55,6 +55,7 @@ def assigned(rules, problem, *, by_level: bool):
     return classes.tolist(), count
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("rules", RULES, ids=str)
 def test_one_pass_cuts_as_levels_do(monkeypatch, rules):
     monkeypatch.setattr(jit, "_is_loaded", lambda: True)

@@ -108,7 +108,7 @@ def frame(release):
     return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.Binary))
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("seed", quick(range(150), *range(30)))
 def test_random_histories_of_three_releases_expose_whom_the_second_reading_finds(seed):
     releases, k, least = history(seed)

@@ -115,6 +115,7 @@ def history(kind: str, seed: int, place, folder, keys=(), linked=False, **settin
 CASES = [(kind, what, seed) for kind in KINDS for what in SETTINGS for seed in range(4)]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "case",
     quick(CASES, ("sqlite", "by person", 1), ("lazy", "suppressed left out", 2), ("files", "by person", 3)),
@@ -225,6 +226,7 @@ def test_another_table_and_rows_that_nobody_can_tell_apart_are_refused(place, tm
     assert book.entries == []
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", ["memory", "lazy", "files", "sqlite", "duckdb"])
 def test_people_of_count_tables_are_compared_wherever_they_are(place, tmp_path, kind):
     """One who comes in place of another is told by the difference, and many more are not."""

@@ -73,6 +73,7 @@ LATER = {
 }  # fmt: skip
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", LATER)
 def test_few_people_who_came_or_left_are_not_told_by_subtraction(ledger, name):
     """The people who came, and those who left, are tables of their own in what both tables show."""

@@ -416,7 +416,7 @@ def test_an_interruption_while_writing_leaves_nothing(tmp_path, monkeypatch):
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("incrowd.release.jobs.make.release.judge", interrupted)
+    monkeypatch.setattr("incrowd.release.jobs.make.decision.judge", interrupted)
     with pytest.raises(KeyboardInterrupt):
         release.write(tmp_path / "out.csv")
     assert list(tmp_path.iterdir()) == []

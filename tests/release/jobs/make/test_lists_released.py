@@ -12,7 +12,6 @@ import pytest
 
 import incrowd as ic
 from database_tables import fill_duckdb
-from incrowd.release.jobs.make.account import sentences_of
 from incrowd.search import ALGORITHMS
 from list_readings import fewest, parts
 from test_contracts import example
@@ -171,7 +170,7 @@ def test_the_account_speaks_of_parts():
     text = {}
     for separator in (None, ";"):
         release = ic.anonymize(frame, schema(separator), [ic.KAnonymity(3)], max_suppression=0.3)
-        text[separator] = " ".join(sentences_of(release))
+        text[separator] = " ".join(release.sentences())
         said = {each.name: each for each in release.points}["unprotected-sensitive"].text
         assert ("share a part of it" in said) == (separator is not None)
     assert "in classes with a single value" in text[None]

@@ -60,7 +60,7 @@ def rows_of(table) -> list[int]:
     return nw.from_native(table, eager_only=True)["row"].to_list()
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", ORDERED)
 def test_rows_leave_in_another_order_each_time_and_the_map_leads_back(kind, tmp_path):
     table = ORDERED[kind](people(), tmp_path)

@@ -62,6 +62,7 @@ def small(release, table, layout):
     )
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_no_small_count_is_published_or_told(tmp_path, seed):
     table = people(seed)
@@ -149,6 +150,7 @@ WAYS = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("way", WAYS)
 def test_noise_and_rounding(tmp_path, monkeypatch, way):
     monkeypatch.chdir(tmp_path)
@@ -475,6 +477,7 @@ def _as_parquet(table, path):
     return pl.read_parquet(path / "table.parquet"), path / "table.parquet"
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "again",
     [

@@ -40,7 +40,7 @@ def studio(
     from pathlib import Path
 
     from incrowd.core.errors import ParameterError, TableError
-    from incrowd.core.io.streams import is_scan
+    from incrowd.core.io.addresses import is_scan
     from incrowd.faces.cli.interruption import Interruption
     from incrowd.faces.studio.places import projects
     from incrowd.faces.studio.server import serve

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.core.errors import InfeasibleError, ParameterError, named, setting
 from incrowd.core.lazy import NDArray, np
-from incrowd.core.reading.recognition import column_of
 from incrowd.core.reading.spellings import has_decimal_points
+from incrowd.core.reading.texts import column_of
 from incrowd.core.recoding import SUPPRESSED, Recoding
 from incrowd.core.recoding.people import add_people, add_sensitive
 from incrowd.core.table.classes import EquivalenceClasses

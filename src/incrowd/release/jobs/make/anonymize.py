@@ -477,7 +477,8 @@ def start_search(
     driver_keys: int | None = None,
 ) -> SearchStart:
     """Read and count a table, and refuse policies that cannot be satisfied."""
-    from incrowd.core.io.streams import Files, is_scan
+    from incrowd.core.io.addresses import is_scan
+    from incrowd.core.io.streams import Files
     from incrowd.engines import loaded, open_table, with_population
 
     check_search(policy)

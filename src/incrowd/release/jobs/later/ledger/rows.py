@@ -18,6 +18,7 @@ from incrowd.engines.memory import MemoryEngine
 from incrowd.engines.scan import ScanEngine
 from incrowd.engines.sql.recoded import RecodedTable
 from incrowd.release.jobs.later.apply import AppliedBatch
+from incrowd.release.jobs.make.leaving_rows import LeavingRows
 from incrowd.release.jobs.make.release import Release
 
 
@@ -85,15 +86,15 @@ def rows_of(release: Release | AppliedBatch, raw: Any, names: Sequence[str]) -> 
 
 
 def _paired(
-    release: Release | AppliedBatch, raw: pl.DataFrame, released: pl.DataFrame, option: str
+    rows: LeavingRows, raw: pl.DataFrame, released: pl.DataFrame, option: str
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Put the raw rows into the order of the released ones."""
-    if release.places is not None:
-        raw = raw[release.places] if len(raw) == len(released) + release.left_out else raw
+    if rows.places is not None:
+        raw = raw[rows.places] if len(raw) == len(released) + rows.left_out else raw
     if len(raw) != len(released):
         raise TableError(f"{option}: the raw table has {len(raw):,} rows and the release {len(released):,}")
-    if release.order is not None:
-        raw = raw[release.order.rows(len(raw))]
+    if rows.order is not None:
+        raw = raw[rows.order.rows(len(raw))]
     return raw, released
 
 
