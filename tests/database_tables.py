@@ -40,7 +40,7 @@ def quoted(name):
 
 
 def statement(url, *statements):
-    """Run statements in PostgreSQL, each in a transaction of its own; rows of the last if it has some."""
+    """Run statements in PostgreSQL, each in a transaction, and return rows of the last statement."""
     import adbc_driver_postgresql.dbapi as driver
 
     with driver.connect(url, autocommit=True) as connection, connection.cursor() as cursor:
@@ -78,7 +78,7 @@ def fill_postgres(url, frame, table="people", types=None):
 
 
 def held(frame):
-    """What SQLite can hold of a frame: no dates, no decimals, no truth values, no NaN."""
+    """The values of a frame that SQLite can hold: no dates, no decimals, no truth values, no NaN."""
     columns = []
     for column in frame.get_columns():
         dtype = column.dtype
@@ -120,7 +120,7 @@ def mysql_type(dtype):
 
 
 def mysql_statement(url, *statements):
-    """Run statements in MariaDB; rows of the last if it has some."""
+    """Run statements in MariaDB, and return rows of the last statement."""
     from incrowd.engines.dialects import MySQL
 
     with MySQL.connect(url) as connection, connection.cursor() as cursor:
@@ -149,14 +149,14 @@ def fill_mysql(url, frame, table="people", types=None):
 
 
 def _bare(value):
-    """Points of time as the session's clock shows them; there is no NaN."""
+    """Points of time on the session's clock, without NaN."""
     if isinstance(value, float) and math.isnan(value):
         return None
     return value.replace(tzinfo=None) if isinstance(value, dt.datetime) else value
 
 
 def without_truth(frame):
-    """What MariaDB can hold of a frame: truth values are whole numbers; NaN and infinity are missing."""
+    """The values of a frame that MariaDB can hold: truth values as whole numbers, and no NaN or infinity."""
     columns = []
     for column in frame.get_columns():
         series = column
@@ -171,7 +171,7 @@ LIKE_SQLITE = ("sqlite",)
 
 
 def as_held(where, frame):
-    """What a database can hold of a frame."""
+    """The values of a frame that a database can hold."""
     if where in LIKE_SQLITE:
         return held(frame)
     return without_truth(frame) if where == "mysql" else frame
@@ -183,7 +183,7 @@ atexit.register(_SERVERS.close)
 
 @functools.cache
 def mysql_url():
-    """The URL of a MariaDB server, which is started when it is first asked for."""
+    """The URL of a MariaDB server, which starts at the first request."""
     from mariadb_server import running_server
 
     return _SERVERS.enter_context(running_server())
@@ -223,7 +223,7 @@ PLACES = (*STORES, "relation")
 
 @contextlib.contextmanager
 def holding(where, frame, url=None, table="people"):
-    """Put a frame into a database and give its table (`url` is PostgreSQL's) as incrowd sees it."""
+    """Put a frame into a database and give the table (`url` is PostgreSQL's) as incrowd sees tables."""
     if where == "relation":
         with contextlib.closing(duckdb.connect()) as connection:
             fill_duckdb(connection, frame, table)

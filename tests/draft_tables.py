@@ -1,4 +1,4 @@
-"""Ten public tables of people, what their columns are, and what `init` takes them for: ``python tests/draft_tables.py``.
+"""Ten public tables of people, known roles, and the roles from `init`: ``python tests/draft_tables.py``.
 
 The roles are those of somebody who read what the columns mean. What is not named leaves as it is (insensitive).
 Further tables, whose roles nobody noted, go from `init` to a release with its verdict.
@@ -48,7 +48,7 @@ WALKED_LATER = WALKED.replace("table", "later table")
 
 @dataclass(frozen=True)
 class Known:
-    """A table by its package and name, and the roles of its columns as somebody who knows it gives them."""
+    """A table by package and name, with the roles that an expert gives each column."""
 
     package: str
     name: str
@@ -149,7 +149,7 @@ CLINIC = ("--delimiter", ";", "--encoding", "latin-1")
 
 
 def further(name: str) -> pl.DataFrame:
-    """Return one of the further tables as a CSV of it would be read."""
+    """Return a further table as read from a CSV file."""
     package, _, item = (FURTHER | LATER)[name].partition("/")
     if not package:
         return clinic()
@@ -162,7 +162,7 @@ def further(name: str) -> pl.DataFrame:
 
 
 def clinic(rows: int = 1_200) -> pl.DataFrame:
-    """Make a table as a German clinic exports it: stays of patients, dates and commas as there, free text."""
+    """Make a German clinic's export: stays of patients, dates and commas in German style, free text."""
     random = np.random.default_rng(7)
     patients = 700
     of = random.integers(0, patients, rows)
@@ -204,7 +204,7 @@ def clinic(rows: int = 1_200) -> pl.DataFrame:
 
 @cache
 def table_of(name: str) -> pl.DataFrame:
-    """Return a table as a CSV of it would be read, without the numbers of its rows."""
+    """Return a table as read from a CSV file, without row numbers."""
     return _public(TABLES[name].package, TABLES[name].name)
 
 
@@ -223,7 +223,7 @@ def draft(name: str, *, ask: bool = True) -> Draft:
 
 
 def markdown() -> str:
-    """Return the table of the page: how many columns were taken for what they are."""
+    """Return the table of the page: the number of columns with the right role."""
     lines = [HEADER, "| --- | ---: | ---: | ---: | ---: | ---: | --- |"]
     for name, known in TABLES.items():
         guesses = draft(name).guesses
@@ -243,7 +243,7 @@ Call = Callable[..., tuple[int, str, str]]
 
 
 def walk(name: str, folder: Path, call: Call) -> str:
-    """Take a table from ``init --no-questions`` to a release, without an edit; return its row of the page.
+    """Take a table from ``init --no-questions`` to a release, without an edit, and return the page's row.
 
     A release with open points is written all the same, and `verify` has to say the verdict of the release.
 
@@ -299,7 +299,7 @@ def _walked(name: str, raw: pl.DataFrame, release: dict[str, Any], released: int
 
 
 def page_with(table: str, header: str = HEADER) -> str:
-    """Return the page with another table in the place of one of its own."""
+    """Return the page with another table in place of the table under a header."""
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(header)
     after = rest.partition("\n\n")[2]
     return f"{before}{table}\n{after}"

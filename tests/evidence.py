@@ -88,7 +88,7 @@ def items_of(text: str) -> dict[str, list[tuple[str, str]]]:
 
 
 class Evidence:
-    """The published figures of one test."""
+    """The published figures of a single test."""
 
     def __init__(self, test: str) -> None:
         self.test = test
@@ -97,7 +97,7 @@ class Evidence:
     def __call__(
         self, source: str, what: str, published: str | Sequence[float], ours: float | Sequence[float]
     ) -> None:
-        """Compare one figure, or several; published ones stand as they are printed, with commas between."""
+        """Compare figures, where the published figures stand as printed, with commas in between."""
         printed = published.split(", ") if isinstance(published, str) else [repr(each) for each in published]
         result = [ours] if isinstance(ours, int | float) else list(ours)
         assert len(printed) == len(result), what
@@ -136,7 +136,7 @@ def _page(items: dict[str, list[tuple[str, str]]]) -> str:
 
 
 def speed_rows() -> list[list[str]]:
-    """Return the rows of the benchmarks' table whose peer is another program, cell by cell."""
+    """Return the rows of the benchmarks' table with another program as peer, cell by cell."""
     tables = BENCHMARKS.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
     # The limits stand in a second table.
     lines = tables[tables.index("\n|") :].partition("\n\n")[0].splitlines()[3:]

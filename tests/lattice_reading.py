@@ -1,4 +1,4 @@
-"""Full-domain recoding read a second time: every node on its own, in plain Python over rows."""
+"""Full-domain recoding read a second time: every node alone, in plain Python over rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A MariaDB server of the test run's own: a data folder in a temporary one, gone at the end."""
+"""A MariaDB server for the test run: a data folder in a temporary folder, gone at the end."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _unprivileged() -> pwd.struct_passwd | None:
 
 @contextlib.contextmanager
 def running_server() -> Iterator[str]:
-    """Start a server on a free loopback port and give the URL of its database; stop it whatever happens."""
+    """Start a server on a free loopback port, give the URL of the database, and always stop the server."""
     server, install = _program("mariadbd", "mysqld"), _program("mariadb-install-db", "mysql_install_db")
     try:
         import pymysql

@@ -1,4 +1,4 @@
-"""The blocks of a page, run one after the other as a reader would, and what they print compared with the page.
+"""The blocks of a page, run in order as by a reader, with outputs compared with the page.
 
 - `sh`: commands of `incrowd` run in this process; what sets a machine up (`pip`, `make`) is passed over. A command
   must end with status 0, or with the N of a comment `# exit status N` behind it.
@@ -32,7 +32,7 @@ FENCE = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 @dataclass
 class Block:
-    """Code of a page, its line, and what it prints where the page says so."""
+    """Code of a page, the line, and the output if the page shows any."""
 
     language: str
     code: str
@@ -41,7 +41,7 @@ class Block:
 
 
 def blocks(text: str) -> list[Block]:
-    """Return what is run of a page."""
+    """Return the code blocks of a page."""
     result: list[Block] = []
     end = -1
     for fence in FENCE.finditer(text):
@@ -56,7 +56,7 @@ def blocks(text: str) -> list[Block]:
 
 
 def commands(code: str) -> Iterator[tuple[str, int]]:
-    """Yield the commands of a shell block, each with the status that it must end with."""
+    """Yield the commands of a shell block, each with the required status."""
     lines = iter(code.replace("\\\n", " ").splitlines())
     for line in lines:
         command, _, remark = line.partition(" # ") if "<<" not in line else (line, "", "")
@@ -72,7 +72,7 @@ def commands(code: str) -> Iterator[tuple[str, int]]:
 
 
 def _incrowd(arguments: list[str]) -> int:
-    """Run one command in this process and return its status."""
+    """Run a command in this process and return the status."""
     from incrowd.faces.cli import main
 
     before = sys.argv
@@ -88,7 +88,7 @@ def _incrowd(arguments: list[str]) -> int:
 
 
 def shell(code: str, where: str) -> None:
-    """Run the commands of a block, and print what they print."""
+    """Run the commands of a block, and print the output."""
     for command, expected in commands(code):
         program = command.split(maxsplit=1)[0]
         if program in SET_UP:
@@ -113,7 +113,7 @@ def shell(code: str, where: str) -> None:
 
 
 def same(said: str, printed: str, where: str) -> None:
-    """Compare what a page says and what is printed; ``...`` stands for whatever else is printed there."""
+    """Compare the page's text with the output, where ``...`` stands for any output."""
     expected = "".join(f"{line.rstrip()}\n" for line in said.splitlines())
     text = "".join(f"{line.rstrip()}\n" for line in printed.splitlines())
     if not doctest.OutputChecker().check_output(expected, text, doctest.ELLIPSIS):
@@ -128,7 +128,7 @@ class Page:
     scope: dict[str, Any] = field(default_factory=dict)
 
     def run(self, block: Block) -> None:
-        """Run one block and compare what it prints."""
+        """Run a block and compare the output."""
         where = f"{self.name}:{block.line}"
         stream = io.StringIO()
         with contextlib.redirect_stdout(stream):
@@ -141,7 +141,7 @@ class Page:
 
 
 def run(name: str, text: str) -> dict[str, Any]:
-    """Run every block of a page in the current folder, and return what its Python has named."""
+    """Run every block of a page in the current folder, and return the names of the Python blocks."""
     page = Page(name)
     for block in blocks(text):
         page.run(block)

@@ -73,7 +73,7 @@ class Reading:
         return set().union(*self.classes.values())
 
     def worst(self, value):
-        """Return for everybody in a class the largest value of their classes."""
+        """Return the largest value of a person's classes, for everybody."""
         result = {}
         for cell, people in self.classes.items():
             for person in people:
@@ -182,7 +182,7 @@ class Reading:
         }
 
     def km(self, power: int, k: int = 0) -> tuple[int, set]:
-        """Return the fewest people who share what an attacker knows, and the classes below k."""
+        """Return the fewest people with all cells that an attacker knows, and the classes below k."""
         from itertools import combinations
 
         classes = defaultdict(set)
@@ -200,7 +200,7 @@ class Reading:
         return least, weak
 
     def lkc(self, name: str, known: int, width: int) -> tuple[int, float]:
-        """Return the least K and the largest share over attackers who know so many columns."""
+        """Return the least K and the largest share over attackers with a given number of columns."""
         from itertools import combinations
 
         least, most = math.inf, 0.0
@@ -257,7 +257,7 @@ def crowd(seed: int, people: int = 30) -> pl.DataFrame:
 
 
 def told_of_people(table: pl.DataFrame, person: list[str], sensitive: list[str]) -> dict:
-    """Read `crowd` as sets: what a count of its people has to say, for keys of age and town."""
+    """Read `crowd` as sets: the right counts of people, for keys of age and town."""
 
     def plain(value):
         return None if value in ("NA", -9) else value
@@ -294,7 +294,7 @@ def told_of_people(table: pl.DataFrame, person: list[str], sensitive: list[str])
 
 
 def counted_people(frequency) -> dict:
-    """Say in the same words what a `FrequencyTable` of age and town counted."""
+    """Return the counts of a `FrequencyTable` of age and town in the same words."""
     people = frequency.people.table
     result = {
         "people": frequency.people.number,

@@ -1,4 +1,4 @@
-"""Releases of tables where a person has several rows, and every model that they may be asked to meet."""
+"""Releases of tables with several rows per person, and every model that counts people."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def schema(**more):
 
 
 def saved(folder, table, models, algorithm="mondrian", *, form="csv", **more):
-    """Save a release; return it with what verify is given."""
+    """Save a release, and return the release with the arguments of verify."""
     raw = folder / f"raw.{form}"
     (table.write_csv if form == "csv" else table.write_parquet)(raw)
     once(table).write_parquet(folder / "population.parquet")
@@ -69,7 +69,7 @@ def near(value):
 
 
 def models_of_people():
-    """Return models with limits that are met, each with what people as sets say of its figures."""
+    """Return models with limits that are met, each with the figures of people as sets."""
     result = [
         (ic.KAnonymity(3), [lambda r: r.k()]),
         (ic.TCloseness(1.0, "ordered", attribute="cost"), [lambda r: r.ordered_distance("cost")]),

@@ -41,7 +41,7 @@ def _unprivileged() -> pwd.struct_passwd | None:
 
 @contextlib.contextmanager
 def running_server() -> Iterator[str]:
-    """Start a server on a free loopback port and give the URL of its database; stop it whatever happens."""
+    """Start a server on a free loopback port, give the URL of the database, and always stop the server."""
     folder = _programs()
     if folder is None:
         reason = "PostgreSQL's initdb and postgres are not installed"

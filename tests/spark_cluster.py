@@ -1,4 +1,4 @@
-"""A real Spark cluster on loopback: one master, two workers, each a process of its own."""
+"""A real Spark cluster on loopback: a master and two workers, each a separate process."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Cluster:
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def start(self, kind: str, *arguments: str) -> subprocess.Popen[bytes]:
-        """Start a master or a worker in a session of its own, its output going to a file."""
+        """Start a master or a worker in a separate session, with output to a file."""
         import pyspark
 
         home = Path(pyspark.__file__).parent
@@ -62,7 +62,7 @@ class Cluster:
         return process
 
     def add_worker(self) -> subprocess.Popen[bytes]:
-        """Start a worker of one core, and wait until the master knows it."""
+        """Start a worker of a single core, and wait until the master knows the worker."""
         worker = self.start("Worker", "--cores", "1", "--memory", "1g", "--webui-port", "0", self.master)
         self.said(worker, "Worker", r"(Successfully registered with master)")
         return worker
@@ -84,7 +84,7 @@ class Cluster:
         return next(number for number, worker in enumerate(self.workers) if pid in _below(worker.pid))
 
     def kill_worker(self, number: int) -> None:
-        """Kill a worker, its executors and their Python processes at once, as a power cut would."""
+        """Kill a worker, with all executors and Python processes, at once, as a power cut would."""
         descendants = _below(self.workers[number].pid)
         for pid in [self.workers[number].pid, *descendants]:
             with contextlib.suppress(ProcessLookupError):
@@ -100,7 +100,7 @@ class Cluster:
 
 
 def _below(pid: int) -> list[int]:
-    """Return the processes that one has started, and those that they have."""
+    """Return the processes below a process, at any depth."""
     children: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
@@ -117,7 +117,7 @@ def _below(pid: int) -> list[int]:
 
 @contextlib.contextmanager
 def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
-    """Start a master and workers of one core each; whatever happens, none outlives the block."""
+    """Start a master and workers of a single core each, none of which outlives the block."""
     result = Cluster(folder)
     try:
         master = result.start("Master", "--port", "0", "--webui-port", "0")

@@ -1,4 +1,4 @@
-"""The attack on suppressed records, by whoever knows everybody's quasi-identifiers and reads the released texts."""
+"""The attack on suppressed records, by an attacker with all quasi-identifiers and the released texts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def covers(cell: str, value: str) -> bool:
 
 @dataclass(frozen=True)
 class Trial:
-    """A table, and the policy of its release."""
+    """A table, and the policy of the release."""
 
     table: pl.DataFrame = field(repr=False)
     policy: ic.Policy

@@ -1,4 +1,4 @@
-"""What surveys say, read from definitions: households as sets of members, estimates as sums over rows."""
+"""Figures of surveys, read from definitions: households as sets of members, estimates as sums over rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""It does not matter which tool made a release: losses, attacks, k-map and verify read every spelling alike."""
+"""Any tool may make a release: losses, attacks, k-map and verify read every spelling alike."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def values_of(meaning: str) -> list[object]:
 
 
 def release_of(meaning: str, text: str) -> pl.DataFrame:
-    """Write one cell in a spelling, and the other values as they are."""
+    """Write a single cell in a spelling, and the other values unchanged."""
     values = values_of(meaning)
     span = read_span(SPELLINGS[meaning][0], "number" if meaning in NUMBERS else "date")
     assert span is not None
@@ -115,7 +115,7 @@ MARKS = {"": None, "NA": "NA", "suppressed": "suppressed"}
 
 
 def by_stars_and_marks(mark: str) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """Make a raw table, a release with stars, and the same with another mark in their place."""
+    """Make a raw table, a release with stars, and the same with another mark for the stars."""
     raw = pl.DataFrame({"age": AGES, "sex": ["f", "m", "m"] * 8, "ill": ["x", "y", "y"] * 8})
     starred = raw.with_columns(
         age=pl.Series(["*" if 30 < age < 46 else str(age) for age in AGES]),

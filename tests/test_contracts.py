@@ -1,4 +1,4 @@
-"""What every registered entry promises, tried on each of them."""
+"""Promises of every registered entry, tried on each entry."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def example(entry: type[Configured]) -> Configured:
 
 
 def allowed_value(declared: Parameter) -> object:
-    """Choose a value that a parameter allows: near its lowest where it has one."""
+    """Choose a value that a parameter allows: near the lowest if there is a lowest value."""
     if declared.choices:
         return declared.choices[0]
     if declared.kind in (int, float):
@@ -175,7 +175,7 @@ def test_no_entry_is_forgotten(package):
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
 def test_the_function_of_a_model_has_its_defaults(model):
-    """A signature has to stand in the text, so that type checkers and pages see it; this compares the two."""
+    """A signature must stand in the text for type checkers and pages, and this test compares the two."""
     function = getattr(ic.privacy, model.name.replace("-", "_"))
     declared = {field.name: field.default for field in fields(model) if field.default is not MISSING}
     for name, taken in inspect.signature(function).parameters.items():
@@ -228,7 +228,7 @@ def mixed(seed: int = 0, rows: int = 60) -> FrequencyTable:
 
 
 def least_and_most(frequency: FrequencyTable) -> dict[str, tuple[float, float, float]]:
-    """What metrics that do not go from 0 to 1 give as it was, at the top, and where all is suppressed."""
+    """Values of metrics outside 0 to 1 for the raw table, the top, and full suppression."""
     combinations = prod(domain.size for domain in frequency.domains)
     heights = 60 * sum(domain.tree.height for domain in frequency.domains)
     squares = int((frequency.weights**2).sum())
@@ -414,7 +414,7 @@ PEOPLE = ic.Schema(quasi=QUASI, sensitive=["disease"], identifying=["name"])
 
 
 def schema_for(algorithm: type[Algorithm], sensitive: tuple[str, ...] = ("disease",)) -> ic.Schema:
-    """All quasi-identifiers, or the one number that univariate microaggregation takes."""
+    """All quasi-identifiers, or the single number of univariate microaggregation."""
     quasi = {"age": None} if algorithm is ic.Microaggregation else QUASI
     rest = [name for name in QUASI if name not in quasi]
     return ic.Schema(quasi=quasi, sensitive=sensitive, identifying=["name", *rest])
@@ -484,7 +484,7 @@ def test_algorithms_keep_their_word(algorithm, style, rows, seed, k):
 
 
 def assert_lowest_cells(frame: pl.DataFrame, release: ic.Release, quasi: list[str]) -> None:
-    """Every class's cell is the least that covers its records, read once more from rows and trees."""
+    """Every class's cell is the least that covers the records, read once more from rows and trees."""
     recoding = release.recoding
     style = release.policy.output
     number = recoding.class_of_key
@@ -625,7 +625,7 @@ def test_algorithms_give_the_same_on_any_number_of_threads(algorithm, monkeypatc
 
 
 def test_a_forgotten_entry_would_be_named(tmp_path, monkeypatch):
-    """The search for forgotten entries finds one, so its silence means something."""
+    """The search for forgotten entries finds a planted entry, so that silence means something."""
     import incrowd.measures.risk as home
 
     for path in Path(home.__file__).parent.glob("*.py"):

@@ -24,7 +24,7 @@ PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 @dataclass(frozen=True)
 class Step:
-    """A step of a recipe: a file to write, or the lines of one that change, as ``diff`` shows them."""
+    """A step of a recipe: a file to write, or the changed lines of a file, as ``diff`` shows lines."""
 
     path: str
     language: str
@@ -32,7 +32,7 @@ class Step:
 
     @property
     def makes_entry(self) -> bool:
-        """Whether it makes the entry; all others are what the checks ask for."""
+        """Whether the step makes the entry, as all other steps satisfy the checks."""
         return self.language == "py" or bool(re.search(r"/(__init__|kinds|open)\.py$", self.path))
 
     def follow(self, root: Path) -> None:
@@ -51,7 +51,7 @@ class Step:
 
 
 def recipes(page: str) -> dict[str, list[Step]]:
-    """Return the steps below each heading; the last path above a block is its file."""
+    """Return the steps below each heading, where the last path above a block is the block's file."""
     result: dict[str, list[Step]] = {}
     for title, text in re.findall(r"^## ([^\n]*)\n(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE):
         end = 0
@@ -83,7 +83,7 @@ def copied(place: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def begun(tmp_path_factory) -> Path:
-    """A copy of the project with an entry of every kind in its list, and nothing besides."""
+    """A copy of the project with an entry of every kind in the kind's list, and nothing besides."""
     place = copied(tmp_path_factory.mktemp("copy"))
     for title, recipe in RECIPES.items():
         for step in recipe:
@@ -132,7 +132,7 @@ for number, words in enumerate(json.loads(sys.argv[1])):
 
 
 def commands(package: Path, folder: Path, *lines: str) -> list[str]:
-    """What each command of a session prints."""
+    """Return the output of each command of a session."""
     given = json.dumps([line.split() for line in lines])
     return printed(package, folder, "-c", TOGETHER, given).split("----\n")
 
@@ -328,7 +328,7 @@ CHECKS = (
 
 
 def checks(place: Path, chosen: Iterable[tuple[str, str]]) -> str:
-    """Run some checks in a copy, and return what they print."""
+    """Run some checks in a copy, and return the output."""
     named = [f"({Path(file).stem}{words and f' and ({words})'})" for file, words in chosen]
     result = call(
         place / "src",
@@ -342,7 +342,7 @@ def checks(place: Path, chosen: Iterable[tuple[str, str]]) -> str:
 
 
 def make_docs(place: Path) -> None:
-    """Run the commands of `make docs`, without its environment."""
+    """Run the commands of `make docs`, without the environment."""
     paths = [str(place / folder / "src") for folder in ("", "gate", "verify")]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
     run = "import sys, tasks; tasks.PYTHON = sys.executable; tasks.docs()"

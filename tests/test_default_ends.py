@@ -71,7 +71,7 @@ def cells(table: pl.DataFrame) -> set[str]:
 
 
 def policy_of(folder: Path, ends: str | None) -> Path:
-    """Write a policy file that says its ends, or does not."""
+    """Write a policy file with or without ends."""
     path = folder / "policy.toml"
     path.write_text(POLICY if ends is None else POLICY.replace("\n", f'\nends = "{ends}"\n', 1))
     return path
@@ -247,7 +247,7 @@ def modules() -> Iterator[ModuleType]:
 
 
 def test_every_default_is_the_declared_one():
-    """A function or a class with a setting `ends` has the one default, or none (None)."""
+    """A function or a class with a setting `ends` has the same default, or none (None)."""
     result = {}
     for module in modules():
         for name, each in vars(module).items():

@@ -1,4 +1,4 @@
-"""The docs say what the code does."""
+"""The docs agree with the code."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ RUN = [*quick((*SHORT, *SLOW), *TRIED, *(changed() & {*SLOW})), pytest.param("do
 
 
 def _spark_goes_to(session, folder: str) -> str:
-    """Let paths of Spark without a folder be in one; return where they were. Its JVM began elsewhere."""
+    """Let paths of Spark without a folder be in a given folder, and return the old folder."""
     context = session.sparkContext
     hadoop = context._jvm.org.apache.hadoop.fs
     system = hadoop.FileSystem.get(context._jsc.hadoopConfiguration())
@@ -287,7 +287,7 @@ def test_a_figure_that_is_not_met_fails():
 
 
 def test_every_page_has_its_place_in_the_navigation():
-    """As the site asks, but told without building it."""
+    """The site asks for the same, but the test builds no site."""
     docs = ROOT / "docs"
     named = set()
     for page in docs.rglob("*.md"):
@@ -320,7 +320,7 @@ def whole_command():
 
 
 def unknown_options(words: list[str]) -> list[str]:
-    """Return the options of a command that it does not have, or its name if there is no such command."""
+    """Return the unknown options of a command, or the name of an unknown command."""
     command = whole_command()
     for number, word in enumerate(words[1:], 1):
         if not hasattr(command, "commands"):
@@ -357,7 +357,7 @@ def test_the_readme_counts_right():
 
 
 def test_the_readme_fits_on_a_page():
-    """Without tables and blank lines; what is longer belongs on a page of its own."""
+    """Tables and blank lines do not count, and longer texts belong on another page."""
     lines = [line for line in text_of("README.md").splitlines() if line and not line.startswith("|")]
     assert len(lines) <= 75
 
@@ -384,7 +384,7 @@ def test_a_text_is_of_the_block_right_above_it_alone():
 @pytest.mark.slow
 @pytest.mark.gated
 def test_the_notebook_runs(monkeypatch, tmp_path):
-    """Cell by cell, in one scope; its charts are Vega-Lite, and nothing of a run is stored in the file."""
+    """The cells run in a single scope, charts are Vega-Lite, and the file stores nothing of a run."""
     monkeypatch.chdir(tmp_path)
     document = json.loads((ROOT / "docs" / "learning.ipynb").read_text(encoding="utf-8"))
     scope: dict[str, object] = {}

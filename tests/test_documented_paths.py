@@ -1,4 +1,4 @@
-"""A documented name is the path: what a page imports lives there, for Python and for type checkers."""
+"""A documented name is the path: the page's imports live there, for Python and for type checkers."""
 
 from __future__ import annotations
 

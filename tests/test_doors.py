@@ -1,4 +1,4 @@
-"""Every function that writes or returns rows of a release passes the judge, or a page says why it does not."""
+"""Every function that writes or returns rows of a release passes the judge, or a page says why not."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ NO_ROWS = {
 
 
 def doors() -> dict[str, set[str]]:
-    """Find the functions that place rows, or make a release whose open points are not refused."""
+    """Find the functions that place rows, or make a release with open points and no refusal."""
     result: dict[str, set[str]] = {}
 
     def look(node: ast.AST, name: str) -> None:

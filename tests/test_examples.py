@@ -1,4 +1,4 @@
-"""The examples run: in DuckDB, in a scheduler, in dbt; what is not installed here has a stand-in of a few lines."""
+"""The examples run: in DuckDB, in a scheduler, in dbt, with small stand-ins for missing tools."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ QUASI = ["age", "sex"]
 
 @pytest.fixture
 def clinic(tmp_path):
-    """A table in a file and in DuckDB, and its policy."""
+    """A table in a file and in DuckDB, and the policy."""
     table = ic.samples.hospital(300, 2)
     schema = ic.Schema(QUASI, ["diagnosis"], unlisted="drop")
     ic.Policy(schema, (ic.KAnonymity(4), ic.LDiversity(2))).write(tmp_path / "policy.toml")
@@ -57,7 +57,7 @@ def test_a_release_inside_duckdb(clinic, monkeypatch):
 
 
 def strict(policy):
-    """Return a policy that cannot be satisfied: its columns may not be generalized."""
+    """Return an unsatisfiable policy: the columns may not be generalized."""
     levels = policy.replace('role = "quasi"', 'role = "quasi"\nlevels = [0, 0]').replace("mondrian", "flash")
     return re.sub(r"\n(mode|choose|median|categories) = .*", "", levels)
 
@@ -101,7 +101,7 @@ class Chain:
 
 
 def airflow(monkeypatch):
-    """Stand in for Airflow: a task becomes a link of a chain, a DAG is run when it is called."""
+    """Stand in for Airflow: a task becomes a link of a chain, a call runs a DAG."""
     sdk, errors = types.ModuleType("airflow.sdk"), types.ModuleType("airflow.sdk.exceptions")
 
     def task(**_):
@@ -261,7 +261,7 @@ def test_the_model_of_dbt_is_a_release(clinic, monkeypatch):
 
 
 class Config:
-    """What dbt gives a model: called to set, asked to get."""
+    """dbt's object for a model: called to set, asked to get."""
 
     def __init__(self, given):
         self.get = given.get

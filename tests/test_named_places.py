@@ -28,7 +28,7 @@ OTHERS = {"math.fsum"}
 
 @cache
 def modules() -> dict[str, frozenset[str]]:
-    """Return the names that each file of the code defines, by its dotted path below `src`."""
+    """Return the names that each file of the code defines, by the dotted path below `src`."""
     names = {}
     for path in sources():
         parts = path.with_suffix("").relative_to(ROOT).parts
@@ -51,7 +51,7 @@ def modules() -> dict[str, frozenset[str]]:
 
 
 def is_there(place: str) -> bool:
-    """Say whether a path is a file or folder, or a dotted name a module or something that it defines."""
+    """Say whether a path is a file or folder, or a dotted name a module or a name of a module."""
     plain = place.removesuffix("()").rstrip("/")
     folders = (
         ROOT,

@@ -1,4 +1,4 @@
-"""What is shipped beside the package."""
+"""The files beside the package in a shipment."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def steps(image: str) -> list[list[str]]:
 
 
 def test_the_image_is_built_of_what_is_there_and_of_nothing_else():
-    """The file that says what the build may see names just what the build copies."""
+    """The file of the build's visible paths names just the paths that the build copies."""
     copied = {
         each.removeprefix("./")
         for image in IMAGES
@@ -56,7 +56,7 @@ def test_the_image_has_a_python_that_is_tested_and_no_root(image):
 
 
 def test_everything_says_how_to_install_what_there_is():
-    """No version is published: what names one finds nothing. At a release the one constant changes, and this."""
+    """No version is published, so a version would find nothing, and a release changes the one constant."""
     way = INSTALL.partition("[")[0]
     other = {"pip install '.": "incrowd[", "pip install 'incrowd": "pip install '.["}[way]
     pages = [ROOT / name for name in ("README.md", "CHANGELOG.md", "SECURITY.md", "Makefile", "Dockerfile")]

@@ -1,4 +1,4 @@
-"""What Windows and macOS lack is not needed; no such machine is at hand, so its lacks are simulated."""
+"""Features that Windows and macOS lack are not needed, with the lacks simulated here."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ABSENT_NAMES = (
 
 
 def imported_at_once(tree: ast.Module) -> set[str]:
-    """Return the modules that a file imports as it is imported itself: not those of its functions."""
+    """Return the modules that a file imports at the import of the file, not those of functions."""
     result: set[str] = set()
     left: list[ast.AST] = [tree]
     while left:

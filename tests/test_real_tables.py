@@ -108,7 +108,7 @@ def test_the_order_of_rows_tells_nothing(walked):
 
 
 def test_nobody_is_repeated(walked):
-    """No value that one person alone has, of a column that is left out or generalized, stands in any output."""
+    """No unique value of a person, in a column that is left out or generalized, stands in any output."""
     folder, (_, out, err) = walked
     policy = ic.Policy.read(folder / "policy.toml")
     raw = pd.read_csv(folder / "raw.csv", dtype=str, keep_default_na=False)

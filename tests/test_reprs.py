@@ -1,4 +1,4 @@
-"""What Python shows of an object has nothing of the table in it, wherever it is shown."""
+"""Python's display of an object has nothing of the table, in any place."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def schema() -> ic.Schema:
 
 
 def results(folder):
-    """Return what every public function gives, by its name."""
+    """Return the result of every public function, by name."""
     models = [ic.KAnonymity(2), ic.LDiversity(2), ic.AlphaKAnonymity(0.9, 2)]
     policy = ic.Policy(schema(), tuple(models), ic.Mondrian())
     release = ic.anonymize(TABLE, policy)

@@ -81,7 +81,7 @@ def test_with_exact_ends_a_number_is_the_middle_of_the_values_of_its_class():
 
 
 def test_a_fold_knows_nothing_of_its_test_rows():
-    """The recoding of each fold is that of its training rows alone, whatever the others are."""
+    """The recoding of each fold is that of the training rows alone, for any other rows."""
     from sklearn.model_selection import cross_validate
 
     folds = [(np.arange(60, 120), np.arange(60)), (np.arange(60), np.arange(60, 120))]

@@ -1,4 +1,4 @@
-"""The tasks of the project: `make` runs what `tasks.py` has, and so does Windows without make."""
+"""The tasks of the project: `make` runs the tasks of `tasks.py`, and so does Windows without make."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def loaded(monkeypatch, platform: str, venv: Path):
-    """Load the tasks as a platform does; return them, and the commands that they run."""
+    """Load the tasks as a platform does, and return the tasks with the commands of each run."""
     monkeypatch.setattr(sys, "platform", platform)
     monkeypatch.setenv("VENV", str(venv))
     spec = importlib.util.spec_from_file_location("tasks_of_the_project", ROOT / "tasks.py")

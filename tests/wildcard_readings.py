@@ -1,4 +1,4 @@
-"""What `*` and missing cells match, row by row: a slow second reading."""
+"""Matches of `*` and missing cells, row by row: a slow second reading."""
 
 from __future__ import annotations
 

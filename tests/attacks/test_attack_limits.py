@@ -39,7 +39,7 @@ def refused_by_two_zips(rows) -> bool:
 @pytest.mark.slow
 @pytest.mark.parametrize("algorithm", [ic.Mondrian(), ic.Optimal()], ids=lambda entry: entry.name)
 def test_a_refused_cut_tells(algorithm):
-    """Zip A = HIV, HIV and zip B = flu, cold, cough at k = 2, l = 2: who is of A has HIV, for certain."""
+    """Zip A has HIV, HIV and zip B flu, cold, cough at k = 2, l = 2: people of A have HIV for certain."""
     from dataclasses import replace
 
     policy = replace(ZIP_POLICY, algorithm=algorithm)
@@ -156,7 +156,7 @@ def test_two_releases_joined_by_order_single_people_out(releases):
 
 
 def covers(cell: str, value: object) -> bool:
-    """Read a cell anew: *, a value, a masked one, a range or a set."""
+    """Read a cell anew: `*`, a value, a masked value, a range or a set."""
     text = str(value)
     if cell in ("*", text):
         return True
@@ -241,7 +241,7 @@ def test_a_release_of_other_people_leaves_nothing_to_intersect():
     ],
 )
 def test_a_cell_covers_what_it_names_and_nothing_between(outer, inner, cell, tree):
-    """By hand: two people share a cell that names both; the two beside them have one illness for certain."""
+    """By hand: two people share a cell that names both, and two beside the cell have the same illness."""
     people = pl.DataFrame({"q": [*outer, inner, inner], "illness": ["flu", "cold", "HIV", "HIV"]})
     own = None if inner is None else str(inner)
     release = pl.DataFrame({"q": [cell, cell, own, own], "illness": people["illness"]})
@@ -269,7 +269,7 @@ def test_a_cell_covers_what_it_names_and_nothing_between(outer, inner, cell, tre
     ],
 )
 def test_predicates_of_a_set_are_met_by_what_it_names(own, two, other, tree):
-    """By hand: one person of the table has 1 or 3, and two have 2; so the set singles out and 2 does not."""
+    """By hand: one of three people has 1 or 3 and two have 2, so the set singles out and 2 does not."""
     people = pl.DataFrame({"q": [own, two, two]})
     release = pl.DataFrame({"q": [f"{{{own}, {other}}}"] * 2 + [str(two)] * 2})
     schema = ic.Schema({"q": tree and ic.Hierarchy.from_nested(tree)})

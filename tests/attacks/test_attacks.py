@@ -1,4 +1,4 @@
-"""attack(): what works with raw data, and does not with a release that protects."""
+"""attack(): attacks work with raw data, and fail against a release that protects."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SCHEMA = ic.Schema(quasi={"n": None, "t": TREE, "m": None, "c": None}, sensitive
 
 
 def people(rows: int, seed: int) -> pl.DataFrame:
-    """The secret depends on nothing, so only who is in the release can be inferred."""
+    """The secret depends on nothing, so only people in the release can be inferred."""
     rng = np.random.default_rng(seed)
     return pl.DataFrame(
         {
@@ -91,7 +91,7 @@ def test_cells_of_every_style_are_read(style):
 
 
 def test_other_people_of_the_same_kind_are_no_risk():
-    """A synthetic table that knows nobody: as right about its people as about the control."""
+    """A synthetic table that knows nobody is as right about its people as about the control."""
     attempts = by_name(people(800, 3))
     assert attempts["inference"].risk.low == 0
     assert attempts["linkability"].risk.low == 0
@@ -164,7 +164,7 @@ def test_one_column_is_singled_out_and_nothing_else():
 
 
 def test_predicates_range_over_all_released_columns():
-    """A number of its own beside the cells singles everybody out, whatever role it has."""
+    """A number per row beside the cells singles everybody out, whatever role the number has."""
     table = people(300, 5).select("n", "s", seqn=pl.int_range(300))
     schema = ic.Schema(quasi=["n"], sensitive=["s"], insensitive=["seqn"], unlisted="keep")
     release = ic.anonymize(
@@ -213,7 +213,7 @@ def test_links_with_an_external_table():
 
 
 def test_numbers_that_are_one_double_are_linked_one_by_one():
-    """Doubles tell half of these from their neighbours at best; a person with the table tells all."""
+    """Doubles tell half of the rows from close neighbours at best, and a person with the table tells all."""
     people = pl.DataFrame({"id": [2**53 + number for number in range(60)], "s": ["x"] * 60})
     attempts = attack(
         people, people, ic.Schema(quasi=["id"], sensitive=["s"]), attacks=60, aligned=True, kinds=["linkage"]
@@ -321,7 +321,7 @@ def test_the_nearest_records_read_once_more(cloud, count):
 
 @given(st.integers(0, 99), st.integers(1, 4))
 def test_of_equal_records_the_first_ones_are_enough(seed, count):
-    """A search among all records finds the same as one among the first of each equivalence class."""
+    """A search among all records finds the same as a search among the first of each equivalence class."""
     raw = people(40, seed)
     release = raw.with_columns(pl.lit("*").alias("t"), pl.col("n", "m").round(0), pl.col("c"))
     setting = Setting(raw, release, SCHEMA, None, seed)

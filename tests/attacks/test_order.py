@@ -1,4 +1,4 @@
-"""What the order of rows tells: the attack, and the word about it in a release's account."""
+"""The attack by the order of rows, and the word about the order in a release's account."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Singling out: which columns make it succeed, and what removes them."""
+"""Singling out: columns that make the attack succeed, and treatments that defeat it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KINDS = ("singling-out-univariate", "singling-out-multivariate")
 
 
 def people() -> pl.DataFrame:
-    """Costs and badges of their own, and a ward that many share."""
+    """People with a cost and a badge each, and a ward that many share."""
     return pl.DataFrame(
         {
             "age": [20 + row % 60 for row in range(ROWS)],

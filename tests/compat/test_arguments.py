@@ -139,7 +139,7 @@ def test_what_is_empty_or_missing_and_right_all_the_same():
 
 @pytest.mark.parametrize("names", [(0, 1, 2), (2, 0, 1), (1, 2, 0)])
 def test_numbers_as_names_of_columns(names):
-    """pandas takes a number for the name of a level or column first; figures are those of named columns."""
+    """pandas takes a number first as the name of a level or column, and figures equal named columns'."""
     frame = pd.DataFrame(DF.to_numpy(), columns=list(names)).astype({names[1]: int})
     frame.index.name = names[0]
     q, n, s = names

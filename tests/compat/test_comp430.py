@@ -1,4 +1,4 @@
-"""The homework's functions: its figures, and a plain reading of its text on other data and hierarchies."""
+"""The homework's functions: published figures, and a plain reading of the text on other data."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_adult(adult, tmp_path, call, k, more, distortion, loss, keys, least, ev
 
 @pytest.mark.slow
 def test_the_page_of_part_5_has_the_handout_s_figures(adult):
-    """Random shuffles by its seed, so the rows before it are not; others run on shuffled rows."""
+    """Only the shuffles depend on the seed, so other functions run on shuffled rows here."""
     raw, folder = adult
     compared = CliRunner().invoke(
         app,
@@ -251,7 +251,7 @@ def test_files_that_do_not_fit(tmp_path):
 
 @pytest.fixture
 def one_line(tmp_path):
-    """Hierarchies of one line beside one with an end on a higher level."""
+    """Hierarchies of a single line beside a hierarchy with an end on a higher level."""
     return write(
         tmp_path,
         {"q": {"Any": {"A": ["a", "b"], "c": []}}, "r": {"only": []}, "t": {"*": []}},
@@ -268,7 +268,7 @@ def one_line(tmp_path):
     ],
 )
 def test_a_hierarchy_may_be_a_root_alone(one_line, tmp_path, call, cells):
-    """Such a column cannot be generalized: it costs nothing, and weighs in LM as a third."""
+    """A hierarchy of a root alone cannot generalize, costs nothing, and weighs a third in LM."""
     raw, folder = one_line
     target = tmp_path / "out.csv"
     call(raw, folder, target)
@@ -285,7 +285,7 @@ def test_a_hierarchy_may_be_a_root_alone(one_line, tmp_path, call, cells):
 
 
 def test_raw_values_above_others(one_line, tmp_path):
-    """A value of any level is taken as it is, and climbs from where it stands."""
+    """A value of any level is taken as written, and climbs from that level."""
     raw, folder = one_line
     (tmp_path / "raw.csv").write_text("q,r,t,s\nA,only,*,x\na,only,*,y\nAny,only,*,x\nc,only,*,x\n")
     (tmp_path / "out.csv").write_text("q,r,t,s\nAny,only,*,x\nA,only,*,y\nAny,only,*,x\nc,only,*,x\n")
@@ -334,7 +334,7 @@ def test_raw_values_above_others(one_line, tmp_path):
     ],
 )
 def test_a_star_is_a_node_like_any_other(tmp_path, tree, values, clustered, full_domain):
-    """It is no mark of a suppressed record, wherever it stands, and in the sensitive column neither."""
+    """A star is no mark of a suppressed record, and none in the sensitive column either."""
     rows = list(zip(values, "*y*y", strict=True))
     raw, folder = write(tmp_path, {"q": tree}, rows)
     plain, target = Plain({"q": tree}, rows), tmp_path / "out.csv"
@@ -409,7 +409,7 @@ def write(folder, trees, rows):
 
 
 def paths_of(tree, *, inner=False):
-    """The labels above each leaf, itself first; where asked those above every label."""
+    """The labels above each leaf, the leaf first, and on request those above every label."""
     result = {}
 
     def walk(node, above):

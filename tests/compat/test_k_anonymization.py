@@ -1,4 +1,4 @@
-"""The class NCP of k-anonymization: figures by hand, and a plain reading of what it computes."""
+"""The class NCP of k-anonymization: figures by hand, and a plain reading of the algorithm."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TREE = ic.Hierarchy.from_nested({"*": {"A": ["a", "b"], "B": ["c"]}})
 
 
 class Foreign:
-    """A hierarchy of the library itself, as far as it is asked."""
+    """A hierarchy of the library itself, as far as the tests call it."""
 
     leaves = ("a", "b", "c")
 
@@ -50,7 +50,7 @@ def test_groups_by_hand():
 
 
 def test_groups_may_be_frames():
-    """A group of a frame is a part of it, as groupby and iloc give it; columns are taken by their places."""
+    """A group is a part of a frame, as groupby and iloc give it, with columns by position."""
     parts = [ORG.iloc[:2], ORG.iloc[2:]]
     for call in (NCP.calculate_for_local_recoding_mean_mode, NCP.calculate_for_local_recoding_summarization):
         whole = call(ORG, GROUPS, [0, 2], [False, True])
@@ -68,7 +68,7 @@ def test_groups_may_be_frames():
 @pytest.mark.parametrize("place", [0, 1, 2])
 @pytest.mark.parametrize("names", [("sex", "age", "zip"), (0, 1, 2), (2, 0, 1), ("group", "level_0", 0)])
 def test_a_category_in_any_place_under_any_name(place, names):
-    """Groups of one value each lose nothing, whatever number the column is or is named."""
+    """Groups of a single value each lose nothing, whatever number the column is or is named."""
 
     def put(value):
         record = [9, 9, 9]
@@ -165,7 +165,7 @@ def test_the_styles_of_groups_by_hand(props):
 
 
 def test_ncp_measures_what_the_styles_release():
-    """A summary's ranges are those that the generalization reads: 10/40 and 20/40."""
+    """A summary's ranges are those of the generalization: 10/40 and 20/40."""
     style = {"qids_idx": [0], "is_categorical": [False]}
     out = [row for group in GROUPS for row in GroupAnonymizationBuiltIn.SUMMARIZATION(group, style)]
     result = NCP.calculate_for_generalization(ORG, pd.DataFrame(out), {}, [0], [False])

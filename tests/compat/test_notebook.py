@@ -1,4 +1,4 @@
-"""The teaching notebook's functions: its printed output, and the fast path beside the slow one."""
+"""The teaching notebook's functions: printed output, and the fast path beside the slow path."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_both_paths_partition_alike(rule, df, k, many, p):
 
 
 def recognized(is_valid):
-    """The conditions, and the sets of them that suffice."""
+    """The conditions, and sets of conditions that suffice."""
     conditions, enough = notebook._recognize(is_valid, "s")
     return [asked.kind for asked in conditions], sorted(enough)
 

@@ -1,4 +1,4 @@
-"""The functions of the notebook on the P_29 score: what it prints, digit by digit."""
+"""The functions of the notebook on the P_29 score, with each printed digit."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_the_class_that_the_notebook_works_out(df, evidence):
 
 
 def test_the_frame_of_all_classes_is_the_notebook_s(df, results_df):
-    """Its cells take their three frames from it, and the score is the notebook's."""
+    """The frame of all classes gives its cells three frames, and the score is the notebook's."""
     result = calculate_classes(df, quasi_identifiers, sensitive_attributes)
     t_value = calculate_t_closeness(df, quasi_identifiers, sensitive_attributes)
     assert sorted(result) == sorted({*results_df, *t_value})

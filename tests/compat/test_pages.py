@@ -1,4 +1,4 @@
-"""The examples of the pages run as they stand, and give what their comments say."""
+"""The examples of the pages run unchanged, and give the figures of the comments."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FILES: dict[str, dict[str, str]] = {
 
 
 def remarks(code: str) -> dict[int, str]:
-    """Return the comments by their lines."""
+    """Return the comments by line."""
     lines = iter(code.splitlines(keepends=True))
     result = tokenize.generate_tokens(lambda: next(lines, ""))
     return {token.start[0]: token.string[2:] for token in result if token.type == tokenize.COMMENT}
@@ -44,7 +44,7 @@ def test_every_page_is_run():
 
 
 def run_python(code: str, where: str, scope: dict[str, object]) -> int:
-    """Run code whose comments say what its statements give; return how many said it."""
+    """Run code with results in comments, and return the number of compared results."""
     told, seen = remarks(code), 0
     for statement in ast.parse(code).body:
         if not isinstance(statement, ast.Expr):

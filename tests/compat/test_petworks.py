@@ -1,4 +1,4 @@
-"""PETWorks's functions: its documents' figures and ARX's outputs, and the defects that are not copied."""
+"""PETWorks's functions: figures of documents, outputs of ARX, and defects that are not copied."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def petworks(shared_data):
 
 
 def test_the_document_on_t_closeness(petworks, capsys):
-    """The code block of "t-closeness.py" with its import changed, and what the document prints."""
+    """The code block of "t-closeness.py" with another import prints the figures of the document."""
     anonymized = str(petworks / "patient" / "patient_anonymized.csv")
     dataHierarchy = str(petworks / "patient" / "patient_hierarchy")
 
@@ -100,7 +100,7 @@ def patient(petworks, tmp_path):
 
 
 def test_values_without_names_are_read_in_the_order_of_the_texts(patient):
-    """``dataHierarchy, attributeTypes, tLimit``; later texts leave out what the file beside the data has."""
+    """``dataHierarchy, attributeTypes, tLimit``: later texts leave out the file beside the data."""
     folder = patient.parent / "patient_hierarchy"
     types = {"ZIPCode": QUASI_IDENTIFIER, "Age": QUASI_IDENTIFIER, "Disease": SENSITIVE_ATTRIBUTE}
     for tech, name in (("k-anonymity", "k"), ("l-diversity", "l")):
@@ -121,7 +121,7 @@ def test_values_without_names_are_read_in_the_order_of_the_texts(patient):
 
 
 def test_types_and_hierarchies_are_read_beside_the_data(patient):
-    """By the hierarchy t is 8/27, by equal distances 5/9; what the caller gives counts."""
+    """By the hierarchy t is 8/27, by equal distances 5/9, and the caller's arguments come first."""
     for data in (patient, f"{patient}.gz"):
         assert PETValidation(None, data, "k-anonymity", k=3)["fulfill k-anonymity"]
         for limit, holds in ((8 / 27, True), (8 / 27 - 1e-9, False)):
@@ -169,7 +169,7 @@ def test_the_risk_is_that_of_the_first_file(tmp_path):
 
 
 def test_the_worked_example_of_the_document(tmp_path):
-    """Its last table swaps two cells: salary is 3/8 and 1/4, disease 3/20 and 1/10; "t = 4" must be 3/8."""
+    """The last table swaps two cells: salary is 3/8 and 1/4, disease 3/20 and 1/10; "t = 4" must be 3/8."""
     (tmp_path / "table.csv").write_text(
         "year;salary;disease\n197*;3;stomach cancer\n197*;4;flu\n198*;5;flu\n198*;6;gastritis\n198*;8;stomach cancer\n"
     )
@@ -256,7 +256,7 @@ def test_patients(petworks):
     ],
 )
 def test_adult_and_its_release(petworks, evidence, tech, key, value):
-    """PETWorks with ARX: 8230 of 30162 records are suppressed; ages are means, which it takes for values."""
+    """PETWorks with ARX: 8230 of 30162 records are suppressed, and ages are means, read as values."""
     folder = petworks / "adult"
     answer = PETValidation(
         folder / "adult.csv.gz", folder / "adult_anonymized.csv.gz", tech,
@@ -426,7 +426,7 @@ def test_output(tmp_path):
 
 @pytest.fixture
 def small(tmp_path):
-    """Missing cells, one quasi-identifier, an identifier and two sensitive attributes."""
+    """Missing cells, a quasi-identifier, an identifier and two sensitive attributes."""
     (tmp_path / "raw.csv").write_text("id;age;ill;pay\n1;20;flu;3\n2;30;cold;4\n3;;flu;5\n4;;cold;3\n")
     (tmp_path / "out.csv").write_text("id;age;ill;pay\n*;20-30;flu;3\n*;20-30;cold;4\n*;;flu;5\n*;;cold;3\n")
     (tmp_path / "tree").mkdir()
@@ -469,7 +469,7 @@ def tableau(folder, header, *rows, name="table.csv"):
     ],
 )
 def test_rows_of_stars_are_a_group(tmp_path, tech, name, reached, refused):
-    """Only k-anonymity leaves them out: the document forms groups from all rows."""
+    """Only k-anonymity leaves rows of stars out, and the document forms groups from all rows."""
     file = tableau(tmp_path, "q;s", "*;1", "b;1", "b;3", "b;4")
     types = {"q": QUASI_IDENTIFIER, "s": SENSITIVE_ATTRIBUTE}
     for limit, holds in ((reached, True), (refused, False)):
@@ -520,7 +520,7 @@ def test_with_two_sensitive_attributes_a_blank_one_is_known_and_counts_nothing(t
 
 
 def test_numbers_are_one_cell_in_every_technique_that_groups_by_pandas(tmp_path):
-    """5 and 5.0 are one group: of t-closeness, and of profitability, where two groups of one lose more."""
+    """5 and 5.0 are one group of t-closeness, and of profitability, where two groups of one lose more."""
     types = {"q": QUASI_IDENTIFIER, "s": SENSITIVE_ATTRIBUTE}
     file = tableau(tmp_path, "q;s", "5;x", "5.0;y")
     answer = PETValidation(None, file, "t-closeness", attributeTypes=types, tLimit=0, groups=True)
@@ -592,7 +592,7 @@ def test_a_value_among_numbers_that_is_none_is_named(tmp_path, values):
 
 
 def test_anonymization_keeps_numbers_as_they_are_written(tmp_path):
-    """1e3 is the largest: alone it is 1/2 away, with the least 1/6; the cells stay."""
+    """1e3 is the largest value: alone 1/2 away, with the least value 1/6, and cells stay."""
     raw = tableau(tmp_path, "q;s", "a;1e3", "b;+1", "c;02", "d;3.0")
     (tmp_path / "q.csv").write_text("a;A;*\nb;A;*\nc;C;*\nd;C;*\n")
     settings = {

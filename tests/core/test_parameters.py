@@ -1,4 +1,4 @@
-"""Parameters declared once: what they take, and how they say what is wrong."""
+"""Parameters declared once: allowed values, and errors for other values."""
 
 from __future__ import annotations
 
@@ -240,7 +240,7 @@ def test_a_pickle_has_all_results_and_no_source(lengths):
 
 
 def test_threads_that_read_the_same_last_result_both_get_it(monkeypatch, lengths):
-    """Each has the source before it asks what was found, so nobody is left without."""
+    """Each thread has the source before a question about results, so every thread gets the result."""
     assert lengths["longest"] == 6
     both, result = Barrier(2, timeout=60), []
     measure = Lengths._measure

@@ -1,4 +1,4 @@
-"""Entries of other packages: they reach every list, replace nothing, and break nothing."""
+"""Entries of other packages reach every list, replace nothing, and break nothing."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Impostor(KAnonymity):
 
 
 class Nameless(Kind):
-    """A kind of file without any of its parts."""
+    """A kind of file without any parts."""
 
 
 @pytest.fixture
 def installed(monkeypatch):
-    """Pretend that packages name these places of this module, each in a group."""
+    """Pretend that packages name some objects of this module, each in a group."""
 
     def install(group, **places):
         points = [EntryPoint(name, f"{__name__}:{place}", group) for name, place in places.items()]

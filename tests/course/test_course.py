@@ -1,4 +1,4 @@
-"""The course: its lessons run, answers pass, usual mistakes get their word, and copies are what they say."""
+"""The course: lessons run, answers pass, usual mistakes get a hint, and copies keep all promises."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def lesson_of(exercise: str):
 
 
 def solved(exercise: str):
-    """Return an answer of the course, the names of its lesson, and the text of its usual mistakes."""
+    """Return an answer of the course, the names of the lesson, and the text of usual mistakes."""
     scope, mistakes = lesson_of(exercise).solved(exercise)
     return scope[lesson_of(exercise).exercises[exercise]], scope, mistakes
 
@@ -200,7 +200,7 @@ def test_a_lesson_has_its_parts(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LESSONS)
 def test_a_lesson_runs_whatever_names_an_answer_uses(name):
-    """Students solve exercises in their own way: only the name of the answer is there afterwards."""
+    """Students solve exercises in many ways: only the name of the answer is there afterwards."""
     opened_lesson, scope, drawn = lesson(name), {}, 0
     answers = iter(opened_lesson.exercises.values())
     for cell in opened_lesson.cells:
@@ -223,7 +223,7 @@ def test_a_lesson_runs_whatever_names_an_answer_uses(name):
 @pytest.mark.parametrize("is_solved", [True, False])
 @pytest.mark.parametrize("name", LESSONS)
 def test_a_lesson_runs_in_a_kernel(name, is_solved):
-    """In the order of its cells, solved or blank: nothing stops it, and pictures are there without a network."""
+    """The cells run in order, solved or blank, without a stop, and pictures need no network."""
     opened_lesson, cells = lesson(name), []
     for cell in opened_lesson.cells:
         if cell.role == "exercise" and not is_solved:
@@ -247,7 +247,7 @@ def test_a_lesson_runs_in_a_kernel(name, is_solved):
 
 
 def wrong_answer(exercise):
-    """Return a wrong answer to an exercise, and its word."""
+    """Return a wrong answer to an exercise, and the hint."""
     if exercise in WRONG:
         wrong, word = WRONG[exercise][0]
         return (wrong() if exercise == "your-release" else wrong), word
@@ -324,7 +324,7 @@ def test_a_function_that_changes_its_table_is_judged_by_what_it_returns(capsys):
 
 
 def test_a_word_is_explained_before_code_uses_it():
-    """Suppression, whose option stands in the code of several lessons."""
+    """Suppression stands in the code of several lessons as an option."""
     cells = [cell for each in lessons() for cell in each.cells if cell.role != "teacher"]
     first = next(cell for cell in cells if "suppress" in cell.text)
     assert not first.is_code

@@ -35,7 +35,7 @@ from incrowd.samples import hospital
 
 @pytest.fixture(params=STORES)
 def store(request, tmp_path):
-    """A database with the table `people`: its URL, and how another session runs a statement there."""
+    """A database with the table `people`: the URL, and a function for statements in another session."""
     kind = request.param
     if kind == "postgresql":
         url = request.getfixturevalue("postgres")
@@ -230,7 +230,7 @@ class Job(Cancellable):
 
 @pytest.mark.few(2)
 def test_a_table_that_is_made_can_be_given_up(store, monkeypatch):
-    """The database that fills the table is told to stop; what a cancelled job made is undone."""
+    """The database that fills the table is stopped, and a cancelled job's tables are removed."""
     url, _ = store
     job = Job()
     with ic.Database(url) as database:

@@ -172,7 +172,7 @@ def test_without_the_driver(monkeypatch):
 
 
 def _like(table, frame, names):
-    """What is counted of a table is what a frame in memory gives, each column as quasi-identifier."""
+    """A table's counts equal those of a frame in memory, each column as quasi-identifier."""
     for name in names:
         schema = ic.Schema(quasi=[name], unlisted="keep")
         expected = in_order_of_codes(MemoryEngine(frame).count(schema).frequency)

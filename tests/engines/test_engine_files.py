@@ -1,4 +1,4 @@
-"""Files that are larger than memory give what they give in memory."""
+"""Files that are larger than memory give the same as frames in memory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ QUASI = ["p", "Q 'x'"]
 
 
 def written(frame: pl.DataFrame, folder: Path, parts: int) -> Path:
-    """The rows as several files, one after the other."""
+    """The rows as several files in sequence."""
     for old in folder.iterdir():
         old.unlink()
     size = -(-len(frame) // parts)
@@ -36,7 +36,7 @@ def written(frame: pl.DataFrame, folder: Path, parts: int) -> Path:
 
 
 def unsealed(folder: Path) -> list[str]:
-    """Everything in a released folder but the one seal that it must have."""
+    """Everything in a released folder but the mandatory seal."""
     seals = [path for path in folder.iterdir() if path.name.startswith("_incrowd-files-")]
     assert [path.stat().st_size for path in seals] == [0]
     return sorted(path.name for path in folder.iterdir() if path not in seals)

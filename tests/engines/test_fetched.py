@@ -1,4 +1,4 @@
-"""What is counted from fetched combinations is what rows in memory give."""
+"""Counts of fetched combinations equal counts of rows in memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from incrowd.search import SearchProblem
 
 
 class Elsewhere(Engine):
-    """A frame that is grouped as a database would: in any order, by values as they are written."""
+    """A frame that is grouped as in a database: in any order, by values as written."""
 
     def __init__(self, frame: pl.DataFrame, seed: int = 0) -> None:
         super().__init__(frame)

@@ -1,4 +1,4 @@
-"""Rows get the texts of their keys, at once and while they stream."""
+"""Rows get the texts of keys, at once and while rows stream."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ POLICY = (
 
 @pytest.fixture
 def folder(tmp_path) -> Path:
-    """A release and its policy, and files that nobody names."""
+    """A release with a policy, and files that nobody names."""
     (tmp_path / "policy.toml").write_text(POLICY)
     (tmp_path / "safe.csv").write_text("age\n" + "[1-5]\n" * 4)
     pl.DataFrame({"age": [1, 1, 2, 2] * 20}).write_parquet(tmp_path / "people.parquet")
@@ -84,7 +84,7 @@ def of_dialect(folder: Path, monkeypatch, probe):
 
 
 def caught(monkeypatch, module, probe):
-    """Look at each connection as soon as it is locked."""
+    """Look at each connection directly after the lock."""
     locking = module.lock
 
     def lock(connection, *words):

@@ -1,4 +1,4 @@
-"""Frames in memory whose columns hold what no typed column can."""
+"""Frames in memory with columns of mixed values, which no typed column can hold."""
 
 from __future__ import annotations
 

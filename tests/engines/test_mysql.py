@@ -124,7 +124,7 @@ def test_a_table_without_snapshots_is_refused(url):
 
 
 def test_rows_that_come_meanwhile_are_in_no_release(url):
-    """A statement that fills a table would read them; see `MySQL.make`."""
+    """A statement that fills a table would read later rows; see `MySQL.make`."""
     fill_mysql(url, FRAME)
     with ic.Database(url) as database:
         release = ic.anonymize(database.table("people"), SCHEMA, MODELS)
@@ -137,7 +137,7 @@ def test_rows_that_come_meanwhile_are_in_no_release(url):
 
 
 def test_nothing_private_stays(url, monkeypatch):
-    """Neither where the table is renamed, nor where its name was taken meanwhile, nor where a check fails."""
+    """No private table stays after a renaming, under a taken name, or after a failed check."""
     fill_mysql(url, FRAME)
     mysql_statement(url, "CREATE TABLE safe (q INT)")
     with ic.Database(url) as database:

@@ -1,4 +1,4 @@
-"""Columns are found by their names letter by letter, whatever these mean to a library or a database."""
+"""Columns are found by name letter by letter, whatever a name means to a library or a database."""
 
 from __future__ import annotations
 

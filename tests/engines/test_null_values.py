@@ -1,4 +1,4 @@
-"""What means missing means it in a column of every type, in every engine, and in what is released."""
+"""A null value means missing in a column of every type, in every engine, and in the release."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NAMES = [f"c{j}" for j in range(len(CELLS))]
 
 
 def table(cleaned=False) -> pl.DataFrame:
-    """Every value some times; `cleaned`: with what means missing left out by hand."""
+    """Every value several times, or without null values if `cleaned`."""
     columns = []
     for name, (kind, gone, kept) in zip(NAMES, CELLS, strict=True):
         values = [*([None] * len(gone) if cleaned else gone), *kept, None]
@@ -101,7 +101,7 @@ def test_every_database_counts_it_so(kind, request):
 
 
 def people() -> pl.DataFrame:
-    """Four rows whose age and day are missing in one way or another, with two different scores."""
+    """Four rows with an age and a day that are missing in several ways, with two different scores."""
     return pl.DataFrame(
         {
             "age": [99, None, 99, None, 30, 30, 30, 31, 31, 31],
@@ -173,7 +173,7 @@ def test_a_value_and_what_means_missing_are_not_one_class():
 
 
 def test_a_batch_beside_a_release_is_measured_as_both_read(tmp_path):
-    """One row of 99 beside a release without missing ages is unique, whatever type the age has."""
+    """A row of 99 beside a release without missing ages is unique, for any type of age."""
     schema = ic.Schema(quasi=["age"], sensitive=["s"], null_values=["99"])
     policy = ic.Policy(schema, (ic.KAnonymity(2),), ic.Optimal(), 0.5)
     first = pl.DataFrame({"age": [None, None, 30, 30], "s": [1, 2, 3, 4]})
@@ -215,7 +215,7 @@ def test_a_population_and_an_evaluation_read_the_same_null_values():
 
 
 def test_the_mark_of_a_suppressed_cell_is_no_null_value(tmp_path):
-    """A suppressed record is in no class; one whose values are missing is in a class of them."""
+    """A suppressed record is in no class, and a record of missing values is in a class of such records."""
     (tmp_path / "policy.toml").write_text(
         'version = 1\nnull_values = ["?", "*"]\n[columns.age]\nrole = "quasi"\n[[models]]\nmodel = "k-anonymity"\nk = 2\n'
     )

@@ -1,4 +1,4 @@
-"""People are reduced where the rows are: what comes back is what people as sets say."""
+"""People are reduced inside the engine, and the answer equals that of people as sets."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def expected(table, person, sensitive, joint):
 
 
 def same_arrays(one, other):
-    """Compare everything, the order of what is listed included."""
+    """Compare everything, including the order of lists."""
     for mine, theirs in [
         (one.weights, other.weights),
         (one.people.listed.indptr, other.people.listed.indptr),
@@ -84,7 +84,7 @@ def test_files(tmp_path_factory, seed, people, person, sensitive, joint, kind):
 
 
 def test_people_with_one_kind_of_row_stay_on_disk(tmp_path, monkeypatch):
-    """A hundred thousand people of one row each bring no line each."""
+    """A hundred thousand people of a single row each bring no line each."""
     rows = 100_000
     table = pl.DataFrame(
         {"who": [*range(rows), 5, 5], "q": [*(n % 10 for n in range(rows)), 5, 6], "s": ["a"] * (rows + 2)}
@@ -167,7 +167,7 @@ def everybody_listed():
 
 @pytest.mark.parametrize("place", ["duckdb", "relation", "sqlite", "postgresql"])
 def test_databases_keep_people_with_one_kind_of_row(place, request):
-    """Thousands of people of one row each bring no line each, and nobody's name comes at all."""
+    """Thousands of people of a single row each bring no line each, and nobody's name comes at all."""
     rows = 5_000
     table = pl.DataFrame(
         {"who": [*range(rows), 5, 5], "q": [*(n % 10 for n in range(rows)), 5, 6], "s": ["a"] * (rows + 2)}

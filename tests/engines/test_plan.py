@@ -1,4 +1,4 @@
-"""Queries about people say what people as sets say, whatever engine asks them."""
+"""Queries about people give the same as people as sets, in every engine."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def asked(place, rows, query):
 
 
 def person(row):
-    """Return who a row is of; None for nobody."""
+    """Return the person of a row, and None for nobody."""
     return row[2:] if any(part is not None for part in row[2:]) else None
 
 
 def people(rows):
-    """Return the people of rows, each row without a name being one of its own."""
+    """Return the people of rows, with a new person for each row without a name."""
     return {person(row) or ("nobody", place) for place, row in enumerate(rows)}
 
 

@@ -62,7 +62,7 @@ def test_releases_are_the_same(frame, null_values, algorithm, k):
 
 @given(frames(), st.booleans())
 def test_places_are_the_same_where_values_are_joined(frame, joint):
-    """The other way to find places; a hook takes it for every column."""
+    """A hook takes the other way to find positions for every column."""
     schema = ic.Schema(quasi=["p", "Q 'x'"], sensitive=["s", "t"], unlisted="keep")
     result = []
     for way in (fold.place_of, lambda *_: None):
@@ -85,7 +85,7 @@ def test_places_are_the_same_where_values_are_joined(frame, joint):
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """Three Parquet files and the same rows as one."""
+    """Three Parquet files and the same rows as a single file."""
     folder = tmp_path_factory.mktemp("big")
     table = hospital(3000, 1)
     for part in range(3):
@@ -107,7 +107,7 @@ MODELS = [ic.KAnonymity(5), ic.LDiversity(2), ic.TCloseness(0.8)]
 
 @pytest.fixture(scope="module")
 def in_memory(files):
-    """What becomes of the rows in memory, and how they are assessed."""
+    """The release of the rows in memory, and the assessment."""
     _, table = files
     released = ic.anonymize(table, schema(), MODELS, ic.Optimal(), max_suppression=0.05)
     return released, ic.assess(table, schema(), MODELS)
@@ -142,7 +142,7 @@ def test_no_dictionary_travels_along(tmp_path):
 
 @pytest.mark.parametrize("rows", [60, 5_000])
 def test_no_step_of_the_plan_takes_all_rows_at_once(rows):
-    """Some expressions of Polars hold all rows in memory where a plan streams; its graph marks them."""
+    """Some expressions of Polars hold all rows in memory where a plan streams, marked in the graph."""
     numbers = pl.int_range(rows, eager=True)
     columns = {
         "far apart": numbers * 100_000,

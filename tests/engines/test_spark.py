@@ -75,7 +75,7 @@ def test_only_spark_frames_are_taken(spark):
 
 @pytest.mark.parametrize("null_values", quick([(), NULL_VALUES], NULL_VALUES))
 def test_every_nasty_value_is_counted_the_same(spark, nasty, null_values):
-    """Every column is a quasi-identifier, and every one a sensitive attribute."""
+    """Every column is a quasi-identifier and a sensitive attribute."""
     table = on_spark(spark, nasty)
     names = [name for name in nasty.columns if name != "ID"]
     for quasi, sensitive in ((names[:5], names[5:]), (names[5:], names[:5])):
@@ -102,7 +102,7 @@ def test_any_table_is_counted_the_same(spark, frame):
 
 
 def rounded(figures):
-    """Sums over classes may end otherwise in their last bit, because keys stand in another order."""
+    """Sums over classes may differ in the last bit, because keys stand in another order."""
     if isinstance(figures, dict):
         return {name: rounded(figure) for name, figure in figures.items()}
     if isinstance(figures, list | tuple):
@@ -230,7 +230,7 @@ def test_types_that_cannot_be_counted(spark):
 
 @pytest.mark.slow
 def test_points_of_time_do_not_depend_on_the_session(spark):
-    """An hour that the session's zone has twice, one that it has not, and one before time zones."""
+    """An hour that the session's zone has twice, an hour of no zone, and an hour before time zones."""
     from pyspark.sql import types as st
 
     times = [
@@ -292,7 +292,7 @@ def test_what_was_said_about_the_columns_stays_behind(spark):
 
 @pytest.mark.parametrize("levels", [None, {"q": 0, "r": 1}])
 def test_rows_that_come_later_are_suppressed(spark, levels):
-    """A release is made when it is asked for; what nobody has judged does not leave."""
+    """A release is made on demand, and rows that nobody has judged do not leave."""
     rows = pl.DataFrame({"q": ["a", "a", "b", "b"], "r": ["x", "y", "x", "y"], "ID": [1, 2, 3, 4]})
     more = pl.DataFrame({"q": ["a", "c", "b"], "r": ["x", "x", None], "ID": [5, 6, 7]})
     schema = ic.Schema(quasi=["q", "r"], insensitive=["ID"])
@@ -326,7 +326,7 @@ HIGH = ic.Hierarchy.from_nested({"*": {"99": ["a", "b"], "low": ["c", "d"]}})
     ids=["mean", "range", "label", "set"],
 )
 def test_cells_that_would_read_as_missing_are_refused(spark, attribute, null, blocks):
-    """One of two classes has such a cell; of two blocks it is one, and an executor finds it."""
+    """A single class of two has such a cell, or a single block of two, found by an executor."""
     frame = pl.DataFrame({"age": [98, 100, 10, 12] * 5, "letter": list("abcd") * 5})
     others = [ic.Attribute(name, "insensitive") for name in frame.columns if name != attribute.name]
     table, models = on_spark(spark, frame), [ic.KAnonymity(10)]

@@ -1,4 +1,4 @@
-"""What is fetched from Spark with categories has the values of what is fetched with texts."""
+"""Categories fetched from Spark have the same values as fetched texts."""
 
 from __future__ import annotations
 

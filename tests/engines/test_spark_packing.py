@@ -1,4 +1,4 @@
-"""Cells in words of 64 bits: numbers are read as they were written, and rows get the cells of their keys."""
+"""Cells in words of 64 bits: numbers are read as written, and rows get the cells of keys."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_columns_are_divided_in_their_order(below, most):
     ids=lambda each: getattr(each, "name", each),
 )
 def test_spark_releases_are_those_of_memory(spark, algorithm, combined, monkeypatch):
-    """However columns are grouped, and whether their combinations are few or many."""
+    """Columns may be grouped in any way, with few combinations or many."""
     monkeypatch.setattr(packing, "BROADCAST_KEYS", 10)
     monkeypatch.setattr(packing, "_COMBINED", combined)
     known = product([1, 2, 3, None], ["x", "y", None, "*"], [0.5, -1.0, None], ["p", "q"])
@@ -101,7 +101,7 @@ def test_spark_releases_are_those_of_memory(spark, algorithm, combined, monkeypa
 
 @pytest.mark.parametrize("algorithm", [ic.Mondrian(), ic.Optimal()], ids=["mondrian", "optimal"])
 def test_spark_releases_come_in_a_random_order(spark, algorithm, tmp_path):
-    """As they are shown, and as they are written: neighbours of the table are no neighbours of the release."""
+    """Neighbours of the table are no neighbours of the release, on screen and in files."""
     rows = 2000
     frame = pl.DataFrame({"age": np.arange(rows) // 40, "ID": np.arange(rows)})
     schema = ic.Schema(quasi={"age": ic.Hierarchy.intervals(5, 10)}, insensitive=["ID"])

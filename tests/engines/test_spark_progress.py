@@ -1,4 +1,4 @@
-"""While a progress of ours is shown, Spark shows none of its own; and its opinion on pandas is not said."""
+"""During our progress display Spark shows none, and Spark's opinion on pandas is hidden."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from incrowd.engines.spark.errors import guarded
 
 
 class Bar:
-    """Spark's bar, which counts how often it is taken away."""
+    """Spark's bar, which counts removals."""
 
     def __init__(self) -> None:
         self.taken, self.often = 0, threading.Event()

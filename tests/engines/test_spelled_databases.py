@@ -19,7 +19,7 @@ UNIT = " €"
 
 
 def amount(place: int, number: int) -> str | None:
-    """Write one number in several ways; some are fillers, some are missing."""
+    """Write a number in several ways, with some fillers and some missing numbers."""
     if place % 41 == 0:
         return None
     if place % 29 == 0:
@@ -86,7 +86,7 @@ def texts(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def figures(release: ic.Release) -> dict[tuple, float]:
-    """What each model reaches and each metric loses; of classes that are as weak any may be named."""
+    """The reach of each model and the loss of each metric, where any of equally weak classes may be named."""
     result = {
         (each.model, each.quantity, each.attribute, str(each.settings)): each.value
         for each in release.privacy.privacy

@@ -23,7 +23,7 @@ PHASES = [Phase.explicit, Phase.reuse, Phase.generate]
 
 @pytest.fixture(scope="session", params=PLACES)
 def where(request):
-    """A kind of database, and PostgreSQL's URL where it is that."""
+    """A kind of database, with PostgreSQL's URL if the kind is PostgreSQL."""
     kind = request.param
     return kind, request.getfixturevalue("postgres") if kind == "postgresql" else None
 
@@ -113,7 +113,7 @@ def figures(release):
 
 
 def _same_figures(one, other):
-    """Sums of floats run over keys in another order, so their last digits may differ."""
+    """Sums of floats run over keys in another order, so the last digits may differ."""
     if isinstance(one, dict):
         assert one.keys() == other.keys()
         for name in one:

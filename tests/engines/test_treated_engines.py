@@ -24,7 +24,7 @@ DAY = dt.date(2020, 2, 28)
 
 
 def table() -> pl.DataFrame:
-    """The people, with visits: a day that is text, and one that is a date."""
+    """The people, with visits: a day as text, and another as date."""
     raw = people(200)
     return raw.with_columns(
         came=pl.Series([f"2020-03-{n % 28 + 1:02}" for n in range(200)]),
@@ -153,7 +153,7 @@ AWAY = ["relation", *STORES, "spark"]
 
 
 def drawn_table() -> pl.DataFrame:
-    """Rows of which many have the same pay and site; a number tells them apart, `zip` tells `town`."""
+    """Rows with often equal pay and site, a number that tells rows apart, and a `zip` that tells `town`."""
     rows = 300
     pay = pl.Series([None if n % 29 == 0 else 10 * (n % 50) + 3 for n in range(rows)], dtype=pl.Int64)
     return pl.DataFrame(
@@ -182,7 +182,7 @@ DRAWN = ic.Schema(
 
 
 def check_drawn(found: pl.DataFrame, frame: pl.DataFrame) -> None:
-    """Say of each column whether it became what its treatment promises."""
+    """Compare each column with the promise of the treatment."""
     found, frame = found.sort(pl.col("n").cast(pl.Int64)), frame.sort("n")
     same = {name: found[name].cast(pl.String).equals(frame[name].cast(pl.String)) for name in frame.columns}
     assert [name for name in same if same[name]] == ["n", "site"]
@@ -227,7 +227,7 @@ NEARLY = quick(["pandas", "csv", "lazy", *AWAY], "csv", "lazy", "relation", "sql
 
 
 def ill_table(ages: int) -> pl.DataFrame:
-    """Return classes of six rows of three people; one row of six has another illness."""
+    """Return classes of six rows of three people, where a single row of six has another illness."""
     rows = 6 * ages
     return pl.DataFrame({
         "n": range(rows), "pid": [f"p{n // 2}" for n in range(rows)], "age": [20 + n // 6 for n in range(rows)],

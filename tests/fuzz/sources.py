@@ -41,7 +41,7 @@ ENCODINGS = {"csv-latin1": "latin-1", "csv-utf16": "utf-16"}
 
 @dataclass
 class Services:
-    """What is started once: a folder, and sessions where there are such."""
+    """Shared services: a folder, and sessions of servers if available."""
 
     folder: Path
     urls: dict[str, str] = field(default_factory=dict)
@@ -70,7 +70,7 @@ def _series(name: str, kind: str, cells: list[str | None]) -> pl.Series:
 
 
 def as_texts(frame: pl.DataFrame) -> pl.DataFrame:
-    """What a CSV can hold: texts; it has no NaN and no NUL."""
+    """The values of a CSV: texts, without NaN and NUL."""
     columns = []
     for column in frame.get_columns():
         # Series look themselves up by their name, which may be a pattern of names.
@@ -91,7 +91,7 @@ def _without_nul(series: pl.Series) -> pl.Series:
 
 
 def csv_bytes(frame: pl.DataFrame, delimiter: str, encoding: str) -> bytes:
-    """Write a CSV with as many quotes as it needs: a missing value has none, an empty text has."""
+    """Write a CSV with the fewest quotes: a missing value has none, an empty text has quotes."""
 
     def written(text: str | None) -> str:
         if text is None:
@@ -106,7 +106,7 @@ def csv_bytes(frame: pl.DataFrame, delimiter: str, encoding: str) -> bytes:
 
 
 def read_csv(data: str, delimiter: str = ",") -> list[list[str | None]]:
-    """Read a CSV: an empty field is missing unless it has quotes."""
+    """Read a CSV, where an empty field is missing unless quoted."""
     rows: list[list[str | None]] = []
     row: list[str | None] = []
     text, place, quoted_field = "", 0, False
@@ -166,7 +166,7 @@ class Placed:
 def placed(
     source: str, frame: pl.DataFrame, services: Services, stored: dict[str, str] | None = None
 ) -> Iterator[Placed]:
-    """Put a frame somewhere and take it away afterwards.
+    """Put a frame somewhere and remove the frame afterwards.
 
     Parameters
     ----------
@@ -331,7 +331,7 @@ def _type_of_mysql(frame: pl.DataFrame, name: str, kind: str) -> str:
 
 
 def _to_spark(frame: pl.DataFrame, session: Any) -> Any:
-    """Make a DataFrame; a clock without a zone stays one, or is a point of time by a clock in UTC, in turns."""
+    """Make a DataFrame, where a clock without a zone stays so, or is in UTC, in turns."""
     from pyspark.sql import types as st
 
     clocks = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Datetime)]
@@ -350,12 +350,12 @@ def _to_spark(frame: pl.DataFrame, session: Any) -> Any:
 
 
 def _of_spark(table: Any) -> pl.DataFrame:
-    """All rows of a Spark DataFrame; points of time as a clock in UTC shows them, which is what docs/spark.md says."""
+    """All rows of a Spark DataFrame, with points of time on a UTC clock, as in docs/spark.md."""
     return _in_utc(pl.DataFrame(table.toArrow()))
 
 
 def _in_utc(frame: pl.DataFrame) -> pl.DataFrame:
-    """Write points of time as a clock in UTC shows them."""
+    """Write points of time on a UTC clock."""
     clocks = [
         series.alias("").dt.convert_time_zone("UTC").dt.replace_time_zone(None).alias(series.name)
         if isinstance(series.dtype, pl.Datetime) and series.dtype.time_zone
@@ -384,7 +384,7 @@ def _halves(frame: pl.DataFrame) -> list[pl.DataFrame]:
 
 
 def _partitions(frame: pl.DataFrame, folder: Path) -> Placed:
-    """One column is told by the folders' names, which are texts; files are read in the order of their names."""
+    """Read folders, with a text column from the folders' names, and files in the order of names."""
     from urllib.parse import quote
 
     # Polars takes some names for patterns, so values are looked at as lists.
@@ -416,7 +416,7 @@ def _literal(name: str) -> Any:
 
 
 def fetched(table: Any, folder: Path) -> pl.DataFrame:
-    """All rows of a released table, whatever its kind."""
+    """All rows of a released table of any kind."""
     if isinstance(table, pl.DataFrame):
         return table
     if isinstance(table, pl.LazyFrame):

@@ -34,7 +34,7 @@ _LIMITS = ("cell", "limit", "conformity")
 
 
 def case_of(seed: int) -> dict[str, Any]:
-    """Draw people, and the tables that are made of them."""
+    """Draw people, and tables of the people."""
     draw = random.Random(seed)
     people, size = draw.randint(4, 40), draw.randint(8, 70)
     persons = draw.choice(["one row", "any", "any", "own town", "none"])
@@ -82,7 +82,7 @@ def policy_of(case: dict[str, Any]) -> ic.Policy:
 
 
 def world_of(case: dict[str, Any]) -> World:
-    """Return the tables as the oracle reads them; people are beside records where nobody has two."""
+    """Return the tables in the oracle's reading, with people beside records if nobody has two."""
     rows = case["rows"]
     below = {
         name: {"Total": sorted({row[name] for row in rows})} for name in ("town", "area", "h", "k", "copy")
@@ -115,7 +115,7 @@ def hidden_in(release: ic.TableRelease) -> set[Key]:
 
 
 def try_case(case: dict[str, Any], folder: Path, tally: Counter[str]) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with a case: a name, and details."""
+    """Yield the faults of a case: a name, and details."""
     policy = policy_of(case)
     frame = pl.DataFrame(case["rows"], schema_overrides={"who": pl.Int64})
     try:
@@ -160,7 +160,7 @@ def said(cells: Any) -> str:
 
 
 def verified(folder: Path) -> str:
-    """Return what the verifier says against the tables."""
+    """Return the verifier's statements against the tables."""
     try:
         raw = RawTable(str(folder.parent / "raw.parquet"))
         verdict = verify_tables(folder, folder.parent / "policy.toml", raw=raw).verdict
@@ -170,7 +170,7 @@ def verified(folder: Path) -> str:
 
 
 def reveal(folder: Path, case: dict[str, Any], key: Key, value: float) -> None:
-    """Show a hidden cell in each table that has it."""
+    """Show a hidden cell in every table of the cell."""
     manifest = json.loads((folder / "tables.json").read_text())
     for table in case["tables"]:
         path = folder / f"{table['name']}.csv"

@@ -1,4 +1,4 @@
-"""Every case that ever failed, and a few random ones, are tried again with every run of the suite."""
+"""Every case that ever failed, and a few random cases, are tried again with every run of the suite."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HERE = [name for name in SOURCES if name not in SERVERS]
 
 @pytest.fixture
 def services(tmp_path, request):
-    """What the case of a test needs."""
+    """The services for the case of a test."""
     result = Services(tmp_path)
     source = json.loads(request.getfixturevalue("path").read_text())["case"]["source"]
     if source == "postgresql":
@@ -40,7 +40,7 @@ def services(tmp_path, request):
 
 @pytest.mark.parametrize("path", CASES[::36], ids=lambda path: path.stem)
 def test_what_failed_once_does_not_fail_again(path, services, monkeypatch):
-    """Some cases, by the checks that they failed: few were scripts, and some need no second release."""
+    """Some cases, by failed check: few were scripts, and some need no second release."""
     failed = json.loads(path.read_text())
     if not failed["finding"].startswith("script"):
         monkeypatch.setattr(again, "scripted", lambda *given: ())
@@ -55,7 +55,7 @@ def test_what_failed_once_passes_every_check(path, services):
 
 
 def test_no_draw_is_wasted_on_a_null_value_that_is_always_refused():
-    """``*`` means suppressed, and nothing may make it mean missing."""
+    """``*`` means suppressed, and no null value may be ``*``."""
     draw = Draw(1, MODELS.names(), ALGORITHMS.names(), HERE, Counter())
     drawn = Counter(text for _ in range(1500) for text in draw.case()["null_values"])
     assert "*" not in drawn

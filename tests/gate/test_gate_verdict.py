@@ -1,4 +1,4 @@
-"""Verdicts, their points, and the answers to points."""
+"""Verdicts, points, and the answers to points."""
 
 from __future__ import annotations
 

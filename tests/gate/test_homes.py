@@ -19,7 +19,7 @@ def table(**columns: object) -> pl.DataFrame:
 
 
 def both(rows: pl.DataFrame, schema: ic.Schema, tmp_path) -> tuple[list[str], ic.Release]:
-    """Return the points of a release, which those of the verifier have to equal."""
+    """Return the points of a release, after a comparison with those of the verifier."""
     policy = ic.Policy(schema, [ic.KAnonymity(5)])
     rows.write_parquet(tmp_path / "raw.parquet")
     release = ic.anonymize(tmp_path / "raw.parquet", policy, unanswered="write")

@@ -1,4 +1,4 @@
-"""Values and intervals within the intervals above them: as read, as written, and by the verifier."""
+"""Values and intervals within the intervals above: as read, as written, and by the verifier."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ WRONG = {
 
 
 def outside_of(path):
-    """Ask the rule of the hierarchy as both read it, which has to be the same."""
+    """Ask the rule of the hierarchy as read by both, with equal answers."""
     first, second = Hierarchy.read(path), tree_in(path)
     outside = outside_intervals(first.labels, first.parents.tolist())
     assert sorted(outside) == sorted(outside_intervals(second.labels, second.parents))

@@ -1,4 +1,4 @@
-"""Texts that reach people inside cells, labels of hierarchies and quasi-identifiers that leave as they are."""
+"""Texts that reach people inside cells, labels of hierarchies and plainly released quasi-identifiers."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from incrowd.faces.cli import main
 
 @pytest.fixture
 def run_command(capsys, monkeypatch):
-    """Run a command; return its exit status and what it printed."""
+    """Run a command, and return the exit status and the output."""
 
     def call(*arguments):
         monkeypatch.setattr(sys, "argv", ["incrowd", *map(str, arguments)])

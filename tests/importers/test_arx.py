@@ -21,7 +21,7 @@ AGES = "".join(f"{age};{'young' if age < 22 else 'older'};*\n" for age in range(
 
 
 def project(path, *criteria, weights=(0.5, 0.5), outliers="0.1", **parts):
-    """Write a project; `parts` take the place of its own."""
+    """Write a project, where `parts` replace the default parts."""
     xml = "".join(f"<criterion>{each}</criterion>" for each in criteria)
     weighed = "".join(
         f"<attributeWeight><attribute>{name}</attribute><weight>{weight}</weight></attributeWeight>"

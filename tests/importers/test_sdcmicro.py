@@ -1,4 +1,4 @@
-"""Scripts of sdcMicro: read and never run; what has no counterpart is named with its line."""
+"""Scripts of sdcMicro: read and never run, where calls without a counterpart are named with the line."""
 
 from __future__ import annotations
 

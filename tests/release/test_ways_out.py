@@ -1,4 +1,4 @@
-"""Calls that people write by habit, and names that no file can hold: the answer says what to write."""
+"""Habitual calls, and names that no file can hold: the answer shows the correct call."""
 
 from __future__ import annotations
 

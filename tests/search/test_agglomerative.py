@@ -37,7 +37,7 @@ def points_of(problem: SearchProblem) -> Points:
 
 
 def cost_of(problem: SearchProblem, class_of) -> int:
-    """What all records cost, class by class, cell by cell."""
+    """The cost of all records, class by class, cell by cell."""
     costs, points = costs_of(problem.frequency, problem.attributes), points_of(problem)
     total = 0
     for number in set(np.asarray(class_of).tolist()):
@@ -57,7 +57,7 @@ def cost_of(problem: SearchProblem, class_of) -> int:
 
 
 def column_cost(points: Points, costs, class_of) -> int:
-    """What the kernels say that all records cost."""
+    """The kernels' cost of all records."""
     total = 0
     for number in set(class_of.tolist()):
         ranks = points.ranks[class_of == number]
@@ -84,7 +84,7 @@ def partitions(items: list[int]):
 
 
 def cheapest(problem: SearchProblem, k: int) -> int:
-    """What the best partition into classes of k records costs, of all there are."""
+    """The cost of the best partition into classes of k records."""
     keys, weights = problem.frequency.keys, problem.frequency.weights
     best = None
     for parts in partitions(list(range(keys))):
@@ -229,7 +229,7 @@ def test_a_seed_decides_what_is_random():
 
 
 def test_keys_of_large_tables_are_joined_in_smaller_blocks(monkeypatch):
-    """What is lost by that is won back by exchanging keys, all but a little."""
+    """Exchanging keys wins nearly all of the loss back."""
     table = hospital(2000, seed=6).select("age", "zip", "length_of_stay")
     schema = ic.Schema(quasi={"age": None, "zip": ZIPS, "length_of_stay": None})
     problem = problem_of(table, schema, 5)
@@ -283,7 +283,7 @@ def test_rows_that_are_alike_stay_together():
 
 
 def lonely_values(seed: int) -> pl.DataFrame:
-    """Make columns of one value, but for one row each: a cut beside it leaves a single key."""
+    """Make columns of a single value, but for a row each: a cut beside that row leaves a single key."""
     random = np.random.default_rng(seed)
     columns = {"d": random.integers(0, 1000, 400)}
     for j in range(6):
@@ -294,7 +294,7 @@ def lonely_values(seed: int) -> pl.DataFrame:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_blocks_have_enough_records_for_a_class(seed):
-    """Blocks of one key had become classes of one record, and their number was more than there was room for."""
+    """Blocks of a single key had become classes of a single record, more classes than room."""
     table = lonely_values(seed)
     schema = ic.Schema(quasi=table.columns)
     problem = problem_of(table, schema, 5)

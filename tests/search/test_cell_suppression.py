@@ -1,4 +1,4 @@
-"""Cell suppression where `*` matches any value: a plain second reading of what each record matches."""
+"""Cell suppression where `*` matches any value: a plain second reading of each record's matches."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def suppressed(table: pl.DataFrame, models, schema: ic.Schema | None = None, **s
 
 
 def stars(release: ic.Release) -> int:
-    """Suppressed cells; a record that is left out has lost all of its cells."""
+    """Suppressed cells, where a left-out record has lost all cells."""
     names = [attribute.name for attribute in release.policy.schema.quasi]
     shown = sum(int((release.table[name].cast(pl.String) == "*").sum()) for name in names)
     return shown + len(names) * release.left_out

@@ -30,7 +30,7 @@ def wide() -> pl.DataFrame:
 
 
 def hierarchies(*, free: int = len(COLUMNS)) -> ic.Schema:
-    """Give every column three levels; those after the first few are fixed at the last one."""
+    """Give every column three levels, and fix all but the first few columns at the last level."""
     bounds = {name: None if place < free else (2, 2) for place, name in enumerate(COLUMNS)}
     return ic.Schema(
         quasi={
@@ -70,7 +70,7 @@ def test_fixed_levels_of_more_columns_than_an_array_has_axes_are_searched(name, 
 
 
 def yes_or_no(*, four: int, two: int, fixed: int = 0) -> tuple[pl.DataFrame, ic.Schema]:
-    """Make a table of columns with four levels and with two, and fix the last of these."""
+    """Make a table of columns with four levels and with two, and fix the latter."""
     random = np.random.default_rng(4)
     columns = [f"q{number}" for number in range(four + two)]
     digits = [random.integers(100, 1000, 40) if place < four else random.integers(0, 2, 40)
@@ -190,7 +190,7 @@ def clock(monkeypatch) -> list[float]:
 
 
 def in_rounds(free: int, rounds: str, budget: str) -> ic.Release:
-    """Recode a thousand rows, most of them rare; what is suppressed is recoded in rounds."""
+    """Recode a thousand mostly rare rows, with the suppressed rows recoded in rounds."""
     digits = 10 + np.random.default_rng(1).geometric(0.1, (1_000, len(COLUMNS))) % 90
     table = pl.DataFrame(digits.astype(str), schema=COLUMNS, orient="row")
     algorithm = ic.Optimal(recode_suppressed=True, rounds=rounds, budget=budget)
@@ -282,7 +282,7 @@ def test_prefixes_of_long_texts_are_refused():
     ],
 )
 def test_sets_that_would_fill_a_disk_are_refused(rows, width, k, wanted):
-    """A cell of a megabyte stands in every record of its class."""
+    """A cell of a megabyte stands in every record of the class."""
     table = pl.DataFrame({"name": [f"Z{row:0{width - 1}}" for row in range(rows)], "one": "1"})
 
     def of(**how) -> ic.Schema:

@@ -1,4 +1,4 @@
-"""The other full-domain algorithms: what each promises, and published figures."""
+"""The other full-domain algorithms: promises of each, and published figures."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ ANJANA = {
 @pytest.mark.few(3)
 @pytest.mark.parametrize("run", ANJANA)
 def test_datafly_of_anjana(shared_data, run):
-    """ANJANA 1.2.3 on Adult: the levels of its greedy climb, the records kept and the classes."""
+    """ANJANA 1.2.3 on Adult: the levels of the greedy climb, the records kept and the classes."""
     folder = shared_data / "anjana"
     lines = (folder / "anjana_results.jsonl").read_text().splitlines()
     expected = next(entry for entry in map(json.loads, lines) if entry["run"] == run)
@@ -320,7 +320,7 @@ def test_a_node_can_be_chosen():
 
 
 def test_an_infeasible_policy_says_what_would_help():
-    """Eleven alike and one apart: the top is `*` throughout, and below it one record stands alone."""
+    """Eleven records alike and another apart: the top is `*` throughout, and below, the other is alone."""
     frame = pl.DataFrame({"q": ["a"] * 11 + ["b"], "p": ["c"] * 12})
     schema = ic.Schema(quasi={"q": ic.Hierarchy.flat(), "p": ic.Hierarchy.flat()})
     for models, expected in (
@@ -396,7 +396,7 @@ SEARCHES = [
     roots=st.sampled_from([("*", "all", "*"), ("*", "*", "*")]),
 )
 def test_advice_can_be_followed(frame, limit, models, algorithm, fixed, roots):
-    """What an infeasible search says would do does, for every algorithm that gives advice."""
+    """The advice of an infeasible search works, for every algorithm that gives advice."""
     roles = schema(roots=roots)
 
     def run(models, limit, algorithm=algorithm):

@@ -1,4 +1,4 @@
-"""Lattices that are too large to be searched whole: nodes are guessed, and the best of them are good."""
+"""Lattices too large for a whole search: nodes are guessed, and the best of the guesses are good."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_few_nodes_are_enough_for_the_optimum(monkeypatch, limit):
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("limit", "worse"), [(0.1, 0.003), (1.0, 0.02)])
 def test_without_guesses_the_same_budget_is_not_enough(monkeypatch, from_the_top, limit, worse):
-    """Else the test above would not tell what the guesses do."""
+    """Otherwise the test above would not show an effect of guesses."""
     guided = ic.Optimal(budget="600").search(problem(limit)).lattice.best.score
     monkeypatch.setattr(Guide, "of", classmethod(lambda cls, explorer: None))
     # What proves the bound finds good nodes, too.
@@ -107,7 +107,7 @@ def test_a_lattice_of_one_node_has_nothing_to_guess(from_the_top):
 
 
 def test_progress_is_told_from_the_first_nodes_on(from_the_top):
-    """Chains of guesses come first, and on a large table they take seconds."""
+    """Chains of guesses come first, and on a large table the guesses take seconds."""
     told = []
 
     class Telling(Silent):

@@ -35,7 +35,7 @@ SWEEP = ic.Optimal(recode_suppressed=True)
 
 @pytest.fixture(scope="module", params=[1, 4], autouse=True)
 def columns_at_once(request):
-    """Group one column after the other, and as many at once as usual."""
+    """Group column after column, and as many at once as usual."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(_sweep, "_AT_ONCE", request.param)
         yield
@@ -205,7 +205,7 @@ TREE = ic.Hierarchy.from_paths([["a", "A", "*"], ["b", "A", "*"], ["c", "C", "*"
 @pytest.mark.parametrize("algorithm", [ic.Optimal, ic.Datafly, ic.Samarati])
 @pytest.mark.parametrize("rounds", ["sweep", "search"])
 def test_a_sweep_in_which_no_class_holds_leaves_what_the_search_found(algorithm, rounds):
-    """A sweep knows whom single values cover in a population, and not yet whom their cell covers."""
+    """A sweep knows the people of single values in a population, and not yet the people of a cell."""
     frame, people = pl.DataFrame({"q": ["c", "a"]}), pl.DataFrame({"q": ["c", "a", "b"]})
     release = ic.anonymize(
         frame, ic.Schema(quasi={"q": TREE}), [ic.DeltaPresence(0.55)],

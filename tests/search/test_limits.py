@@ -1,4 +1,4 @@
-"""What a search may do is settled before it begins."""
+"""The permissions of a search are settled before the start."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_what_is_spent_of_a_budget_is_what_progress_tells(monkeypatch):
 
 
 def test_as_many_nodes_are_looked_at_at_once_as_there_is_time_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What each took so far is the guess, a few begin, and a budget of nodes is kept by the node."""
+    """The past time per node is the guess, a few nodes begin, and a budget of nodes is kept exactly."""
     now = 100.0
     monkeypatch.setattr("incrowd.search.lattice.lattice.time.monotonic", lambda: now)
     deadline = Budget.of("10s").begin()

@@ -138,7 +138,7 @@ ADULT = [
     ids=["k", "k and l", "k and p"],
 )
 def test_the_notebook(shared_data, models, partitions, first, last):
-    """The teaching notebook "Privacy in Data Storage": partitions, and the printed rows with their numbers."""
+    """The teaching notebook "Privacy in Data Storage": partitions, and the printed rows with figures."""
     text = gzip.decompress((shared_data / "adult" / "adult.all.txt.gz").read_bytes()).decode()
     frame = pl.read_csv(
         io.StringIO(text.replace(", ", ",")), has_header=False, new_columns=ADULT, infer_schema_length=None
@@ -192,7 +192,7 @@ def test_k_member_reads_as_the_paper_does(table, k, seed, weights, asked):
 
 
 def test_records_are_asked_again_where_others_may_be_cheaper(monkeypatch):
-    """Without it, the test above would try nothing."""
+    """Otherwise the test above would try nothing."""
     asked, work = [], _points.UnusedByCost.nearest
     monkeypatch.setattr(_points, "_ASKED", 1)
     monkeypatch.setattr(
@@ -503,7 +503,7 @@ def test_a_recoding_in_rounds_can_be_saved(tmp_path):
 
 
 def test_a_class_that_fails_joins_the_nearest():
-    """k=2 gives three pairs; the pair without a second value joins the one beside it, not the far one."""
+    """k=2 gives three pairs, and the pair without a second value joins the near pair, not the far pair."""
     table = pl.DataFrame({"n": [0, 1, 10, 11, 50, 51], "s": ["x", "y", "x", "x", "x", "y"]})
     release = ic.anonymize(
         table, schema_of("n"), [ic.KAnonymity(2), ic.LDiversity(2)], ic.Clustering(), ends="exact"
@@ -533,7 +533,7 @@ def test_seeds_matter_to_those_that_say_so(algorithm):
 
 @pytest.mark.parametrize("algorithm", LOCAL, ids=lambda entry: entry.name)
 def test_long_tables_of_equal_records(algorithm):
-    """Distances are all 0, and one class's worth of records is left over."""
+    """Distances are all 0, and the records of a single class are left over."""
     table = pl.DataFrame({"n": [4] * 203, "c": ["u"] * 203, "s": ["x"] * 203})
     release = ic.anonymize(table, schema_of("n", "c"), [ic.KAnonymity(4)], algorithm())
     assert set(release.table["n"]) == {"4"}

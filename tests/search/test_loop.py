@@ -126,7 +126,7 @@ def test_no_node_scores_below_what_is_said_of_it(frame, k, limit, metric, low):
 
 
 def bounds_of(patch) -> list[np.ndarray]:
-    """Keep what searches say of nodes, float64[nodes] each."""
+    """Keep the bounds that searches give of nodes, float64[nodes] each."""
     kept, work = [], explorer.settle
 
     def keeping(*given):
@@ -157,7 +157,7 @@ def test_what_is_said_of_classes_of_many_parts_is_true(monkeypatch, metric):
 
 
 def test_the_compiled_search_is_taken(calls):
-    """Without it, nothing above would be tried."""
+    """Without the compiled search, the tests above would try nothing."""
     random = np.random.default_rng(3)
     frame = pl.DataFrame({name: random.choice(leaves, 90) for name, leaves in LEAVES.items()})
     frame = frame.with_columns(s=pl.lit("p"), r=pl.lit("k"))
@@ -242,7 +242,7 @@ def test_cells_that_take_several_words_are_those_of_single_looks(calls, columns)
 
 @pytest.mark.parametrize("metric", ["loss", "non-uniform-entropy", "average-class-size", "ambiguity"])
 def test_leaves_that_do_not_occur_have_no_place_but_count_as_loss(calls, metric):
-    """Two values of each column occur; the loss of a cell is its share of all leaves, as measured apart."""
+    """Two values of each column occur, and the loss of a cell is the share of all leaves."""
     frame = pl.DataFrame({"t": ["a12", "b2"] * 6, "u": ["x2", "y3", "y3"] * 4, "v": ["2", "5", "5", "2"] * 3})
     frame = frame.with_columns(s=pl.lit("p"), r=pl.lit("k"))
     space, problem = search(frame, schema(), [ic.KAnonymity(2)], 0.2, metric)

@@ -1,4 +1,4 @@
-"""Mondrian against a slow reading of its own definition, record by record."""
+"""Mondrian against a slow reading of the definition, record by record."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class SavingDown(Reference):
         return float(domain.span(np.array([min(values)]), np.array([max(values)]))[0])
 
     def saved(self, part: list[int], j: int) -> tuple[float, int]:
-        """What the best cut by an attribute saves, and the rank that it is at; -1 where there is none."""
+        """The saving of the best cut by an attribute, and the rank of the cut, or -1 without a cut."""
         if len({self.ranks[row][j] for row in part}) < 2:
             return -1.0, -1
         return self.saved_in_tree(part, j) if self.domains[j].hierarchy else self.saved_between(part, j)
@@ -272,7 +272,7 @@ def test_without_a_rule_the_result_that_loses_less_is_taken(table, k):
 
 
 def test_records_with_a_list_that_is_too_long_are_counted():
-    """Two records get a list of two values: too long by a limit of one."""
+    """Two records get a list of two values: too long by a limit of a single value."""
     table = pl.DataFrame({"n": [0, 1, 30, 31], "t": ["a1"] * 4, "c": ["u", "v", "w", "w"], "s": ["x"] * 4})
     frequency = engine_for(table).count(SCHEMA).frequency
     solution = ic.Mondrian(choose="range").search(SearchProblem(frequency, [ic.KAnonymity(2)], SCHEMA.quasi))

@@ -78,7 +78,7 @@ def test_max_depth_bounds_the_cuts(table, depth):
 
 @given(tables(), st.integers(1, 4))
 def test_gain_chooses_the_threshold_that_tells_most(table, k):
-    """One number: the first cut is the one of largest information gain, of equal ones the lowest."""
+    """A single number: the first cut has the largest information gain, and of equal cuts the lowest rank."""
     table = table.with_columns(pl.col("n").fill_null(40))
     assume(2 * k <= table.height)
     by_gain = ic.Mondrian(choose="gain", target="s", max_depth=1)

@@ -112,7 +112,7 @@ LISTS = {
 @examples(8)
 @given(frame=tables(), limit=st.sampled_from([0.0, 0.1, 0.35]))
 def test_nothing_in_the_lattice_is_better_of_lists(name, frame, limit):
-    """What settles nodes judges lists by their parts, too."""
+    """The judge of nodes reads lists by parts, too."""
     cells = {"p": "a", "q": "b; a", "z": "c;b", "k": "a;c", "m": "c"}
     frame = frame.with_columns(pl.col("s", "r").replace(cells))
     plain = schema()
@@ -178,7 +178,7 @@ def test_levels_are_kept_within_bounds(frame, limit, k, data):
 @examples(20)
 @given(frame=tables(), k=st.integers(1, 4))
 def test_a_large_lattice_is_searched_from_its_top(frame, k):
-    """Where neither counting nodes nor a proof ends it, going down from the top finds the same optimum."""
+    """Without an end by counting or by proof, going down from the top finds the same optimum."""
     models = [ic.KAnonymity(k)]
     expected = every_node(frame, schema(), models, 0.1, "loss", "mean")
     with pytest.MonkeyPatch.context() as patch:
@@ -259,7 +259,7 @@ def test_a_budget_is_kept_and_said():
 
 
 def test_more_than_64_bits_of_cells():
-    """Ten columns of hundreds of values do not fit one word; the grouping goes in passes."""
+    """Ten columns of hundreds of values do not fit a single word, so the grouping goes in passes."""
     frame = pl.DataFrame(
         {f"c{j}": [f"{(i * i * (j + 1)) % (293 + j)}" for i in range(400)] for j in range(10)}
     )

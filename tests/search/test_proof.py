@@ -1,4 +1,4 @@
-"""What a search of a huge lattice proves: no node that may be chosen scores less than the bound."""
+"""The proof of a search in a huge lattice: no permitted node scores less than the bound."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one node settles about others: fewer looks, and never a wrong verdict."""
+"""A single node settles others: fewer looks, and never a wrong verdict."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_class_too_small_is_found_at_every_node_at_once(frame, k, data):
     data=st.data(),
 )
 def test_a_class_that_fails_is_found_at_every_node_at_once(frame, k, model, data):
-    """The class of one key is judged at each node by the classes of a release to its levels."""
+    """The class of a key is judged at each node by the classes of a release at the levels."""
     lattice = explorer(frame, [ic.KAnonymity(k), model])
     levels = data.draw(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 2)))
     [node] = lattice.look(levels)
@@ -99,7 +99,7 @@ def test_a_class_that_fails_is_found_at_every_node_at_once(frame, k, model, data
 @examples(60)
 @given(frame=tables(gone=0), k=st.integers(1, 5), most=st.integers(1, 4))
 def test_the_classes_of_the_rarest_keys_are_followed_before_any_look(frame, k, most):
-    """Rare is the key whose cells at all levels below the top have the smallest product of shares."""
+    """Rare is the key with the smallest product of the cells' shares at all levels below the top."""
     lattice = explorer(frame, [ic.KAnonymity(k)])
     frequency, rarity = lattice.problem.frequency, []
     columns = []
@@ -133,7 +133,7 @@ def test_the_classes_of_the_rarest_keys_are_followed_before_any_look(frame, k, m
 
 @pytest.mark.parametrize(("distance", "most"), [("equal", 12), ("hierarchical", 17)])
 def test_a_class_too_far_away_settles_most_nodes(shared_data, distance, most):
-    """Without it, the search looks at 37 and 33 nodes."""
+    """Otherwise the search looks at 37 and 33 nodes."""
     folder = shared_data / "arx-adult"
     trees = {name: ic.Hierarchy.read(folder / f"adult_hierarchy_{name}.csv") for name in ADULT}
     tree = trees.pop("occupation")
@@ -162,7 +162,7 @@ def test_nothing_is_marked_where_records_may_be_suppressed():
     [("loss", 40), ("precision", 40), ("non-uniform-entropy", 40), ("average-class-size", 80)],
 )
 def test_few_nodes_are_looked_at_where_nothing_may_be_suppressed(shared_data, metric, most):
-    """Of 12,960; walks that halve chains look at 63 to 217 of them."""
+    """Of 12,960 nodes, walks that halve chains look at 63 to 217."""
     folder = shared_data / "arx-adult"
     schema = ic.Schema(
         quasi={name: ic.Hierarchy.read(folder / f"adult_hierarchy_{name}.csv") for name in ADULT}
@@ -181,7 +181,7 @@ def test_few_nodes_are_looked_at_where_nothing_may_be_suppressed(shared_data, me
     ],
 )
 def test_what_classes_fall_into_settles_nodes_below(shared_data, metric, most):
-    """Without it, the search looks at 3,783 and 1,388 nodes."""
+    """Otherwise the search looks at 3,783 and 1,388 nodes."""
     folder = shared_data / "arx-adult"
     schema = ic.Schema(
         quasi={name: ic.Hierarchy.read(folder / f"adult_hierarchy_{name}.csv") for name in ADULT}
@@ -225,7 +225,7 @@ LOSING = [
 @examples(15)
 @given(data=st.data())
 def test_what_a_class_must_lose_is_lost_in_every_part_that_satisfies_the_model(model, data):
-    """Every subset of a class is tried; what remains when the fewest leave is as small as was said, or smaller."""
+    """Every subset of a class is tried: the rest after the fewest leave is as small as said, or smaller."""
     many = data.draw(st.integers(1, 7), label="records of the class")
     rows = many + data.draw(st.integers(1, 6), label="records of others")
     values = st.sampled_from("pqz")
@@ -407,7 +407,7 @@ def test_nodes_are_made_of_one_below_them_and_are_the_same(shared_data, model):
 
 
 def test_classes_are_counted_at_every_node_without_a_sensitive_attribute():
-    """Profitability judges each class by its records alone, where the average risk fails for all together."""
+    """Profitability judges each class by the class's records, and the average risk fails for all together."""
     random = np.random.default_rng(3)
     searches = 0
     for _ in range(60):

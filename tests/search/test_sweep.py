@@ -22,7 +22,7 @@ SCHEMA = ic.Schema(quasi=QUASI)
 
 @pytest.fixture(scope="module", params=[1, 4], autouse=True)
 def columns_at_once(request):
-    """Group one column after the other, and as many at once as usual."""
+    """Group column after column, and as many at once as usual."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(_sweep, "_AT_ONCE", request.param)
         yield
@@ -46,7 +46,7 @@ def table_with_both_ends(seed: int, rows: int) -> pl.DataFrame:
 
 
 def slow_sweep(rows: list[tuple], k: int) -> list[frozenset[int]]:
-    """Rungs as functions of a value; a combination costs what its groups cost a record on average."""
+    """Rungs as functions of a value, where a combination costs the average of the groups' record costs."""
     ages = sorted({age for age, _, _ in rows if age is not None})
     jobs = sorted({job for _, _, job in rows})
     values = len(ages) + any(age is None for age, _, _ in rows)

@@ -28,7 +28,7 @@ AGES = ["[0-49]", "[50-89]"]
 def judged(
     folder: Path, profile: str, clause: str, table: pl.DataFrame, more: str = "", null_values: str = ""
 ) -> ClauseResult:
-    """Judge one clause of a profile alone."""
+    """Judge a single clause of a profile."""
     return judged_alone(folder, profile, [clause], table, more, null_values)[clause]
 
 
@@ -188,7 +188,7 @@ def spelled_telephones() -> Iterator[str]:
 
 
 def each_of(*texts: str) -> Iterator[str]:
-    """Yield texts as they are, in other cases and with blanks around."""
+    """Yield texts unchanged, in other cases and with blanks around."""
     for text in texts:
         yield from (text, f" {text}", f"{text} ", f"\t{text}", f"{text}\u200b", text.upper(), text.lower())
 
@@ -311,7 +311,7 @@ def test_one_open_group_of_the_old_passes(text, tmp_path):
 
 
 def small_groups(most: int) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Yield releases with a class of at most so many records, each with what its cells are."""
+    """Yield releases with a class of at most so many records, each with a description of the cells."""
     sizes = range(1, most + 1)
     cells = (("*", "*"), ("*", "F"), (None, "F"), (None, None), ("[90-99]", "F"), ("[0-49] ", "F"), ("[0-49]", "f"), ("[0-49]", ""), ("", ""), ("*", None),
              ("[0-049]", "F"), ("[0-49]", "*"), ("\u200b[0-49]", "F"), ("[0\u201349]", "F"), ("0-49", "F"), ("[0-49]", "Ｆ"), ("na", "F"), ("[0-49]", "F\u0301"),
@@ -444,7 +444,7 @@ NAMES = ("singling-out-univariate", "singling-out-multivariate", "linkability", 
 
 
 def forged() -> Iterator[tuple[str, object]]:
-    """Yield what is no outcome of attacks that stay below 5 %."""
+    """Yield wrong outcomes of attacks that claim to stay below 5 %."""
 
     def entries(**changed: object) -> list[dict[str, object]]:
         return [{"name": name, "attacks": 500, "main": RATE, "risk": None} | changed for name in NAMES]

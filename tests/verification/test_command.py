@@ -1,4 +1,4 @@
-"""The command of the verifier alone says what `incrowd verify` says, and ends with the same status."""
+"""The command of the verifier alone agrees with `incrowd verify`, also in the exit status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One script of SQL for an auditor: DuckDB alone gives the verdict that verify gives, also of what was changed."""
+"""One script of SQL for an auditor: DuckDB alone gives verify's verdict, also on changed files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ALONE = [
 
 
 def asked(kind, table):
-    """Every model in every variant, each with the limit that the table reaches, where it may have that."""
+    """Every model in every variant, each with the limit that the table reaches, if allowed."""
     result = []
     for model in variants(kind):
         if model.name not in ALONE or getattr(model, "attacker", "") == "journalist":
@@ -56,7 +56,7 @@ def written(folder, rows, values, kind, models, **settings):
 
 
 def changed(rows, how):
-    """Return the rows after somebody changed them, each time at another place."""
+    """Return the rows after a change, each time at another place."""
     chance, rows = random.Random(how), list(rows)
     place, other = chance.sample(range(len(rows)), 2)
     if how % 4 == 0:
@@ -82,7 +82,7 @@ def defined(models, wildcards):
 
 
 def holding(checks):
-    """What became of the limits of each model: the checks before and behind are about the file and the cells."""
+    """The checks of each model's limits, between the checks of the file and of the cells."""
     by_model = [(check.split()[0], holds) for check, holds in checks]
     return sorted((model, holds) for model, holds in by_model if model in ALONE)
 
@@ -110,7 +110,7 @@ def test_every_limit_holds_where_verify_says_so(tmp_path, kind, wildcards):
 
 @pytest.fixture(scope="module")
 def released(tmp_path_factory):
-    """A release with hierarchies, a treatment, an attacker and suppressed records, its policy and its script."""
+    """A release with hierarchies, a treatment, an attacker and suppressed records, a policy and a script."""
     folder = tmp_path_factory.mktemp("released")
     table = ic.samples.hospital(600, 4)
     schema = ic.Schema(

@@ -22,7 +22,7 @@ TOWNS = {"*": {"ab": ["a", "b"], "cd": ["c", "d"]}}
 
 
 def write_tables(folder, rows):
-    """Write the raw table and the release, whose rows are in one order."""
+    """Write the raw table and the release, with rows in the same order."""
     raw = pl.DataFrame(rows, schema=["person", "q", "s"], orient="row")
     raw.write_csv(folder / "raw.csv")
     raw.select(pl.col("q").replace({"a": "ab", "b": "ab", "c": "cd", "d": "cd"}), "s").write_csv(
@@ -31,7 +31,7 @@ def write_tables(folder, rows):
 
 
 def people_rows(number, values):
-    """Rows of people who have several, and one who says nobody's name."""
+    """Rows of people with several rows, and a row without a name."""
     chance = random.Random(number)
     named = [f"p{chance.randrange(number)}" for _ in range(3 * number)]
     return [
@@ -45,7 +45,7 @@ def findings_of(result):
 
 
 def at_what_is_reached(models, given, write):
-    """Give every model the limit that it reaches, one for each of its quantities."""
+    """Give every model the limit that the table reaches, a limit for each quantity."""
     write(models)
     result = []
     places = iter(findings_of(verify(**given)))
@@ -181,7 +181,7 @@ def test_a_row_map_of_another_release_fails(saved, tmp_path):
 
 
 def test_means_are_compared_with_those_of_their_classes(tmp_path):
-    """Two classes; a mean is true where it is that of its records, and a cell of another class is not."""
+    """Two classes: a mean is true if equal to that of the records, and a cell of another class is not."""
     (tmp_path / "raw.csv").write_text("q,r\n1,a\n3,a\n10,b\n20,b\n")
     columns = [entry("q", "quasi", "kind = 'number'\noutput = 'mean'"), entry("r", "quasi")]
     (tmp_path / "p.toml").write_text(policy_text(columns, [K2], "keep_order = true"))
@@ -240,7 +240,7 @@ SPELLED = {
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("spelling", "extra"), [("numbers", "t"), ("days", "l")])
 def test_sensitive_columns_may_be_spelled_locally(tmp_path, spelling, extra):
-    """Texts of one number are one value, and distances are those of numbers."""
+    """Texts of the same number are the same value, and distances are those of numbers."""
     declared, values = SPELLED[spelling]
     models = [{"t": 'model = "t-closeness"\nt = 0.15', "l": 'model = "l-diversity"\nl = 3'}[extra]]
     (tmp_path / "p.toml").write_text(
@@ -262,7 +262,7 @@ def test_sensitive_columns_may_be_spelled_locally(tmp_path, spelling, extra):
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("form", "named"), crossed(["csv", "csv.gz", "parquet"], ["folder", "pattern"]))
 def test_folders_and_patterns_are_read_by_duckdb(tmp_path, form, named):
-    """A folder tells a column; a file that joins it later is checked, too."""
+    """A folder tells a column, and a later file is checked, too."""
     for year in ("2024", "2025"):
         folder = tmp_path / "out" / f"year={year}"
         folder.mkdir(parents=True)
@@ -336,7 +336,7 @@ def test_what_is_not_told_is_refused(tmp_path):
 
 
 def test_what_people_do_not_change_needs_none(tmp_path):
-    """Distinct values of a class are those of its people, so they are checked without knowing these."""
+    """Distinct values of a class are those of the people, so no check needs to know the people."""
     columns = [entry("q", "quasi"), entry("s", "sensitive"), entry("p", "person")]
     (tmp_path / "p.toml").write_text(
         policy_text(columns, ['model = "l-diversity"\nl = 2\nkind = "distinct"'])

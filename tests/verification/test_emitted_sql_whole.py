@@ -1,4 +1,4 @@
-"""Scripts beside a raw table whose order is not that of the release: the tables are compared as a whole."""
+"""Scripts beside a raw table in another order than the release: the tables are compared as a whole."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def write(given, rows, head):
 @pytest.mark.slow
 @pytest.mark.parametrize("order", ORDERS)
 def test_the_verdict_is_that_of_verify(given, order):
-    """Of each release by its own script, and by the script of the true one."""
+    """Each release has the verdict by a separate script, and by the script of the true release."""
     write(given, GOOD, ORDERS[order])
     first = checks_as_sql(**given)
     verdicts = {}
@@ -133,7 +133,7 @@ def test_people_are_records_where_nobody_has_two(given):
 
 @pytest.mark.slow
 def test_a_release_in_random_order_is_compared_with_its_raw_table(tmp_path):
-    """A saved release as `anonymize` orders it, without its row map, and copies of which a cell was changed."""
+    """A saved release in the order of `anonymize`, without the row map, and copies with a changed cell."""
     table = ic.samples.hospital(120, 3)
     table.write_csv(tmp_path / "raw.csv")
     schema = ic.Schema(

@@ -1,4 +1,4 @@
-"""Every model that a policy can ask for: what verify measures, against a slow reading and against assess."""
+"""Every model that a policy can ask for: verify's figures, against a slow reading and against assess."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def measured(folder):
 
 
 def counted_by(model, *, person):
-    """Whether a model can be asked where no column names a person; with one, each has one row here."""
+    """Whether a model works without a person column; with such a column each person has a single row here."""
     return person or not isinstance(model, ic.KMAnonymity)
 
 
@@ -89,7 +89,7 @@ def test_figures_are_those_of_the_slow_reading(tmp_path, kind, number, person):
 
 
 def tampered(rows, how):
-    """Return the rows after somebody has changed them, each change at a place that hurts or does not."""
+    """Return the rows after a change, each change at a place that hurts or does not."""
     rows = list(rows)
     place = how % len(rows)
     key, value = rows[place]
@@ -115,7 +115,7 @@ def counted(rows, values):
 @pytest.mark.few(1)
 @pytest.mark.parametrize("how", range(8))
 def test_what_was_changed_fails_where_the_slow_reading_says_so(tmp_path, how):
-    """Limits are what the table reaches, so they hold with equality; after a change the reading decides."""
+    """Limits equal the table's reach and hold with equality, and after a change the reading decides."""
     kind, table, person = KINDS[how % 3], TABLES[how % 3], how % 2 > 0
     models = [
         result
@@ -146,7 +146,7 @@ def test_what_was_changed_fails_where_the_slow_reading_says_so(tmp_path, how):
 
 
 def reaching(model, quantity, value):
-    """Return the model with the limit that a table reaches, where it may have that limit."""
+    """Return the model with the limit that a table reaches, if such a limit is allowed."""
     declared = model.parameters()[quantity]
     limit = int(value) if declared.kind is int or (quantity == "l" and value == int(value)) else float(value)
     try:

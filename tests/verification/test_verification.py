@@ -1,4 +1,4 @@
-"""The verifier: that it is independent, that it gives published figures, and how it counts."""
+"""The verifier: independence, published figures, and counting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models that verify measures with SQL of its own, against assess on the same file."""
+"""Models that verify measures with separate SQL, against assess on the same file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SECOND = [
     ).filter(lambda rows: any(row[0] != "*" for row in rows))
 )
 def test_more_models_agree_with_assess(rows):
-    """Each model that verify learned later, against what assess measures on the same file."""
+    """Each model that verify learned later, against assess on the same file."""
     schema = ic.Schema(quasi=["q"], sensitive=["s", "n"])
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "t.csv"

@@ -1,4 +1,4 @@
-"""A policy with several attackers: verify judges what each of them sees."""
+"""A policy with several attackers: verify judges the view of each."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def theirs(model):
 
 
 def read(whose, made, values, known):
-    """Read what somebody sees who knows some columns. A suppressed row is in no group."""
+    """Read the view of an attacker with some columns, where a suppressed row is in no group."""
     hidden = [set(cells) == {"*"} for cells in zip(*(made[name].to_list() for name in QUASI), strict=True)]
     cells = [
         ["*" if out else ("seen", cell) for cell, out in zip(made[name].to_list(), hidden, strict=True)]
@@ -39,14 +39,14 @@ def read(whose, made, values, known):
 
 
 def read_saved(table, given, known, *, person):
-    """Read a saved release as one of its attackers sees it."""
+    """Read a saved release in the view of an attacker."""
     values = table[pl.read_parquet(given["row_map"])["row"].to_numpy() - 1]
     frame = pl.read_csv(given["path"], infer_schema=False)
     return read(values["person"].to_list() if person else range(len(table)), frame, values, known)
 
 
 def by(person):
-    """Return the settings of a schema whose figures are by people, or by rows."""
+    """Return the settings of a schema with figures by people, or by rows."""
     return {} if person else {"person": (), "identifying": ["person"]}
 
 
@@ -81,7 +81,7 @@ def test_figures_are_those_of_the_release_and_of_groups_as_sets(tmp_path, algori
 
 
 def test_what_each_sees_of_a_small_table(tmp_path):
-    """Missing is a cell like others; a record with `*` in what is known is seen, a suppressed one is not."""
+    """Missing is a cell like others: a record with `*` in known cells is seen, a suppressed record is not."""
     rows = [
         ("1", "a", "x"),
         ("1", "b", "x"),
@@ -139,7 +139,7 @@ def test_nobody_is_counted_twice_in_a_group(tmp_path):
 
 
 def extended(given, *attackers):
-    """Write the policy of a release with other models: those of attackers, of their names and letters."""
+    """Write the policy of a release with other models: those of attackers, with names and letters."""
     text = given["policy_path"].read_text()
     head, tail = re.split(r"\[\[(?:models|attackers)\]\]", text)[0], text[text.index("[algorithm]") :]
     tables = "".join(

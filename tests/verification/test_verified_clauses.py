@@ -1,4 +1,4 @@
-"""Each clause of a profile on a table that passes, and on one that fails by one cell."""
+"""Each clause of a profile on a table that passes, and on a table that fails by a single cell."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def table() -> pl.DataFrame:
 
 
 class Judge:
-    """Writes a release and its policy, and returns the clauses by their ids."""
+    """Writes a release and a policy, and returns the clauses by id."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -85,7 +85,7 @@ def unmet(states: dict[str, str]) -> set[str]:
 
 
 def changed(table: pl.DataFrame, name: str, cell: str, places: int = 1) -> pl.DataFrame:
-    """Return a table in which some cells of a column, the first ones, are another."""
+    """Return a table with another cell in the first rows of a column."""
     cells = table[name].to_list()
     return table.with_columns(pl.Series(name, [cell] * places + cells[places:], dtype=pl.String))
 
@@ -166,7 +166,7 @@ def test_safe_harbor_holds_where_nothing_is_wrong_and_somebody_attests_the_rest(
 @pytest.mark.slow
 @pytest.mark.parametrize("language", quick(range(5), 1))
 def test_an_identifier_is_found_by_its_name_in_five_languages(judge, table, language):
-    """All clauses have a column each in one table, and each is broken by its own alone."""
+    """All clauses have a column each in a common table, and each is broken by that column alone."""
     names = {clause: languages[language] for clause, languages in IDENTIFIERS.items()}
     named = table.with_columns(pl.lit("x").alias(name) for name in names.values())
     assert unmet(judge(named, "hipaa-safe-harbor", KNOWLEDGE)) == {*names}

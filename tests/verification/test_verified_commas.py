@@ -1,4 +1,4 @@
-"""The verifier and its scripts read cells with decimal commas, and tell those that are wrong."""
+"""The verifier and the scripts read cells with decimal commas, and report wrong cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""With the raw table, the verifier finds derived and blanked columns, the same ones as a release does."""
+"""With the raw table, the verifier finds derived and blanked columns, as a release does."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ def test_what_leaves_unlisted_is_looked_at_and_what_is_treated_is_not(gate):
 
 
 def test_some_rows_of_the_raw_table_are_looked_at_in_its_own_order(gate, tmp_path):
-    """As `anonymize` does: the other half of the rows breaks what these show."""
+    """As in `anonymize`, the other half of the rows breaks the pattern of the first."""
     ages = list(range(10, 30)) * 2_000
     chosen = [row * 2654435761 % 2**32 < 2**31 for row in range(len(ages))]
     more = ["ab"[age % 2] if row else "a" for age, row in zip(ages, chosen, strict=True)]

@@ -1,4 +1,4 @@
-"""km-anonymity: verify counts who shares the classes of a person, or says that it could not."""
+"""km-anonymity: verify counts people with all classes of a person, or says that no count is possible."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_figures_are_those_of_the_release_and_of_people_as_sets(tmp_path, algori
 @pytest.mark.few(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_a_release_that_was_not_made_for_it(tmp_path, seed):
-    """The limit is met with equality, and one more fails; classes are many and small."""
+    """The limit is met with equality, and a higher limit fails; classes are many and small."""
     table = people_table(seed, people=50)
     _, given = saved(tmp_path, table, [ic.KAnonymity(3)])
     reading = read(table, given)
@@ -57,7 +57,7 @@ CROWDS = st.lists(st.sets(st.integers(0, 5), min_size=1, max_size=6), min_size=1
 
 
 def shared(crowd, power):
-    """Return the fewest people who share what is known, by verify and by people as sets."""
+    """Return the fewest people with all known cells, by verify and by people as sets."""
     pairs = [(person, number) for person, numbers in enumerate(crowd) for number in numbers]
     reading = Reading([person for person, _ in pairs], [[number for _, number in pairs]], {})
     with duckdb.connect() as con:
@@ -86,7 +86,7 @@ def test_of_all_sets_of_three_classes_each_is_of_as_many_people(power, fewest, t
 
 
 def checked(folder, rows, models, **more):
-    """Verify a release of rows of a person and a town, beside its raw table."""
+    """Verify a release of rows of a person and a town, against the raw table."""
     raw = pl.DataFrame(rows, schema=["who", "town"], orient="row")
     raw.write_parquet(folder / "raw.parquet")
     raw.select("town").write_csv(folder / "t.csv")

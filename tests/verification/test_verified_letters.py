@@ -1,4 +1,4 @@
-"""Texts that look like numbers: whom their cells cover, said by the measures, the verifier and its script."""
+"""Texts that look like numbers: the covered people, by the measures, the verifier and the script."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_all_readers_say_whom_a_cell_covers(people, spec, data, tmp_path_factory
 
 @pytest.mark.parametrize("cell", ["1.0", "[1-2]"])
 def test_a_cell_that_only_looks_like_the_raw_value_is_not_true_of_it(tmp_path, cell):
-    """In a column of categories 1.0 and [1-2] are values of their own."""
+    """In a column of categories 1.0 and [1-2] are separate values."""
     (tmp_path / "p.toml").write_text(
         policy_text([entry("q", "quasi")], ['model = "k-anonymity"\nk = 1'], "keep_order = true")
     )

@@ -1,4 +1,4 @@
-"""Lists in cells, as the verifier judges them: by its own reading, and the same as an assessment."""
+"""Lists in cells in the verifier's judgement: by a separate reading, and the same as an assessment."""
 
 from __future__ import annotations
 

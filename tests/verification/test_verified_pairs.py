@@ -1,4 +1,4 @@
-"""A release beside an earlier one: each is checked alone, and the limits on both as one table."""
+"""A release beside an earlier release: each is checked alone, and the limits on both as a single table."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ l = 2
 
 
 def reached(*tables):
-    """The smallest class and the fewest values of some tables, read as one."""
+    """The smallest class and the fewest values of some tables, read as a single table."""
     classes = defaultdict(list)
     for table in tables:
         for age, ill in table.select("age", "ill").rows():

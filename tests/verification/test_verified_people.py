@@ -1,4 +1,4 @@
-"""A release whose policy says whose row it is: verify counts people, or says that it could not."""
+"""A release with a person column in the policy: verify counts people, or says that no count is possible."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_figures_are_those_of_the_release_and_of_people_as_sets(tmp_path, algori
 
 
 def test_presence_is_of_people(tmp_path):
-    """Each person of a class counts once, as each of the population whom its cells cover does."""
+    """Each person of a class counts once, as each covered person of the population does."""
     table = pl.DataFrame({"person": list("aaabbc"), "age": [30, 30, 30, 30, 40, 40], "ill": list("xyxyxx")})
     table.write_csv(tmp_path / "t.csv")
     pl.DataFrame({"age": [30, 30, 30, 30, 40, 40]}).write_csv(tmp_path / "population.csv")
@@ -65,7 +65,7 @@ def test_presence_is_of_people(tmp_path):
 
 
 def test_classes_that_merge_have_each_person_once(tmp_path):
-    """Who knows the age alone finds a and b, each in two classes."""
+    """An attacker with the age alone finds a and b, each in two classes."""
     table = pl.DataFrame(
         {
             "person": list("ababcdecde"),
@@ -116,7 +116,7 @@ def test_a_release_by_rows_fails_where_people_make_it_fail(tmp_path, seed):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_what_records_settle_is_so_for_people(tmp_path, seed):
-    """A verdict by records is given only where it is the verdict by people, too."""
+    """A verdict by records is given only if equal to the verdict by people."""
     table = people_table(seed, people=50)
     _, settings = saved(tmp_path, table, [ic.KAnonymity(2)])
     models = []
@@ -153,7 +153,7 @@ def test_what_records_settle_is_so_for_people(tmp_path, seed):
 
 
 def checked(folder, raw, policy, cells=None, name="raw.parquet", **given):
-    """Verify a release whose cells are the raw ones, beside its raw table."""
+    """Verify a release with the raw cells, against the raw table."""
     file = folder / name
     (raw.write_parquet if name.endswith("parquet") else raw.write_csv)(file)
     policy.write(folder / "policy.toml", force=True)

@@ -37,7 +37,7 @@ ALIKE = ("single", "midnight", "padded", "small", "money")
 
 @pytest.fixture(scope="module")
 def server(postgres):
-    """A table of all types; sessions write days, times and numbers as few programs expect them."""
+    """A table of all types, where sessions write days, times and numbers in rare forms."""
     columns = ", ".join(f"({value})::{kind} AS {name}" for name, (kind, value) in TYPED.items())
     name = "(SELECT current_database())"
     settings = {"datestyle": "SQL, DMY", "timezone": "Asia/Tokyo", "extra_float_digits": "-3"}
@@ -55,7 +55,7 @@ def server(postgres):
 
 
 def released(server, policy, path):
-    """Release into the table v_safe and into a file; return what was measured."""
+    """Release into the table v_safe and into a file, and return the measures."""
     with ic.Database(server) as database:
         release = ic.anonymize(database.table("v_people"), policy, unanswered="write")
         release.write(path)

@@ -53,7 +53,7 @@ def test_sums_that_stayed_are_verified(tmp_path, treatment):
 
 
 def changed(file, by, where=None):
-    """Add to the first numbers of a release, as somebody does who does not want to be seen."""
+    """Add to the first numbers of a release, as a careful forger does."""
     table = pl.read_csv(file)
     at = (where if where is not None else pl.lit(value=True)) & pl.col("pay").is_not_null()
     first = table.with_row_index("row").filter(at)["row"][0]

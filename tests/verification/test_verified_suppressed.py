@@ -1,4 +1,4 @@
-"""The verifier judges the suppressed records of a release as a class of their own."""
+"""The verifier judges the suppressed records of a release as a separate class."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MIXED = [("*", ill) for ill in ("HIV", "a", "b", "HIV", "c")]
 
 
 def placed(folder, others, setting="", raw=None):
-    """Write a release and its policy, and its raw table where there is one."""
+    """Write a release and a policy, and the raw table if there is any."""
     pl.DataFrame(rows(*others), ["side", "ill"], orient="row").write_csv(folder / "release.csv")
     (folder / "policy.toml").write_text(POLICY.format(setting=setting))
     if raw is not None:
@@ -72,7 +72,7 @@ def test_suppressed_records_satisfy_the_limits_as_a_class(tmp_path, others, sett
 
 
 def test_attackers_are_shown_a_class_of_its_own(tmp_path):
-    """A record of which the side alone is suppressed does not stand by the suppressed ones."""
+    """A record with only the side suppressed does not stand by the suppressed records."""
     table = pl.DataFrame(
         [*((side, sex, "ab"[n % 2]) for side in "LR*" for sex in "mf" for n in range(6)), *[("*", "*", ill) for ill in "abab"]],
         ["side", "sex", "ill"],

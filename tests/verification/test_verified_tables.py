@@ -1,4 +1,4 @@
-"""Count tables beside the raw table and the policy: honest ones hold, and each forgery is told by its name."""
+"""Count tables beside the raw table and the policy: honest tables hold, and each forgery is named."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def schema(person="who"):
 
 @pytest.fixture
 def folder(tmp_path, people):
-    """Save tables with their policy and their raw table, and return how they are checked."""
+    """Save tables with a policy and a raw table, and return the arguments of the check."""
 
     def saved(*tables, rows=people, person="who", to="tables", columns=None):
         place = tmp_path / to
@@ -179,7 +179,7 @@ def test_rounded_and_perturbed_tables_hold_and_forged_ones_are_told(
 @pytest.mark.few(4)
 @pytest.mark.parametrize("seed", range(26, 32))
 def test_what_one_table_tells_of_a_cell_is_known_of_it_in_the_others(tmp_path, seed):
-    """Tables with rounding = 'small' bound their totals differently; the maker and the verifier take both."""
+    """Tables with rounding = 'small' bound totals differently, and the maker and the verifier take both."""
     rng = np.random.default_rng(seed)
     rows, draw = int(rng.integers(40, 200)), rng.choice
     table = pl.DataFrame(
@@ -320,7 +320,7 @@ def test_records_are_counted_where_the_table_says_so(folder):
 
 
 def test_a_column_that_is_counted_and_summed_is_read_once(folder, people):
-    """Its numbers have commas, which are written as points before it is counted, and not again."""
+    """The numbers have commas, which are written as points before the count, and not again."""
     commas = people.with_columns(cost=pl.col("cost").floordiv(100).cast(pl.Int64).cast(pl.String) + ",50")
     cost = ic.Attribute("cost", "quasi", decimal=",")
     counted = ic.Schema.of([cost, ic.Attribute("area", "quasi", kind="category")], unlisted="drop")

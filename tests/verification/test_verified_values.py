@@ -1,4 +1,4 @@
-"""What the verifier makes of values, hierarchies and policies."""
+"""The verifier's reading of values, hierarchies and policies."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_hierarchy_file_must_be_there_and_know_every_value(check, tmp_path):
 
 
 def levels_apart(spec: dict[str, Any], values: list[str]) -> tuple[int, dict[tuple[str, str], int]]:
-    """Height of the tree, and for each pair the height of their lowest common ancestor."""
+    """Height of the tree, and for each pair the height of the lowest common ancestor."""
     tree = read_tree(spec, values, "x")
     heights = tree.heights()
     ways = {value: [*tree.way_up(value), 0] for value in values}

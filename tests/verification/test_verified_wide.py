@@ -1,4 +1,4 @@
-"""Tables of many columns: they are read in parts, and nothing else changes."""
+"""Tables of many columns are read in parts, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def table_of(columns):
 
 
 def released(folder, columns, keep_order):
-    """Save a table, its release with all columns, and the policy."""
+    """Save a table, a release with all columns, and the policy."""
     table = table_of(columns)
     table.write_csv(folder / "raw.csv")
     some = table.select("age", "disease")

@@ -1,4 +1,4 @@
-"""What `*` and missing cells match: verify measures it by itself."""
+"""Matches of `*` and missing cells: verify measures with separate code."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def models(wildcards: str, *, people: bool) -> list[ic.PrivacyModel]:
 
 
 def saved(folder, table, asked, wildcards, *, people):
-    """Release a table as it is, and save it; return it with what verify is given."""
+    """Release a table unchanged, save the release, and return the release with the arguments of verify."""
     raw = folder / "raw.csv"
     table.write_csv(raw)
     once = table.filter(pl.col("person").is_not_null()).unique("person") if people else table

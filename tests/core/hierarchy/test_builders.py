@@ -1,4 +1,4 @@
-"""Recipes: what they do with values that do not suit them, and exact bins."""
+"""Recipes: unsuitable values, and exact bins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The chained file: every change is found, a kill at any write leaves it whole, and writers take turns."""
+"""The chained file: every change is found, a kill leaves a whole file, and writers take turns."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_what_the_system_refuses_is_an_error_that_names_the_file(chain, tmp_path
 
 
 def test_a_disk_that_is_full_before_the_head_is_written_leaves_the_chain_as_it_was(chain, monkeypatch):
-    """Else the line would stand there although its writer was told that it does not."""
+    """A full disk leaves no line behind, because the writer was told of a failure."""
     before = chain.path.read_bytes(), chain.read()
     real = os.fsync
 
@@ -171,7 +171,7 @@ STEPS = ("fsync", "replace", "truncate")
 
 
 def _dies(path, number, *, fails):
-    """Add a line, and die at one of the calls of the system; before it, or when half is done."""
+    """Add a line, and die before a numbered call of the system or half through the call."""
     count = itertools.count(1)
 
     def counted(real):

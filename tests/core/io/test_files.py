@@ -48,7 +48,7 @@ CELLS = st.one_of(
 
 @st.composite
 def written(draw):
-    """A table of texts, and a CSV of it as some other program might write it."""
+    """A table of texts, and a CSV file of the table in another program's style."""
     columns = draw(st.integers(2, 4))
     rows = draw(st.lists(st.lists(CELLS, min_size=columns, max_size=columns), min_size=1, max_size=8))
     delimiter = draw(st.sampled_from(",;\t|"))

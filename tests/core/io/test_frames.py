@@ -1,4 +1,4 @@
-"""What is released holds nothing of rows and columns that were dropped, suppressed or recoded before."""
+"""A release holds nothing of rows and columns that were dropped, suppressed or recoded before."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def text(row: int, word: str) -> str:
 
 
 def raw() -> pl.DataFrame:
-    """Rows of which half are to go; one that stays has a rare zip code, which will be suppressed."""
+    """Rows to be halved, with a rare zip code among the remaining rows that will be suppressed."""
     rows = range(ROWS)
     zips = [text(row, "zip") for row in rows]
     zips[0] = f"{MARK} zip code of one live person"
@@ -58,7 +58,7 @@ def raw() -> pl.DataFrame:
 
 
 def polars(*, nested: bool = True) -> pl.DataFrame:
-    """Filtered, and before that blanked where rows go: values stay beneath what is missing."""
+    """A filtered frame, blanked before that where rows go, with values beneath the missing cells."""
     table = raw() if nested else raw().drop("tags", "place", "scan")
     live = pl.Series(LIVE)
     blanked = table.with_columns(
@@ -108,7 +108,7 @@ def pandas() -> pd.DataFrame:
 
 
 def written(table) -> dict[str, bytes]:
-    """Return a frame in every form in which it may be handed on."""
+    """Return a frame in every form of exchange."""
     forms = {f"pickle {protocol}": pickle.dumps(table, protocol) for protocol in range(2, 6)}
     buffer = io.BytesIO()
     if isinstance(table, pl.DataFrame):
@@ -241,7 +241,7 @@ def test_what_is_written_anew_is_the_same(values):
 
 
 def categories(kind: str, *, ordered: bool) -> object:
-    """Rows 3 to 9 of a table whose first rows had categories that no later row has; mid is met before low."""
+    """Rows 3 to 9 of a table with unused categories of the first rows, where mid comes before low."""
     names = ["low", f"{MARK} one", "mid", f"{MARK} two", "high"]
     if not ordered:
         names = [f"{MARK} two", "mid", "low", f"{MARK} one", "high"]
@@ -259,7 +259,7 @@ def categories(kind: str, *, ordered: bool) -> object:
 
 
 def names_of(table) -> tuple[list[str], bool]:
-    """Return the categories of column c as a file shows them, and whether they have an order."""
+    """Return the categories of column c as a file shows them, and whether the categories have an order."""
     if isinstance(table, pd.DataFrame):
         assert table["c"].cat.categories.name is None
         return table["c"].cat.categories.tolist(), table["c"].cat.ordered

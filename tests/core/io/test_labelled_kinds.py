@@ -1,4 +1,4 @@
-"""Stata, SPSS and SAS: codes, labels and missing codes, what a released cell becomes, and what is left out."""
+"""Stata, SPSS and SAS: codes, labels and missing codes, released cells, and parts that are left out."""
 
 from __future__ import annotations
 

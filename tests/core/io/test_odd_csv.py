@@ -1,4 +1,4 @@
-"""CSV files as other programs leave them: blank lines, two byte order marks, a first column `PAR1`."""
+"""CSV files of other programs: blank lines, two byte order marks, a first column `PAR1`."""
 
 from __future__ import annotations
 

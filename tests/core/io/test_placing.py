@@ -1,4 +1,4 @@
-"""Files get their names together, or not; the rights of new files are read, and never set for a moment."""
+"""Files get names together or not at all, and rights of new files are read, and never set for a moment."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_file_system_without_links_is_left_clean(tmp_path, monkeypatch, names)
 
 @pytest.fixture
 def left(tmp_path):
-    """What a run leaves that was killed when its record was on the disk, and nothing had its name yet."""
+    """Leave the remains of a run that was killed after the record was on disk, before any renaming."""
     chain = Chain.create(tmp_path / "chain.jsonl")
     outputs = Outputs()
     target = outputs.add(tmp_path / "out.csv")

@@ -1,4 +1,4 @@
-"""Arrow IPC and JSON lines: files that other programs write, and what must not be in ours."""
+"""Arrow IPC and JSON lines: files of other programs, and content that must not be in ours."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ AGES = [30, 31, 32, 33] * 3
 
 
 def released(path, name, **columns):
-    """Write a file with pyarrow, anonymize it and return the table of pyarrow that leaves."""
+    """Write a file with pyarrow, anonymize the file and return the released table of pyarrow."""
     pf.write_feather(pa.table({"age": AGES, **columns}), path / name)
     ic.anonymize(path / name, SCHEMA, "k-anonymity:4").write(path / f"out-{name}")
     return pf.read_table(path / f"out-{name}")
 
 
 def test_a_compressed_file_of_before_version_1_is_refused(tmp_path):
-    """Polars takes it for one without compression, and reads other numbers."""
+    """Polars takes such a file for uncompressed, and reads other numbers."""
     source = Path(pa.__file__).parent / "tests/data/feather/v0.17.0.version.2-compression.lz4.feather"
     assert pf.read_table(source).num_rows == 5
     with pytest.raises(TableError, match=r"written by Arrow 0\.17 with a compression of its own"):

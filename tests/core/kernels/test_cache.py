@@ -26,7 +26,7 @@ SETTINGS = {name: text for name, text in os.environ.items() if not name.startswi
 
 @pytest.fixture
 def installed(tmp_path: Path) -> Path:
-    """A copy of the package; its folders of machine code are files, so that even root cannot write there."""
+    """A copy of the package with files in place of machine code folders, so that even root cannot write."""
     home = tmp_path / "site"
     shutil.copytree(
         Path(incrowd.__file__).parent, home / "incrowd", ignore=shutil.ignore_patterns("__pycache__", "*.nb?")
@@ -113,7 +113,7 @@ def _flipped(content: bytes) -> bytes:
 
 @pytest.mark.slow
 def test_kept_code_is_loaded_without_all_that_the_compiler_knows(tmp_path):
-    """Whose first kernel is not kept loads it, and must say the same."""
+    """A program without its first kernel in the cache loads the compiler, and must print the same."""
     job = "import numba, sys; from incrowd.core.kernels import lines; print(lines.scan(data, ','), 'numba.np.linalg' in sys.modules)"
     job = f"import numpy; data = numpy.frombuffer(b'a,b\\n1,2\\n', numpy.uint8); {job}"
     settings = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
@@ -145,7 +145,7 @@ def test_who_waits_is_told_once_that_it_compiles(tmp_path, monkeypatch):
 
 
 class Screen(io.StringIO):
-    """What says that it is a terminal."""
+    """A stream that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True
@@ -225,7 +225,7 @@ print(doubled(2))
 
 @pytest.fixture
 def toy(tmp_path: Path):
-    """A program of one kernel; call it with what it should do and settings of the compiler."""
+    """A program of a single kernel, called with a task and settings of the compiler."""
     (tmp_path / "toy.py").write_text(TOY)
 
     def start(*arguments: str, **settings: str) -> subprocess.Popen[str]:

@@ -18,7 +18,7 @@ Table = list[list[int]]
 
 
 def compressed(table: Table) -> tuple[Counts, np.ndarray, np.ndarray]:
-    """Classes by values, as the kernels want them: counts, class sizes, totals."""
+    """Classes by values in the form of the kernels: counts, class sizes, totals."""
     dense = np.array(table, np.int64)
     codes = [np.flatnonzero(row) for row in dense]
     counts = Counts(
@@ -49,7 +49,7 @@ def equal_by_definition(table: Table) -> list[Fraction]:
 
 
 def hierarchical_by_definition(table: Table, tree: Hierarchy) -> list[Fraction]:
-    """Move what fits under the lowest nodes first: height(node)/height(tree) per unit of mass.
+    """Move mass under the lowest nodes first, at height(node)/height(tree) per unit.
 
     Optimal because the ground distance is an ultrametric; written with sets of leaves, not with ranks of
     nodes, so that it shares nothing with the kernel.
@@ -109,7 +109,7 @@ SICK = [[0, 0, 1, 1, 0], [0, 1, 1, 1, 0]]
 
 
 def test_the_worked_example_of_petworks():
-    """The page on t-closeness of PETWorks, its two swapped cells put right."""
+    """PETWorks's page on t-closeness, with two swapped cells put right."""
     assert ordered(SALARIES) == [3 / 8, 1 / 4]
     assert hierarchical(SICK, DISEASES) == [3 / 20, 1 / 10]
     assert equal(SICK) == [1 / 5, 2 / 15]
@@ -124,7 +124,7 @@ def test_the_salaries_of_the_t_closeness_paper():
 
 
 def test_the_patient_table(shared_data):
-    """PETWorks' patient table: 7/27, 5/27, 8/27 over its hierarchy and 5/9, 1/3, 4/9 with the equal distance."""
+    """PETWorks's patient table: 7/27, 5/27, 8/27 by hierarchy, and 5/9, 1/3, 4/9 by equal distance."""
     folder = shared_data / "petworks" / "patient"
     tree = Hierarchy.read(folder / "patient_hierarchy" / "patient_hierarchy_Disease.csv")
     lines = (folder / "patient_anonymized.csv").read_text(encoding="utf-8-sig").splitlines()

@@ -1,4 +1,4 @@
-"""Counting the records of a CSV: in parts as byte by byte, and blank lines where a copy loses them."""
+"""Counting the records of a CSV: in parts as byte by byte, with blank lines that a copy loses."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_parts_say_what_one_pass_says(pieces):
 
 
 def byte_by_byte(data: bytes, limit: int) -> tuple[int, int, int, int, int]:
-    """Scan as `lines.scan` does. A quote opens a field at its first byte alone."""
+    """Scan as `lines.scan` does, where a quote opens a field only as the first byte."""
     expected, records, blank, line, began, fields = -1, 0, 0, 1, 1, 1
     quoted, fresh, empty, i = False, True, True, 0
     while i < len(data) or (i == len(data) and not quoted):

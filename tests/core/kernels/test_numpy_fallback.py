@@ -1,4 +1,4 @@
-"""What NumPy does for few rows is what the kernels do, to the last bit."""
+"""NumPy computes for few rows exactly as the kernels do, to the last bit."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_what_would_not_fit_is_left_to_the_kernel(either, monkeypatch):
 
 
 def assigned_alike(policy, problem):
-    """Compare what the algorithm assigns by the kernels, and where the compiler is not loaded."""
+    """Compare the assignment of an algorithm by the kernels and without the compiler."""
     result = []
     real = jit._is_loaded
     for loaded in (True, False):
@@ -219,7 +219,7 @@ def test_mondrian_cuts_a_table_alike(either, monkeypatch):
 @pytest.mark.few(1)
 @pytest.mark.parametrize("with_compiler", [True, False])
 def test_a_small_table_is_released_and_reported_without_the_compiler(tmp_path, with_compiler):
-    """And the file has the same bytes as with it. A page does without Altair, too."""
+    """The file has the same bytes as with the compiler, and a page needs no Altair either."""
     hospital(1_000, 2).write_csv(tmp_path / "people.csv")
     code = (
         ("import numba\n" if with_compiler else "")

@@ -1,4 +1,4 @@
-"""People of classes against plain sets: in classes of few entries, and in those of many."""
+"""People of classes against plain sets, in classes of few and of many entries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of kernels that are compiled ahead of their first use."""
+"""The list of kernels that are compiled before any use."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_signature_names_each_kind_of_argument():
 
 
 def test_the_list_grows_by_what_is_kept(tmp_path, monkeypatch):
-    """A list of nothing gets the signature of the kernel that has run here, and keeps what it had."""
+    """An empty list gets the signature of a kernel that has run, and keeps earlier entries."""
     lines._scan(np.frombuffer(b"a,b\n1,2\n", np.uint8), np.uint8(44), 9)
     before = tmp_path / "signatures.json"
     before.write_text('{"gone:kernel": [["int64"]], "trees:_shape": [["int64"]]}')

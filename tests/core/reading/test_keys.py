@@ -1,4 +1,4 @@
-"""One normal form of keys: numbers by value, texts as they are."""
+"""A single normal form of keys: numbers by value, texts unchanged."""
 
 from __future__ import annotations
 

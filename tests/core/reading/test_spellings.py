@@ -1,4 +1,4 @@
-"""Numbers and dates in other spellings: what a column declares is what every engine and the verifier read."""
+"""Numbers and dates in other spellings: every engine and the verifier read a declared spelling."""
 
 from __future__ import annotations
 
@@ -214,13 +214,13 @@ HOW = {
 
 
 def with_commas(plain: pl.DataFrame) -> pl.DataFrame:
-    """Write the cells of `worth` as a release of the spelled table has them."""
+    """Write the cells of `worth` like a release of the spelled table."""
     worth = pl.col("worth").str.replace_all(", ", "; ", literal=True).str.replace_all(".", ",", literal=True)
     return plain.with_columns(worth)
 
 
 def measured(release: ic.Release) -> str:
-    """What was measured, with decimal points in the cells of `worth`."""
+    """Return all measures, with decimal points in the cells of `worth`."""
     said = json.dumps(release.privacy.to_dict())
     return re.sub(r'"worth": "[^"]*"', lambda cell: cell[0].replace(",", "."), said)
 

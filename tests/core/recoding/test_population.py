@@ -1,4 +1,4 @@
-"""What the cells of a table cover in a population."""
+"""The people of a population whom the cells of a table cover."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from incrowd.engines import engine_for, read_classes, with_population
 
 
 def covered(cells: list[str | None], people: list[object], **spec) -> tuple[list[int], int]:
-    """Return what each distinct cell covers, in order of first appearance, and who is outside."""
+    """Return the people of each distinct cell, in order of first appearance, and the people outside."""
     [(name, hierarchy)] = spec.items() or [("q", None)]
     table = pl.DataFrame({name: cells}, schema={name: pl.String})
     population = pl.DataFrame({name: people}, strict=False)
@@ -109,7 +109,7 @@ LIKE_NUMBERS = ["1.0", "1", "1", "x", "x"]
     "algorithm", [ic.Mondrian(), ic.Optimal(), ic.Datafly(), ic.CellSuppression()], ids=lambda one: one.name
 )
 def test_letters_decide_in_a_column_of_categories(algorithm, spec, values):
-    """Equal numbers are one value only in a column of numbers, which follows no hierarchy."""
+    """Equal numbers are one value only in a column of numbers without a hierarchy."""
     frame = pl.DataFrame({"q": values})
     schema = ic.Schema(quasi={"q": spec})
     numbers = spec is None and values is not LIKE_NUMBERS
@@ -126,7 +126,7 @@ def test_letters_decide_in_a_column_of_categories(algorithm, spec, values):
 
 
 def test_models_of_a_population_tell_big_numbers_apart():
-    """Three people whose numbers are one double: each is alone."""
+    """Three people have numbers of the same double, and each is alone."""
     table = pl.DataFrame({"id": [BIG, BIG + 1], "s": ["x", "y"]})
     people = pl.DataFrame({"id": [BIG, BIG + 1, BIG + 1]})
     schema = ic.Schema(quasi=["id"], sensitive=["s"])

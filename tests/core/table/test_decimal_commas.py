@@ -1,4 +1,4 @@
-"""A column with `decimal = ","` is released with decimal commas, and everything reads them back."""
+"""A column with `decimal = ","` is released with decimal commas, and every reader reads the cells back."""
 
 from __future__ import annotations
 

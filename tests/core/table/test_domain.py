@@ -1,4 +1,4 @@
-"""Domain: which values a column has, in which order, and how wide an interval of them is."""
+"""Domain: the values of a column, the order of values, and the width of an interval."""
 
 from __future__ import annotations
 

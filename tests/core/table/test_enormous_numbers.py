@@ -1,4 +1,4 @@
-"""Numbers near the largest double: no warning (pytest makes errors of them), no loss that is none."""
+"""Numbers near the largest double give no warning (pytest makes errors of warnings), and finite losses."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_distributions_and_associations_of_enormous_numbers_are_those_of_small_o
 
 @pytest.mark.parametrize("power", [-700, -400, 0, 250, 300, 390, 500])
 def test_a_correlation_does_not_depend_on_the_unit(power):
-    """Sums of squares, and their product, are no doubles long before the numbers are none."""
+    """Sums of squares and products of sums exceed all doubles long before the numbers do."""
     raw = SMALL.select(pl.all() * 2.0**power)
     evaluation = ic.evaluate(raw, raw, NUMBERS)
     [pair] = fidelity(evaluation).associations
@@ -123,7 +123,7 @@ def test_means_of_classes_of_enormous_numbers_are_numbers():
 
 
 def test_a_released_number_may_be_larger_than_all_raw_ones():
-    """Synthetic data have such, and the half of a sum of two of them is a number."""
+    """Synthetic data have larger numbers, and the half of a sum of two numbers is a number."""
     raw = pl.DataFrame({"x": [1.0, 2.0, 3.0, 4.0] * 4, "s": ["a", "b"] * 8})
     frame = pl.DataFrame({"x": [1.0, 2.0, 1.7e308, -1.7e308] * 4, "s": ["a", "b"] * 8})
     schema = ic.Schema(quasi=["x"], sensitive=["s"])

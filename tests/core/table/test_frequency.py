@@ -1,4 +1,4 @@
-"""FrequencyTable: every combination of values once, with its weight and its sensitive values."""
+"""FrequencyTable: every combination of values once, with a weight and sensitive values."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def frames(draw):
 
 
 def keys_of(frame: pl.DataFrame) -> list[tuple[str | None, str | None] | None]:
-    """Each row's key, None for a suppressed one."""
+    """Each row's key, None for a suppressed row."""
     return [None if key == ("*", "*") else key for key in frame.select("a", "b").rows()]
 
 

@@ -25,7 +25,7 @@ def schema_of(party, key):
 
 @pytest.fixture(scope="module")
 def homes():
-    """Numbers of homes begin anew in each region; `home` names each by one column."""
+    """Numbers of homes begin anew in each region, and `home` names each by a single column."""
     draw = random.Random(3)
     rows = [
         (f"{region}{number}", region, number, draw.randint(20, 60), draw.choice(("flu", "gout", "cold")))

@@ -1,4 +1,4 @@
-"""Hundreds of columns: their combinations of values are more than any double."""
+"""Hundreds of columns have more combinations of values than any double."""
 
 from __future__ import annotations
 

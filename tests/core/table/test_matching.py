@@ -1,4 +1,4 @@
-"""What `*` and missing cells match, held against a reading row by row."""
+"""Matches of `*` and missing cells, compared with a reading row by row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers that have the same leading digits: ends and means are rounded by their spread, not by their size."""
+"""Numbers with the same leading digits: ends and means are rounded by spread, not by size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists in cells: their parts, how often classes have each, and what a column of lists cannot have."""
+"""Lists in cells: parts, frequencies of parts in classes, and settings that lists cannot have."""
 
 from __future__ import annotations
 

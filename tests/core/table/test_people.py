@@ -358,7 +358,7 @@ def test_a_file_may_write_a_sensitive_value_in_other_words(what, suffix, tmp_pat
 
 @pytest.mark.parametrize("person", [False, True])
 def test_a_file_is_judged_by_what_it_says_with_people_and_without(person, tmp_path):
-    """Times in a CSV are words to whoever reads it, so their distance is that of words."""
+    """Times in a CSV file are words to a reader, so distances are those of words."""
     days = [dt.datetime(2020, 1, day, 5) for day in (1, 3, 5, 7, 2, 4, 6, 8)]
     table = pl.DataFrame({"who": list("aabcdefg"), "group": ["x"] * 4 + ["y"] * 4, "day": days})
     role = {"person": "who"} if person else {"identifying": ["who"]}

@@ -1,4 +1,4 @@
-"""Dates: shifted by one offset a person, cut, or turned into ages."""
+"""Dates: shifted by an offset per person, cut, or turned into ages."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ def test_cut_times_lose_the_time_of_the_day():
 
 
 def age(born: dt.date, event: dt.date) -> int | None:
-    """Count birthdays one by one."""
+    """Count birthdays in a loop."""
     if event < born:
         return None
     return sum(

@@ -1,4 +1,4 @@
-"""Codes that differ only in how they are typed."""
+"""Codes that differ only in typing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Households change places with all of their rows, against a slow reading of what that means."""
+"""Households that change places with all rows, compared with a slow reading of the definition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns that tell the same as a treated one go along with it."""
+"""Columns that tell the same as a treated column go along."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _key(monkeypatch):
 
 
 def made(frame: pl.DataFrame, roles: dict | None = None, **treatments: object) -> pl.DataFrame:
-    """The frame, treated; `q` is a quasi-identifier of one value."""
+    """The treated frame, where `q` is a quasi-identifier of a single value."""
     frame = frame.with_columns(q=pl.lit(1))
     insensitive = [name for name in frame.columns if name not in ("q", "pid")]
     schema = ic.Schema(
@@ -33,7 +33,7 @@ def made(frame: pl.DataFrame, roles: dict | None = None, **treatments: object) -
 
 
 def one_by_one(frame: pl.DataFrame, treated: list, lead: str, own: str) -> list:
-    """The definition, read slowly: what the linked column has in each row."""
+    """The definition, read slowly: the cells of the linked column in each row."""
     rows = defaultdict(list)
     for value, raw, linked in zip(treated, frame[lead], frame[own], strict=True):
         rows[value].append((raw, linked))

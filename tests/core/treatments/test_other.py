@@ -1,4 +1,4 @@
-"""Rare categories as one: what is kept, and what later rows get."""
+"""Rare categories as a single value: kept categories, and values of later rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from treatment_tables import given
 
 @tried(st.lists(st.sampled_from("abcdefg"), max_size=40), st.integers(2, 8))
 def test_values_that_stay_are_those_of_enough_records(values, least):
-    """By counting: what stays is frequent, and the rest is none or as frequent, unless all is in it."""
+    """By counting: kept values are frequent, and the rest is empty or as frequent, unless all is rest."""
     cells = given(ic.Other(least, "rare"), [*values, None])
     assert cells[-1] is None
     counts, after = Counter(values), Counter(cells[:-1])

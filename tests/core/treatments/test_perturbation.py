@@ -1,4 +1,4 @@
-"""Noise, rank swapping, microaggregation and PRAM: what they keep, and within which bounds."""
+"""Noise, rank swapping, microaggregation and PRAM: preserved figures, and bounds."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def test_medians_of_neighbours(values, k):
 
 
 def mdav_reading(points: list[tuple[float, ...]], k: int) -> list[int]:
-    """MDAV once more, as section 3 of the paper has it, in plain Python."""
+    """MDAV a second time, after section 3 of the paper, in plain Python."""
     group, number, left = [-1] * len(points), 0, list(range(len(points)))
 
     def apart(row, centre):

@@ -71,7 +71,7 @@ def best_rounding(parts: list[int], groups: list[str], base: int) -> tuple:
 
 
 def off_by(before: list[int], after: tuple[float, ...], groups: list[str]) -> tuple:
-    """How far the column is off, then its groups, then its numbers."""
+    """The deviations of the column, then of the groups, then of the numbers."""
     apart = dict.fromkeys(groups, 0.0)
     for x, y, g in zip(before, after, groups, strict=True):
         apart[g] += y - x

@@ -1,4 +1,4 @@
-"""What texts became is kept from one batch of rows for the next, and says what computing anew would say."""
+"""Texts computed for a batch are kept for the next batch, and equal texts computed anew."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_a_person_of_many_batches_is_digested_once(treatment, monkeypatch):
 
 
 def test_a_value_that_was_not_counted_gets_its_token_too():
-    """A table may have changed since; its check is another's."""
+    """A table may have changed meanwhile, and another check finds changes."""
     secret, treatment = Secret(KEY.encode()), ic.Pseudonym(key="env:X")
     counted = pl.Series([f"person {n}" for n in range(9)])
     treatment.learn(Distinct("who", counted, np.ones(9, np.int64)), secret)

@@ -1,4 +1,4 @@
-"""Every database of the list: what its class states is everywhere, and its releases are those of memory."""
+"""Every database of the list: each class's statements hold everywhere, and releases equal those of memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Addresses that cannot be taken apart get one sentence, which shows no password."""
+"""Addresses that cannot be parsed get a single sentence, which shows no password."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Snowflake without a server: its SQL is held against a text, parsed by SQLGlot, and run by DuckDB in its words."""
+"""Snowflake without a server: SQL compared with a text, parsed by SQLGlot, and run by DuckDB."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NOW = "2026-01-01 10:00:00.000000000 +0000"
 
 
 class Cursor:
-    """A cursor that notes what is asked, and has DuckDB answer it."""
+    """A cursor that notes each query, and has DuckDB answer."""
 
     def __init__(self, connection):
         self.base, self.asked, self.found = connection.base, connection.asked, None

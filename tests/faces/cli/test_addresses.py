@@ -1,4 +1,4 @@
-"""An address where a file belongs is one error that shows no password, whatever the command and option."""
+"""An address in place of a file gives an error without a password, for any command and option."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`incrowd apply` beside an earlier release whose people are counted, too."""
+"""`incrowd apply` beside an earlier release with counts of people."""
 
 from __future__ import annotations
 

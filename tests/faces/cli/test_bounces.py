@@ -1,4 +1,4 @@
-"""No message sends its reader to what is refused then: advice is followed as it is given."""
+"""No message sends readers to a refused call: advice is followed as given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong whatever the table holds is refused before the table is read."""
+"""Mistakes that do not depend on the table are refused before the table is read."""
 
 from __future__ import annotations
 

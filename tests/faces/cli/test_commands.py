@@ -1,4 +1,4 @@
-"""The commands anonymize, assess and verify on small and on real tables, as a user runs them."""
+"""The commands anonymize, assess and verify on small and on real tables, as in a user's session."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ADULT = (
 
 @pytest.mark.slow
 def test_figures_of_enormous_numbers_come_without_warnings(run, tmp_path):
-    """A warning of NumPy on the standard error is an error in these tests."""
+    """A warning of NumPy on the standard error is an error in this file."""
     raw, release = tmp_path / "raw.csv", tmp_path / "release.csv"
     raw.write_text(
         "x,y,s\n" + "".join(f"{row % 9 - 4}{'0' * 307},{row % 7},{row % 2}\n" for row in range(90))
@@ -129,7 +129,7 @@ def test_assess_counts_the_table_as_it_stands(run, tmp_path):
 
 
 def test_assess_shows_every_class(run, tmp_path):
-    """Shares of flu: 3/4 of the table, 2/3 of one class, all of the other: 1/12 and 1/4 away."""
+    """Shares of flu: 3/4 of the table, 2/3 of the first class, all of the other: 1/12 and 1/4 away."""
     path = tmp_path / "t.csv"
     path.write_text("zip,age,disease\n02139,30,flu\n02139,30,cold\n02139,[a],flu\n02139,30,flu\n")
     call = ("assess", str(path), "--qi", "zip,age", "--sensitive", "disease", "--by-class")
@@ -315,7 +315,7 @@ def test_models_with_a_population_on_the_command_line(run, tmp_path):
 
 
 def test_the_account_of_a_release_has_no_cells(run, tmp_path):
-    """What was weakest before recoding is raw: an assessment shows it, a release does not."""
+    """The weakest class before recoding is raw: an assessment shows the class, a release does not."""
     frame = pl.DataFrame({"age": [20, 21, 22, 77], "s": ["x", "y", "x", "y"]})
     frame.write_csv(tmp_path / "t.csv")
     result = run("assess", str(tmp_path / "t.csv"), "--qi", "age", "-k", "2", "--full")

@@ -1,4 +1,4 @@
-"""Commands that are printed work as they are printed, in the shell that called the program."""
+"""Printed commands work as printed, in the shell that called the program."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SCRIPT = f'#!/bin/sh\nexec "{sys.executable}" -c "import sys; from incrowd.faces
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    """A folder with an environment in it, which is not on the path."""
+    """A folder with an environment inside, which is not on the path."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".venv" / "bin").mkdir(parents=True)
     place = tmp_path / ".venv" / "bin" / "incrowd"

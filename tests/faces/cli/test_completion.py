@@ -26,7 +26,7 @@ def test_another_shell_is_refused(run):
 
 
 def offered(run, monkeypatch, words: str) -> list[str]:
-    """Return what bash is offered for the last word, which a blank ends where it is empty."""
+    """Return bash's offers for the last word, which a blank ends if the word is empty."""
     monkeypatch.setenv("_INCROWD_COMPLETE", "complete_bash")
     monkeypatch.setenv("COMP_WORDS", words)
     monkeypatch.setenv("COMP_CWORD", str(len(words.split(" ")) - 1))

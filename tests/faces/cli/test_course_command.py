@@ -1,4 +1,4 @@
-"""`incrowd course` lists the lessons, and copies them."""
+"""`incrowd course` lists the lessons, and copies lessons."""
 
 from __future__ import annotations
 

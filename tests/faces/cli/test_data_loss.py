@@ -1,4 +1,4 @@
-"""Nothing that a call reads, and nothing that is not a release's, is ever replaced: one line a case."""
+"""Input files, and files that are no release's, are never replaced: a line per case."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ POLICY = (
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a table in every form, and what people keep beside it; nobody works in it."""
+    """A folder with a table in every form and people's other files, where no test works."""
     work = tmp_path_factory.mktemp("kept")
     (work / "data" / "big").mkdir(parents=True)
     (work / "people.csv").write_text(ROWS)
@@ -59,7 +59,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def work(kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The same for one test, with further names of what is there."""
+    """The same folder for a single test, with further names of files."""
     work = tmp_path / "work"
     shutil.copytree(kept, work)
     (work / "same.csv").hardlink_to(work / "people.csv")
@@ -240,7 +240,7 @@ def test_a_folder_of_a_release_is_replaced_and_nothing_else(run, work):
 
 
 def test_one_of_several_that_cannot_be_written_takes_the_others_along(run, work, monkeypatch):
-    """The second to last step fails: what stood there before stands there again."""
+    """The second to last step fails, and the earlier files stand there again."""
     call = shlex.split(f"{FILE} -o out.csv --save-policy p.toml --recoding rec --force")
     assert run(*call).status == 0
     before = content(work)
@@ -321,7 +321,7 @@ def test_what_comes_into_a_released_folder_meanwhile_stays(run, work, monkeypatc
 @pytest.mark.slow
 @pytest.mark.parametrize("output", ["out.csv", "out"])
 def test_of_two_processes_one_reports_success(work, output):
-    """Both are past every check when the first of them puts its output in place."""
+    """Both are past every check when the first process puts the output in place."""
     code = (
         "import sys, incrowd.core.io.placing as placing\n"
         "real = placing.Step.put\n"

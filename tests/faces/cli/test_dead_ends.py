@@ -1,4 +1,4 @@
-"""Calls of new users that ended nowhere: every one has a result, or a message with the way out."""
+"""Dead ends of new users: every such call has a result, or a message with the way out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""anonymize --dry-run: what would be done, and nothing written anywhere."""
+"""anonymize --dry-run: the plan of a release, and nothing written anywhere."""
 
 from __future__ import annotations
 

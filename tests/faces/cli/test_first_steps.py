@@ -232,7 +232,7 @@ def test_hierarchy_commands(run, tmp_path):
 
 
 def test_help_and_import_stay_light():
-    """Neither the help nor the bare import may load what compiles, plots or queries."""
+    """Neither the help nor the bare import may load a compiler, a plotting or a query library."""
     code = (
         "import sys, incrowd, incrowd.faces.cli\n"
         "heavy = {'numba', 'polars', 'pandas', 'pyarrow', 'duckdb', 'pydantic', 'narwhals', 'yaml', 'numpy'}\n"
@@ -256,7 +256,7 @@ def test_a_command_hardly_collects_garbage():
 
 
 def test_nothing_is_said_at_the_end_of_a_command_that_queried():
-    """The module of DuckDB lists all objects that are left when it goes."""
+    """The module of DuckDB lists all objects that are left at exit."""
     code = (
         "import duckdb, sys; from incrowd.faces.cli import main; sys.argv = ['incrowd', '--version']; main()"
     )

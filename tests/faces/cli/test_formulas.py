@@ -1,4 +1,4 @@
-"""Cells that a spreadsheet would run: written as they are, or escaped when asked for, and read back."""
+"""Cells that a spreadsheet would run: written unchanged, or escaped on request, and read back."""
 
 from __future__ import annotations
 

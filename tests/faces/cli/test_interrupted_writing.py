@@ -1,4 +1,4 @@
-"""A command that writes is stopped at each of its file operations: there is nothing, or files and entry."""
+"""A writing command is stopped at each file operation: there is nothing, or files and entry."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def runs():
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory, runs) -> Path:
-    """A folder with what each command needs."""
+    """A folder with the inputs of each command."""
     work = tmp_path_factory.mktemp("whole")
     (work / "temporary").mkdir()
     table = pl.DataFrame(
@@ -98,7 +98,7 @@ def whole_run(runs, whole, tmp_path, command) -> list[str]:
 
 
 def looked_at(operations: list[str], way: str) -> list[int]:
-    """Every sixth operation, others for each way, the first and the last one; all with INCROWD_EXAMPLES=10."""
+    """Every sixth operation, others for each way, the first and the last; all with INCROWD_EXAMPLES=10."""
     step = 1 if os.environ.get("INCROWD_EXAMPLES") == "10" else 6
     last = len(operations) - 1
     return sorted({0, last, *range([*WAYS].index(way), last, step)})

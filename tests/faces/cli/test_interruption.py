@@ -100,7 +100,7 @@ def test_a_signal_ends_any_run_and_leaves_nothing_behind(tmp_path, work, number,
 
 
 def sleeping(url, wanted: int, seconds: float) -> int:
-    """Count the queries that sleep on the server, as soon as they are as many as wanted."""
+    """Count the queries that sleep on the server, once the count is as high as wanted."""
     end = time.monotonic() + seconds
     while True:
         (row,) = statement(url, "SELECT count(*) AS n FROM pg_stat_activity WHERE wait_event = 'PgSleep'")
@@ -153,7 +153,7 @@ def test_a_signal_cancels_what_a_server_computes(postgres, tmp_path, command, nu
 
 
 def test_a_second_signal_at_the_very_end_changes_nothing(tmp_path):
-    """It comes when the run has ended by the first, and whoever is called as a process has no handlers."""
+    """The second signal comes after the run's end, and a called process has no handlers."""
     (tmp_path / "people.csv").write_text("age\n30\n30\n")
     code = (
         "import os, signal, sys, time\n"

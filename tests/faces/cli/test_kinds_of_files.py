@@ -1,4 +1,4 @@
-"""Every kind of table file: jobs say of it what they say of a CSV, releases verify, nothing raw is in them."""
+"""Every kind of table file: jobs equal those of a CSV, releases verify, nothing raw is inside."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ by_name = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 
 
 def people() -> pl.DataFrame:
-    """Make up people; two of them have a secret."""
+    """Make up people, including two with a secret."""
     rows = 60
     ages = [20 + 7 * place % 41 for place in range(rows)]
     cities = [("Lund", "Oslo", "Turku")[place % 3] for place in range(rows)]
@@ -61,7 +61,7 @@ def people() -> pl.DataFrame:
 
 
 def texts(table: pl.DataFrame) -> pl.DataFrame:
-    """Write every cell as a CSV has it, where 0.0 is 0."""
+    """Write every cell as in a CSV, where 0.0 is 0."""
     columns = {name: kind_files._texts(table[name]) for name in table.columns}
     return pl.DataFrame({name: column.str.strip_suffix(".0") for name, column in columns.items()})
 
@@ -83,7 +83,7 @@ def made(kind) -> str:
 
 
 def bytes_within(path) -> bytes:
-    """Return what is in a file, and unpacked if it is an archive."""
+    """Return the content of a file, unpacked if the file is an archive."""
     data = path.read_bytes()
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
@@ -137,7 +137,7 @@ def test_its_table_is_that_of_a_csv(folder, kind):
 
 @pytest.fixture(scope="module")
 def of_a_csv():
-    """What was made and said of the CSV, by test: it is the same whatever kind stands beside it."""
+    """The release and messages of the CSV, by test: the same beside any other kind."""
     return {}
 
 

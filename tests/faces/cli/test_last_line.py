@@ -1,4 +1,4 @@
-"""The last line of a command: it sounds like a verdict only where the verdict holds."""
+"""The last line of a command sounds like a verdict only if the verdict holds."""
 
 from __future__ import annotations
 

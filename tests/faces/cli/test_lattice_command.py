@@ -1,4 +1,4 @@
-"""The lattice on the command line, and its nodes."""
+"""The lattice on the command line, and the nodes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 @pytest.fixture
 def lattice_files(tmp_path):
-    """A table, and hierarchies of it in a folder."""
+    """A table, and hierarchies of the table in a folder."""
     frame = pl.DataFrame(
         {
             "age": [str(age) for age in range(20, 60)],

@@ -28,7 +28,7 @@ def table(tmp_path):
 
 
 def records(err: str) -> list[dict]:
-    """Every line of standard error as the record that it is."""
+    """Every line of standard error as a record."""
     return [json.loads(line) for line in err.splitlines()]
 
 

@@ -1,4 +1,4 @@
-"""Malformed inputs, one line each: exit 2 (1 where the data cannot satisfy), one line, no value, no file."""
+"""Malformed inputs: exit 2 (1 for unsatisfiable data), a single line, no value, no file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def people(tmp_path: Path) -> Path:
 
 
 def refused(run, folder: Path, *arguments: object, status: int = 2) -> str:
-    """Run a command that has to fail in one line, name no value and leave nothing behind."""
+    """Run a command to a failure in a single line, without values and remains."""
     before = sorted(folder.rglob("*"))
     result = run(*map(str, arguments))
     assert result.status == status, result.err + result.out
@@ -298,7 +298,7 @@ def test_garbled_parquet(run, people, damage, stream):
 
 
 def garbled(file: Path, frame: pl.DataFrame, mark: bytes) -> None:
-    """Write a Parquet file whose pages are garbled where some bytes stand."""
+    """Write a Parquet file with garbled pages at the given bytes."""
     frame.write_parquet(file, compression="uncompressed", statistics=False)
     content = bytearray(file.read_bytes())
     start = content.index(mark)
@@ -320,7 +320,7 @@ def test_a_damaged_file_of_a_stream_is_named(run, people, column, folder):
 
 
 def test_what_is_garbled_and_dropped_is_not_read_where_rows_stream(run, people):
-    """Its pages would have to be read to find out; what is released is right, and has nothing of them."""
+    """Only a reader of the pages would notice, and the release is right without those pages."""
     file, out = people.with_name("people.parquet"), people.with_name("out.parquet")
     frame = pl.read_csv(TABLE.encode(), infer_schema=False).select("age", "zip", "disease", "name")
     frame.write_parquet(file, compression="uncompressed")

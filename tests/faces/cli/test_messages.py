@@ -1,4 +1,4 @@
-"""Messages: lists of hundreds of names are cut, and settings are named as the reader gives them."""
+"""Messages: lists of hundreds of names are cut, and settings have the reader's names."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_the_command_line_is_told_to_force_with_an_option(run, tmp_path):
 
 
 def test_advice_is_followed_as_it_is_given(run, tmp_path):
-    """Each in its own terms: arguments in Python, options on the command line."""
+    """Each interface has own terms: arguments in Python, options on the command line."""
     few = SMALL.head(10)
     schema = ic.Schema(quasi={"age": ic.Attribute("age", "quasi", levels=(0, 0))}, sensitive=["s"])
     with pytest.raises(ic.InfeasibleError, match=r"there, max_suppression=0.4 would do; k=2 alone would do"):

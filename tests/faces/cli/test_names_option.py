@@ -1,4 +1,4 @@
-"""Files without a header line: what is written has one, and every command reads both."""
+"""Files without a header line: outputs have a header line, and every command reads both."""
 
 from __future__ import annotations
 

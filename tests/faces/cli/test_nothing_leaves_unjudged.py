@@ -32,7 +32,7 @@ Call = Callable[..., tuple[int, str]]
 
 @pytest.fixture
 def call(run, tmp_path, monkeypatch) -> Call:
-    """Run a command in a folder of its own; return its exit status and what it printed."""
+    """Run a command in a separate folder, and return the exit status and the output."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "10000")
 

@@ -1,4 +1,4 @@
-"""A column whose role is still a question (`role = "?"`) stops every job that takes the policy."""
+"""A column with an open role (`role = "?"`) stops every job with the policy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands beside anonymize, assess and verify, as a user runs them."""
+"""Commands beside anonymize, assess and verify, as in a user's session."""
 
 from __future__ import annotations
 

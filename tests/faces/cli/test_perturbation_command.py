@@ -1,4 +1,4 @@
-"""`incrowd perturbation`: figures of two files, and what is refused."""
+"""`incrowd perturbation`: figures of two files, and refusals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RAW = pl.DataFrame(
 
 @pytest.fixture
 def saved(tmp_path):
-    """A raw file, and a release of it whose rows stand in another order."""
+    """A raw file, and a release of the file with rows in another order."""
     RAW.write_csv(tmp_path / "raw.csv")
     schema = ic.Schema(
         ["age"], insensitive=["pay", "bonus"], treatments={"pay": "noise:0.2", "bonus": "rank-swap:0.1"}

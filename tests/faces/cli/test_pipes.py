@@ -1,4 +1,4 @@
-"""Output that goes through a pipe: it may be cut off, and its lines are for people, too."""
+"""Output through a pipe may be cut off, and the lines are for people, too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Profiles on the command line: the list, the draft, the summary of a release and its verification."""
+"""Profiles on the command line: the list, the draft, the summary of a release and the verification."""
 
 from __future__ import annotations
 

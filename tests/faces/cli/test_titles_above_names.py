@@ -1,4 +1,4 @@
-"""Tables whose names stand below titles, in UTF-16, and with lines that end as on old Macs."""
+"""Tables with names below titles, in UTF-16, and with line ends of old Macs."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def workbook(path, titles, *, merge=True):
 
 
 def released(run, folder, raw, *options):
-    """Anonymize a raw table, verify the release beside it, and return the warnings."""
+    """Anonymize a raw table, verify the release against the raw table, and return the warnings."""
     (folder / "policy.toml").write_text(POLICY)
     policy, out = str(folder / "policy.toml"), str(folder / "out.csv")
     with warnings.catch_warnings(record=True) as said:

@@ -1,4 +1,4 @@
-"""Treatments on the command line, and what is refused there."""
+"""Treatments on the command line, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that are nearly right: of columns, settings, options and of what the package has."""
+"""Names that are nearly right: of columns, settings, options and objects of the package."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_python_is_asked_too(table):
 
 
 def test_a_name_that_the_caller_does_not_know_is_not_told(people):
-    """Of a file it is not, whose first line may be a row; of a frame see `test_errors`."""
+    """The first line of a file may be a row, and for frames see `test_errors`."""
     with pytest.raises(ic.SchemaError) as error:
         ic.anonymize("people.csv", ic.Schema(quasi=["Agee"], unlisted="drop"), [ic.KAnonymity(2)])
     assert "Age'" not in str(error.value).replace("'Agee'", "")

@@ -1,4 +1,4 @@
-"""What becomes of columns without a role."""
+"""Columns without a role."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`incrowd verify` where the policy says whose row it is: exit status, terminal and JSON."""
+"""`incrowd verify` with a policy that names the person column: exit status, terminal and JSON."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_people_on_the_command_line(run, tmp_path, monkeypatch):
 
 
 def test_the_settings_of_a_model_are_shown(run, tmp_path, monkeypatch):
-    """Two km-anonymities, or diversities of two kinds, would look the same by their names alone."""
+    """Two km-anonymities, or diversities of two kinds, would look the same by name alone."""
     monkeypatch.chdir(tmp_path)
     people_table(5, people=60).write_csv("raw.csv")
     schema = ic.Schema(

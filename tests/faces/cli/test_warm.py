@@ -22,7 +22,7 @@ def test_all_kernels_are_compiled_beforehand():
 
 
 class CancelledError(Exception):
-    """What ends a job from outside."""
+    """An exception that ends a job from outside."""
 
 
 class Impatient:

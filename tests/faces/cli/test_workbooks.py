@@ -73,7 +73,7 @@ def test_cells_are_read_with_their_types(tmp_path):
 
 
 def test_the_verifier_reads_what_the_engine_reads(tmp_path):
-    """It reads the archive's XML by itself, where the engine has calamine."""
+    """The verifier reads the archive's XML without a library, and the engine uses calamine."""
     path = workbook(tmp_path / "a.xlsx")
     theirs, ours = pl.read_parquet(as_parquet(path, tmp_path)), read_table(path)[0]
     assert as_texts(theirs) == as_texts(ours)
@@ -106,7 +106,7 @@ def test_cells_merged_down_a_column_have_the_value_of_the_first_if_that_is_said(
 
 
 def test_merged_cells_of_an_odd_workbook_are_refused_in_a_sentence(tmp_path):
-    """Its sheet is named in other letters than it has: programs on Windows find it all the same."""
+    """The sheet is named in other letters, and programs on Windows find the sheet all the same."""
     path = workbook(tmp_path / "a.xlsx")
     with zipfile.ZipFile(path) as book:
         parts = {name: book.read(name) for name in book.namelist()}
@@ -282,7 +282,7 @@ def error(book, page):
 
 
 def add_part(path, name, content, change=None):
-    """Put a part into a workbook, or change one."""
+    """Put a part into a workbook, or change a part."""
     with zipfile.ZipFile(path) as archive:
         parts = {each: archive.read(each) for each in archive.namelist()}
     parts[name] = content if change is None else change(parts[name])

@@ -7,7 +7,7 @@ from studio_browser import Studio, Visit, new_browser, require_browser
 
 @pytest.fixture(scope="session")
 def studio(tmp_path_factory):
-    """One studio for all tests: a window of its own is all that a test shares with nobody."""
+    """A studio for all tests, where each test has a window without a share in others."""
     require_browser()
     server = Studio(tmp_path_factory.mktemp("studio"))
     yield server
@@ -35,7 +35,7 @@ def visit(studio, browser, downloads):
 
 @pytest.fixture
 def any_screen(visit):
-    """A window whose size and theme a test may change."""
+    """A window with a size and theme that a test may change."""
     yield visit
     visit.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     visit.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})

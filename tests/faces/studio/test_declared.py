@@ -1,4 +1,4 @@
-"""Forms begin with what is declared, whatever is registered."""
+"""Forms begin with the declared parameters, for every registered entry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings that were tried, the chart of their loss and risk, and help where a policy is infeasible."""
+"""Settings that were tried, the chart of losses and risks, and help for an infeasible policy."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def follow(window: Work) -> ic.Release:
 
 
 def ask(*models, **algorithm):
-    """A change to other models, and to an algorithm where one is named."""
+    """A change to other models, and to an algorithm if given."""
 
     def change(window: Work) -> None:
         window.chosen.models[:] = models or [dict(K)]

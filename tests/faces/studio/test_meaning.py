@@ -1,4 +1,4 @@
-"""What limits mean, and their sliders."""
+"""The meaning of limits, and sliders of limits."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from studio_browser import PANELS, Studio, Visit
 
 @pytest.fixture
 def people(visit, tmp_path) -> Visit:
-    """A window with a table that has no open question, and its release."""
+    """A window with a table without open questions, and the release."""
     hospital(400).select("age", "sex", "zip", "diagnosis").write_csv(tmp_path / "people.csv")
     visit.fill("[data-field=path]", str(tmp_path / "people.csv"))
     visit.mark("open")
@@ -30,7 +30,7 @@ def risk(visit: Visit) -> str:
 
 
 def place(visit: Visit) -> str:
-    """Return what an address names behind the work."""
+    """Return the part of an address behind the work."""
     return visit.browser.execute_script("return decodeURI(location.pathname).split('/').slice(2).join('/')")
 
 
@@ -367,7 +367,7 @@ def test_the_focus_never_falls_to_the_top_of_the_page(people):
     from selenium.webdriver.common.keys import Keys
 
     def kept(after: str, tag: str = "") -> None:
-        """What is drawn anew takes a moment; then something has the focus, and keeps it."""
+        """A new drawing takes a moment, and then some element gets the focus and stays focused."""
         people.until(lambda: focus(people) != "BODY", f"the focus after {after}")
         people.judged()
         people.until(lambda: focus(people) != "BODY", f"the focus after {after} and its release")

@@ -1,4 +1,4 @@
-"""Projects of the studio: what lies in their folder, that the commands go on from it, and the next batch."""
+"""Projects of the studio: files of the folder, further commands, and the next batch."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def batch_of(project: Project, name: str, seed: int, rows: int = 500) -> Batch:
 
 
 def incrowd(folder: Path, *words: object) -> int:
-    """Run a command in a folder, and return its status."""
+    """Run a command in a folder, and return the status."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setattr(sys, "argv", ["incrowd", *map(str, words)])

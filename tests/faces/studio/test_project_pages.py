@@ -1,4 +1,4 @@
-"""Projects on the first page, and a new batch, as somebody clicks through them."""
+"""Projects on the first page, and a new batch, as in a user's clicks."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def month(folder: Path, name: str, seed: int, rows: int = 500) -> Path:
 
 @pytest.fixture
 def places(tmp_path):
-    """A folder with the project ``clinic``, and two months beside it."""
+    """A folder with the project ``clinic`` beside two months."""
     require_browser()
     folder = tmp_path / "places"
     folder.mkdir()
@@ -57,7 +57,7 @@ def places(tmp_path):
 
 @pytest.fixture
 def start(browser, downloads, tmp_path):
-    """A function that starts a studio with arguments, and visits it."""
+    """A function that starts a studio with arguments, and opens the page."""
     studios = []
 
     def started(*arguments: object) -> Visit:
@@ -75,7 +75,7 @@ def path_of(visit: Visit) -> str:
 
 
 def choose(visit: Visit, file: Path) -> None:
-    """Choose the file of a new batch, once the page of its project is there."""
+    """Choose the file of a new batch, once the page of the project is there."""
     visit.reads("Drop the new batch here")
     visit.fill("[data-field=path]", str(file))
     visit.mark("open")

@@ -44,7 +44,7 @@ def test_a_slower_algorithm_that_loses_less_under_the_same_limits_is_returned(wi
 
 
 def tried(window, monkeypatch, **found):
-    """Let slower algorithms have other losses and verdicts; return the titles of those that run."""
+    """Let slower algorithms have other losses and verdicts, and return the titles of those that run."""
     ran = []
     now = try_of(window.release, window.chosen.document)
 
@@ -105,7 +105,7 @@ def test_a_search_is_cancelled_at_once(window):
 
 
 class Page:
-    """A page that notes what is offered and how often it searches."""
+    """A page that notes each offer and counts searches."""
 
     def __init__(self, work, seconds: float = 0.0) -> None:
         self.work, self.seconds, self.searches, self.shown = work, seconds, 0, 0
@@ -125,7 +125,7 @@ class Page:
 
 @pytest.fixture
 def found(window, monkeypatch):
-    """A page and its search, which offers a setting at once where it is not stopped."""
+    """A page with a search, which offers a setting at once without a stop."""
     monkeypatch.setattr(refining, "_QUIET", 0.02)
     better = SimpleNamespace(
         document={**window.chosen.document, "algorithm": {"name": "agglomerative"}}, loss=0.1

@@ -1,4 +1,4 @@
-"""The table in the middle of the page: the heads of its columns, and the cells before and after."""
+"""The table in the middle of the page: heads of columns, and cells before and after."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROWS = 120
 
 
 def opened(folder, table: pl.DataFrame, algorithm: str = "mondrian", k: int = 4, **roles) -> Work:
-    """Open a table with columns of some roles, or settings, and one limit."""
+    """Open a table with columns of some roles, or settings, and a limit."""
     table.write_parquet(folder / "people.parquet")
     work = Work()
     work.open(Source(folder / "people.parquet", "people.parquet"))

@@ -1,4 +1,4 @@
-"""A rule profile on the page: its inputs and questions, and the clauses of the release."""
+"""A rule profile on the page: inputs and questions, and the clauses of the release."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ MARKUP = "<img src=x onerror=window.hacked=1>"
 
 @pytest.fixture(scope="module")
 def adult(shared_data, tmp_path_factory) -> Path:
-    """The first rows of UCI Adult; the roles are those of ARX's project."""
+    """The first rows of UCI Adult with the roles of ARX's project."""
     path = tmp_path_factory.mktemp("adult") / "adult sample.csv"
     with gzip.open(shared_data / "arx-adult" / "adult.csv.gz", "rt") as table:
         path.write_text("".join(line for _, line in zip(range(ROWS + 1), table, strict=False)))
@@ -224,7 +224,7 @@ def test_a_setting_that_was_compared_can_be_taken(visit):
     visit.mark("compare")
 
     def card_of(title: str) -> str:
-        """Return the number of a card; a slower method that was tried meanwhile has one, too."""
+        """Return the number of a card, also of a slower method that was tried meanwhile."""
         texts = (each.text for each in visit.all("[data-mark^=card-]"))
         return next((text.partition(":")[0] for text in texts if f": {title}," in text), "")
 

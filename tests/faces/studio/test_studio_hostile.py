@@ -1,4 +1,4 @@
-"""Tables, files and hierarchies that somebody made to take over the page: it shows them as they are written."""
+"""Tables, files and hierarchies of an attacker on the page: the page shows all texts as written."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def literal(visit: Visit, *texts: str) -> None:
 
 
 def heads(visit: Visit) -> dict[str, str]:
-    """Return the names in the heads, and the names of their lists, as far as they are drawn."""
+    """Return the names in the heads, and the names of the lists, as far as drawn."""
     result = {}
     for place in range(len(NAMES)):
         head = visit.wait(visit.head(place))
@@ -258,7 +258,7 @@ def test_the_page_is_told_rows_and_heads_as_data_and_never_as_a_script(watched, 
 
 
 def test_what_a_page_sends_by_itself_changes_nothing(watched, tmp_path, studio):
-    """A script of another origin cannot send these; the server is asked to bear them all the same."""
+    """A script of another origin cannot send such messages, and the server must still bear such messages."""
     visit = watched
     hospital(60).select("age", "sex", "diagnosis").write_csv(tmp_path / "people.csv")
     visit.fill("[data-field=path]", str(tmp_path / "people.csv"))
@@ -426,7 +426,7 @@ def test_a_part_that_cannot_be_drawn_says_so_and_quotes_nothing(browser, downloa
 
 
 def searching(visit: Visit, path: Path) -> None:
-    """Open a table, and begin a search that takes far longer than what is tried in the meantime."""
+    """Open a table, and begin a search that takes far longer than the rest of the test."""
     visit.fill("[data-field=path]", str(path))
     visit.mark("open")
     slowly(visit)

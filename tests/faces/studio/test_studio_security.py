@@ -1,4 +1,4 @@
-"""Who may talk to the page, and what is left behind when it ends."""
+"""Access to the page, and the remains at the end."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def served(tmp_path_factory):
 
 
 def ask(studio: Studio, path: str, method: str = "GET", **headers: str):
-    """Ask with headers as given; the Host is that of the address unless it is given, too."""
+    """Ask with headers as given, where the Host is that of the address by default."""
     parts = urlsplit(studio.base)
     connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=20)
     connection.putrequest(method, path, skip_host=True)

@@ -1,4 +1,4 @@
-"""What a window works on, without a page."""
+"""The work behind a window, without a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One case: make the release, and hold everything that is said of it against the oracle."""
+"""A single case: make the release, and hold every statement about the release against the oracle."""
 
 from __future__ import annotations
 

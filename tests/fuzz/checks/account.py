@@ -1,4 +1,4 @@
-"""What the account says of a release."""
+"""The account's statements about a release."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def loss(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
 
 
 def _lm(made: Made) -> float | None:
-    """LM of the release where cells alone tell it."""
+    """LM of the release if cells alone give the loss."""
     columns = made.quasi.values()
     plain = all(
         oracle.width_of(column, made.live) > 1 and STAR not in column.texts and not is_summarized(made, column)

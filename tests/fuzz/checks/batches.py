@@ -1,4 +1,4 @@
-"""Two batches of later rows: each file alone, beside the one before, and rows that wait."""
+"""Two batches of later rows: each file alone, beside the earlier file, and rows that wait."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ Cells = dict[str, list[Any]]
 
 @dataclass
 class Left:
-    """Rows that left: a released table, and of each of its rows the raw one and its cells."""
+    """Released rows: a table, with each row's raw row and cells."""
 
     table: pl.DataFrame
     raw: pl.DataFrame
     cells: Cells
 
     def given(self, case: Case) -> dict[str, Any]:
-        """Name them as an earlier release."""
+        """Name the batches as an earlier release."""
         given: dict[str, Any] = {"previous_release": self.table}
         if any(column["role"] == "person" for column in case["columns"]):
             row_map = pl.DataFrame({"row": range(1, self.raw.height + 1)})
@@ -49,7 +49,7 @@ class Left:
 
 @dataclass
 class Batches:
-    """What became of the batches so far.
+    """The state of the batches so far.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ def _columns(case: Case, what: str) -> list[dict[str, Any]] | None:
 
 
 def _one(made: Made, services: Services, outcome: Outcome, case: Case, state: Batches) -> Iterator[Finding]:
-    """Apply the recoding to one batch, and hold what leaves and what waits against the oracle."""
+    """Apply the recoding to a batch, and hold released and waiting rows against the oracle."""
     asked, rid = case.get("batches", {}), rid_of(case)
     frame = frame_of(case["columns"])
     if all(dtype == pl.String for dtype in made.place.seen.dtypes):
@@ -169,7 +169,7 @@ def _one(made: Made, services: Services, outcome: Outcome, case: Case, state: Ba
 
 
 def _below(one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
-    """Put the rows of one table below those of another; names of columns may look like patterns."""
+    """Put the rows of a table below those of another, where names of columns may look like patterns."""
     columns = {}
     for name in one.columns:
         sides = [pl.DataFrame({"": side.get_column(name)}) for side in (one, other)]
@@ -185,7 +185,7 @@ def _by_rid(frame: pl.DataFrame, rid: str, names: list[str]) -> pl.DataFrame:
 def _checked(
     made: Made, case: Case, batch: Any, out: pl.DataFrame, raw: pl.DataFrame, state: Batches
 ) -> Iterator[Finding]:
-    """Hold the cells and the classes of what left against the oracle."""
+    """Hold the cells and the classes of the released rows against the oracle."""
     quasi, sensitive, before = raw_columns(case, raw)
     cells = {name: pointed(case, name, out.get_column(name)) for name in quasi}
     for name, column in quasi.items():
@@ -228,7 +228,7 @@ def _models(case: Case, classes: oracle.Classes, check: str) -> Iterator[Finding
 
 
 def _written(made: Made, services: Services, batch: Any, state: Batches) -> Iterator[Finding]:
-    """Write what leaves and what waits together; verify says of both files what apply said."""
+    """Write released and waiting rows together, and compare verify's verdict on both files with apply's."""
     folder = services.fresh()
     path, waiting = folder / "batch.parquet", folder / "waiting.parquet"
     if any("\0" in name for name in batch.texts.columns):

@@ -1,4 +1,4 @@
-"""A ledger that somebody changed: it is refused in one line, or everything is as it was."""
+"""A ledger that somebody changed is refused in a single line, or everything is as before."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WAYS_OUT = ("from a copy", "incrowd ledger init makes one", "whether lines are 
 
 
 def forgeries(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
-    """A command that reads a forged ledger says so, or answers as it did before; it crashes in no case."""
+    """A command with a forged ledger says so, or answers as before, and crashes in no case."""
     draw = random.Random(json.dumps(made.case, sort_keys=True) + "forgeries")
     if made.case["source"] not in FRAMES or draw.random() > _SHARE:
         return
@@ -67,7 +67,7 @@ def forgeries(made: Made, services: Services, outcome: Outcome) -> Iterator[Find
 
 
 def fault_of(name: str, honest: Run, done: Run, *, by_hand: bool) -> str | None:
-    """Say what is wrong with an answer, None if nothing is."""
+    """Describe the fault of an answer, None without a fault."""
     if done.status not in (0, 1, 2) or "internal error" in done.said or "Traceback" in done.said:
         return "crashes"
     if done.status == honest.status and (name not in _READING or done.printed == honest.printed):
@@ -83,7 +83,7 @@ def fault_of(name: str, honest: Run, done: Run, *, by_hand: bool) -> str | None:
 
 
 def _files(work: Path) -> dict[str, bytes | None]:
-    """Every file below a folder, without locks; links as what they lead to, and other things as nothing."""
+    """Every file below a folder, without locks, where links count as targets, and other things as nothing."""
     result: dict[str, bytes | None] = {}
     for path in work.rglob("*"):
         name = path.relative_to(work).as_posix()

@@ -1,4 +1,4 @@
-"""What is said of the released cells and columns."""
+"""Statements about the released cells and columns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fuzz.sources import Services, fetched
 
 
 def columns(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
-    """Identifying columns are gone, and others are as they were."""
+    """Identifying columns are gone, and others are unchanged."""
     roles = {column["name"]: column["role"] for column in made.case["columns"]}
     kept = [
         name
@@ -45,7 +45,7 @@ def _bare(value: Any) -> Any:
 
 
 def types(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
-    """What the table has as numbers or days reads as the cells that files have."""
+    """Numbers or days of the table read as the cells of files."""
     if made.release.table is made.release.texts:
         return
     table = fetched(made.release.table, services.folder)
@@ -66,7 +66,7 @@ def types(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]
 
 
 def _says(value: Any, text: str | None) -> bool:
-    """Say whether a number or a day is what a text says."""
+    """Say whether a number or a day equals a text."""
     if text is None or value is None:
         return text is None and value is None
     if isinstance(value, float):
@@ -75,7 +75,7 @@ def _says(value: Any, text: str | None) -> bool:
 
 
 def truth(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
-    """Every cell covers the value that it stands for; means and most frequent values are looked at apart."""
+    """Every cell covers the raw value, and means and most frequent values are checked apart."""
     for name, column in made.quasi.items():
         for row, cell in enumerate(made.cells[name]):
             if cell is not None and "\0" in cell and "\0" not in "".join(filter(None, column.texts)):
@@ -167,7 +167,7 @@ def models(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding
 
 
 def values(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
-    """The account has what the models reach by the values that leave."""
+    """The account has the figures of the models for the released values."""
     document = made.release.to_dict().get("released_values")
     asked = [name for name, _, _ in applied_to(made.case, made.read) if name in BY_COUNTS]
     if document is None:

@@ -1,4 +1,4 @@
-"""A command that writes is stopped at some of its file operations: there is nothing, or files and entry."""
+"""A writing command is stopped at some file operations: there is nothing, or files and entry."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NEVER = 10**9
 
 
 def stops(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
-    """Whatever stops a command, it leaves nothing, or everything; the next run repairs what a killed one left."""
+    """A stopped command leaves nothing, or everything, and the next run repairs a killed run's remains."""
     draw = random.Random(json.dumps(made.case, sort_keys=True) + "stops")
     if made.case["source"] in SERVERS or draw.random() > _SHARE:
         return
@@ -55,5 +55,5 @@ def stops(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]
 
 
 def _operation(draw: random.Random, count: int) -> int:
-    """Draw an operation, half of the time one of the last, among which is the point of no return."""
+    """Draw an operation, half of the time a late operation, including the point of no return."""
     return draw.randrange(count) if draw.random() < 0.5 else draw.randrange(count * 2 // 3, count)

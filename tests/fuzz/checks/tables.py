@@ -1,4 +1,4 @@
-"""Count tables of random columns: what is hidden stays so, and each published cell is that of the rows."""
+"""Count tables of random columns: hidden cells stay hidden, and each published cell is that of the rows."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SECONDS = 1.0
 
 
 def tables(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
-    """Tables of the rows hold for the verifier, hide what they hide, and are the same in memory."""
+    """Tables of the rows hold for the verifier, keep hidden cells hidden, and are the same in memory."""
     case = made.case
     draw = random.Random(json.dumps(case, sort_keys=True) + "tables")
     if draw.random() < (0.8 if case["source"] in SERVERS else 0.5):
@@ -73,7 +73,7 @@ def tables(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding
 
 
 def _layouts(draw: random.Random, made: Made) -> tuple[CountTable, ...]:
-    """Draw tables of columns that leave as they are counted."""
+    """Draw tables of columns that leave as counted."""
     schema, seen = made.policy.schema, made.place.seen
     able = [
         each.name for each in (*schema.quasi, *schema.sensitive)
@@ -128,7 +128,7 @@ def _told(release: Any) -> Iterator[Finding]:
 
 
 def _fitting(table: Any, hidden: list[int]) -> dict[int, set[int]] | None:
-    """Return the counts of each hidden cell in the tables that fit; None where these are too many to try."""
+    """Return the counts of each hidden cell in the fitting tables, and None for too many tables."""
     shape = [len(axis.codes) for axis in table.axes]
     sums = _sums(table.axes, shape)
     shown = {cell: int(value) for cell, value in enumerate(table.values.tolist()) if cell not in set(hidden)}
@@ -183,7 +183,7 @@ def _sums(axes: Any, shape: list[int]) -> list[tuple[int, list[int]]]:
 
 
 def _bound(cell: int, sums: list[tuple[int, list[int]]], shown: dict[int, int]) -> int:
-    """Return the most that a hidden count can be, by the totals above it that are shown."""
+    """Return the largest possible hidden count, by the shown totals above."""
     open_cells, above = [cell], [shown.get(0, 100)]
     while open_cells:
         at = open_cells.pop()

@@ -1,4 +1,4 @@
-"""How the values of a raw column are read, and what is above them in a hierarchy."""
+"""Values of a raw column, and the labels above in a hierarchy."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Spelling:
     thousands: str | None = None
 
     def plain(self, text: str) -> str | None:
-        """What a text says, as releases write it; None where it says nothing."""
+        """A text in the released form, or None without a meaning."""
         if self.format is not None:
             return _day_written(text.strip(), self.format)
         point = "," if self.thousands == "." else "."
@@ -49,7 +49,7 @@ class Spelling:
 
 @dataclass(frozen=True)
 class Spec:
-    """What a policy says of a column."""
+    """A policy's settings of a column."""
 
     name: str
     role: str
@@ -65,7 +65,7 @@ class Spec:
 
 @dataclass
 class Column:
-    """A column of the raw table as the definitions read it.
+    """A column of the raw table in the reading of the definitions.
 
     `keys` are the values, equal where the definitions call them equal; None is the missing value.
     `of_people` is for a population, whose column has no cells of its own: it reads cells of every style. Equal
@@ -116,7 +116,7 @@ class Column:
 
     @property
     def lists_few(self) -> bool:
-        """Whether a class that has only the root in common may list its values: a part of them is in groups."""
+        """Whether a class below the root alone may list the values, because some values are in groups."""
         if self.style != "ancestor" or self.spec.output != "auto" or self.kind != "category":
             return False
         return len({len(path) > 2 for path in self.leaves}) == 2
@@ -181,7 +181,7 @@ def moment_in(text: str) -> Fraction | None:
 
 
 def is_missing(raw: Raw, null_values: Sequence[str]) -> bool:
-    """One meaning in every type: the text of a null value, or the number, day or point of time that it writes."""
+    """The same meaning in every type: the text of a null value, or the written number, day or time."""
     if raw is None or (isinstance(raw, float) and math.isnan(raw)):
         return True
     text = repr(raw) if isinstance(raw, float) else text_of(raw)
@@ -230,7 +230,7 @@ def _number(raw: Raw, kind: str) -> Fraction:
 
 
 def read_column(spec: Spec, raws: Sequence[Raw], null_values: Sequence[str], live: Sequence[bool]) -> Column:
-    """Read a column; rows that are not live do not shape it."""
+    """Read a column, where rows that are not live do not matter."""
     null_values = [*null_values, *spec.missing]
     if spec.spelling is not None:
         spec, raws = _plainly(spec, raws, null_values, live)
@@ -276,7 +276,7 @@ def read_column(spec: Spec, raws: Sequence[Raw], null_values: Sequence[str], liv
 def read_population(
     spec: Spec, raws: Sequence[Raw], null_values: Sequence[str], everywhere: Sequence[bool]
 ) -> Column:
-    """Read a column of a population: under its hierarchy, whatever the style of cells.
+    """Read a column of a population under the hierarchy, for any style of cells.
 
     Its values say whether it is a column of numbers, unless it follows a hierarchy or is declared a category.
     Ranges of numbers are true of numbers in any column that is not declared a category.
@@ -326,7 +326,7 @@ def _day_written(text: str, pattern: str) -> str | None:
 
 
 def _number_written(text: str, point: str, mark: str | None) -> str | None:
-    """Take the sign, the unit and the marks away one after the other; what is left has to be digits."""
+    """Take sign, unit and marks away in turn, until only digits may remain."""
     minus = text[:1] in ("-", "\u2212")
     rest = text[1:] if minus or text[:1] == "+" else text
     for unit in UNITS:
@@ -368,7 +368,7 @@ def _without_blank(text: str, place: int) -> str:
 def _plainly(
     spec: Spec, raws: Sequence[Raw], null_values: Sequence[str], live: Sequence[bool]
 ) -> tuple[Spec, list[Raw]]:
-    """Write the values of a spelled column plainly; what means missing as it stands stays as it is."""
+    """Write the values of a spelled column plainly, but leave null values unchanged."""
     spelling = spec.spelling
     assert spelling is not None
     # Beside a missing value, pandas has whole numbers as floats.
@@ -424,7 +424,7 @@ def _paths(spec: Spec, texts: set[str]) -> tuple[dict[Key, tuple[str, ...]], lis
 
 
 def paths_with(known: Column, keys: Iterable[Key]) -> dict[Key, tuple[str, ...]]:
-    """The labels above known values, and above others where the recipe leaves the known ones as they are."""
+    """The labels above known values, and above other values if the recipe keeps the known labels."""
     assert known.paths is not None
     result = dict(known.paths)
     if known.spec.recipe is None or "order" in known.spec.recipe:

@@ -1,4 +1,4 @@
-"""The built-in profiles, files of a user's own, and what a policy says for one."""
+"""The built-in profiles, files of a user, and a policy's settings for a profile."""
 
 from __future__ import annotations
 

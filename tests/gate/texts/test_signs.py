@@ -300,7 +300,7 @@ def test_a_sign_without_its_library_is_missing_with_the_line_that_installs_it(mo
 
 
 class Analyzer:
-    """Finds Jane; counts the texts that it reads."""
+    """Finds Jane, and counts the texts."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []

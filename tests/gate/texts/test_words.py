@@ -1,4 +1,4 @@
-"""Words of columns' names in every language: each file is listed and whole, and its words are recognized."""
+"""Words of columns' names in every language: each file is listed and complete, each word is recognized."""
 
 from __future__ import annotations
 

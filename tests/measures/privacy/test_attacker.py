@@ -1,4 +1,4 @@
-"""Attackers who know some of the quasi-identifiers, held against groups of rows read from the cells."""
+"""Attackers with some of the quasi-identifiers, compared with groups of rows read from the cells."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def schema(*, person: bool) -> ic.Schema:
 
 
 def groups(table: pl.DataFrame, whose: list, columns) -> Reading:
-    """Read what somebody sees who knows some columns; suppressed rows are in no group."""
+    """Group rows as an attacker with some columns does, where suppressed rows are in no group."""
     cells = [table[name].to_list() for name in QUASI]
     kept = [row for row in range(len(table)) if {column[row] for column in cells} != {"*"}]
     return Reading(

@@ -1,4 +1,4 @@
-"""What every privacy model promises, tried on each of them in every kind."""
+"""Promises of every privacy model, tried on each model in every kind."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_what_holds_of_every_class_holds_of_the_table(kind, table, limit):
 
 
 def asked_at(model, limit):
-    """The model with each of its limits somewhere in the range, or as it is where it has none."""
+    """The model with each limit somewhere in the range, or unchanged without a limit."""
     result = []
     for quantity in limits(model):
         declared = model.parameters()[quantity]
@@ -124,7 +124,7 @@ def test_monotone_under_generalization(kind, table, limit):
 @pytest.mark.parametrize("kind", WITH_LISTS)
 @given(table=counts(least_classes=2), limit=st.floats(0, 1))
 def test_absorbing_models(kind, table, limit):
-    """A class that satisfies such a model satisfies it whatever is merged into it."""
+    """A class that satisfies such a model satisfies the model after any merge."""
     merged = [[a + b for a, b in zip(table[0], table[1], strict=True)], *table[2:]]
     before, after = classes_of(table, kind), classes_of(merged, kind)
     absorbing = set()

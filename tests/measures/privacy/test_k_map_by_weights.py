@@ -146,7 +146,7 @@ def test_what_cannot_be_estimated_is_refused():
 
 
 def test_the_verifier_adds_up_the_weights_of_the_raw_table(tmp_path):
-    """With code of its own; without the raw table it says not checked."""
+    """The verifier has separate code, and without the raw table the answer is not checked."""
     TABLE.write_csv(tmp_path / "t.csv")
     models = ["k-map:9", "k-anonymity:2"]
     result = ic.anonymize(
@@ -183,7 +183,7 @@ def test_the_verifier_adds_up_the_weights_of_the_raw_table(tmp_path):
 
 
 def _saved(table, models, tmp_path, schema=SCHEMA, **settings):
-    """Save a release of a CSV: the release, and what verify is given."""
+    """Save a release of a CSV, and return the release with the arguments of verify."""
     table.write_csv(tmp_path / "t.csv")
     release = ic.anonymize(tmp_path / "t.csv", schema, models, **settings)
     release.save(tmp_path / "out")

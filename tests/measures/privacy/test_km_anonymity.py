@@ -154,7 +154,7 @@ def test_a_power_above_anybodys_rows_is_told():
 
 
 def raw_and_cells(table, levels):
-    """Return the raw values of each row, and its cells at some levels."""
+    """Return the raw values of each row, and the cells at some levels."""
     raw = ic.anonymize(table, SCHEMA, "k-anonymity:1", levels=levels, keep_order=True, force=True).table
     return [list(zip(*(each[name].cast(pl.String) for name in TREES), strict=True)) for each in (table, raw)]
 

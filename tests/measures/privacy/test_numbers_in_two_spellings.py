@@ -1,4 +1,4 @@
-"""Under a hierarchy 1 and 1.0 are two leaves but one number: a person who has both counts once for it."""
+"""Under a hierarchy 1 and 1.0 are two leaves but a single number, which counts once per person."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def people(seed, rows=60):
 
 
 def expected(table):
-    """The distance by people as sets, whose values are numbers."""
+    """The distance by people as sets of numbers."""
     live = ~((table["q"] == "*") & (table["r"] == "*"))
     reading = Reading(
         table["who"].to_list(),
@@ -57,7 +57,7 @@ def test_ann_counts_once():
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("form", ["frame", "lazy", "file"])
 def test_the_distance_is_that_of_people_as_sets(seed, form, tmp_path):
-    """Suppressed rows are in the whole table, so a person may have one spelling there and one elsewhere."""
+    """Suppressed rows are in the table's distribution, so a person may have another spelling there."""
     table = people(seed)
     if form == "file":
         table.write_parquet(tmp_path / "t.parquet")
@@ -70,7 +70,7 @@ def test_the_distance_is_that_of_people_as_sets(seed, form, tmp_path):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_release_is_judged_by_it(seed):
-    """The recoded classes, and those of joint models, count numbers as the table as it stands does."""
+    """The recoded classes, and those of joint models, count numbers as the raw table does."""
     table = people(seed, 90).with_columns(q=pl.lit("x"), r=pl.Series([str(n % 9) for n in range(90)]))
     schema = ic.Schema(
         quasi={"q": None, "r": ic.Hierarchy.intervals(3)},

@@ -1,4 +1,4 @@
-"""Settings that only some models have: joint attributes, one value, known cells, thresholds, the P29 score."""
+"""Settings of only some models: joint attributes, a single value, known cells, thresholds, the P29 score."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_releases_with_joint_attributes(rows):
 
 @given(rows=ROWS, known=st.integers(1, 3), suppressed=st.integers(0, 3))
 def test_lkc_is_every_set_of_known_cells(rows, known, suppressed):
-    """By the definition: all sets of at most L quasi-identifiers, groups counted one by one."""
+    """By the definition: all sets of at most L quasi-identifiers, groups counted in a loop."""
     frame = frame_of(rows)
     schema = ic.Schema(quasi=["p", "q", "r"], sensitive=["s"])
     frequency = engine_for(frame).count(schema).frequency
@@ -201,7 +201,7 @@ def test_risk_thresholds_by_hand():
 
 
 def test_average_size_is_a_condition_on_the_table():
-    """One record stands alone, and the mean over all is low enough all the same."""
+    """A record stands alone, and the mean over all is low enough all the same."""
     frame = pl.DataFrame({"q": ["a"] * 9 + ["b"]})
     assessment = ic.assess(frame, ic.Schema(quasi=["q"]), [ic.AverageRisk(0.2), ic.RecordsAtRisk(0.1, 0.5)])
     assert assessment.holds
@@ -411,7 +411,7 @@ def constraints() -> list[ic.PrivacyModel]:
 @pytest.mark.few(9)
 @pytest.mark.parametrize("model", constraints(), ids=str)
 def test_every_model_can_be_enforced(model):
-    """The release satisfies the model, and cutting went further than to one class where it could."""
+    """The release satisfies the model, and has several classes if possible."""
     rng = np.random.default_rng(2)
     rows = 600
     frame = pl.DataFrame(
@@ -432,7 +432,7 @@ def test_every_model_can_be_enforced(model):
 
 
 def test_the_ordered_distance_is_one_of_numbers_whatever_the_hierarchy_tells_apart():
-    """0, 0.0 and -0.0 are three leaves and one number: 1/4 of the mass moves from one end to the other."""
+    """0, 0.0 and -0.0 are three leaves and a single number: 1/4 of the mass moves to the other end."""
     table = pl.DataFrame({"q": ["a", "b", "a", "b"], "s": ["0.0", "5", "-0.0", "0.0"]})
     tree = ic.Hierarchy.from_paths([[text, "*"] for text in ("0.0", "5", "-0.0")])
     schema = ic.Schema.of([ic.Attribute("q", "quasi"), ic.Attribute("s", "sensitive", "number", tree)])

@@ -125,7 +125,7 @@ def test_a_whole_population_is_no_estimate():
 
 
 def test_zayatz_by_hand():
-    """Two classes of one and one of two, 4 of 8 people: hypergeometric chances 1/2 and 4/7."""
+    """Two classes of one and another of two, 4 of 8 people: hypergeometric chances 1/2 and 4/7."""
     estimate = estimate_uniqueness(np.array([1, 1, 2]), 8)
     one, two = 4 / 8, 2 * comb(6, 3) / comb(8, 4)
     unique = (2 / 3 * one) / (2 / 3 * one + 1 / 3 * two)
@@ -401,7 +401,7 @@ GUIDE = pl.DataFrame(
 
 
 def test_suda_of_the_practice_guide(evidence):
-    """Its scores are products; its DIS-SUDA scores come from the program's own scoring, at 1 %."""
+    """Scores are products, and the DIS-SUDA scores come from the program's scoring, at 1 %."""
     product = suda2(GUIDE, GUIDE.columns)
     evidence("guide", "SUDA scores of ten records", "0, 0, 6, 0, 12, 0, 6, 10, 0, 0", product.scores.tolist())
     subsets = suda2(GUIDE, GUIDE.columns, scoring="subsets")

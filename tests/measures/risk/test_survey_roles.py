@@ -1,4 +1,4 @@
-"""The roles household and weight: figures wherever rows are, columns that never leave, and what is refused."""
+"""The roles household and weight: figures on every engine, columns that never leave, and refusals."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ OF_PEOPLE = ic.Schema(quasi=QUASI, sensitive=["ill"], person="person", household
 @pytest.mark.few(1)
 @pytest.mark.parametrize("place", quick(PLACES, "csv", "lazy", "pandas", "duckdb", "postgresql"))
 def test_every_engine_tells_people_and_their_households(place, tmp_path, request):
-    """Also where it reduces people to those with unlike rows."""
+    """Every engine does so, also when people are reduced to those with unlike rows."""
     expected = household_figures(cells_of(PEOPLE), PEOPLE["home"].to_list(), PEOPLE["person"].to_list())
     with at(place, PEOPLE, tmp_path, request) as table:
         assert ic.assess(table, OF_PEOPLE).risk["household"] == pytest.approx(expected, abs=1e-12)
@@ -150,7 +150,7 @@ def test_spark_has_the_same_figures(spark):
 
 @pytest.mark.parametrize("algorithm", ["mondrian", "oka", "mdav", "datafly", "samarati"])
 def test_every_kind_of_recoding_keeps_the_account(algorithm):
-    """Algorithms that part records alike, local ones and rounds of full-domain ones."""
+    """Algorithms that part records alike, local algorithms and rounds of full-domain algorithms."""
     settings = {"keep_order": True, "force": True, "max_suppression": 1.0, "suppressed": "keep"}
     release = ic.anonymize(TABLE, SCHEMA, "k-anonymity:3", algorithm, **settings)
     each = ic.risk.individual_risk(release.table, list(QUASI), TABLE["w"].to_list())

@@ -1,4 +1,4 @@
-"""One number or date far from all others of a column: the release and the verifier say the same."""
+"""A number or date far from all others of a column: the release and the verifier agree."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_declared_spellings_are_read(tmp_path):
 @pytest.mark.parametrize("rows", [21, 27, 28, 30, 60, 69, 70, 139, 140, 399, 700, 1000])
 @pytest.mark.parametrize("far", [FAR, -FAR])
 def test_the_way_out_removes_the_point(rows, far):
-    """The limit is the mean of ten records around it, and the far one must not be among these."""
+    """The limit is the mean of ten records near the limit, without the far record."""
     column = [1000 * (20 + row * 7 % 71) for row in range(rows - 1)]
     table = pl.DataFrame({"age": [row % 4 for row in range(rows)], "x": [*column, far]})
     schema = ic.Schema(quasi=["age"], insensitive=["x"])
@@ -179,7 +179,7 @@ def test_the_way_out_removes_the_point(rows, far):
 
 
 def test_rounding_does_not_hide_it_and_is_kept_by_the_way_out(tmp_path):
-    """After a rounding few values are left, and they are no codes."""
+    """After a rounding few values are left, and none is a code."""
     rounded = {"x": "round:30000"}
     release = released(with_last(SALARIES, FAR), treatments=rounded)
     (point,) = of_kind(release.verdict.points)

@@ -47,7 +47,7 @@ def schema(*plain: str, sensitive: tuple[str, ...] = (), **more: object) -> ic.S
 
 
 def write(*call: object, **settings: object) -> ic.Release:
-    """Make a release whatever its points are."""
+    """Make a release despite open points."""
     return ic.anonymize(*call, unanswered="write", **settings)
 
 
@@ -56,7 +56,7 @@ def found(release: ic.Release) -> dict[tuple[str, ...], ic.Point]:
 
 
 def lone(table: pl.DataFrame, *columns: str) -> float:
-    """Count by a dictionary which rows have values of their own."""
+    """Count by a dictionary the rows with a unique value."""
     counts = Counter(table.select(columns).rows())
     return sum(number == 1 for number in counts.values()) / table.height
 
@@ -99,7 +99,7 @@ def test_a_column_that_is_rounded_enough_is_no_point():
 
 @pytest.mark.slow
 def test_large_tables_are_counted_in_full():
-    """The first rows look unique, and all rows do not: every value occurs once more behind them."""
+    """The first rows look unique, and all rows do not: every value occurs again behind."""
     half = np.arange(60_000)
     table = pl.DataFrame({"age": np.tile(half % 50, 2), "twice": np.tile(half, 2), "own": np.arange(120_000)})
     points = write(table, ic.Schema(quasi=["age"], insensitive=["twice", "own"]), K)
@@ -150,7 +150,7 @@ def test_a_database_and_a_frame_have_the_same_points_whatever_is_treated(tmp_pat
 @pytest.mark.few(2)
 @pytest.mark.parametrize("write_day", ["%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y"])
 def test_days_are_no_ids_of_people(tmp_path, write_day):
-    """Nearly every row has its own day of birth, and a few have the same; the verifier reads texts."""
+    """Nearly every row has a unique day of birth, a few share a day, and the verifier reads texts."""
     born = pl.Series(DAYS).dt.strftime(write_day)
     assert 0.9 < born.n_unique() / ROWS < 1
     table = TABLE.select("age", "zip").with_columns(birth_date=born)
@@ -233,7 +233,7 @@ def test_a_column_that_follows_from_a_generalized_one_is_found_and_the_other_way
 
 
 def of_people(rows: pl.DataFrame, most: int) -> pl.DataFrame:
-    """Give rows that are alike to one person, so many a person."""
+    """Give equal rows to the same person, up to a number of rows per person."""
     near = rows.sort("age", "zip").with_row_index("place")
     return near.with_columns(pid=pl.format("K{}", (pl.col("place") // most + 10_000).cast(pl.String))).drop(
         "place"
@@ -255,7 +255,7 @@ def test_the_people_of_each_class_are_counted_by_a_key_that_does_not_leave(most)
 
 
 def test_a_key_that_repeats_is_none_where_every_class_has_enough_people():
-    """Two rows each, far from each other: whoever is looked for is among five."""
+    """Two rows each, far from each other: any person is among five."""
     people = [f"K{number % (ROWS // 2):05}" for number in range(ROWS)]
     rows = TABLE.with_columns(pid=pl.Series(people), age=pl.lit(30), zip=pl.lit("00100"))
     assert "repeated-id" not in {name for name, *_ in found(write(rows, schema(identifying=["pid"]), K))}
@@ -271,7 +271,7 @@ def test_several_keys_of_one_person_are_one_point():
 
 
 def test_a_wrong_person_column_does_not_silence_a_key():
-    """A doctor has many patients: five doctors of a class may see one patient."""
+    """A doctor has many patients: five doctors of a class may see the same patient."""
     rows = of_people(TABLE, 4).with_columns(doctor=pl.Series([f"D{number % 90}" for number in range(ROWS)]))
     release = write(rows, schema(person=["doctor"], identifying=["pid"]), K, max_suppression=0.5)
     assert ("repeated-id", "pid") in found(release)
@@ -305,7 +305,7 @@ def test_rows_are_people_where_a_key_of_people_is_unique():
 
 @pytest.mark.parametrize("role", ["identifying", "insensitive"])
 def test_a_repeated_id_is_found_by_what_it_tells_though_its_name_says_nothing(role):
-    """A number is an id of people if all rows of each have one year of birth."""
+    """A number is an id of people if all rows of each number have the same year of birth."""
     born = RNG.integers(1950, 1990, ROWS // 6)
     rows = pl.DataFrame(
         {
@@ -524,7 +524,7 @@ def test_the_verifier_finds_the_same_in_the_file(tmp_path, plain, sensitive, mod
 
 
 def late(rows: int, known: int, values: Callable[[int], list[Any]]) -> list[Any]:
-    """Values that are missing in the first rows, as in a file that is sorted by them."""
+    """Values that are missing in the first rows, as in a sorted file."""
     return [None] * (rows - known) + values(known)
 
 
@@ -563,7 +563,7 @@ def test_the_first_rows_do_not_hide_what_the_others_tell(tmp_path, of_files):
 
 
 def test_numbers_that_are_none_are_rounded_in_a_file_too(tmp_path):
-    """A frame holds NaN among its numbers, and a CSV the text of it: both say that rounding helps."""
+    """A frame holds NaN among the numbers, and a CSV the text of NaN: both say that rounding helps."""
     table = TABLE.with_columns(cost=pl.Series([*(number / 7 for number in range(ROWS - 1)), float("nan")]))
     release = write(table, schema("cost"), K)
     release.save(tmp_path / "out")
@@ -576,7 +576,7 @@ def test_numbers_that_are_none_are_rounded_in_a_file_too(tmp_path):
 
 @pytest.mark.parametrize(("scale", "base"), [(0.01, "0.02"), (1, "2"), (1000, "2000")])
 def test_the_advice_to_round_fits_the_scale_of_the_column(scale, base):
-    """Rounded as the point says, the column is no point any more, and most of what it tells is left."""
+    """Rounded as the point says, the column is no point any more, and keeps most of the information."""
     table = TABLE.with_columns(stay=pl.Series([number * scale for number in range(ROWS)]))
     points = [(point.name, point.way_out) for point in write(table, schema("stay"), K).verdict.points]
     assert [name for name, _ in points] == ["unique-column"]

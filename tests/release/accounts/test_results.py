@@ -1,4 +1,4 @@
-"""What nobody asked for is measured when somebody looks, and says then what it always said."""
+"""Measures that nobody requested wait for a reader, and never change."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_a_measure_that_was_stopped_is_taken_again():
 
 
 def test_the_table_before_waits_where_sizes_are_all_that_is_asked(monkeypatch):
-    """Other models may refuse a table, so they are asked before anything is released."""
+    """Other models may refuse a table, so the check comes before any release."""
     measured = []
 
     def noting(classes, *arguments, **settings):

@@ -1,4 +1,4 @@
-"""Sentences with a risk say against whom it holds."""
+"""Sentences with a risk name the attacker."""
 
 from __future__ import annotations
 

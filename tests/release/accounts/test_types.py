@@ -118,7 +118,7 @@ def test_a_missing_mean_is_missing():
 
 
 def test_a_mean_among_texts_that_it_cannot_be_told_from_stays_text():
-    """What is suppressed or written otherwise has no place among numbers."""
+    """A suppressed cell or another text has no place among numbers."""
     for table in (
         pl.DataFrame({"x": [dt.datetime(2020, 1, 1, 9)] * 3 + MIDNIGHTS[3:]}),
         pl.DataFrame({"x": [Decimal("1.10"), *[Decimal("2.20")] * 3, Decimal("1.10"), Decimal("1.10")]}),
@@ -133,7 +133,7 @@ def test_a_mean_among_texts_that_it_cannot_be_told_from_stays_text():
 
 
 def test_a_column_with_suppressed_records_stays_text():
-    """A missing value in place of `*` would be a class of its own to whoever measures the release."""
+    """A missing value in place of `*` would be a separate class to a measurer of the release."""
     table = pl.DataFrame({"age": [20, 20, 30, 30], "weight": [70, 70, 80, 80]})
     policy = Policy(
         ic.Schema(quasi=["age", "weight"]),

@@ -1,4 +1,4 @@
-"""The account tells what looks like missing values, numbers or dates, and was not taken for such."""
+"""The account names apparent missing values, numbers or dates that were read otherwise."""
 
 from __future__ import annotations
 

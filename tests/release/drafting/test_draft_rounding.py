@@ -1,4 +1,4 @@
-"""Rounding of numbers that nearly every record has for its own, so that none is told by it."""
+"""Rounding of numbers that are unique to nearly every record, so that no record is told."""
 
 from __future__ import annotations
 

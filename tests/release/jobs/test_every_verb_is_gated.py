@@ -1,4 +1,4 @@
-"""No verb lets a table with an open point leave, unless its caller accepts it or says so."""
+"""No verb lets a table with an open point leave, unless the caller accepts the point or says so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slips in calls: understood where there is one meaning, and else named with the way out."""
+"""Slips in calls: understood with a single meaning, and otherwise named with the way out."""
 
 from __future__ import annotations
 

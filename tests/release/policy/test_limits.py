@@ -131,7 +131,7 @@ PLAIN = ic.Schema(quasi=TREES, sensitive=["ill"], person="person", unlisted="dro
 
 
 def histories(table, whose):
-    """Fewest people who share all classes of somebody, and who shares theirs with nobody: by sets."""
+    """Fewest people with all classes of somebody, and people whose classes nobody shares, by sets."""
     everybody = [("row", row) if person is None else person for row, person in enumerate(whose)]
     mine, there = defaultdict(set), defaultdict(set)
     for person, cell in zip(
@@ -270,7 +270,7 @@ def test_a_batch_is_judged_by_its_histories():
 
 
 def test_the_pseudonym_of_a_person_asks_for_whole_histories(monkeypatch):
-    """Its rows can be joined by anyone. So the policy has to say so, and limits hold for whole histories."""
+    """Anyone can join rows by a pseudonym, so the policy must say so, and limits hold for histories."""
     monkeypatch.setenv("INCROWD_KEY", "0123456789abcdef" * 4)
     plain, linked = (
         ic.Schema(

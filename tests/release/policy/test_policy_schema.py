@@ -47,7 +47,7 @@ def reads(text: str, folder: Path = ROOT) -> bool:
 
 
 def published() -> Iterator[tuple[str, str]]:
-    """Yield every policy on the pages, with its place."""
+    """Yield every policy on the pages, with the place on the page."""
     for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").glob("*.md")):
         for fence in page_runner.FENCE.finditer(page.read_text(encoding="utf-8")):
             written = (

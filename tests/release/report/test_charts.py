@@ -1,4 +1,4 @@
-"""Charts hold the figures that they show; the one page is one page with all of them."""
+"""Charts hold the displayed figures, and the one-page report is a single page with all figures."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_boundaries_are_those_of_the_classes():
 
 
 def front_page():
-    """Return the caption and the picture of the first page of the docs, made from its code."""
+    """Return the caption and the picture of the first page of the docs, made from the page's code."""
     page = Path(__file__).parents[3].joinpath("docs", "index.md").read_text(encoding="utf-8")
     [(caption, code)] = re.findall(r"^```\{chart\} ([^\n]*)\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
     *before, last = code.strip().splitlines()
@@ -196,7 +196,7 @@ def drawings(compared):
 
 @pytest.mark.parametrize("column", [634, 350])
 def test_texts_are_readable_at_the_width_of_a_page(drawings, column):
-    """A page shrinks what is wider than its column, and puts panels below each other that have no room."""
+    """A page shrinks charts wider than the column, and puts panels without room below each other."""
     for drawn in drawings:
         widths = [float(width) for width in re.findall(r'<svg[^>]* width="([0-9.]+)"', drawn)]
         bases = [float(basis) for basis in re.findall(r"flex:1 1 ([0-9.]+)px", drawn)]

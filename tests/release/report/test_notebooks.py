@@ -1,4 +1,4 @@
-"""What a notebook shows of a result: tables with every text escaped, and charts."""
+"""A notebook shows a result as tables with every text escaped, and as charts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports in a browser: texts of pictures stay within them, whatever fonts the reader has."""
+"""Reports in a browser: texts of pictures stay inside, for any fonts of the reader."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_figures_of_tables_never_break_and_long_names_do(browser, table, tmp_pat
 
 @pytest.fixture(scope="module")
 def reports(table):
-    """Every kind of report, with all parts that it may have."""
+    """Every kind of report, with all possible parts."""
     schema = ic.Schema(
         quasi={"age": None, "zip": ic.Hierarchy.prefix()}, sensitive=["diagnosis"],
         insensitive=["patient_id"], unlisted="drop",

@@ -34,7 +34,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory):
-    """What each cell displayed, in order."""
+    """The displayed output of each cell, in order."""
     home = tmp_path_factory.mktemp("jupyter")
     places = {
         name: str(home)
@@ -49,7 +49,7 @@ def shown(tmp_path_factory):
 
 
 def bars(cell):
-    """The texts of the bar: it is displayed once, empty, and changed in its place."""
+    """The texts of the bar, which is displayed once, empty, and changed in the same place."""
     assert cell[0] == ["display_data", cell[0][1]]
     assert cell[0][1]["text/html"] == ""
     return [data["text/html"] for message, data in cell if message == "update_display_data"]

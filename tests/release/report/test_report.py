@@ -1,4 +1,4 @@
-"""Reports: what they say is what was measured, and nothing raw is in them."""
+"""Reports: every figure was measured, and nothing raw is inside."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def test_a_title_is_no_wider_than_its_picture():
 
 @pytest.fixture(scope="module")
 def decided(table, tmp_path_factory):
-    """A release with a point, an answer, a file, a recipient and attacks, and its pages as texts."""
+    """A release with a point, an answer, a file, a recipient and attacks, and the pages as texts."""
     folder = tmp_path_factory.mktemp("decided")
     schema = ic.Schema(
         quasi={"age": None, "sex": None, "zip": ic.Hierarchy.prefix()},
@@ -247,7 +247,7 @@ def test_an_attack_that_made_no_guess_is_not_measured(release):
 
 
 def places(path):
-    """Return every text of a PDF with its page, left end and height on it, in points."""
+    """Return every text of a PDF with the page, the left end and the height, in points."""
     for number, page in enumerate(PdfReader(path).pages):
         texts = []
 
@@ -331,7 +331,7 @@ def test_a_loss_is_written_alike_in_report_summary_and_notebook(table, release, 
 
 
 def planted():
-    """Values that are met nowhere else, each in one record of a class that is recoded or suppressed."""
+    """Values without any other occurrence, each in a record of a class that is recoded or suppressed."""
     days = [date(1950, 1, 1) + timedelta(days=400 * i) for i in range(40)]
     return pl.DataFrame(
         {

@@ -75,7 +75,7 @@ def schema(**more):
 
 @contextlib.contextmanager
 def at(place, frame, request):
-    """Give the rows to an engine, and the frame as it holds them."""
+    """Give the rows to an engine, and the frame as held there."""
     if place == "spark":
         yield request.getfixturevalue("spark").createDataFrame(frame.to_arrow()), frame
         return

@@ -15,7 +15,7 @@ from incrowd.core.kernels.grouping.grouping import group_members
 
 
 def compressed(rows: list[dict[int, int]]) -> Counts:
-    """Write one mapping of codes to counts per key as `Counts`."""
+    """Write a mapping of codes to counts per key as `Counts`."""
     entries = [sorted(row.items()) for row in rows]
     flat = [pair for row in entries for pair in row]
     return Counts(
@@ -53,7 +53,7 @@ def test_counts_add_up(values, classes, data):
 
 @pytest.mark.parametrize("present", [1, 15, 16, 17, 300])
 def test_codes_ascend_whichever_sort_is_used(present):
-    """Sixteen values in a class is where one way of sorting hands over to the other."""
+    """A class of sixteen values is the limit between the two ways of sorting."""
     codes = np.random.default_rng(present).permutation(present)
     rows = [{int(code): 1} for code in codes] * 2
     counted = class_counts(

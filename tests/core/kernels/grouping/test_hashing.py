@@ -1,4 +1,4 @@
-"""Words are found among known ones as a dictionary finds them."""
+"""The kernel finds words among known words as a dictionary does."""
 
 from __future__ import annotations
 

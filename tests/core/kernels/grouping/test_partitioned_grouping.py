@@ -1,4 +1,4 @@
-"""Words that are parted by their hash get the numbers that they get one after the other."""
+"""Words that are parted by hash get the same numbers as words in sequence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs are sorted as NumPy sorts them, and what lies beside them stays."""
+"""Runs are sorted as NumPy sorts, and cells beside a run stay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mondrian in one pass cuts as it does level by level, on any number of cores and by NumPy."""
+"""Mondrian in one pass cuts as level by level, on any number of cores and by NumPy."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TREES = {"zip": ic.Hierarchy.prefix(), "days": ic.Hierarchy.intervals(10, 50, 20
 
 
 def table(seed: int, rows: int) -> pl.DataFrame:
-    """Columns of few values and of nearly as many as rows, some of them missing."""
+    """Columns of few values and of nearly as many as rows, with some values missing."""
     numbers = np.random.default_rng(seed)
     widths = numbers.choice([2, 60, 5_000, 300_000], 2)
     texts = np.array([f"v{n}" for n in range(40)])
@@ -69,7 +69,7 @@ def test_one_pass_cuts_as_levels_do(monkeypatch, rules):
 @pytest.mark.parametrize("threads", ["1", "2", "5"])
 @pytest.mark.parametrize("rules", RULES[:2], ids=str)
 def test_neither_cores_nor_portions_matter(monkeypatch, threads, rules):
-    """The table is cut in many portions, by cores that share them, and then by one core in one."""
+    """The table is cut in many portions on several cores, and then by a single core in one portion."""
     problem = problem_of(table(0, 900), 3)
     expected = assigned(rules, problem, by_level=False)
     monkeypatch.setattr(jit, "PARALLEL_FROM", 10)

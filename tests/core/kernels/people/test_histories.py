@@ -1,4 +1,4 @@
-"""Who has all classes of somebody, held against sets."""
+"""People with all classes of somebody, compared with sets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from incrowd.core.kernels.people.histories import supersets
 
 
 def listed(sets) -> tuple[np.ndarray, np.ndarray]:
-    """Return sets of classes as the kernel takes them."""
+    """Return sets of classes in the form of the kernel."""
     ends = np.cumsum([0, *map(len, sets)]).astype(np.int64)
     return ends, np.array([number for one in sets for number in sorted(one)], np.int64)
 

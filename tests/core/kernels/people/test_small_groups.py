@@ -29,7 +29,7 @@ def listed(people: GroupPeople) -> list[list[int]]:
 def test_groups_with_too_few_people_list_each_once(
     factor: int, keys: list[tuple[int, list[int], int]], least: int, twice: list[int]
 ) -> None:
-    """Of groups of keys, and of groups of these groups."""
+    """Groups of keys list each person of a small group once, and so do groups of groups."""
     alike = np.array([alone for alone, _, _ in keys], np.int64)
     rows = [[item * factor for item in items] for _, items, _ in keys]
     ends = np.cumsum([0, *map(len, rows)]).astype(np.int64)
@@ -53,7 +53,7 @@ def test_groups_with_too_few_people_list_each_once(
 
 
 def test_many_groups_are_counted_on_all_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same people as on one."""
+    """Several cores count the same people as a single core."""
     rng = np.random.default_rng(5)
     size = rng.integers(0, 4, 60_000)
     ends = np.concatenate(([0], np.cumsum(size))).astype(np.int64)

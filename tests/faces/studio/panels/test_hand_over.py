@@ -85,7 +85,7 @@ def opened(window: Work, kind: str, folder: Path) -> None:
 
 
 def answered(window: Work) -> None:
-    """Make the release, and accept each of its points."""
+    """Make the release, and accept each point."""
     points = window.anonymize(Watched()).verdict.open
     window.accept([Accepted(each.name, next(iter(each.columns), None), "looked at") for each in points])
 

@@ -34,7 +34,7 @@ def people(rows: int = 40) -> str:
 
 
 def types(visit: Visit) -> dict[str, str]:
-    """Return the type of each column, as the panel says it."""
+    """Return the type of each column, as on the panel."""
     visit.go("Table")
     visit.wait("[aria-label=Columns] tbody tr")
     cells = [row.find_elements("css selector", "td") for row in visit.all("[aria-label=Columns] tbody tr")]

@@ -1,4 +1,4 @@
-"""The page says what the one verdict of the release says, in its colour, wherever it shows it."""
+"""The page shows the verdict of the release in words and colour, on every panel."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def people() -> pl.DataFrame:
 
 
 def policy_of(state: str) -> dict[str, object]:
-    """A policy under which the verdict is as named: costs of their own, or ZIP codes that HIPAA forbids."""
+    """A policy for a verdict: a cost per row, or ZIP codes that HIPAA forbids."""
     return {
         "version": 1,
         "columns": {
@@ -37,7 +37,7 @@ def policy_of(state: str) -> dict[str, object]:
 
 
 def opened(visit, tmp_path, state: str) -> ic.Release:
-    """Open the people on the page with the policy of a state; return the release that it makes."""
+    """Open the people on the page with the policy of a state, and return the release."""
     people().write_parquet(tmp_path / "people.parquet")
     policy = ic.Policy.from_dict(policy_of(state), tmp_path)
     policy.write(tmp_path / "policy.toml")

@@ -1,4 +1,4 @@
-"""compare(): the grid, its figures, and runs that fail."""
+"""compare(): the grid, the figures, and failing runs."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def tried(rows) -> ic.Comparison:
 
 @pytest.fixture(scope="module")
 def expected(table) -> ic.Comparison:
-    """What rows in memory give."""
+    """The result of rows in memory."""
     return tried(table)
 
 

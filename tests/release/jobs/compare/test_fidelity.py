@@ -152,7 +152,7 @@ def test_a_raw_release_teaches_as_much_and_a_suppressed_one_nothing(taught):
 
 @pytest.mark.parametrize(("parallel_from", "threads"), [(50_000, 1), (100, 2)])
 def test_threads_share_out_large_tables_alone(taught, monkeypatch, parallel_from, threads):
-    """Those of a small one wait for one another; what is learned is the same."""
+    """Threads of a small table wait for one another, and the results are the same."""
     ensemble, threadpoolctl = pytest.importorskip("sklearn.ensemble"), pytest.importorskip("threadpoolctl")
     few = taught.head(150)
     evaluation = ic.evaluate(few, few, LEARNED)
@@ -228,7 +228,7 @@ def corrected_v(counts: Counter) -> float:
 
 
 def test_an_association_of_wide_cells_is_not_taken_for_chance():
-    """Ten intervals have the chance of ten values, though each is spread over the values that it covers."""
+    """Ten intervals have the chance of ten values, though each is spread over several values."""
     rng = np.random.default_rng(3)
     first = rng.integers(0, 100, 1_000)
     second = np.clip(first + rng.integers(-4, 5, 1_000), 0, 99)

@@ -1,4 +1,4 @@
-"""Measures beside a perturbation, against slow readings of their definitions."""
+"""Measures beside a perturbation, against slow readings of the definitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What would help where a policy is infeasible: every change that is named was tried."""
+"""Help for an infeasible policy: every suggested change was tried."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What PRAM did to categories, against slow readings of the definitions and against many draws."""
+"""PRAM's effect on categories, against slow readings of the definitions and against many draws."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def schema_of(treatment: ic.Pram) -> ic.Schema:
 
 
 def probability(pram: ic.Pram, one: str, other: str, frequencies: Counter) -> Fraction:
-    """How probable it is that a value becomes another, as the page on treatments says it."""
+    """The probability that a value becomes another, as on the page on treatments."""
     if pram.matrix == "given":
         moves = {("a", "b"): Fraction(1, 5), ("b", "a"): Fraction(1, 10), ("c", "a"): Fraction(1, 2)}
         rest = 1 - sum(chance for (source, _), chance in moves.items() if source == one)

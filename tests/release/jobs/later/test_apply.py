@@ -333,7 +333,7 @@ def parts(text: str) -> list[str]:
 
 
 def says(cell: str | None, value: object) -> bool:
-    """Say whether a cell covers a value, as somebody reads it who has the cell alone."""
+    """Say whether a cell covers a value, in the reading of somebody with the cell alone."""
     if cell in ("*", value):
         return True
     if cell is None:

@@ -1,4 +1,4 @@
-"""Which file a row is in is known: each file that leaves satisfies the models alone, and with the earlier one."""
+"""The file of a row is known: each released file satisfies the models alone, and with the earlier file."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_file_of_one_person_is_not_released(release):
 
 
 def test_what_is_written_is_judged_alone_too(release, tmp_path, monkeypatch):
-    """The rows that are read again, and not those in memory."""
+    """The rows are read again for the check, and not taken from memory."""
     batch = JANUARY.head(10)
     applied = ic.apply_recoding(release.recoding, batch, POLICY, previous_release=release.table)
     monkeypatch.setattr(
@@ -51,7 +51,7 @@ def test_what_is_written_is_judged_alone_too(release, tmp_path, monkeypatch):
 
 
 def test_the_pair_is_judged_as_well():
-    """Two files that are close to their own distribution may be far from that of both."""
+    """Two files that are each close to a distribution may be far from the joint distribution."""
     schema = ic.Schema(quasi=["q"], sensitive=["ill"])
     policy = ic.Policy(schema, (ic.TCloseness(0.2, distance="equal"),), ic.Optimal(), 1.0)
     first = pl.DataFrame({"q": ["x"] * 8 + ["y"] * 8, "ill": [*"aaaaaaab"] * 2})
@@ -105,7 +105,7 @@ def test_each_file_and_the_pair_hold(first, batch, k, as_one, beside):
 
 
 def test_people_count_in_the_file_alone(tmp_path):
-    """Four rows of one person are no class of four, whoever came in January."""
+    """Four rows of the same person are no class of four, beside any people of January."""
     schema = ic.Schema(quasi={"age": AGES}, sensitive=["ill"], person="who", unlisted="drop")
     policy = ic.Policy(schema, (ic.KAnonymity(3),), ic.Optimal(), 1.0, suppressed="keep")
     first = pl.DataFrame({"age": [22] * 6, "ill": [*"abcabc"], "who": [*"ABCDEF"]})

@@ -1,4 +1,4 @@
-"""A batch beside an earlier release: whoever has rows in both is one person."""
+"""A batch beside an earlier release: a person with rows in both counts once."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def apply(release, batch, **more):
 
 
 def both(release, applied, batch=BATCH) -> Reading:
-    """Read both tables as sets; rows say where they came from."""
+    """Read both tables as sets, by the origins of rows."""
     old, new = pl.DataFrame(release.table), pl.DataFrame(applied.table)
     people = FIRST["person"].gather(old["row"]).to_list() + batch["person"].gather(new["row"]).to_list()
     cells = [old[name].to_list() + new[name].to_list() for name in ("age", "town")]
@@ -102,7 +102,7 @@ def test_somebody_who_comes_again_is_nobody_new(release):
 
 
 def test_numbers_written_as_texts_name_the_same_people(release):
-    """One program writes a column of whole numbers with gaps as 1.0, another one as 1."""
+    """Programs write whole numbers with gaps as 1.0 or as 1."""
     numbers = FIRST.with_columns(person=pl.col("person").str.extract(r"(\d+)"))
     first = ic.anonymize(numbers, POLICY)
     settings = {

@@ -25,7 +25,7 @@ def policy_of(schema):
 
 
 def cells_of(*tables):
-    """The class of each row, None for a suppressed one, and its number in the raw table."""
+    """The class of each row, None for a suppressed row, and the number in the raw table."""
     result = []
     for table in tables:
         for row, *cells in pl.DataFrame(table).select("row", "age", "town").rows():

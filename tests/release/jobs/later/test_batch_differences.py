@@ -1,4 +1,4 @@
-"""Differences of a batch from the release before it, counted once more from the two released tables."""
+"""Differences of a batch from the release before, counted once more from the two released tables."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ def test_types_that_fit_and_those_that_do_not(release):
 
 
 def test_who_waits_lends_no_value_to_those_who_leave(release):
-    """A random treatment of what leaves sees nothing of the rows that wait."""
+    """A random treatment of the released rows sees nothing of the rows that wait."""
     swapped = ic.Attribute("ill", "sensitive", treatment=ic.RankSwap(1.0))
     others = [each for each in SCHEMA.attributes if each.name != "ill"]
     policy = replace(

@@ -49,7 +49,7 @@ def values_of(release, people, cls):
 
 
 def too_few(people, shown, k, least):
-    """Whether a set of people, who are in one class of each release, is too small."""
+    """Whether a set of people in the same class of each release is too small."""
     return len(people) < k or any(len(values_of(release, people, cls)) < least for release, cls in shown)
 
 
@@ -69,7 +69,7 @@ def intersected(releases, k, least):
 
 
 def subtracted(whole, parts, k, least):
-    """People of a class who are left when the classes of the other release that lie in it are taken away."""
+    """People of a class that are left without the contained classes of the other release."""
     result = set()
     for cls, people in classes_of(whole).items():
         inside = [part for part in classes_of(parts).values() if part <= people]
@@ -83,7 +83,7 @@ def subtracted(whole, parts, k, least):
 
 
 def history(seed):
-    """Three releases of overlapping people, who may have several rows."""
+    """Three releases of overlapping people with one or several rows."""
     draw = random.Random(seed)
     people = draw.randint(3, 14)
     releases = []
@@ -413,7 +413,7 @@ def test_a_value_that_several_may_have_had_may_be_released(ledger):
 
 @pytest.mark.parametrize(("others", "exposed"), [("hiv", True), ("flu", False)])
 def test_suppressed_records_are_a_class_of_values_too(ledger, others, exposed):
-    """In February j is suppressed. If all suppressed records have HIV, j has it, and n."""
+    """In February j is suppressed. If all suppressed records have HIV, j has HIV, and n as well."""
     january = month("abcdefghij", ["flu"] * 6 + ["cold"] * 3 + ["hiv"])
     february = pl.concat(
         [month("abcdefghin", ["flu"] * 6 + ["cold"] * 3 + ["hiv"]), month("jop", ["hiv", others, others])]

@@ -1,4 +1,4 @@
-"""What several releases leave possible, against all worlds of tiny histories, tried one by one."""
+"""Worlds that several releases leave possible, compared with all worlds of tiny histories."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SUPPRESSED = None
 
 
 def classes_of(records, values):
-    """How often each class of each release has each value. A record is its person and its classes."""
+    """The frequency of each value in each class of each release, where a record is a person with classes."""
     groups = defaultdict(Counter)
     for (_, where), value in zip(records, values, strict=True):
         for place in where.items():
@@ -30,7 +30,7 @@ def classes_of(records, values):
 
 
 def worlds(records, values):
-    """All values that records may have, so that every class looks as it does."""
+    """All possible values of records with every class unchanged."""
     shown, names = classes_of(records, values), sorted(set(values))
     return [
         world
@@ -40,7 +40,7 @@ def worlds(records, values):
 
 
 def needed(shown, where, least):
-    """How many values have to remain for a record: what its releases promise."""
+    """The promised number of values for a record, by the releases of the record."""
     has = {release: len(shown[release, cls]) for release, cls in where.items()}
     promised = [min(least[release], has[release]) for release in where if least[release]]
     return max([*promised, min(min(2, number) for number in has.values())])
@@ -62,7 +62,7 @@ def spanning(records):
 
 
 def narrowed(records, values, least):
-    """People who have a record with fewer possible values than were promised."""
+    """People with a record of fewer possible values than promised."""
     shown, possible = (
         classes_of(records, values),
         [set(each) for each in zip(*worlds(records, values), strict=True)],
@@ -79,7 +79,7 @@ def narrowed(records, values, least):
 
 
 def history(seed):
-    """Two or three releases of up to six people, who come and go, with suppressed and counterfeit records."""
+    """Two or three releases of up to six people with suppressed and counterfeit records."""
     draw = random.Random(seed)
     releases, size = draw.choice([2, 2, 3]), draw.randint(3, 6)
     records, values = [], []
@@ -106,7 +106,7 @@ def named(release, cls, *, alike):
 
 
 def shown_of(records, values, least, *, alike=False):
-    """What a ledger keeps; with `alike` the classes of all releases have the same cells."""
+    """The kept data of a ledger, where with `alike` all classes have the same cells."""
     result = []
     for release, number in enumerate(least):
         there = [
@@ -151,7 +151,7 @@ def test_what_is_too_large_to_decide_counts_as_exposed(setting, most, monkeypatc
 
 
 def open_history():
-    """A history whose people are not hidden by exchanges within a cell: the search solves programmes."""
+    """A history with people that no exchange within a cell hides, so that the search solves programmes."""
     records = [(n, {0: n % 3, 1: n % 7}) for n in range(40)]
     return shown_of(records, list("xyzzx") * 8, [2, 2])
 
@@ -186,7 +186,7 @@ def test_a_search_that_the_clock_ends_is_an_error_and_no_answer(monkeypatch):
 
 
 def test_around_one_cell_of_a_large_part_worlds_are_found(monkeypatch):
-    """A chain of classes, of which each shares a person with the next one."""
+    """A chain of classes, where each class shares a person with the next."""
     records = [(n, {0: n // 2, 1: (n + 1) // 2}) for n in range(400)]
     values = ["xy"[n // 2 % 2] for n in range(400)]
     # Of the 400 people those at the ends are free, and of the others each world has a cycle of all.

@@ -181,7 +181,7 @@ def population(seed, people):
 
 
 def history(seed, people, m, ledger):
-    """Three releases of people who come and go, as lists of person, group and value, and the raw tables."""
+    """Three releases of people as lists of person, group and value, with the raw tables."""
     draw, whole = random.Random(seed), population(seed, people)
     tables, releases = [], []
     for _ in range(3):
@@ -280,7 +280,7 @@ def test_most_histories_are_not_refused(tmp_path):
     [(0.0, -0.0, "0.0"), ("1", "1.0", "1"), ("flu", " flu ", "flu"), (1.5, 1.5, "1.5")],
 )
 def test_equal_values_leave_in_one_spelling(one, other, shown, ledger):
-    """Who sees `flu` in January and ` flu ` in February knows that it is a neighbour's, and not Ann's."""
+    """A reader of `flu` in January and ` flu ` in February knows a neighbour's value from Ann's."""
     others = [2.0, 3.0, 4.0] if isinstance(one, float) else ["2", "3", "4"] if one == "1" else ["a", "b", "c"]
     name = "^ill$"  # no pattern of names
     table = pl.DataFrame({"ssn": [*"ABCDEFGH"], "age": range(20, 28), name: [one, other, *others, *others]})

@@ -1,4 +1,4 @@
-"""What lies outside of `internal/` may be published: no raw value that the release hides is in any of it."""
+"""All files outside of `internal/` may be published: no file has a raw value that the release hides."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def published(frame: pl.DataFrame, folder: Path, algorithm: str) -> tuple[list, 
 
 
 def test_the_account_does_not_tell_the_value_that_a_cell_hides(tmp_path):
-    """By as many digits as a double has, an attacker who knows all rows but one found its value."""
+    """With as many digits as a double has, an attacker with all rows but the last found the value."""
     frame = ic.samples.hospital(1000, 3).select("age", "zip", "diagnosis")
     older = pl.when(pl.int_range(pl.len()) == 104).then(pl.col("age") + 1).otherwise("age")
     other = frame.with_columns(age=older)

@@ -1,4 +1,4 @@
-"""Anatomy: what the two tables must and must not say."""
+"""Anatomy: the permitted and forbidden content of the two tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A release that is made block by block satisfies its policy, whatever the blocks are."""
+"""A release that is made block by block satisfies the policy, for any blocks."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def obeys(frame: pl.DataFrame, names, models) -> bool:
 
 
 def covers(raw: pl.DataFrame, made: pl.DataFrame) -> None:
-    """Every released cell stands for the value it was made of."""
+    """Every released cell stands for the raw value."""
     below = {"north": "ab", "south": "cde", "east": "f"}
     for name in ("n", "t", "c", "d"):
         for cell, value in zip(made[name], raw[name], strict=True):
@@ -122,7 +122,7 @@ def covers(raw: pl.DataFrame, made: pl.DataFrame) -> None:
 
 
 def without_spark(frame, schema, models, blocks, one_in, seed):
-    """The steps as Spark takes them, in this process: encode, cut, join, recode."""
+    """The steps of Spark in this process: encode, cut, join, recode."""
     named = [*schema.quasi, *schema.sensitive]
     result = []
     for attribute in named:
@@ -292,7 +292,7 @@ def test_one_block_is_the_undivided_recoding(spark, mixed):
 
 @pytest.mark.slow
 def test_more_keys_than_the_driver_may_have(spark, mixed, tmp_path):
-    """Everything that fetches keys is refused; Mondrian cuts, and its release is checked in parts."""
+    """Fetching keys is refused everywhere, and Mondrian cuts and has the release checked in parts."""
     table, schema = on_spark(spark, mixed), asked()
     keys = MemoryEngine(mixed).count(schema).frequency.keys
     models = [ic.KAnonymity(2), ic.LDiversity(2), ic.TCloseness(0.6)]
@@ -346,7 +346,7 @@ def test_more_keys_than_the_driver_may_have(spark, mixed, tmp_path):
 
 @pytest.mark.slow
 def test_a_sample_that_misleads(spark, monkeypatch):
-    """Cuts from a handful of keys give blocks that fail, which are joined until they hold."""
+    """Cuts from a handful of keys give failing blocks, which are joined until all hold."""
     table = (
         hospital(1500, 3).select("age", "sex", "zip", "diagnosis").with_row_index("id").cast({"id": pl.Int64})
     )

@@ -36,7 +36,7 @@ def on_spark(spark, frame):
 
 
 def reading(made: pl.DataFrame) -> Reading:
-    """Read a release as sets; its rows say where they came from."""
+    """Read a release as sets, by the origins of rows."""
     made = made.sort("row")
     people = TABLE["person"].gather(made["row"]).to_list()
     cells = [made["age"].to_list(), made["town"].to_list()]

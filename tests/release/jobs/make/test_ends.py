@@ -1,4 +1,4 @@
-"""Releases whose ranges end on a grid: no value of a single person is published."""
+"""Releases with range ends on a grid: no value of a single person is published."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_verify_finds_ends_beside_the_grid_without_the_raw_table(tmp_path, kind)
 
 @pytest.mark.parametrize(("first", "ages"), [("32", True), ("1932", True), ("62", False)])
 def test_verify_finds_an_age_among_the_ends(tmp_path, first, ages):
-    """Ends that are few apart may be those of values that are; the grid of such values is one year."""
+    """Range ends a few years apart may be values of people, and the grid of such values is a year."""
     text = "version = 1\n[columns.age]\nrole = 'quasi'\nkind = 'number'\n[[models]]\nmodel = 'k-anonymity'\nk = 2\n"
     (tmp_path / "policy.toml").write_text(text)
     century = first[:-2]

@@ -1,4 +1,4 @@
-"""Releases of tables whose sensitive column holds lists: every algorithm, several engines, people, the account."""
+"""Releases of tables with lists in the sensitive column: algorithms, several engines, people, accounts."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def schema(separator=";", quasi=None, **settings):
 
 
 def classes_of(rows):
-    """Return the lists of each class of released rows, suppressed ones left out."""
+    """Return the lists of each class of released rows, without suppressed rows."""
     classes = defaultdict(list)
     for *cells, dx in rows.select(pl.exclude("dx"), "dx").iter_rows():
         if set(cells) != {"*"}:

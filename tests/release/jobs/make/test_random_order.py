@@ -1,4 +1,4 @@
-"""Rows leave in a random order, wherever they are, and a confidential map says which is which."""
+"""Rows leave in a random order, on every engine, with a confidential map of the rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""randomize(): distributions of the noise, the bound that epsilon sets, and what is refused."""
+"""randomize(): distributions of the noise, the bound by epsilon, and refusals."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_every_kind_of_frame_comes_back():
 
 
 def test_no_two_runs_are_alike():
-    """A seed would let whoever has it take the noise off."""
+    """A seed would let a holder of the seed take the noise off."""
     table = pl.DataFrame({"x": np.zeros(50), "c": ["a"] * 50})
     mechanisms = {"x": ic.Laplace(1, 0, 1.5), "c": ic.RandomizedResponse(0.1, ["a", "b", "c"])}
     one, other = (ic.randomize(table, mechanisms).table for _ in range(2))

@@ -1,4 +1,4 @@
-"""Values that a recoding has not seen: each gets the cell that the recipe of its hierarchy says, or none."""
+"""Unseen values: each gets the cell from the recipe of the hierarchy, or none."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ALLOWED = {"max_suppression": 1.0, "force": True}
 
 
 def bins(value: str, known: list[str], widths: tuple[int, ...]) -> list[str] | None:
-    """Read the recipe of intervals a second time: the value and the groups above it; None where none cover it."""
+    """Read the recipe of intervals a second time: the value and the groups above, or None outside."""
     whole = all(Fraction(text).denominator == 1 for text in known)
     if whole and Fraction(value).denominator > 1:
         return None

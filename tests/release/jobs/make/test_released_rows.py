@@ -1,4 +1,4 @@
-"""Perturbed sensitive values: the models hold of those before and of those that leave, or nothing leaves."""
+"""Perturbed sensitive values: the models hold before and after, or nothing leaves."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ONE_CLASS = pl.DataFrame({"age": [30] * 5, "ill": ["a"] * 4 + ["b"]})
 
 
 def classes_of_five() -> pl.DataFrame:
-    """Classes of five people, one of whom has another illness."""
+    """Classes of five people, including a single person with another illness."""
     return pl.DataFrame(
         {"age": [20 + n // 5 for n in range(5 * AGES)], "ill": ["a", "a", "a", "a", "b"] * AGES}
     )

@@ -45,7 +45,7 @@ def running(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def driver(running, source: Path):
-    """A driver that takes one job after the other."""
+    """A driver that takes jobs in sequence."""
     script = Path(__file__).parents[3] / "spark_driver.py"
     with (running.folder / "driver.log").open("w") as log:
         process = subprocess.Popen(
@@ -63,14 +63,14 @@ def driver(running, source: Path):
 
 
 def said(running, driver: subprocess.Popen[str]) -> dict:
-    """What came of the next release."""
+    """The outcome of the next release."""
     line = driver.stdout.readline()
     assert line, (running.folder / "driver.log").read_text()[-3000:]
     return json.loads(line)
 
 
 def settled(said: dict, target: Path) -> None:
-    """The job ended right and the whole release is there, or it failed and nothing is."""
+    """The job ended right with the complete release, or failed with nothing."""
     left = [path.name for path in target.parent.iterdir() if target.name in path.name]
     if "error" in said:
         assert said["error"] == "TableError"

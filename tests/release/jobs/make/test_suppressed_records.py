@@ -1,4 +1,4 @@
-"""Suppressed records leave only if they satisfy the models as a class of their own."""
+"""Suppressed records leave only if the suppressed class satisfies the models."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_a_setting_that_is_none_is_refused():
 
 
 def test_a_class_that_fails_without_the_records_is_left_out_too():
-    """Half of all have x; of those that are not suppressed more than half, so a class is too far from all."""
+    """Half of all have x, and more than half of the unsuppressed, so a class is too far from all."""
     rows = [("A", "x")] * 8 + [("A", "y")] * 2 + [("B", "x")] * 6 + [("B", "y")] * 4
     rows += [("C", "x"), ("D", "y"), ("E", "y"), ("F", "y"), ("G", "y"), ("H", "y")]
     table = pl.DataFrame(rows, ["side", "ill"], orient="row")
@@ -175,7 +175,7 @@ def test_frames_have_the_same_rows(kind, keep_order):
 @pytest.mark.parametrize("many", [False, True])
 @pytest.mark.random_order
 def test_files_have_the_same_rows(tmp_path, ending, many):
-    """A folder of files streams; one file is read."""
+    """A folder of files streams, and a single file is read."""
     place = tmp_path / "in"
     place.mkdir()
     parts = [ALIKE[:10], ALIKE[10:]] if many else [ALIKE]
@@ -328,7 +328,7 @@ def test_the_judgement_names_the_models():
 
 
 def attacked(seed: int, many: int, **settings: object) -> tuple[int, int, int]:
-    """Return the releases that were made, those with records left out, and those in which somebody is exposed."""
+    """Return the numbers of releases, of releases with records left out, and of releases that expose."""
     result = left_out = exposed = 0
     for trial in itertools.islice(trials(seed, ALL, **settings), many):
         try:

@@ -1,4 +1,4 @@
-"""Treatments in a release: what leaves, what models judge, the next batch, and what is refused."""
+"""Treatments in a release: released values, judged values, the next batch, and refusals."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ KINDS = {
 
 
 def check_treated(found: pl.DataFrame, raw: pl.DataFrame) -> None:
-    """Look at the columns of a release whose rows stand as those of the raw table."""
+    """Check the columns of a release with rows in the order of the raw table."""
     assert found["pid"].to_list() == [token(pid) for pid in raw["pid"]]
     assert found["phone"].to_list() == ["*" * 10 + phone[-2:] for phone in raw["phone"]]
     assert found["note"].to_list() == [note and "[redacted]" for note in raw["note"]]

@@ -1,4 +1,4 @@
-"""Classes with their cells, sizes and values: the last table of a published example, and who keeps them."""
+"""Classes with cells, sizes and values: the last table of a published example, and copies."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_column_named_records_keeps_its_name():
 
 
 def test_accounts_and_copies_hold_no_classes():
-    """What a release keeps, or a pickle takes along, are figures; a table in short is not among them."""
+    """A release or a pickle keeps figures, and no table in short."""
     assessment = ic.assess(TABLE, SCHEMA)
     copied = pickle.loads(pickle.dumps(assessment))
     assert copied == assessment

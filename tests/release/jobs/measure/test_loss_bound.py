@@ -13,7 +13,7 @@ from town_tables import NORTH, QUASI, town_table
 
 
 def slow_bound(table: pl.DataFrame, k: int) -> float:
-    """Every record with every other one, by the definition of LM."""
+    """Every record with every other record, by the definition of LM."""
     ages = [age for age in table["age"] if age is not None]
     extent = max(ages) - min(ages) if ages else 0
     present = set(table["job"])

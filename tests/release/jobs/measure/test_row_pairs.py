@@ -49,7 +49,7 @@ def test_shuffled_rows_have_the_figures_of_those_in_order(seed):
 
 
 def test_no_row_is_taken_for_another_where_cells_do_not_tell():
-    """A row of 40 is in two classes, so nobody knows which of them has which."""
+    """A row of 40 is in two classes, so nobody can tell the two apart."""
     with pytest.raises(ic.TableError) as caught:
         ic.evaluate(RAW, shuffled(OVERLAPPING), ic.Schema({"age": "number"}))
     text = str(caught.value)
@@ -120,7 +120,7 @@ def test_records_that_are_missing_count_as_suppressed(order):
 
 
 def test_a_class_that_is_missing_as_a_whole_is_found_by_the_cells():
-    """So is a suppressed record, if no other cells cover it."""
+    """A suppressed record is missing, too, if no other cells cover the record."""
     release = shuffled(RELEASE.filter(pl.col("age") != "[31-45]"))
     evaluation = ic.evaluate(RAW, release, SCHEMA)
     assert (evaluation.suppressed, evaluation.missing, evaluation.paired_by) == (4, 4, "cells")

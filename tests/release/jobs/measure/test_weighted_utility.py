@@ -34,7 +34,7 @@ def repeated(table):
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("algorithm", ["optimal", "mondrian", "mdav"])
 def test_the_weighted_loss_is_the_loss_of_everybody(seed, algorithm):
-    """A table with a row for each quarter of a person loses plainly what the survey loses by weights."""
+    """A table with a row per quarter of a person loses plainly the same as the survey by weights."""
     table = survey_table(seed, 120)
     release = released(table, algorithm=algorithm)
     columns = release.table.with_columns(w=table["w"])
@@ -81,7 +81,7 @@ def test_rows_suppressed_before_count_with_their_weights():
 
 
 def slow_table(table, release, names):
-    """People by value before; after, each record spread over what its cells say."""
+    """People by value before and after, with each record spread over the values of the cells."""
     before, after = defaultdict(float), defaultdict(float)
     rows = zip(*(table[name].to_list() for name in names), table["w"].to_list(), *(release[name].to_list() for name in names), strict=True)  # fmt: skip
     everything = {name: sorted(set(table[name].to_list())) for name in names}
