@@ -235,15 +235,15 @@ def oka(records: Records, k: int, seed: int, order: list[int]) -> list[int]:
             nearest = min(range(count), key=lambda c: (distance(row, clusters[c]), c))
             clusters[nearest].append(row)
     given: list[int] = []
-    kept = []
+    members = []
     for held in clusters:
         inside_out = sorted(held, key=lambda row: (distance(row, held), row))
-        kept.append(inside_out[:k])
+        members.append(inside_out[:k])
         given += inside_out[k:]
     for row in random.permutation(np.sort(np.array(given, np.int64))).tolist():
-        small = [c for c in range(count) if len(kept[c]) < k] or list(range(count))
-        kept[min(small, key=lambda c: (distance(row, kept[c]), c))].append(row)
-    return [next(c for c, held in enumerate(kept) if row in held) for row in range(total)]
+        small = [c for c in range(count) if len(members[c]) < k] or list(range(count))
+        members[min(small, key=lambda c: (distance(row, members[c]), c))].append(row)
+    return [next(c for c, held in enumerate(members) if row in held) for row in range(total)]
 
 
 def mdav(records: Records, k: int) -> list[int]:

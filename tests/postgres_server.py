@@ -101,5 +101,5 @@ def running_server() -> Iterator[str]:
 
 
 def _environment() -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "LC_"))}
-    return kept | {"LC_ALL": "C.UTF-8", "USER": getpass.getuser()}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "LC_"))}
+    return environment | {"LC_ALL": "C.UTF-8", "USER": getpass.getuser()}

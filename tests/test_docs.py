@@ -219,8 +219,8 @@ def test_every_model_has_an_attack_that_runs_and_a_picture():
     for model in MODELS:
         assert model.name in sections, f"explain {model.name} in docs/explanation/models/"
         text = sections[model.name]
-        attack, shown = text.find("**The attack"), text.find("```{chart}")
-        assert -1 < attack < shown, model.name
+        attack, picture = text.find("**The attack"), text.find("```{chart}")
+        assert -1 < attack < picture, model.name
         assert text.count("```python\n") >= 1, model.name
         assert re.search(rf"ic\.{model.__name__}\(", text), model.name
         assert "**What it leaves open.**" in text or "**What they leave open.**" in text or "costs" in text
@@ -397,8 +397,8 @@ def test_the_notebook_runs(monkeypatch, tmp_path):
         last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
         exec(compile(tree, f"cell {number}", "exec"), scope)
         if last is not None:
-            shown = eval(compile(ast.Expression(last.value), f"cell {number}", "eval"), scope)
-            drawn += hasattr(shown, "to_json")
+            output = eval(compile(ast.Expression(last.value), f"cell {number}", "eval"), scope)
+            drawn += hasattr(output, "to_json")
     assert drawn == 2
 
 

@@ -117,14 +117,14 @@ def test_no_object_shows_what_the_table_holds(every):
         for value in inside(result, set()):
             kind = type(value)
             met.add(kind.__name__)
-            shown = [repr(value), str(value), f"{value}"]
+            texts = [repr(value), str(value), f"{value}"]
             if hasattr(value, "_repr_html_"):
-                shown.append(value._repr_html_())
+                texts.append(value._repr_html_())
             if hasattr(value, "write"):
-                shown.append(repr(value.write))
-            if any(mark in text for text in shown for mark in PLANTED):
+                texts.append(repr(value.write))
+            if any(mark in text for text in texts for mark in PLANTED):
                 wrong.add(f"{name}: {kind.__name__} shows values")
-            if len(shown[0]) > LONGEST and kind.__name__ in dir(ic):
-                wrong.add(f"{name}: the repr of {kind.__name__} has {len(shown[0])} characters")
+            if len(texts[0]) > LONGEST and kind.__name__ in dir(ic):
+                wrong.add(f"{name}: the repr of {kind.__name__} has {len(texts[0])} characters")
     assert not wrong, "\n".join(sorted(wrong))
     assert {"Release", "Assessment", "Hierarchy", "ModelResult", "EquivalenceClass", "Domain"} <= met

@@ -123,9 +123,9 @@ def test_frames_keep_their_names_and_categories_are_texts(frame):
         cell for cell in result[:, 1] if "{" in cell
     }
     for kind, module in (("pandas", pd), ("polars", pl)):
-        shown = estimator.set_output(transform=kind).transform(frame)
-        assert isinstance(shown, module.DataFrame)
-        assert list(shown.columns) == ["age", "sex"]
+        frame_of_cells = estimator.set_output(transform=kind).transform(frame)
+        assert isinstance(frame_of_cells, module.DataFrame)
+        assert list(frame_of_cells.columns) == ["age", "sex"]
 
 
 def test_some_columns_alone_in_a_pipeline():

@@ -41,11 +41,11 @@ def test_groups_by_hand():
     assert NCP.calculate_for_local_recoding_mean_mode(ORG, GROUPS, [0, 2], [False, True]) == 0.3125
     assert NCP.calculate_for_local_recoding_summarization(ORG, GROUPS, [0, 2], [False, True]) == 0.5625
     # Two records that are in no group count 1 in each column.
-    for call, kept in (
+    for call, loss in (
         (NCP.calculate_for_local_recoding_mean_mode, 2 * (10 / 40)),
         (NCP.calculate_for_local_recoding_summarization, 2 * (10 / 40) + 2 * (1 / 2)),
     ):
-        assert call(ORG, GROUPS[:1], [0, 2], [False, True]) == (kept + 4) / 8
+        assert call(ORG, GROUPS[:1], [0, 2], [False, True]) == (loss + 4) / 8
     assert NCP.calculate_for_local_recoding_mean_mode(ORG, [], [0], [False]) == 1
 
 

@@ -65,8 +65,8 @@ def run_python(code: str, where: str, scope: dict[str, object]) -> int:
             # A remark gives the value first; figures may be cut short, and words may follow a colon.
             wanted = said if said.startswith("{") or failed else said.partition(": ")[0]
             wanted, output = ("".join(text.replace("'", '"').split()) for text in (wanted, output))
-            shown = output[: len(wanted) - 3] + "..." if wanted.endswith("...") else output
-            assert shown == wanted
+            excerpt = output[: len(wanted) - 3] + "..." if wanted.endswith("...") else output
+            assert excerpt == wanted
             seen += 1
     return seen
 

@@ -276,8 +276,8 @@ def test_class_sizes_and_ambiguity_of_adult(petworks, evidence):
     out = out.apply(lambda column: column.str.strip())
     quasi = [name for name in NINE if name != "workclass"]
     settings = {"dataHierarchy": folder / "adult_hierarchy", "attributeTypes": ADULT}
-    kept = out[(out[quasi] != "*").any(axis=1)]
-    least, mean = (len(frame) / frame.groupby(quasi).ngroups for frame in (raw, kept))
+    rows = out[(out[quasi] != "*").any(axis=1)]
+    least, mean = (len(frame) / frame.groupby(quasi).ngroups for frame in (raw, rows))
     values = PETValidation(*files, "AECS", **settings)["AECS"]
     assert values == pytest.approx(1 - (mean - least) / (len(raw) - least), abs=1e-12)
     # ARX counts a label on the highest level that has it: age 12 is the midpoint of five ages, too.

@@ -423,18 +423,18 @@ class StopsLate(Watching):
 @pytest.fixture
 def notebook(monkeypatch):
     """Stand in for IPython with a kernel, and return the displayed texts, a text per change."""
-    shown = []
+    texts = []
     display = types.ModuleType("IPython.display")
     display.HTML = str
     display.display = lambda text, display_id: (
-        shown.append(text) or types.SimpleNamespace(update=shown.append)
+        texts.append(text) or types.SimpleNamespace(update=texts.append)
     )
     ipython = types.ModuleType("IPython")
     ipython.shell = types.SimpleNamespace(kernel=object())
     ipython.get_ipython = lambda: ipython.shell
     monkeypatch.setitem(sys.modules, "IPython", ipython)
     monkeypatch.setitem(sys.modules, "IPython.display", display)
-    return types.SimpleNamespace(shown=shown, ipython=ipython)
+    return types.SimpleNamespace(shown=texts, ipython=ipython)
 
 
 @with_bar

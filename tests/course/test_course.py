@@ -210,8 +210,8 @@ def test_a_lesson_runs_whatever_names_an_answer_uses(name):
         own = dict(scope) if cell.role == "answer" else scope
         with contextlib.redirect_stdout(io.StringIO()):
             exec(compile(tree, opened_lesson.file, "exec"), own)
-            shown = last and eval(compile(ast.Expression(last.value), opened_lesson.file, "eval"), own)
-        drawn += hasattr(shown, "to_json") and not hasattr(shown, "iloc")
+            output = last and eval(compile(ast.Expression(last.value), opened_lesson.file, "eval"), own)
+        drawn += hasattr(output, "to_json") and not hasattr(output, "iloc")
         if cell.role == "answer":
             answer = next(answers)
             scope[answer] = own[answer]

@@ -142,10 +142,10 @@ def test_classes_are_those_that_the_released_file_shows(engine, ending, tmp_path
     written = pl.read_csv(file, infer_schema=False) if ending == "csv" else pl.read_parquet(file)
     # Read by hand: a reader who knows the null values.
     nulls = {"99", "99.0", "1900-01-01", ""}
-    shown = [
+    rows = [
         tuple(None if cell in nulls else cell for cell in row) for row in written.select("age", "born").rows()
     ]
-    assert sorted({shown.count(row) for row in shown}) == [3, 4]
+    assert sorted({rows.count(row) for row in rows}) == [3, 4]
     by_hand = (10, 3, 3, [("k-anonymity", 3), ("l-diversity", 2)])
     assert figures(release.privacy) == by_hand
     again = ic.assess(file, ASKED.schema, ASKED.models)

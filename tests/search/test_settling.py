@@ -246,14 +246,14 @@ def test_what_a_class_must_lose_is_lost_in_every_part_that_satisfies_the_model(m
     whole = EquivalenceClasses.from_assignment(frequency, np.where(inside, 0, 1).astype(np.int32), 2)
     lost = int(model.certain_losses(whole)[0])
     assert (lost == 0) == bool(model.holds(whole)[0])
-    for kept in range(1, 2**many):
-        part = np.array([bool(kept >> row & 1) if row < many else False for row in row_of_key])
+    for subset in range(1, 2**many):
+        part = np.array([bool(subset >> row & 1) if row < many else False for row in row_of_key])
         place = np.where(part, 0, np.where(inside, 1, 2)).astype(np.int32)
-        if kept == 2**many - 1:
+        if subset == 2**many - 1:
             place = np.where(inside, 0, 1).astype(np.int32)
         classes = EquivalenceClasses.from_assignment(frequency, place, int(place.max()) + 1)
         if model.holds(classes)[0]:
-            assert many - kept.bit_count() >= lost
+            assert many - subset.bit_count() >= lost
 
 
 def parts_of(records):
@@ -295,8 +295,8 @@ def test_what_a_class_of_people_must_lose_is_lost_however_it_is_divided(data, t)
 
     known = {}
     for parts in parts_of(range(many)):
-        kept = sum(map(len, parts))
-        if many - kept < lost:
+        number = sum(map(len, parts))
+        if many - number < lost:
             assert not all(known.setdefault(tuple(part), near(part)) for part in parts)
 
 

@@ -33,11 +33,11 @@ def test_combinations_of_many_attributes_fit_into_memory(attributes):
     """With 29 attributes of two rungs there are 2 ** 29 combinations, too many to be sorted."""
     groups = np.zeros(3, np.int64)
     ladders = [[_sweep.Rung(0, groups, 0.0), _sweep.Rung(1, groups, float(j))] for j in range(attributes)]
-    kept = _sweep._thinned(ladders)
-    assert np.prod([float(len(ladder)) for ladder in kept]) == _sweep._MOST_NODES
+    rest = _sweep._thinned(ladders)
+    assert np.prod([float(len(ladder)) for ladder in rest]) == _sweep._MOST_NODES
     # The cheapest lose their finer rung, and every ladder ends in its coarsest one.
-    assert [len(ladder) for ladder in kept] == [1] * (attributes - 20) + [2] * 20
-    assert [ladder[-1] for ladder in kept] == [ladder[-1] for ladder in ladders]
+    assert [len(ladder) for ladder in rest] == [1] * (attributes - 20) + [2] * 20
+    assert [ladder[-1] for ladder in rest] == [ladder[-1] for ladder in ladders]
 
 
 def table_with_both_ends(seed: int, rows: int) -> pl.DataFrame:

@@ -218,8 +218,8 @@ def test_a_part_of_dates_that_are_all_different(gate, form):
 def test_what_leaves_unlisted_is_looked_at_and_what_is_treated_is_not(gate):
     ages, more = list(range(10, 20)) * 2, ["ab"[age % 2] for age in range(10, 20)] * 2
     rows, raw = [("*", each) for each in more], list(zip(ages, more, strict=True))
-    kept = gate(rows, raw, (AGES,), 'unlisted = "keep"')
-    assert ("derived-column", "more", "age") in kept
+    points = gate(rows, raw, (AGES,), 'unlisted = "keep"')
+    assert ("derived-column", "more", "age") in points
     treated = entry("more", "insensitive", "treat = 'pseudonym'")
     assert ("derived-column", "more", "age") not in gate(rows, raw, (AGES, treated))
 

@@ -160,9 +160,9 @@ def test_rounded_and_perturbed_tables_hold_and_forged_ones_are_told(
     place = folder(table, rows=people)
     assert check(place).verdict.state == "holds"
     # A finest cell, with all totals above: sums of what is shown hold for small counts.
-    shown = {(row[0], row[1]): row[2] for row in pl.read_csv(place / "out/t.csv").iter_rows()}
+    cells = {(row[0], row[1]): row[2] for row in pl.read_csv(place / "out/t.csv").iter_rows()}
     for area, ill in product(("a", "north", "Total"), ("flu", "Total")):
-        forge(place, "t", {"area": area, "ill": ill}, shown[area, ill] + 20)
+        forge(place, "t", {"area": area, "ill": ill}, cells[area, ill] + 20)
     sentence = next(text for text in sentences(check(place)) if "count" in text)
     # Of small counts, the totals are those of what is shown.
     if "small" in more.values():
@@ -303,9 +303,9 @@ def test_a_key_table_that_is_none_is_named(tmp_path, content, message):
 def test_the_counts_before_a_rule_are_those_that_it_turns_into_the_value(threshold, base):
     rule = threshold_rounding(threshold, base, keys=1)
     counts = np.arange(400)
-    shown = rule.release(counts, np.zeros(400, np.uint64))
-    for value in np.unique(shown[:300]):
-        fitting = counts[shown == value]
+    values = rule.release(counts, np.zeros(400, np.uint64))
+    for value in np.unique(values[:300]):
+        fitting = counts[values == value]
         assert _before_rule(float(value), threshold, base) == (fitting.min(), fitting.max())
 
 

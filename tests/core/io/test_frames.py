@@ -64,7 +64,7 @@ def polars(*, nested: bool = True) -> pl.DataFrame:
     blanked = table.with_columns(
         pl.when(live).then(pl.col(name)).alias(name) for name in ("note", "short", "amount")
     )
-    kept = [keep or row % 8 == 1 for row, keep in enumerate(LIVE)]
+    mask = [keep or row % 8 == 1 for row, keep in enumerate(LIVE)]
     blanked = blanked.with_columns(
         pl.when(live).then(pl.col(name)).otherwise(pl.lit(None)).alias(name)
         for name in table.columns
@@ -73,7 +73,7 @@ def polars(*, nested: bool = True) -> pl.DataFrame:
         zip=pl.when(live).then("zip").otherwise(pl.lit("zip of a live row, number 2")),
         age=pl.when(live).then("age").otherwise(1),
     )
-    return blanked.filter(pl.Series(kept))
+    return blanked.filter(pl.Series(mask))
 
 
 def arrow() -> pa.Table:

@@ -118,9 +118,9 @@ def test_types_leave_as_they_came(tmp_path):
 
 def test_a_duration_and_a_type_with_a_name_leave_as_they_came(tmp_path):
     waits = pa.array([dt.timedelta(seconds=90), None] * 6, pa.duration("s"))
-    kept = released(tmp_path, "a.feather", wait=waits, id=pa.array([b"0123456789abcdef"] * 12, pa.uuid()))
-    assert kept["wait"].to_pylist() == waits.to_pylist()
-    assert kept["id"][0].as_py() == b"0123456789abcdef"
+    stored = released(tmp_path, "a.feather", wait=waits, id=pa.array([b"0123456789abcdef"] * 12, pa.uuid()))
+    assert stored["wait"].to_pylist() == waits.to_pylist()
+    assert stored["id"][0].as_py() == b"0123456789abcdef"
 
 
 UNIONS = pa.UnionArray.from_sparse(pa.array([0, 1], pa.int8()), [pa.array([1, 2]), pa.array(["a", "b"])])

@@ -370,11 +370,11 @@ def test_utility_attacks_and_population_read_it_too(tmp_path):
         for raw, release, spelled in ((SPELLED, result, True), (PLAIN, plain, False))
     ]
     assert tried[0] == tried[1]
-    kept = [
+    measures = [
         measured(ic.anonymize(raw, ic.Policy(schema(spelled=spelled), ["k-map:4"]), population=raw))
         for raw, spelled in ((SPELLED, True), (PLAIN, False))
     ]
-    assert kept[0] == kept[1]
+    assert measures[0] == measures[1]
 
 
 def test_a_published_policy_says_nothing_of_cells_that_are_labels(tmp_path):

@@ -70,8 +70,8 @@ def test_the_definition_read_twice(rows):
     result = made(frame, pay={"round": 20, "linked": ["bonus", "town"]})
     treated = result["pay"].to_list()
     for name, gone in (("bonus", None), ("town", "[redacted]")):
-        for shown, meant in zip(result[name], one_by_one(frame, treated, "pay", name), strict=True):
-            assert shown == (gone if meant == "gone" else pytest.approx(meant, abs=0.5))
+        for cell, meant in zip(result[name], one_by_one(frame, treated, "pay", name), strict=True):
+            assert cell == (gone if meant == "gone" else pytest.approx(meant, abs=0.5))
     # Whoever knows the treated value learns nothing more of the raw one.
     told = result.drop_nulls().group_by("pay").agg(pl.exclude("q").n_unique())
     assert told.drop("pay").to_numpy().max(initial=1) == 1

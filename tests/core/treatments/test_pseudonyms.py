@@ -157,8 +157,8 @@ def test_nothing_shows_a_key(monkeypatch):
             ic.Pseudonym(key="env:CLINIC_KEY", length=6, form="digits"), [str(n) for n in range(20_000)], KEY
         )
     except ic.ParameterError as error:
-        shown = traceback.TracebackException.from_exception(error, capture_locals=True)
-        inside = [line for line in shown.format() if "secret" in line]
+        report = traceback.TracebackException.from_exception(error, capture_locals=True)
+        inside = [line for line in report.format() if "secret" in line]
         assert inside
         assert not any(KEY in line for line in inside if "given(" not in line and "key =" not in line)
 

@@ -27,21 +27,21 @@ def lengths(texts: pl.Series) -> np.ndarray:
 def test_numbers_are_those_of_computing_anew_however_few_are_kept(batches, most):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_text_cache, "KEPT", most)
-        kept = Kept()
+        cache = Kept()
         for batch in batches:
             texts = pl.Series(batch, dtype=pl.String)
-            assert kept.of(texts, lengths).tolist() == lengths(texts).tolist()
+            assert cache.of(texts, lengths).tolist() == lengths(texts).tolist()
 
 
 def test_nothing_is_computed_twice():
-    kept, asked = Kept(), []
+    cache, asked = Kept(), []
 
     def made(texts: pl.Series) -> np.ndarray:
         asked.extend(texts)
         return lengths(texts)
 
     for start in range(0, 1_000, 10):
-        kept.of(pl.Series([f"person {n}" for n in range(start, start + 50)]), made)
+        cache.of(pl.Series([f"person {n}" for n in range(start, start + 50)]), made)
     assert sorted(asked) == sorted(f"person {n}" for n in range(1_040))
 
 
@@ -61,9 +61,9 @@ def test_threads_get_their_own_numbers():
     people = [f"{n} " + "x" * (n % 97) for n in range(5_000)]
     rng = np.random.default_rng(1)
     batches = [pl.Series(rng.choice(people, 700, replace=False).tolist()) for _ in range(60)]
-    kept = Kept()
+    cache = Kept()
     with ThreadPoolExecutor(4) as pool:
-        result = list(pool.map(lambda batch: kept.of(batch, lengths), batches))
+        result = list(pool.map(lambda batch: cache.of(batch, lengths), batches))
     assert all(np.array_equal(one, lengths(batch)) for one, batch in zip(result, batches, strict=True))
 
 

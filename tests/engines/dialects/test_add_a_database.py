@@ -23,11 +23,11 @@ CODE, ENTRY, HOLDER, HELD, SEEN = (
 def copy(tmp_path_factory) -> Path:
     """A copy of the project."""
     place = tmp_path_factory.mktemp("copy")
-    kept = shutil.ignore_patterns("__pycache__")
+    ignore = shutil.ignore_patterns("__pycache__")
     for name in ("src", "gate", "verify", "docs"):
-        shutil.copytree(ROOT / name, place / name, ignore=kept)
+        shutil.copytree(ROOT / name, place / name, ignore=ignore)
     shutil.copytree(
-        ROOT / "tests" / "engines" / "dialects", place / "tests" / "engines" / "dialects", ignore=kept
+        ROOT / "tests" / "engines" / "dialects", place / "tests" / "engines" / "dialects", ignore=ignore
     )
     for path in (ROOT / "tests").glob("*.py"):
         shutil.copy(path, place / "tests")

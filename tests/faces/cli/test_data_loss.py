@@ -204,8 +204,8 @@ def test_what_is_nobodys_is_written(run, work, command, new):
         assert result.status == 0, result.err
         after = content(work)
         assert sum(kind != "folder " for name, kind in after.items() if name not in before) == new
-        kept = {name: held for name, held in after.items() if name in before and not name.endswith(".db")}
-        changed = {name for name in kept if kept[name] != before[name]}
+        files = {name: held for name, held in after.items() if name in before and not name.endswith(".db")}
+        changed = {name for name in files if files[name] != before[name]}
         assert changed <= {"full.csv"}
         if "--force" not in command:
             refused = run(*shlex.split(command))

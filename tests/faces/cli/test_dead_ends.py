@@ -61,10 +61,10 @@ def test_a_release_of_people_says_beforehand_how_it_can_be_verified(run, people)
 
 def test_verify_names_the_call_that_counts_people(run, people):
     run("anonymize", "raw.csv", "--policy", "policy.toml", "-o", "out.csv", "--row-map", "rows.parquet")
-    for arguments, shown in (((), "RAW"), (("--against", "raw.csv"), "raw.csv")):
+    for arguments, name in (((), "RAW"), (("--against", "raw.csv"), "raw.csv")):
         checked = run("verify", "out.csv", "--policy", "policy.toml", *arguments)
         assert checked.status == 2
-        call = f"verify out.csv --policy policy.toml --against {shown} --row-map ROWS"
+        call = f"verify out.csv --policy policy.toml --against {name} --row-map ROWS"
         assert "people not counted; to count them: " in checked.out
         assert call in checked.out
         assert "`anonymize --row-map ROWS` writes the row map" in checked.out

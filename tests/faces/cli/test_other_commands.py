@@ -121,8 +121,8 @@ def test_utility_reads_two_files(run, hospital_csv, tmp_path):
     result = run("utility", str(hospital_csv), str(short), *columns)
     assert result.status == 2
     assert "(missing: 1), and the cells do not tell which row is which" in " ".join(result.err.split())
-    for file, kept in ((hospital_csv, None), (released, -1)):
-        pl.read_csv(file, infer_schema=False).with_row_index("nr", 1)[:kept].write_csv(
+    for file, weight in ((hospital_csv, None), (released, -1)):
+        pl.read_csv(file, infer_schema=False).with_row_index("nr", 1)[:weight].write_csv(
             tmp_path / f"nr-{file.name}"
         )
     files = (str(tmp_path / f"nr-{hospital_csv.name}"), str(tmp_path / "nr-out.csv"))

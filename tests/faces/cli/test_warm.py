@@ -17,8 +17,8 @@ def test_all_kernels_are_compiled_beforehand():
     )
     assert process.stdout == f"{sum(map(bool, signatures.listed().values()))} kernels are ready\n"
     for name in signatures.listed():
-        kept = signatures.kernel_named(name).dispatcher()._cache.signatures()
-        assert kept >= set(signatures.signatures_of(name)), name
+        signatures_of_kernel = signatures.kernel_named(name).dispatcher()._cache.signatures()
+        assert signatures_of_kernel >= set(signatures.signatures_of(name)), name
 
 
 class CancelledError(Exception):

@@ -151,8 +151,8 @@ def test_a_hostile_table_is_shown_as_it_is_written_in_every_panel(watched, tmp_p
     visit.mark("open")
     visit.reads("60 rows, 29 columns")
     # Heads, their lists and their tips have the names as they are; cells have the values.
-    shown = {visible(name): f"Role of {visible(name)}" for name in NAMES}
-    assert heads(visit) == shown
+    labels = {visible(name): f"Role of {visible(name)}" for name in NAMES}
+    assert heads(visit) == labels
     visit.until(visit.row, "the rows")
     literal(visit, path.name, *VALUES[:3])
     picture(visit, "1")
@@ -172,7 +172,7 @@ def test_a_hostile_table_is_shown_as_it_is_written_in_every_panel(watched, tmp_p
     visit.go("Table")
     visit.drop(given(tmp_path, "quasi"))
     visit.until(lambda: visit.judged().startswith("Verdict: "), "the release")
-    assert heads(visit) == shown
+    assert heads(visit) == labels
     visit.head(0)
     visit.until(lambda: "became" in "".join(visit.row()), "cells that changed")
     literal(visit, *VALUES[:3])

@@ -76,9 +76,9 @@ def series_policy(policy: Policy, m: int) -> Policy:
     attributes = policy.schema
     # Levels and weights mean nothing to groups that are known.
     quasi = [replace(each, levels=None, weight=1.0) for each in attributes.quasi]
-    kept = [*quasi, *attributes.sensitive]
+    columns = [*quasi, *attributes.sensitive]
     return replace(
-        policy, schema=Schema.of(kept, null_values=attributes.null_values, unlisted="drop"),
+        policy, schema=Schema.of(columns, null_values=attributes.null_values, unlisted="drop"),
         models=(ic.KAnonymity(2),), algorithm=ic.Mondrian(), max_suppression=1.0, keep_order=False, ledger_m=m,
     )  # fmt: skip
 
@@ -109,8 +109,8 @@ def _one(
     if dict(release.counterfeits.iter_rows()) != fakes:
         yield Finding("series counterfeits", f"{release.counterfeits.rows()} and not {dict(fakes)}")
     out = pl.from_dataframe(release.table)
-    shown = [map(repr, out.get_column(name).to_list()) for name in out.columns if name != sensitive]
-    cells = set(zip(*shown, strict=True))
+    texts = [map(repr, out.get_column(name).to_list()) for name in out.columns if name != sensitive]
+    cells = set(zip(*texts, strict=True))
     if len(cells) != len(groups):
         yield Finding("series cells", f"{len(cells)} different ones in {len(groups)} groups")
 

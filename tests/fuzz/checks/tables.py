@@ -131,16 +131,16 @@ def _fitting(table: Any, hidden: list[int]) -> dict[int, set[int]] | None:
     """Return the counts of each hidden cell in the fitting tables, and None for too many tables."""
     shape = [len(axis.codes) for axis in table.axes]
     sums = _sums(table.axes, shape)
-    shown = {cell: int(value) for cell, value in enumerate(table.values.tolist()) if cell not in set(hidden)}
+    values = {cell: int(value) for cell, value in enumerate(table.values.tolist()) if cell not in set(hidden)}
     least = 1 if table.layout.zeros == "show" else 0
-    most = {cell: _bound(cell, sums, shown) for cell in hidden}
+    most = {cell: _bound(cell, sums, values) for cell in hidden}
     result: dict[int, set[int]] = {cell: set() for cell in hidden}
     steps = 0
 
     def fits(chosen: dict[int, int]) -> bool:
         for total, parts in sums:
-            known = [chosen.get(part, shown.get(part)) for part in parts]
-            whole = chosen.get(total, shown.get(total))
+            known = [chosen.get(part, values.get(part)) for part in parts]
+            whole = chosen.get(total, values.get(total))
             rest = sum(each for each in known if each is not None)
             lacking = sum(each is None for each in known)
             if whole is not None and (rest + least * lacking > whole or (not lacking and rest != whole)):
@@ -216,10 +216,10 @@ def _verified(draw: random.Random, made: Made, policy: Any, release: Any, folder
         return
     path = folder / "out" / f"{release.tables[0].layout.name}.csv"
     table = release.tables[0]
-    shown = [cell for cell, gone in enumerate(table.hidden.tolist()) if not gone]
-    if not shown or table.layout.protect != "suppress":
+    cells = [cell for cell, gone in enumerate(table.hidden.tolist()) if not gone]
+    if not cells or table.layout.protect != "suppress":
         return
-    cell = draw.choice(shown)
+    cell = draw.choice(cells)
     values = table.frame.with_row_index("\0place").with_columns(
         pl.when(pl.col("\0place") == cell)
         # Sums of numbers as large as 1e12 may be 7 apart by the order of adding them up.

@@ -252,11 +252,11 @@ def _summary(column: Column, keys: Sequence[Key], cell: str | None) -> str | Non
     if column.kind == "category":
         most = max(counted.values())
         fits = [key for key, n in counted.items() if n == most]
-        shown = any(
+        is_of_a_row = any(
             cell is None if key is None else cell is not None and same_value(column, key, cell)
             for key in fits
         )
-        return None if shown else "not a most frequent value"
+        return None if is_of_a_row else "not a most frequent value"
     known = [column.numbers[key] for key in keys if key is not None]
     if not known:
         return None if cell is None else "a mean of nothing"

@@ -30,11 +30,11 @@ def schema(*, person: bool) -> ic.Schema:
 def groups(table: pl.DataFrame, whose: list, columns) -> Reading:
     """Group rows as an attacker with some columns does, where suppressed rows are in no group."""
     cells = [table[name].to_list() for name in QUASI]
-    kept = [row for row in range(len(table)) if {column[row] for column in cells} != {"*"}]
+    rows = [row for row in range(len(table)) if {column[row] for column in cells} != {"*"}]
     return Reading(
-        [whose[row] for row in kept],
-        [[cells[QUASI.index(name)][row] for row in kept] for name in columns],
-        {"ill": [table["ill"][row] for row in kept]},
+        [whose[row] for row in rows],
+        [[cells[QUASI.index(name)][row] for row in rows] for name in columns],
+        {"ill": [table["ill"][row] for row in rows]},
     )
 
 

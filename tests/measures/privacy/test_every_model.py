@@ -147,13 +147,15 @@ def test_monotone_under_suppression(kind, table, data):
     )
     codes = [frequency.codes[0]]
     left = EquivalenceClasses.from_codes(frequency, codes, [frequency.keys], np.array(gone))
-    kept = [number for number, suppressed in enumerate(gone) if not suppressed]
+    numbers = [number for number, suppressed in enumerate(gone) if not suppressed]
     assert left.suppressed == sum(sum(row) for row, suppressed in zip(table, gone, strict=True) if suppressed)
     for model in variants(kind):
         if model.monotone.suppression:
             for part in model.parts():
                 [attribute] = part.attributes(frequency)
-                assert part.values(left, attribute).tolist() == part.values(classes, attribute)[kept].tolist()
+                assert (
+                    part.values(left, attribute).tolist() == part.values(classes, attribute)[numbers].tolist()
+                )
 
 
 # One table per setting that is declared not to be monotone: the declaration is not mere caution. The first

@@ -213,9 +213,9 @@ def test_the_verifier_adds_up_weights_by_what_cells_match(wildcards, tmp_path):
         return all(same)
 
     hidden = (None, "*", "")
-    kept = [cell for cell in cells if set(cell) != {"*"}]
+    rest = [cell for cell in cells if set(cell) != {"*"}]
     sums = []
-    for cell in set(kept):
+    for cell in set(rest):
         if wildcards == "matches-any":
             alike = [each != ("*", "*") and agree(cell, each) for each in cells]
         else:

@@ -167,8 +167,8 @@ def left_of(table, cells, keys, k, power):
         people = defaultdict(set)
         for row in left:
             people[cells[row]].add(whose[row])
-        kept = {row for row in left if len(people[cells[row]]) >= k}
-        return left if kept == left else large(kept)
+        rows = {row for row in left if len(people[cells[row]]) >= k}
+        return left if rows == left else large(rows)
 
     def exposed(left):
         people, classes = defaultdict(set), defaultdict(set)

@@ -140,11 +140,11 @@ def test_a_database_and_a_frame_have_the_same_points_whatever_is_treated(tmp_pat
     schema = ic.Schema(quasi=["age"], insensitive=plain, unlisted="drop", treatments=treatments)
     expected = found(write(table, schema, K))
     with ic.Database(f"sqlite:///{tmp_path / 't.db'}") as database:
-        shown = found(write(database.table("people"), schema, K))
-    assert list(shown) == list(expected)
+        points = found(write(database.table("people"), schema, K))
+    assert list(points) == list(expected)
     drawn = {"sqft", "price"} if len({*treatments.values()} & {"random-numbers", "noise:1"}) else set()
     for name, point in expected.items():
-        assert drawn & {*name} or shown[name].share == point.share
+        assert drawn & {*name} or points[name].share == point.share
 
 
 @pytest.mark.few(2)
@@ -519,8 +519,8 @@ def test_the_verifier_finds_the_same_in_the_file(tmp_path, plain, sensitive, mod
     release = write(TABLE, policy)
     release.save(tmp_path / "out")
     checked = verify(tmp_path / "out" / "release.csv", tmp_path / "out" / "policy.toml")
-    shown = [point.sentence() for point in release.verdict.points if point.name in SHOWN]
-    assert [point.sentence() for point in checked.verdict.points] == shown
+    texts = [point.sentence() for point in release.verdict.points if point.name in SHOWN]
+    assert [point.sentence() for point in checked.verdict.points] == texts
 
 
 def late(rows: int, known: int, values: Callable[[int], list[Any]]) -> list[Any]:

@@ -114,10 +114,10 @@ def test_every_result_is_shown_as_tables_with_its_texts_escaped(every):
 def test_every_public_result_has_a_display():
     import incrowd.release.jobs.make.release as job
 
-    shown = [getattr(ic, name) for name in dir(ic) if isinstance(getattr(ic, name), type)]
+    classes = [getattr(ic, name) for name in dir(ic) if isinstance(getattr(ic, name), type)]
     lacking = [
         kind.__name__
-        for kind in shown
+        for kind in classes
         if hasattr(kind, "to_dict") and not hasattr(kind, "_repr_html_") and kind.__module__ != job.__name__
     ]
     assert lacking == []

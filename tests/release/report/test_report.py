@@ -150,8 +150,8 @@ def test_signs_that_turn_a_text_around_are_written_out(tmp_path):
     release.table.write_parquet(tmp_path / "release.parquet")
     release.policy.write(tmp_path / "policy.toml")
     checked = ic.verify(tmp_path / "release.parquet", tmp_path / "policy.toml")
-    shown = (release, release.policy, release.policy.schema, checked)
-    for page in (to_html(release.document()), *(each._repr_html_() for each in shown)):
+    objects = (release, release.policy, release.policy.schema, checked)
+    for page in (to_html(release.document()), *(each._repr_html_() for each in objects)):
         assert not {"\u202e", "\u2066", "\x1b"} & set(page)
     assert r"\u202eegap\u2066\x1b[31m" in to_html(release.document())
 
@@ -517,18 +517,18 @@ def test_the_report_of_a_comparison(table, tmp_path):
 
 
 def test_what_notebooks_show(table, schema, release):
-    shown = {
+    markup = {
         "schema": schema._repr_html_(),
         "tree": diagnosis_hierarchy()._repr_html_(),
         "frequency": release.frequency._repr_html_(),
         "assessment": ic.assess(table, schema, [ic.KAnonymity(2)])._repr_html_(),
         "release": release._repr_html_(),
     }
-    assert "patient_id" in shown["schema"]
-    assert shown["tree"] == "<p>Hierarchy(243 leaves, height 3): draw() shows its labels</p>"
-    assert "1,500 records" in shown["frequency"]
-    assert "fails" in shown["assessment"]
-    assert release.verdict.text in shown["release"]
+    assert "patient_id" in markup["schema"]
+    assert markup["tree"] == "<p>Hierarchy(243 leaves, height 3): draw() shows its labels</p>"
+    assert "1,500 records" in markup["frequency"]
+    assert "fails" in markup["assessment"]
+    assert release.verdict.text in markup["release"]
     zips = table.group_by("zip").len().filter(pl.col("len") == 1)["zip"].to_list()
     for name in ("frequency", "assessment", "release"):
-        assert not [value for value in zips if value in shown[name]]
+        assert not [value for value in zips if value in markup[name]]

@@ -88,7 +88,7 @@ def test_each_file_and_the_pair_hold(first, batch, k, as_one, beside):
     assert as_one or holds(applied.table, k=k)
     # No row goes without need: with the rows of its class, the file alone or the pair fails.
     raw = release.recoding.levels
-    kept = classes(applied.table)
+    counts = classes(applied.table)
     gone = [row for row, cell in enumerate(applied.table["age"]) if cell == "*"]
     assert len(gone) == applied.suppressed
     if raw == (0,) and not beside:
@@ -101,7 +101,7 @@ def test_each_file_and_the_pair_hold(first, batch, k, as_one, beside):
         }
         for cells, values in groups.items():
             fits = len(values) >= k and len(set(values)) >= 2 and cells not in lost
-            assert (cells in kept) == fits
+            assert (cells in counts) == fits
 
 
 def test_people_count_in_the_file_alone(tmp_path):

@@ -112,15 +112,15 @@ def frame(release):
 @pytest.mark.parametrize("seed", quick(range(150), *range(30)))
 def test_random_histories_of_three_releases_expose_whom_the_second_reading_finds(seed):
     releases, k, least = history(seed)
-    shown = [ReleasePeople(frame(release), k, {"v": least}) for release in releases]
-    assert set(exposed_by_intersection(shown)) == intersected(releases, k, least)
+    people_by_release = [ReleasePeople(frame(release), k, {"v": least}) for release in releases]
+    assert set(exposed_by_intersection(people_by_release)) == intersected(releases, k, least)
     for one, other in itertools.permutations(range(3), 2):
         expected = (
             intersected([releases[one], releases[other]], k, least)
             | subtracted(releases[other], releases[one], k, least)
             | subtracted(releases[one], releases[other], k, least)
         )
-        assert set(exposed_together(shown[one], shown[other])) == expected
+        assert set(exposed_together(people_by_release[one], people_by_release[other])) == expected
 
 
 def test_the_random_histories_have_harmful_and_harmless_ones():

@@ -31,11 +31,11 @@ def classes_of(records, values):
 
 def worlds(records, values):
     """All possible values of records with every class unchanged."""
-    shown, names = classes_of(records, values), sorted(set(values))
+    classes, names = classes_of(records, values), sorted(set(values))
     return [
         world
         for world in itertools.product(names, repeat=len(records))
-        if classes_of(records, world) == shown
+        if classes_of(records, world) == classes
     ]
 
 
@@ -63,7 +63,7 @@ def spanning(records):
 
 def narrowed(records, values, least):
     """People with a record of fewer possible values than promised."""
-    shown, possible = (
+    classes, possible = (
         classes_of(records, values),
         [set(each) for each in zip(*worlds(records, values), strict=True)],
     )
@@ -71,7 +71,7 @@ def narrowed(records, values, least):
     return {
         who
         for number, (who, where) in enumerate(records)
-        if number in several and who is not None and len(possible[number]) < needed(shown, where, least)
+        if number in several and who is not None and len(possible[number]) < needed(classes, where, least)
     }
 
 

@@ -262,7 +262,7 @@ def test_braces_and_commas_in_a_set_are_told_apart():
 def test_suppressed_rows_stay_suppressed_and_count_for_the_whole_table():
     frame = pl.DataFrame({"a": ["x", "x", "*"], "b": ["y", "y", "*"], "s": ["1", "2", "9"]})
     schema = ic.Schema(quasi=["a", "b"], sensitive={"s": "category"})
-    for kept, problem in (
+    for word, problem in (
         ("keep", r"1 of 3 records are suppressed .* 33\.33% where 10\.00% may be"),
         (
             "judged",
@@ -270,7 +270,7 @@ def test_suppressed_rows_stay_suppressed_and_count_for_the_whole_table():
         ),
     ):
         with pytest.raises(ic.InfeasibleError, match=problem):
-            ic.anonymize(frame, schema, [ic.KAnonymity(2)], max_suppression=0.1, suppressed=kept)
+            ic.anonymize(frame, schema, [ic.KAnonymity(2)], max_suppression=0.1, suppressed=word)
     models = [ic.KAnonymity(2), ic.TCloseness(1.0)]
     release = ic.anonymize(frame, schema, models, max_suppression=0.34, suppressed="keep")
     assert release.table.equals(frame)

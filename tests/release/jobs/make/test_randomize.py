@@ -64,12 +64,12 @@ def test_randomized_response(epsilon):
 @given(st.floats(1e-6, 40), st.integers(2, 1000))
 def test_epsilon_is_not_exceeded(epsilon, size):
     mechanism = ic.RandomizedResponse(epsilon, [str(i) for i in range(size)])
-    kept = mechanism.kept / 2**64
+    share = mechanism.kept / 2**64
     # Near 1 the difference of two logarithms would lose its digits.
     more = Fraction(mechanism.kept * (size - 1), 2**64 - mechanism.kept) - 1
     loss = math.log1p(more) if more < 1 else math.log(more + 1)
     assert loss <= epsilon * (1 + 1e-12)
-    assert kept == pytest.approx(1 / (1 + (size - 1) * math.exp(-epsilon)), rel=1e-9)
+    assert share == pytest.approx(1 / (1 + (size - 1) * math.exp(-epsilon)), rel=1e-9)
 
 
 def test_every_kind_of_frame_comes_back():

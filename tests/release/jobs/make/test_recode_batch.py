@@ -44,7 +44,7 @@ def masks(value: str, known: list[str]) -> list[str] | None:
     longest = max(map(len, known))
     if len(value) > longest:
         return None
-    return [value, *(value[:kept] + "*" * (longest - kept) for kept in range(longest - 1, 0, -1)), "*"]
+    return [value, *(value[:length] + "*" * (longest - length) for length in range(longest - 1, 0, -1)), "*"]
 
 
 def days(value: str, known: list[str]) -> list[str]:

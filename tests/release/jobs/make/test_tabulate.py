@@ -349,9 +349,9 @@ def test_a_suppressed_value_is_on_no_page(tmp_path):
     assert planted not in frame["sum of cost"].to_list()
     release.report(tmp_path / "report.html")
     release.report(tmp_path / "internal.html", internal=True)
-    shown = int(frame["sum of cost"].max())
+    total = int(frame["sum of cost"].max())
     for page in (*(path.read_text() for path in tmp_path.glob("*.html")), release._repr_html_()):
-        assert f"{shown:,}" in page
+        assert f"{total:,}" in page
         for value in (planted, 7_654_321):
             assert not {f"{value:,}", str(value)} & set(re.findall(r"[\d,]+", page))
     assert "within 15%" in (tmp_path / "report.html").read_text()
@@ -692,8 +692,8 @@ def test_the_people_without_a_code_are_a_cell():
     drugs = {"A": range(1, 21), "B": [*range(4, 21), 21], "C": range(15, 24)}
     rows = pl.DataFrame([{"who": who, "drug": drug} for drug, people in drugs.items() for who in people])
     release = ic.tabulate(rows, _policy("drug"), [ic.CountTable("t", rows=["drug"])])
-    shown = dict(zip(release["t"]["drug"], release["t"]["people"], strict=True))
-    assert shown["Total"] is None or shown["A"] is None
+    counts = dict(zip(release["t"]["drug"], release["t"]["people"], strict=True))
+    assert counts["Total"] is None or counts["A"] is None
 
 
 def test_the_people_of_an_area_without_a_town_are_a_cell():
@@ -792,8 +792,11 @@ def test_a_cell_that_the_policy_hides_is_hidden_and_protected(tmp_path):
     verify = checked_with_policy(tmp_path, table, release, [hiding, AGE])
     assert verify("out").ok
     assert "hidden" not in json.loads((tmp_path / "out/tables.json").read_text())["tables"][0]
-    shown = verify_tables(tmp_path / "plain", tmp_path / "out.toml")
-    assert "cells are shown that the policy hides: area = a and ill = flu." in shown.verdict.points[0].text
+    verification = verify_tables(tmp_path / "plain", tmp_path / "out.toml")
+    assert (
+        "cells are shown that the policy hides: area = a and ill = flu."
+        in verification.verdict.points[0].text
+    )
 
 
 def test_a_cell_that_is_never_secondary_stays_shown():

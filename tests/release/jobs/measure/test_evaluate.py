@@ -316,8 +316,8 @@ def test_metrics_read_once_more(table, k):
         assert lost["shannon-entropy"].per_attribute[name] == pytest.approx(min(max(share, 0), 1), abs=1e-9)
     sick = table["s"].to_list()
     held = {cell: Counter(sick[row] for row in range(rows) if cells[row] == cell) for cell in sizes}
-    kept = sum(max(counts.values()) for counts in held.values())
-    assert lost["classification"].value == pytest.approx((rows - kept) / rows)
+    records = sum(max(counts.values()) for counts in held.values())
+    assert lost["classification"].value == pytest.approx((rows - records) / rows)
     numbers = [(row, float(v)) for row, v in enumerate(table["n"].to_list()) if v is not None]
     if numbers:
         for metric, alike in (

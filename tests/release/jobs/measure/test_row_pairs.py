@@ -102,21 +102,21 @@ def test_cells_that_may_be_anything_tell_no_order(texts):
 
 @pytest.mark.parametrize("order", [list, lambda rows: rows[::-1]])
 def test_records_that_are_missing_count_as_suppressed(order):
-    kept = order([row for row in range(12) if row not in (5, 9)])
+    order_of_rows = order([row for row in range(12) if row not in (5, 9)])
     starred = RELEASE.with_columns(
         pl.when(pl.col("id").is_in([6, 10])).then(pl.lit("*")).otherwise("age").alias("age")
     )
-    evaluation = ic.evaluate(RAW, RELEASE[kept], SCHEMA, by="id")
+    evaluation = ic.evaluate(RAW, RELEASE[order_of_rows], SCHEMA, by="id")
     assert (evaluation.records, evaluation.suppressed, evaluation.missing, evaluation.paired_by) == (
         12,
         2,
         2,
         "key",
     )
-    assert figures(RELEASE[kept], SCHEMA, by="id") == figures(starred, SCHEMA)
+    assert figures(RELEASE[order_of_rows], SCHEMA, by="id") == figures(starred, SCHEMA)
     assert evaluation.to_dict()["missing"] == 2
     with pytest.raises(ic.TableError, match=r"10 rows and the raw one 12 \(missing: 2\), and the"):
-        ic.evaluate(RAW, RELEASE[kept], SCHEMA)
+        ic.evaluate(RAW, RELEASE[order_of_rows], SCHEMA)
 
 
 def test_a_class_that_is_missing_as_a_whole_is_found_by_the_cells():
