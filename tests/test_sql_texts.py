@@ -38,7 +38,7 @@ QUOTING = {
     # SQL of a column by its name, or by its place
     "shown", "cell", "written", "means_missing", "finer_than_years", "in_one_group", "_sensitive", "place", "_expression",
     # SQL of a model by its settings; whoever has the parameter `settings` is read with it
-    "diversity", "share", "gain", "log_ratio", "by_parts", "who_share", "_worst_of_subsets", "_rows",
+    "diversity", "share", "gain", "log_ratio", "by_parts", "who_share", "_worst_of_subsets", "_texts_in_groups",
     # no text comes out of these
     "len", "int", "float", "bool", "enumerate", "sum", "count", "range",
 }  # fmt: skip

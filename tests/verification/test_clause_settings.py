@@ -153,11 +153,11 @@ def test_an_input_is_checked_when_the_policy_is_read(name):
     for value in WRONG:
         settings = {"name": PROFILE_OF[name], "inputs": {name: value}}
         if fits(INPUTS[name], value):
-            Choice.of(settings, Path())
+            Choice.of_settings(settings, Path())
             continue
         refused += 1
         with pytest.raises(PolicyError, match=f"profile.inputs: {name} must "):
-            Choice.of(settings, Path())
+            Choice.of_settings(settings, Path())
     assert refused > 8
 
 
@@ -174,11 +174,11 @@ NO_DAYS = ("9999-12-31", "3000-01-01", "2999-02-28", "0001-01-01", "1066-10-14",
 @pytest.mark.parametrize("wrong", [*({"by": each} for each in NOTHING), *({"says": each} for each in NOTHING),
                                    *({"on": each} for each in NO_DAYS)])  # fmt: skip
 def test_nobody_attests_in_the_future_or_without_words(wrong):
-    assert Attestation.of(SAID).by == "A. Officer"
+    assert Attestation.of_entry(SAID).by == "A. Officer"
     with pytest.raises(PolicyError, match=r"profile.attested"):
-        Attestation.of(SAID | wrong)
+        Attestation.of_entry(SAID | wrong)
 
 
 def test_names_of_all_scripts_attest():
     for name in ("Ada", "山田", "Ю", "محمد", "Ó", "K. O'Neil 3rd"):
-        assert Attestation.of(SAID | {"by": name}).by == name
+        assert Attestation.of_entry(SAID | {"by": name}).by == name

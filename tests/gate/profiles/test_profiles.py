@@ -144,7 +144,7 @@ def test_a_file_of_ones_own_is_a_profile(tmp_path):
 )
 def test_what_a_policy_says_wrongly_is_named(settings, problem):
     with pytest.raises(PolicyError, match=problem):
-        Choice.of(settings, Path())
+        Choice.of_settings(settings, Path())
 
 
 def test_a_policy_with_a_profile_and_a_context_is_written_and_read_as_it_was(tmp_path):
@@ -197,7 +197,7 @@ KNOWN = {"recipient": "known", "controls": "medium", "motives": "low", "breaches
     ],
 )
 def test_the_class_size_is_the_smallest_that_keeps_the_risk_at_the_threshold(settings, attempt):
-    context = Context.of(settings)
+    context = Context.of_settings(settings)
     assert context.attempt == Fraction(attempt)
     # A second reading: try sizes from 1.
     limit = Fraction(str(settings["threshold"]))
@@ -206,7 +206,7 @@ def test_the_class_size_is_the_smallest_that_keeps_the_risk_at_the_threshold(set
 
 
 def test_an_acquaintance_counts_by_how_many_people_somebody_knows():
-    context = Context.of(KNOWN | {"prevalence": 0.01})
+    context = Context.of_settings(KNOWN | {"prevalence": 0.01})
     chance = 1.0
     for _ in range(150):
         chance *= 0.99
@@ -230,7 +230,7 @@ def test_an_acquaintance_counts_by_how_many_people_somebody_knows():
 )
 def test_an_answer_that_is_wrong_is_named(settings, problem):
     with pytest.raises(PolicyError, match=problem):
-        Context.of(settings)
+        Context.of_settings(settings)
 
 
 def test_a_class_size_below_that_of_the_context_is_refused_by_both_readers(tmp_path):

@@ -252,7 +252,7 @@ class Batch:
         """Accept points of the verdict, of this batch alone; see `Work.accept`."""
         assert self.release is not None
         policy, points = self.release.policy, self.release.points
-        profile = policy.profile and policy.profile.attesting([*map(Attestation.of, attested)])
+        profile = policy.profile and policy.profile.attesting([*map(Attestation.of_entry, attested)])
         policy = replace(policy, accepted=(*policy.accepted, *answers), profile=profile)
         self.release = replace(self.release, policy=policy, points=answered(points, policy.accepted))
         return self.release

@@ -109,7 +109,7 @@ def attestation_fields(
         texts = {"by": by.value, "on": on.value, "says": says.value}
         answer = {"clause": clause, **{name: (text or "").strip() for name, text in texts.items()}}
         try:
-            Attestation.of(answer)
+            Attestation.of_entry(answer)
         except PolicyError:
             return None
         return answer

@@ -317,7 +317,7 @@ class Work(WindowTable):
         """
         document, release = self.chosen.document, self.release
         if release is not None:
-            release = release.accepting(answers, map(Attestation.of, attested))
+            release = release.accepting(answers, map(Attestation.of_entry, attested))
             account = release.document()
         document.setdefault("accepted", []).extend(answer.to_dict() for answer in answers)
         if attested:
