@@ -74,7 +74,7 @@ def people(seed=1, rows=400):
 
 @pytest.mark.parametrize("apart", [False, True])
 def test_two_margins_tell_a_cell_that_neither_tells(tmp_path, apart):
-    """K is in [0, 9] by the first table, in [0, 7] by the other, and 3 by both, in any folders."""
+    """In a folder or in two, K is in [0, 9] by a table, in [0, 7] by the other, and 3 by both."""
     for name, nested, widest in (("rows", ROWS, 9), ("columns", COLUMNS, 7)):
         alone = differencing([folder(tmp_path / name, "GHKLM", t=nested)])
         assert alone.figures["disclosed"] == 0

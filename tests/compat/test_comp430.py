@@ -72,7 +72,7 @@ def test_adult(adult, tmp_path, call, k, more, distortion, loss, keys, least, ev
 
 @pytest.mark.slow
 def test_the_page_of_part_5_has_the_handout_s_figures(adult):
-    """Only the shuffles depend on the seed, so other functions run on shuffled rows here."""
+    """Random shuffles by its seed, so the rows before it are not; others run on shuffled rows."""
     raw, folder = adult
     compared = CliRunner().invoke(
         app,

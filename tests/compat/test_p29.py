@@ -96,7 +96,7 @@ def test_the_class_that_the_notebook_works_out(df, evidence):
 
 
 def test_the_frame_of_all_classes_is_the_notebook_s(df, results_df):
-    """The frame of all classes gives its cells three frames, and the score is the notebook's."""
+    """The notebook's cells take three frames from this frame, and the score is the notebook's."""
     result = calculate_classes(df, quasi_identifiers, sensitive_attributes)
     t_value = calculate_t_closeness(df, quasi_identifiers, sensitive_attributes)
     assert sorted(result) == sorted({*results_df, *t_value})

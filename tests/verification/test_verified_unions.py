@@ -216,7 +216,7 @@ def test_few_people_of_a_total_without_a_code_are_told_where_people_have_several
 
 
 def test_nobody_knows_to_be_alone_in_a_count_of_records_where_nobody_has_two(tmp_path):
-    """The count is of people then: b is 0..7, and with a known b would be 0..6."""
+    """The count is of people then: b is 0..7, and with a known, b would be 0..6."""
     rows = people(
         ("a", 1, 0), *(("b", n, 0) for n in (2, 3)), *(("c", n, 0) for n in (4, 5, 6, 7)), *crowd("d")
     )

@@ -339,7 +339,7 @@ def entropy(values: list) -> float:
 
 
 def test_kl_divergence_by_hand():
-    """Three records of u, another of v, and w does not occur: under `*` each of two values has half."""
+    """Three records of u, a record of v, and w does not occur: under `*` each of two values has half."""
     table = pl.DataFrame({"c": ["u", "u", "u", "v"], "q": ["1"] * 4, "s": ["x"] * 4})
     released = table.with_columns(c=pl.lit("{u, v}"))
     schema = ic.Schema(quasi=["c", "q"], sensitive=["s"])
