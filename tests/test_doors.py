@@ -1,4 +1,4 @@
-"""Every function that writes or returns rows of a release passes the judge, or a page says why it does not."""
+"""Every function that writes or returns rows of a release passes the judge, or a page says why not."""
 
 from __future__ import annotations
 
@@ -73,14 +73,14 @@ NO_ROWS = {
 
 
 def doors() -> dict[str, set[str]]:
-    """Find the functions that place rows, or make a release whose open points are not refused."""
-    found: dict[str, set[str]] = {}
+    """Find the functions that place rows, or make a release with open points and no refusal."""
+    result: dict[str, set[str]] = {}
 
     def look(node: ast.AST, name: str) -> None:
         for child in ast.iter_child_nodes(node):
             inner = f"{name}.{child.name}" if isinstance(child, ast.FunctionDef | ast.ClassDef) else name
             if isinstance(child, ast.Call):
-                called = (
+                callee = (
                     child.func.attr
                     if isinstance(child.func, ast.Attribute)
                     else getattr(child.func, "id", "")
@@ -89,8 +89,8 @@ def doors() -> dict[str, set[str]]:
                     word.arg == "unanswered" and getattr(word.value, "value", None) == "write"
                     for word in child.keywords
                 )
-                if called in PLACING or lets_pass:
-                    found.setdefault(name, set()).add(called)
+                if callee in PLACING or lets_pass:
+                    result.setdefault(name, set()).add(callee)
             look(child, inner)
 
     for path in sorted(PACKAGE.rglob("*.py")):
@@ -100,7 +100,7 @@ def doors() -> dict[str, set[str]]:
                 parsed(path),
                 module.removesuffix(".__init__") if module.startswith(("compat", "sklearn")) else module,
             )
-    return found
+    return result
 
 
 def test_every_door_is_on_a_list():
@@ -112,17 +112,17 @@ def test_a_judged_verb_asks_for_points_and_admits(verb):
     module, _, name = verb.rpartition(".")
     tree = parsed(PACKAGE / f"{module.replace('.', '/')}.py")
     body = next(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == name)
-    called = {
+    callees = {
         node.func.attr
         for node in ast.walk(body)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
     }
-    assert "admit" in called
+    assert "admit" in callees
 
 
 def test_the_page_says_why_a_door_has_no_gate():
     page = (Path(__file__).parents[1] / "docs" / "how-to" / "verdict.md").read_text(encoding="utf-8")
     rows = page.partition("| door without a gate |")[2].partition("\n\n")[0]
-    told = {line.split("|")[1].strip().strip("`") for line in rows.splitlines()[2:]}
+    names = {line.split("|")[1].strip().strip("`") for line in rows.splitlines()[2:]}
     # These two return tables without a call that places rows: figures of nodes, and one row a class.
-    assert told == {*OPEN.values(), "explore", "incrowd.compat.notebook"}
+    assert names == {*OPEN.values(), "explore", "incrowd.compat.notebook"}

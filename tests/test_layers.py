@@ -114,7 +114,7 @@ QUESTIONS = {
 
 @cache
 def modules() -> dict[str, Path]:
-    """Every module by its name below the package; the package itself is the empty text."""
+    """Every module by the name below the package, where the package itself is the empty text."""
     by_name = {}
     for path in sources():
         parts = place(path).with_suffix("").parts
@@ -124,7 +124,7 @@ def modules() -> dict[str, Path]:
 
 @cache
 def imports_of(module: str) -> frozenset[str]:
-    """Every module that one imports, at whatever place and for whatever reason: types count, too."""
+    """Every module that a module imports, in any place and for any reason, including types."""
     targets = set()
     for node in ast.walk(parsed(modules()[module])):
         if isinstance(node, ast.ImportFrom):
@@ -143,7 +143,7 @@ def imports_of(module: str) -> frozenset[str]:
 
 
 def room(module: str) -> str:
-    """The room of a module: a wing without rooms is one itself."""
+    """The room of a module, where a wing without rooms is a room."""
     parts = module.split(".")
     names = (".".join(parts[:most]) for most in (3, 2, 1))
     return next((name for name in names if name in FLOOR or name in GROUND), ".".join(parts[:2]))

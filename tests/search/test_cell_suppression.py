@@ -1,4 +1,4 @@
-"""Cell suppression where `*` matches any value: a plain second reading of what each record matches."""
+"""Cell suppression where `*` matches any value: a plain second reading of each record's matches."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def suppressed(table: pl.DataFrame, models, schema: ic.Schema | None = None, **s
 
 
 def stars(release: ic.Release) -> int:
-    """Suppressed cells; a record that is left out has lost all of its cells."""
+    """Suppressed cells, where a left-out record has lost all cells."""
     names = [attribute.name for attribute in release.policy.schema.quasi]
     shown = sum(int((release.table[name].cast(pl.String) == "*").sum()) for name in names)
     return shown + len(names) * release.left_out
@@ -76,13 +76,13 @@ def test_one_cell_is_enough_where_it_matches_all():
 def test_every_record_matches_enough_and_no_more_is_suppressed(table, k, limit, what):
     assume(k <= table.height)
     schema, settings = schema_of(table), {"max_suppression": limit, "suppressed": what}
-    found = []
+    result = []
     for wildcards in ("value", "matches-any"):
         try:
-            found.append(suppressed(table, f"k-anonymity:{k}", schema, wildcards=wildcards, **settings))
+            result.append(suppressed(table, f"k-anonymity:{k}", schema, wildcards=wildcards, **settings))
         except (ic.InfeasibleError, ic.ParameterError, ic.TableError):
-            found.append(None)
-    strict, release = found
+            result.append(None)
+    strict, release = result
     if release is None:
         assert strict is None
         return

@@ -1,4 +1,4 @@
-"""What a profile or a policy sets is checked when it is read: no text of it becomes SQL, and none runs later."""
+"""Settings of a profile or a policy are checked at reading: no text becomes SQL, and none runs later."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GOOD = {int: 3, float: 0.5, bool: True, str: "x"}
 
 
 def own(folder: Path, check: object, settings: dict[str, object]) -> None:
-    """Read a profile of one clause."""
+    """Read a profile of a single clause."""
     clause = {"id": "a", "text": "A.", "source": "S", "check": check, **settings}
     lines = (f"{name} = {written(value)}" for name, value in clause.items())
     (folder / "own.toml").write_text(HEAD + "\n".join(["[[clauses]]", *lines]))

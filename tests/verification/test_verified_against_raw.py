@@ -1,4 +1,4 @@
-"""A release beside its raw table, and the kinds of tables that verify reads."""
+"""A release beside the raw table, and the kinds of tables that verify reads."""
 
 from __future__ import annotations
 

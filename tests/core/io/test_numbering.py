@@ -1,4 +1,4 @@
-"""Rows of the same values get the same number, in the order in which they are met."""
+"""Rows of the same values get the same number, in order of first appearance."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_columns_are_numbered_once_and_sooner_where_somebody_knows_how():
 
 @given(data=st.data(), dtype=st.sampled_from([pl.Int8, pl.UInt8, pl.Int64, pl.UInt64, pl.Int128]))
 def test_missing_numbers_have_a_number_of_their_own(data, dtype):
-    """Also where the numbers reach to both ends of their type, so that no other one is free."""
+    """Missing numbers have a number even if a column's values reach both ends of the type."""
     kind = pl.Int64 if dtype == pl.Int128 else dtype
     low, high = pl.select(low=kind.min(), high=kind.max()).row(0)
     near = st.sampled_from([low, low + 1, high - 1, high, 5, None])

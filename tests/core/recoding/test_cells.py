@@ -1,4 +1,4 @@
-"""A cell's text is read as it was written, whatever the values are."""
+"""A cell's text is read as it was written, for any values."""
 
 from __future__ import annotations
 

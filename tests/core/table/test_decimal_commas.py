@@ -1,4 +1,4 @@
-"""A column with `decimal = ","` is released with decimal commas, and everything reads them back."""
+"""A column with `decimal = ","` is released with decimal commas, and every reader reads the cells back."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ styles = pytest.mark.parametrize("style", STYLES)
 
 
 def policy(style: str, *, commas: bool = True) -> ic.Policy:
-    asked = dict(STYLES[style][0])
-    tree = asked.pop("tree", None)
+    settings = dict(STYLES[style][0])
+    tree = settings.pop("tree", None)
     decimal = "," if commas else None
     numbered = {"kind": "number"} if not commas else {}
     quasi = [ic.Attribute("rate", "quasi", hierarchy=tree, decimal=decimal, **numbered)]
@@ -54,7 +54,7 @@ def policy(style: str, *, commas: bool = True) -> ic.Policy:
         ["k-anonymity:3"],
         max_suppression=0.9,
         suppressed="keep",
-        **asked,
+        **settings,
     )
 
 
@@ -107,17 +107,17 @@ def test_cells_are_written_and_read_back(plain, written):
 @styles
 def test_a_release_has_one_decimal_sign_and_verifies(style, where, tmp_path):
     RAW.write_csv(tmp_path / "raw.csv")
-    asked = policy(style)
-    release = ic.anonymize(opened(where, tmp_path), asked)
+    rules = policy(style)
+    release = ic.anonymize(opened(where, tmp_path), rules)
     release.save(tmp_path / "out")
     file = tmp_path / "out/release.csv"
     table = pl.read_csv(file, infer_schema=False)
-    for name in [each.name for each in asked.schema.quasi]:
+    for name in [each.name for each in rules.schema.quasi]:
         cells = table[name]
         assert cells.str.contains(f"^({STYLES[style][1]})$").all(), cells.to_list()
         assert cells.str.contains(",").any()
     assert table["pay"].str.contains(",").all()
-    assert ic.assess(file, asked.schema, asked.models).holds
+    assert ic.assess(file, rules.schema, rules.models).holds
     plain = ic.anonymize(PLAIN, policy(style, commas=False))
     assert {name: lost.value for name, lost in release.utility.items()} == pytest.approx(
         {name: lost.value for name, lost in plain.utility.items()}
@@ -132,7 +132,7 @@ def test_a_release_has_one_decimal_sign_and_verifies(style, where, tmp_path):
 @pytest.mark.few(1)
 @styles
 def test_utility_and_attacks_read_the_cells(style):
-    made = [
+    result = [
         (
             raw,
             ic.anonymize(raw, policy(style, commas=commas), keep_order=True).table,
@@ -140,7 +140,7 @@ def test_utility_and_attacks_read_the_cells(style):
         )
         for raw, commas in ((RAW, True), (PLAIN, False))
     ]
-    found = [
+    outcome = [
         (
             {
                 name: lost.value
@@ -148,23 +148,23 @@ def test_utility_and_attacks_read_the_cells(style):
             },
             [each.to_dict() for each in ic.attack(raw, table, asked.schema, attacks=40)],
         )
-        for raw, table, asked in made
+        for raw, table, asked in result
     ]
-    assert found[0] == found[1]
+    assert outcome[0] == outcome[1]
 
 
 # A mean covers no value but itself.
 @pytest.mark.few(4)
 @pytest.mark.parametrize("style", [style for style in STYLES if style != "means"])
 def test_the_next_batch_has_the_same_cells_and_is_judged_with_the_earlier_release(style, tmp_path):
-    asked = policy(style)
-    first = ic.anonymize(RAW, asked)
+    rules = policy(style)
+    first = ic.anonymize(RAW, rules)
     first.recoding.save(tmp_path / "recoding")
     recoding = ic.Recoding.load(tmp_path / "recoding")
     assert [domain.commas for domain in recoding.domains] == [True] * len(recoding.domains)
     table = first.texts
-    batch = ic.apply_recoding(recoding, RAW, asked, previous_release=table, max_suppression=1.0)
-    quasi = [each.name for each in asked.schema.quasi]
+    batch = ic.apply_recoding(recoding, RAW, rules, previous_release=table, max_suppression=1.0)
+    quasi = [each.name for each in rules.schema.quasi]
     assert batch.texts.select(quasi).sort(quasi).equals(table.select(quasi).sort(quasi))
     # The cells of both are the same classes.
     assert batch.together.reached("k-anonymity") == 2 * first.privacy.reached("k-anonymity")
@@ -227,8 +227,8 @@ def test_a_mean_that_reads_as_missing_is_refused():
 
 
 def test_a_database_gets_the_same_cells():
-    asked = policy("ranges")
-    here = ic.anonymize(RAW, asked).texts
+    rules = policy("ranges")
+    here = ic.anonymize(RAW, rules).texts
     with holding("duckdb", RAW) as table:
-        there = fetched(ic.anonymize(table, asked).table)
+        there = fetched(ic.anonymize(table, rules).table)
     assert sorted(there.rows()) == sorted(here.rows())

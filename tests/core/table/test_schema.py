@@ -1,4 +1,4 @@
-"""Schema: one role for every column, and which columns may leave."""
+"""Schema: a single role for every column, and columns that may leave."""
 
 from __future__ import annotations
 

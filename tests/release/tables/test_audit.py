@@ -1,4 +1,4 @@
-"""The interval of each hidden cell is that of all tables of whole numbers that fit what is published."""
+"""The interval of each hidden cell is that of all integer tables that fit the published cells."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def every_table(total, cells):
 
 
 def fitting(axes, shape, counts, known):
-    """Return the cells of every table of counts whose known cells are those published."""
+    """Return the cells of every table of counts that equals the published cells."""
     for inner in every_table(int(counts[0]), int(np.prod(shape))):
         cells = with_totals(np.array(inner).reshape(shape), axes).ravel()
         if (cells[known] == counts[known]).all():
@@ -58,7 +58,7 @@ def test_intervals_are_those_of_all_tables_that_fit(seed):
 @pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(12))
 def test_linked_tables_tell_more_than_each(seed):
-    """Two tables of the same people share their margins, so both tell together what neither tells alone."""
+    """Two tables of the same people share margins, so both together tell more than each alone."""
     draw = np.random.default_rng(seed)
     trees = [axis(name, TREES[0]) for name in "abc"]
     inner = draw.integers(0, 3, (2, 2, 2))

@@ -1,4 +1,4 @@
-"""The people who are in one of two tables alone, as a table of their own."""
+"""The people in only the first or second of two tables, as a separate table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOVED = Axis("area", Hierarchy.from_nested({"*": {"north": ["a"], "south": ["b",
 
 
 def side(axis, people, hidden=(), threshold=5):
-    """A table of one column; people are pairs of a name and a code."""
+    """A table of a single column, where people are pairs of a name and a code."""
     nodes = {code: axis.codes.index(code) for _, code in people}
     lines = pl.DataFrame(
         {

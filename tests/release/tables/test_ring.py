@@ -1,4 +1,4 @@
-"""Three tables of which each pair shares a column tell more together than their sums do."""
+"""Three tables with a shared column per pair together tell more than the sums do."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LAYOUTS = [
 
 
 def records(seed):
-    """Records whose a and b nearly go together, and whose c depends on both."""
+    """Records with nearly equal a and b, and a c that depends on both."""
     draw = np.random.default_rng(seed)
     size = int(draw.integers(30, 90))
     a = draw.integers(0, 3, size)

@@ -1,4 +1,4 @@
-"""Rounding of all cells: sums that hold at the least distance, or each cell at random by its key."""
+"""Rounding of all cells: sums that hold at the least distance, or each cell at random by a key."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def finest(rng: np.random.Generator, axes: list[Axis], most: int) -> np.ndarray:
 
 
 def least_distance(inner: np.ndarray, axes: list[Axis], base: int, further: int) -> int | None:
-    """The least distance of a rounding whose sums hold, by trying all; None if there is none."""
+    """The least distance of a rounding with holding sums, by all trials, or None."""
     counts = with_totals(inner, axes)
     choices = [
         [
@@ -57,7 +57,7 @@ def least_distance(inner: np.ndarray, axes: list[Axis], base: int, further: int)
 
 
 def check(rounding, counts: np.ndarray, linked: Linked, base: int) -> None:
-    """What every controlled rounding fulfils."""
+    """The properties of every controlled rounding."""
     assert rounding.additive
     assert (rounding.cells % base == 0).all()
     assert (rounding.cells >= 0).all()
@@ -129,7 +129,7 @@ def test_two_dimensions_always_have_a_near_rounding(base):
 
 
 def test_linked_tables_share_their_rounded_cells():
-    """Town by age and town by sex: sums hold in both, and each town has one count."""
+    """Town by age and town by sex: sums hold in both, and each town has the same count."""
     towns, ages, sexes = axis("town", 4), axis("age", 3), axis("sex", 2)
     people = np.random.default_rng(4).integers(0, 5, (4, 3, 2))
     by_age = with_totals(people.sum(axis=2), [towns, ages])
@@ -207,7 +207,7 @@ def test_random_rounding_changes_nothing_on_average(base):
 
 
 def test_random_rounding_follows_the_people_and_says_that_sums_fail():
-    """One town has all the people of a region: the same key, and the same count in both rows."""
+    """A town has all the people of a region: the same key, and the same count in both rows."""
     counts, keys = np.array([7, 7, 0]), np.array([2**63, 2**63, 0], np.uint64)
     rounding = round_randomly(counts, keys, 5)
     assert rounding.cells.tolist() == [5, 5, 0]

@@ -87,7 +87,7 @@ def test_what_time_did_not_suffice_for_is_repaired(seed):
 
 
 def test_the_example_of_gausssuppression():
-    """Counts of 2014 in its vignette; at most 1 is small, zeros too: cost 9 is optimal, and the next is 11."""
+    """Counts of 2014 in the vignette: at most 1 is small, with zeros: cost 9 is optimal, the next is 11."""
     age, geo = axis("age", {"*": ["young", "old"]}), axis("geo", {"*": ["Spain", "Iceland", "Portugal"]})
     values = with_totals(np.array([[5, 2, 0], [6, 3, 4]]), [age, geo]).ravel().astype(float)
     linked = Linked.of_tables([[age, geo]])
@@ -111,7 +111,7 @@ def test_the_example_of_gausssuppression():
 
 
 def test_a_sum_is_open_above_and_below():
-    """One part is 90 of 100: both ends of its interval are as far as the rule asks."""
+    """A part is 90 of 100: both ends of the interval are as far as the rule asks."""
     side = axis("branch", {"*": ["a", "b", "c"]})
     values = np.array([190.0, 100.0, 60.0, 30.0])
     slack = np.array([0, 20.0, 0, 0])
