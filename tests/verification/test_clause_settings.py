@@ -10,7 +10,7 @@ import pytest
 
 from incrowd.attacks.kinds import ATTACKS as KINDS
 from incrowd.core.errors import PolicyError
-from incrowd.release.policy.policy import toml_value
+from incrowd.release.policy.toml_lines import toml_value
 from incrowd_gate.profiles import ATTACKS, CHECKS, INPUTS, PROFILES, Attestation, Choice, read_profile
 from incrowd_gate.profiles import SIGNS as NAMED_SIGNS
 from incrowd_gate.texts import SIGNS

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from crossed import quick
-from incrowd.release.policy.policy import toml_value
+from incrowd.release.policy.toml_lines import toml_value
 from incrowd.release.verification import verify
 from incrowd_gate.profiles import PROFILES, read_profile
 from incrowd_verify.result import ClauseResult

@@ -135,7 +135,7 @@ def test_without_people_it_is_not_checked_or_fails(tmp_path):
     # A class of two records has at most two people.
     assert [finding.holds for finding in verification.findings] == [None, None, False] * 3
     alone = checked(tmp_path, VISITS, [ic.KMAnonymity(2)], against=None)
-    assert alone.is_open
+    assert alone.is_unchecked
     assert "how many people the classes have" in "; ".join(alone.unchecked)
 
 

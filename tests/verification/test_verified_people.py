@@ -104,12 +104,12 @@ def test_a_release_by_rows_fails_where_people_make_it_fail(tmp_path, seed):
     assert verification.findings[0].reached == people
     assert verification.findings[0].holds is False
     assert not verification.keeps_limits
-    assert not verification.is_open
+    assert not verification.is_unchecked
     assert verification.smallest >= 4
     # By records alone nothing is proved, and nothing is refuted.
     alone = verify(settings["path"], settings["policy_path"])
     assert (alone.findings[0].reached, alone.findings[0].holds) == (by_rows.findings[0].reached, None)
-    assert alone.is_open
+    assert alone.is_unchecked
     assert not alone.keeps_limits
 
 
@@ -242,7 +242,7 @@ def test_a_database_tells_no_order(tmp_path):
         base.execute("CREATE TABLE once AS SELECT * FROM once")
     address = {"against": f"duckdb:///{tmp_path}/d.duckdb"}
     verification = checked(tmp_path, raw, policy_of("who"), against_table="raw", **address)
-    assert verification.is_open
+    assert verification.is_unchecked
     assert verification.people is None
     assert "records of a database have no numbers" in verification.unchecked[0]
     # Where everybody has one row, people are rows.
@@ -269,7 +269,7 @@ def test_without_an_order_people_are_not_counted(tmp_path):
     assert [finding.holds for finding in verification.findings] == [None, True, True]
     assert "name the row map (row_map=)" in verification.unchecked[0]
     assert not verification.keeps_limits
-    assert verification.is_open
+    assert verification.is_unchecked
     del settings["against"]
     assert "name the raw table (against=) and the row map (row_map=)" in "; ".join(
         verify(**settings).unchecked
@@ -277,13 +277,13 @@ def test_without_an_order_people_are_not_counted(tmp_path):
     raw = pl.read_csv(tmp_path / "raw.csv", infer_schema=False)
     raw.drop("person").write_csv(tmp_path / "less.csv")
     verification = verify(**settings, against=tmp_path / "less.csv", row_map=row_map)
-    assert verification.is_open
+    assert verification.is_unchecked
     assert "has no column 'person'" in verification.unchecked[0]
     raw[1:].write_csv(tmp_path / "less.csv")
     verification = verify(**settings, against=tmp_path / "less.csv", row_map=row_map)
     assert verification.findings[0].holds is None
     assert any("records and the raw table" in problem for problem in verification.problems)
-    assert not verification.is_open
+    assert not verification.is_unchecked
 
 
 @pytest.mark.few(1)

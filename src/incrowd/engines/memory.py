@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from incrowd.core.errors import MissingExtraError, SchemaError, TableError
 from incrowd.core.io.columns import FrameNames, repeated_columns
 from incrowd.core.lazy import NDArray, np, nw, pl
-from incrowd.core.treatments.base import Codes
+from incrowd.core.treatments.codes import Codes
 from incrowd.engines.base import NOT_THE_SAME, Counted, Engine, EngineSettings, Released, with_survey_of_rows
 from incrowd.engines.distinct import as_text, dictionary, refuse_objects, require_countable
 

@@ -15,7 +15,7 @@ from incrowd.core.errors import TableError
 from incrowd.core.io.columns import column_named, columns_named, nameless, passing, spread_rows
 from incrowd.core.io.targets import HIDDEN, Hidden
 from incrowd.core.lazy import NDArray, np, pl
-from incrowd.core.treatments.base import Codes
+from incrowd.core.treatments.codes import Codes
 from incrowd.engines.base import Counted, Engine, EngineSettings, Released, number_groups
 from incrowd.engines.distinct import ColumnOrder
 from incrowd.engines.fold import CELL, CHANGED, KEY, ROWS, GroupedRows, Keys, Values, fold

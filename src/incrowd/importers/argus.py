@@ -20,7 +20,8 @@ from incrowd.core.io.addresses import file_path
 from incrowd.core.table.schema import Attribute, Role, Schema
 from incrowd.importers.imported import Imported, read_text
 from incrowd.measures.privacy import KAnonymity
-from incrowd.release.policy.policy import Policy, toml_value
+from incrowd.release.policy.policy import Policy
+from incrowd.release.policy.toml_lines import toml_value
 from incrowd.search import CellSuppression, Optimal
 
 if TYPE_CHECKING:

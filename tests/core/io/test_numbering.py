@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from incrowd.core.io.frames import numbered
-from incrowd.core.treatments.base import Coded, Codes
+from incrowd.core.treatments.codes import Coded, Codes
 
 ROWS = st.lists(st.tuples(st.sampled_from(["a", "b", None]), st.sampled_from([0, 1, None])), max_size=9)
 

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.core.reading.recognition import OPEN_POINTS, recognize
-from incrowd.core.reading.spellings import has_decimal_points, has_open_points
+from incrowd.core.reading.recognition import UNCLEAR_POINTS, recognize
+from incrowd.core.reading.spellings import has_decimal_points, has_unclear_points
 
 OPEN = [["27.500", "31.250"], ["27.500", "954"], ["-27.500", "1.000"], ["27.500", "1500"]]
 SETTLED = [
@@ -20,16 +20,16 @@ POINTS = "three digits follow every point"
 
 @pytest.mark.parametrize("texts", OPEN)
 def test_threes_behind_every_point_are_open(texts):
-    assert has_open_points(pl.Series(texts))
+    assert has_unclear_points(pl.Series(texts))
     assert not has_decimal_points(pl.Series(texts))
-    assert recognize(texts).ways == OPEN_POINTS
+    assert recognize(texts).ways == UNCLEAR_POINTS
 
 
 @pytest.mark.parametrize("texts", SETTLED)
 def test_one_number_settles_all(texts):
-    assert not has_open_points(pl.Series(texts))
+    assert not has_unclear_points(pl.Series(texts))
     # Wherever it stands.
-    assert not has_open_points(pl.Series([*["27.500"] * 1000, *texts]))
+    assert not has_unclear_points(pl.Series([*["27.500"] * 1000, *texts]))
 
 
 @pytest.mark.parametrize(

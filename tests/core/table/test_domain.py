@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 from incrowd.core.kernels.jit import PARALLEL_FROM
-from incrowd.core.reading.spellings import has_open_points
+from incrowd.core.reading.spellings import has_unclear_points
 from incrowd.core.table.domain import Dictionary, Domain
 from incrowd.engines.distinct import dictionary
 
@@ -84,7 +84,7 @@ number_texts = st.integers(-(10**9), 10**9).map(lambda n: f"{Decimal(n) / 1000:f
 
 @given(st.lists(number_texts, min_size=1, unique=True), st.booleans())
 def test_numbers_are_ranked_by_value(texts, missing):
-    assume(not has_open_points(pl.Series(texts)))
+    assume(not has_unclear_points(pl.Series(texts)))
     domain, ranks = build(texts, missing)
     assert domain.kind == "number"
     assert domain.ordered

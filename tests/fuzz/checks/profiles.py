@@ -11,7 +11,7 @@ import incrowd as ic
 from fuzz.checks.made import Finding, Made, Outcome
 from fuzz.draw import NASTY_TEXTS
 from fuzz.sources import Services
-from incrowd.release.policy.policy import toml_value
+from incrowd.release.policy.toml_lines import toml_value
 from incrowd.release.verification import verify
 from incrowd_gate.profiles import CHECKS, INPUTS
 

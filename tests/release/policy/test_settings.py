@@ -14,8 +14,8 @@ import pytest
 
 import incrowd as ic
 from incrowd.release.jobs.compare.draft import draft_policy
-from incrowd.release.policy.policy import toml_value
 from incrowd.release.policy.settings import SETTINGS, setting_sentence
+from incrowd.release.policy.toml_lines import toml_value
 from incrowd.sklearn import Anonymizer
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "policy.md"

@@ -241,7 +241,7 @@ def show_tables(out: Console, result: TableVerification) -> None:
 
 def exit_status(result: Verification) -> int:
     """Return 0 where the verdict holds, 2 where a limit could not be checked, and else 1."""
-    return 0 if result.ok else 2 if result.is_open else 1
+    return 0 if result.ok else 2 if result.is_unchecked else 1
 
 
 def show(out: Console, result: Verification, with_people: str) -> None:

@@ -165,8 +165,8 @@ class Verification:
         return met and all(finding.holds for finding in self.findings)
 
     @property
-    def is_open(self) -> bool:
-        """Whether nothing is broken so far, but some limit is not known to be met."""
+    def is_unchecked(self) -> bool:
+        """Whether nothing is broken, and a limit or a kind of point could not be checked: exit status 2."""
         verdict = self.verdict
         return not verdict.broken and any(point.name == "not-checked" for point in verdict.open)
 

@@ -127,7 +127,7 @@ def spelling_of(entry: dict[str, Any], where: str) -> Spelling | None:
     return spelling
 
 
-def refuse_open_points(con: Checks, table: str, text: str, column: str, nulls: Sequence[str]) -> None:
+def refuse_unclear_points(con: Checks, table: str, text: str, column: str, nulls: Sequence[str]) -> None:
     """Refuse a column of numbers in texts if nobody can tell whether the points stand before decimals.
 
     So it is where every point has one to three digits before it, the first of them no zero, and three behind.

@@ -15,7 +15,7 @@ from incrowd_verify.classes import count_rows
 from incrowd_verify.databases import Address, is_address, part_of
 from incrowd_verify.policy import Column, Nulls, Policy
 from incrowd_verify.source import CsvFormat, Part, Table, group_of, literal, open_file, reworded
-from incrowd_verify.spellings import is_spelled, means_missing, point_cells, refuse_open_points
+from incrowd_verify.spellings import is_spelled, means_missing, point_cells, refuse_unclear_points
 from incrowd_verify.values import written
 
 _ENDINGS = (".csv", ".csv.gz", ".parquet", ".pq")
@@ -475,7 +475,7 @@ def write_plainly(
     """
     stored, name = group_of(declared), column.name
     if of_file and column.spelling is None and stored == "text" and column.is_read_by_number:
-        refuse_open_points(con, table, f"CAST({cell} AS VARCHAR)", name, nulls.of(name))
+        refuse_unclear_points(con, table, f"CAST({cell} AS VARCHAR)", name, nulls.of(name))
     if column.spelling is None or not is_spelled(column.spelling, stored):
         return declared
     if in_script:

@@ -18,7 +18,7 @@ from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.reading.cells import Span
 from incrowd.core.reading.exact import Line, days_of, moment_of, number_of
 from incrowd.core.reading.missing import null_values_of
-from incrowd.core.reading.spellings import read_spelled, refuse_open_points, with_comma, without_comma
+from incrowd.core.reading.spellings import read_spelled, refuse_unclear_points, with_comma, without_comma
 from incrowd.core.reading.texts import column_of, picked
 from incrowd.core.table.attribute import WithCommas, WithPoints
 from incrowd.core.table.parts import Parts
@@ -477,7 +477,7 @@ def _kind(
         wrong = len(texts) - int(texts.str.contains(NUMBER_PATTERN).sum() or 0)
         if not wrong and len(texts):
             if not (attribute.names_values or isinstance(attribute, WithPoints)):
-                refuse_open_points(texts, attribute.name)
+                refuse_unclear_points(texts, attribute.name)
             return "number", texts.cast(pl.Float64).to_numpy()
         if declared == "number" and wrong:
             raise SchemaError(_not_all(attribute.name, wrong, len(texts), "plain numbers"))

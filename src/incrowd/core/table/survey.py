@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from incrowd.core.errors import SchemaError
 from incrowd.core.lazy import NDArray, np, pl
-from incrowd.core.reading.spellings import read_spelled, refuse_open_points
+from incrowd.core.reading.spellings import read_spelled, refuse_unclear_points
 
 if TYPE_CHECKING:
     from incrowd.core.table.schema import Attribute
@@ -262,7 +262,7 @@ def read_weights(
     """
     if attribute.spelling and values.dtype == pl.String:
         values = _read_spelled(values, attribute)
-    refuse_open_points(values, attribute.name)
+    refuse_unclear_points(values, attribute.name)
     textual = values.dtype == pl.String
     if not (textual or values.dtype.is_numeric()):
         raise SchemaError(

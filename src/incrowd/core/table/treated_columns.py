@@ -13,9 +13,10 @@ from incrowd.core.io.frames import without_negative_zero
 from incrowd.core.io.shuffle import Draws
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.reading.missing import null_values_of
-from incrowd.core.reading.spellings import Spelling, refuse_open_points
+from incrowd.core.reading.spellings import Spelling, refuse_unclear_points
 from incrowd.core.treatments._linked import Linked
-from incrowd.core.treatments.base import HOUSEHOLD, PERSON, Batch, Coded, Codes, Distinct, Reads, Treatment
+from incrowd.core.treatments.base import HOUSEHOLD, PERSON, Batch, Distinct, Reads, Treatment
+from incrowd.core.treatments.codes import Coded, Codes
 
 if TYPE_CHECKING:
     from incrowd.core.table.schema import Attribute
@@ -107,7 +108,7 @@ class TreatedColumn:
         """
         raw = nameless(combinations.to_series())
         if self.treatment.reads == "number" and not self.attribute.spelling:
-            refuse_open_points(raw, self.name)
+            refuse_unclear_points(raw, self.name)
         columns = {"value": self._read_values(raw, Codes()).values}
         if self.treatment.strata is not None:
             missing = [each.missing for each in self.others if each.name == self.treatment.strata]

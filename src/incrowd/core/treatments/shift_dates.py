@@ -13,7 +13,7 @@ from incrowd.core.treatments.base import LINKED, PERSON, Batch, Reads, Treatment
 from incrowd.core.treatments.keys import KEY_MEANING
 
 if TYPE_CHECKING:
-    from incrowd.core.treatments.base import Coded
+    from incrowd.core.treatments.codes import Coded
     from incrowd.core.treatments.keys import Secret
 
 _WEEK = 7

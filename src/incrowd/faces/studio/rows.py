@@ -13,7 +13,7 @@ from incrowd.core.documents import loss_in_words
 from incrowd.core.errors import visible
 from incrowd.core.io.columns import columns_named
 from incrowd.core.lazy import np, pl
-from incrowd.core.reading.spellings import has_open_points
+from incrowd.core.reading.spellings import has_unclear_points
 from incrowd.faces.studio import parts
 from incrowd.faces.studio.panels.column_forms import ROLES
 
@@ -162,7 +162,7 @@ def shape_of(cells: pl.Series) -> list[int]:
     """
     numbers = cells.drop_nulls().cast(pl.Float64, strict=False)
     numbers = numbers.filter(numbers.is_finite())
-    is_open = cells.dtype == pl.String and has_open_points(cells)
+    is_open = cells.dtype == pl.String and has_unclear_points(cells)
     if not is_open and numbers.n_unique() > _BARS and len(numbers) >= 0.9 * (len(cells) - cells.null_count()):
         return [int(count) for count in np.histogram(numbers, _BARS)[0]]
     counts = cells.cast(pl.String, strict=False).drop_nulls().value_counts(sort=True, name="records")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.core.errors import ParameterError
 from incrowd.core.lazy import np, pl
-from incrowd.core.reading.spellings import has_open_points
+from incrowd.core.reading.spellings import has_unclear_points
 from incrowd.core.table.schema import OPEN_ROLE
 from incrowd.release.policy.policy import Policy
 
@@ -79,7 +79,7 @@ def most_frequent(cells: pl.Series) -> list[tuple[str, int]]:
     numbers = texts.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
     # A text such as 01067 is a code, and no number.
     is_code = texts.str.contains(r"^0\d").any()
-    is_open = cells.dtype == pl.String and has_open_points(texts)
+    is_open = cells.dtype == pl.String and has_unclear_points(texts)
     if not is_open and counted.height > _BARS and not is_code and numbers.is_finite().sum() == texts.len():
         records, ends = np.histogram(numbers, _BARS)
         style = ",.0f" if ends[-1] - ends[0] > 2 * _BARS else ",.4g"

@@ -16,7 +16,7 @@ from incrowd.core.io.columns import nameless
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.reading.exact import NUMBER
 from incrowd.core.reading.recognition import Recognized, recognize, recognize_digits, shape_of
-from incrowd.core.reading.spellings import has_decimal_points, has_open_points
+from incrowd.core.reading.spellings import has_decimal_points, has_unclear_points
 from incrowd.core.reading.texts import column_of
 from incrowd.core.table.schema import Attribute
 from incrowd.core.treatments.fold import look_alikes
@@ -428,7 +428,7 @@ def _recognized(domain: Domain, *, textual: bool) -> Recognized | None:
     """Recognize numbers or dates in another notation, in texts or in eight-digit numbers."""
     texts = [value for value in domain.values if value is not None]
     is_number = domain.kind == "number"
-    if domain.kind == "category" or (is_number and textual and has_open_points(column_of(texts))):
+    if domain.kind == "category" or (is_number and textual and has_unclear_points(column_of(texts))):
         return recognize(texts)
     digits = recognize_digits(texts) if domain.kind == "number" else None
     return None if digits is None else Recognized("date", (digits,))

@@ -188,7 +188,11 @@ def verify(
     if json:
         outputs.print_json(result.to_dict())
     else:
-        show(console(), result, "" if not result.is_open else _people_call(released, policy, sources.against))
+        show(
+            console(),
+            result,
+            "" if not result.is_unchecked else _people_call(released, policy, sources.against),
+        )
         if emit_sql is not None:
             LOG.say(f"written: {emit_sql}; run it with duckdb < {emit_sql}")
     if status := exit_status(result):

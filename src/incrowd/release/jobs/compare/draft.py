@@ -16,7 +16,7 @@ from incrowd.core.errors import TableError, setting
 from incrowd.core.io.beginnings import MISSING_TEXTS, refuse_double_header
 from incrowd.core.io.files import was_read
 from incrowd.core.lazy import nw, pl
-from incrowd.core.reading.recognition import OPEN_POINTS
+from incrowd.core.reading.recognition import UNCLEAR_POINTS
 from incrowd.core.reading.spellings import Spelling
 from incrowd.core.recoding.cells import is_nearly_unique
 from incrowd.core.table.schema import OPEN_ROLE, UNRELEASED
@@ -32,8 +32,8 @@ from incrowd.release.drafting.roles import (
     with_role,
 )
 from incrowd.release.jobs.compare.draft_trial import Trial, try_draft
-from incrowd.release.policy.policy import toml_key, toml_settings, toml_value
 from incrowd.release.policy.settings import SETTINGS, setting_sentence
+from incrowd.release.policy.toml_lines import toml_key, toml_settings, toml_value
 from incrowd_gate.rules.dependencies import determined_pairs
 from incrowd_gate.words.meanings import is_usual
 
@@ -467,7 +467,7 @@ def _spelling(ways: Sequence[Spelling]) -> list[str]:
         comment = years if "%y" in (ways[0].format or "") else ""
         return [line + comment for line in toml_settings(ways[0].settings())]
     comment = alternatives(ways)
-    if ways == OPEN_POINTS:
+    if ways == UNCLEAR_POINTS:
         return [f'thousands = "?"  # QUESTION, what the points in its numbers mean: {comment}']
     if ways[0].format is not None:
         return [f'format = "?"  # QUESTION, the order of day and month: {comment}']

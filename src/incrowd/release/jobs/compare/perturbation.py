@@ -236,7 +236,7 @@ class _Reading(NamedTuple):
 
     def _of(self, series: pl.Series, name: str, where: str) -> NDArray[np.float64]:
         from incrowd.core.reading.missing import null_values_of
-        from incrowd.core.reading.spellings import refuse_open_points
+        from incrowd.core.reading.spellings import refuse_unclear_points
 
         nulls = () if self.schema is None else self.schema.nulls(name)
         series = null_values_of((*nulls, *self.null_values)).without(series)
@@ -245,7 +245,7 @@ class _Reading(NamedTuple):
             texts = [None if text is None else spelling.number(text)[0] for text in series]
             numbers = pl.Series(texts, dtype=pl.String).cast(pl.Float64, strict=False)
         else:
-            refuse_open_points(series, name)
+            refuse_unclear_points(series, name)
             numbers = series.cast(pl.Float64, strict=False)
         wrong = numbers.null_count() - series.null_count()
         if wrong or series.dtype == pl.Boolean or series.dtype.is_temporal():
