@@ -293,7 +293,7 @@ def ends(chosen: argparse.Namespace) -> Tables:
     names = sorted(table.columns, key=lambda name: name != "age")
     for title, settings in GRIDS.items():
         roles = [ic.Attribute(name, "quasi", **(settings if name == "age" else {})) for name in names]
-        seen = released(table, ic.Schema.of(roles), "mondrian", set_limit=50)
+        seen = released(table, ic.Schema.of_attributes(roles), "mondrian", set_limit=50)
         looked = [
             isolated(ages.gather(rows).to_list(), cells[0], ages.min(), ages.max())
             for cells, rows in seen.rows.items()

@@ -92,7 +92,7 @@ def main() -> None:
     begin = perf_counter()
     cells = count_cells(engine_for(table), schema, ic.CountTable("t", rows=["row"], columns=["column"]))
     counted = perf_counter() - begin
-    linked = Linked.of([cells.axes])
+    linked = Linked.of_tables([cells.axes])
     primary, cost = primary_cells(cells), cost_of(cells)
     need = need_of(cells, primary)
     print(

@@ -1,4 +1,4 @@
-"""axe-core of npm, which looks for what keeps people from a page."""
+"""axe-core of npm, which looks for barriers on a page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ AXE_IS = "s7iGf5GaVMxEG0ENN9x+xTr7GFZCb1ZP/1uATUpCEK2X78nDB3RwbtFCo9pGAf9ru+VwoQ
 
 @pytest.fixture(scope="module")
 def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """axe-core of npm, whose package is checked before it is run."""
+    """axe-core of npm, from a package that is checked before the run."""
     if shutil.which("npm") is None:
         pytest.skip("npm is not installed")
     folder = tmp_path_factory.mktemp("axe")
@@ -39,13 +39,13 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def findings(browser: Any, axe: str, settings: dict[str, Any]) -> list[str]:
-    """Run axe-core with settings of `axe.run` on the page of a browser, and return what it finds."""
+    """Run axe-core with settings of `axe.run` on a browser's page, and return all violations."""
     browser.execute_script(
         "if (!window.axe) { const s = document.createElement('script');"
         "s.textContent = arguments[0]; document.head.append(s); }",
         axe,
     )
-    found = browser.execute_async_script(
+    result = browser.execute_async_script(
         """
         const done = arguments[arguments.length - 1];
         axe.run(document, {...arguments[0], resultTypes: ['violations']}).then(
@@ -55,5 +55,5 @@ def findings(browser: Any, axe: str, settings: dict[str, Any]) -> list[str]:
         """,
         settings,
     )
-    told: list[str] = json.loads(found)
-    return told
+    document: list[str] = json.loads(result)
+    return document

@@ -1,4 +1,4 @@
-"""A table of January with its policy, and a reading of released batches as one table."""
+"""A table of January with its policy, and a reading of released batches as a single table."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ JANUARY = pl.DataFrame(
 
 
 def classes(*tables, quasi=("age",)):
-    """The sensitive values of every class of some released tables, read as one."""
-    found = defaultdict(list)
+    """The sensitive values of every class of some released tables, read as a single table."""
+    groups = defaultdict(list)
     for table in tables:
         for row in pl.DataFrame(table).iter_rows(named=True):
             cells = tuple(row[name] for name in quasi)
             if set(cells) != {"*"}:
-                found[cells].append(row["ill"])
-    return found
+                groups[cells].append(row["ill"])
+    return groups
 
 
 def holds(*tables, k=5, l=2):  # noqa: E741

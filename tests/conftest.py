@@ -38,7 +38,7 @@ gc.disable()
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log):
-    """``--dist loadfile`` shares the files out, and keeps Spark in one process."""
+    """``--dist loadfile`` shares the files out, and keeps Spark in a single process."""
     if config.getoption("dist") != "loadfile":
         return None
     from distribution import FilesAndSpark
@@ -48,7 +48,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark as slow what takes seconds, in a browser or on Spark, and the cases beyond a ``few``.
+    """Mark tests of several seconds, in a browser or on Spark as slow, and cases beyond a ``few``.
 
     A run with ``INCROWD_PART=2/5`` leaves the tests of the other parts out.
     """
@@ -67,7 +67,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Spare the garbage collector what is there before the first test: it stays until the last."""
+    """Spare the garbage collector all objects from before the first test, which stay until the last."""
     # Hypothesis asks the collector who holds its generator when the first example runs. Under Python 3.14 the
     # only holder is among what is spared, which the collector does not list, and that is a warning.
     given(st.none())(lambda _: None)()
@@ -78,13 +78,13 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(optionalhook=True, trylast=True)
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Name a test as soon as it fails: the summary of a run that is stopped never comes."""
+    """Name a test at its failure: the summary of a stopped run never comes."""
     if report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
         print(f"\n{report.nodeid} failed in its {report.when}", file=sys.__stderr__, flush=True)
 
 
 def pytest_configure() -> None:
-    """Give every row the number of its place, so that released rows can be compared with raw ones.
+    """Give every row the number of its position, so that released rows can be compared with raw rows.
 
     Tests of the random order itself are marked ``random_order``. Sums of floats are watched. A release with open
     points is made, as with ``unanswered="write"``: most tests are about something else. Tests of what users get
@@ -111,7 +111,7 @@ def _open_points(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def spark():
-    """One Spark session for all tests that need one."""
+    """One Spark session for all tests with Spark."""
     from spark_session import PLAIN, local_session, require_spark
 
     require_spark()
@@ -122,7 +122,7 @@ def spark():
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """Real tables beside the project; they are never part of it, so a clone without them skips."""
+    """Real tables beside the project, never part of the repository, so a clone without tables skips."""
     folder = Path(__file__).resolve().parents[2] / "shared" / "data"
     if not folder.is_dir():
         pytest.skip("the folder of real test data is not beside the project")
@@ -140,7 +140,7 @@ def evidence(request: pytest.FixtureRequest) -> Iterator[Evidence]:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
-    """The URL of a real PostgreSQL server that is started for the tests and stopped after them."""
+    """The URL of a real PostgreSQL server that is started for the tests and stopped afterwards."""
     from postgres_server import running_server
 
     with running_server() as url:

@@ -23,10 +23,10 @@ Row = dict[str, Any]
 
 
 def classes(rows: list[Row], *columns: str) -> dict[tuple, list[Row]]:
-    found = defaultdict(list)
+    groups = defaultdict(list)
     for row in rows:
-        found[tuple(row[column] for column in columns)].append(row)
-    return found
+        groups[tuple(row[column] for column in columns)].append(row)
+    return groups
 
 
 def alone() -> int:
@@ -169,7 +169,7 @@ def group_gain(released: list[Row]) -> Fraction:
 
 
 def covers(cell: str, value: str) -> bool:
-    """Say whether a cell may hide a value, by a regular expression or by the ends of its range."""
+    """Say whether a cell may hide a value, by a regular expression or by the ends of a range."""
     if ends := re.fullmatch(r"\[(\d+)-(\d+)\]", cell):
         return int(value) in range(int(ends[1]), int(ends[2]) + 1)
     return re.fullmatch(cell.replace("*", ".") if cell != "*" else ".*", value) is not None
@@ -184,7 +184,7 @@ def possible(person: Row, released: list[Row]) -> set[str]:
 
 
 def halves(part: list[tuple[Any, float]]) -> tuple[set, set]:
-    """Cut labelled numbers at the median, which is the mean of the middle two where they are even in number."""
+    """Cut labelled numbers at the median, the mean of the middle two for an even count."""
     numbers = sorted(number for _, number in part)
     n = len(numbers)
     median = Fraction(numbers[(n - 1) // 2]) / 2 + Fraction(numbers[n // 2]) / 2

@@ -13,7 +13,7 @@ __all__ = ["crossed", "left_to_other_parts", "left_to_the_slow", "quick"]
 
 
 def crossed(first: Iterable[Any], second: Iterable[Any]) -> list[Any]:
-    """Pair every value of one list with every value of another.
+    """Pair every value of a list with every value of another list.
 
     ``make test`` tries so many pairs that it has each value of both, and ``make slow`` all others.
 
@@ -62,7 +62,7 @@ def left_to_the_slow(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
 
 
 def left_to_other_parts(items: Iterable[pytest.Item], part: str) -> list[pytest.Item]:
-    """Return the tests that a run of one part, as ``2/5``, leaves to the others.
+    """Return the tests that a run of a single part, as ``2/5``, leaves to the other parts.
 
     A case of a list is in one part. A test without cases, and one in a browser, is in two parts that follow each
     other. A test stays in its parts whatever else is there.

@@ -40,7 +40,7 @@ def quoted(name):
 
 
 def statement(url, *statements):
-    """Run statements in PostgreSQL, each in a transaction of its own; rows of the last if it has some."""
+    """Run statements in PostgreSQL, each in a transaction, and return rows of the last statement."""
     import adbc_driver_postgresql.dbapi as driver
 
     with driver.connect(url, autocommit=True) as connection, connection.cursor() as cursor:
@@ -78,16 +78,16 @@ def fill_postgres(url, frame, table="people", types=None):
 
 
 def held(frame):
-    """What SQLite can hold of a frame: no dates, no decimals, no truth values, no NaN."""
+    """The values of a frame that SQLite can hold: no dates, no decimals, no truth values, no NaN."""
     columns = []
-    for found in frame.get_columns():
-        dtype = found.dtype
+    for column in frame.get_columns():
+        dtype = column.dtype
         if dtype.is_float() or dtype.is_decimal():
             # Series look themselves up by their name, which may be a pattern of names.
-            series = found.alias("").cast(pl.Float64).fill_nan(None).alias(found.name)
+            series = column.alias("").cast(pl.Float64).fill_nan(None).alias(column.name)
         else:
             whole = dtype.is_integer() or dtype == pl.Boolean
-            series = found.cast(pl.Int64 if whole else pl.String)
+            series = column.cast(pl.Int64 if whole else pl.String)
         # Types are those of the values, of which there must be some.
         columns.append(series.cast(pl.String) if series.null_count() == len(series) else series)
     return pl.DataFrame(columns)
@@ -120,7 +120,7 @@ def mysql_type(dtype):
 
 
 def mysql_statement(url, *statements):
-    """Run statements in MariaDB; rows of the last if it has some."""
+    """Run statements in MariaDB, and return rows of the last statement."""
     from incrowd.engines.dialects import MySQL
 
     with MySQL.connect(url) as connection, connection.cursor() as cursor:
@@ -134,8 +134,8 @@ def fill_mysql(url, frame, table="people", types=None):
 
     kinds = {name: (types or {}).get(name, mysql_type(dtype)) for name, dtype in frame.schema.items()}
     # A TIMESTAMP is a point of time between 1970 and 2038.
-    early = [found.name for found in frame.get_columns() if found.dtype == pl.Datetime("us", "UTC")
-             and any(at is not None and not 1970 < at.year < 2038 for at in found)]  # fmt: skip
+    early = [column.name for column in frame.get_columns() if column.dtype == pl.Datetime("us", "UTC")
+             and any(at is not None and not 1970 < at.year < 2038 for at in column)]  # fmt: skip
     kinds |= dict.fromkeys(early, "DATETIME(6)")
     listed = ", ".join(f"{quoted(name)} {kind} NULL" for name, kind in kinds.items())
     with MySQL.connect(url) as connection, connection.cursor() as cursor:
@@ -149,20 +149,20 @@ def fill_mysql(url, frame, table="people", types=None):
 
 
 def _bare(value):
-    """Points of time as the session's clock shows them; there is no NaN."""
+    """Points of time on the session's clock, without NaN."""
     if isinstance(value, float) and math.isnan(value):
         return None
     return value.replace(tzinfo=None) if isinstance(value, dt.datetime) else value
 
 
 def without_truth(frame):
-    """What MariaDB can hold of a frame: truth values are whole numbers; NaN and infinity are missing."""
+    """The values of a frame that MariaDB can hold: truth values as whole numbers, and no NaN or infinity."""
     columns = []
-    for found in frame.get_columns():
-        series = found
-        if found.dtype.is_float():
-            finite = [value if value is not None and math.isfinite(value) else None for value in found]
-            series = pl.Series(finite, dtype=found.dtype).alias(found.name)
+    for column in frame.get_columns():
+        series = column
+        if column.dtype.is_float():
+            finite = [value if value is not None and math.isfinite(value) else None for value in column]
+            series = pl.Series(finite, dtype=column.dtype).alias(column.name)
         columns.append(series.cast(pl.Int64) if series.dtype == pl.Boolean else series)
     return pl.DataFrame(columns)
 
@@ -171,7 +171,7 @@ LIKE_SQLITE = ("sqlite",)
 
 
 def as_held(where, frame):
-    """What a database can hold of a frame."""
+    """The values of a frame that a database can hold."""
     if where in LIKE_SQLITE:
         return held(frame)
     return without_truth(frame) if where == "mysql" else frame
@@ -183,7 +183,7 @@ atexit.register(_SERVERS.close)
 
 @functools.cache
 def mysql_url():
-    """The URL of a MariaDB server, which is started when it is first asked for."""
+    """The URL of a MariaDB server, which starts at the first request."""
     from mariadb_server import running_server
 
     return _SERVERS.enter_context(running_server())
@@ -223,7 +223,7 @@ PLACES = (*STORES, "relation")
 
 @contextlib.contextmanager
 def holding(where, frame, url=None, table="people"):
-    """Put a frame into a database and give its table (`url` is PostgreSQL's) as incrowd sees it."""
+    """Put a frame into a database and give the table (`url` is PostgreSQL's) as incrowd sees tables."""
     if where == "relation":
         with contextlib.closing(duckdb.connect()) as connection:
             fill_duckdb(connection, frame, table)

@@ -26,7 +26,7 @@ GUESSED, GUESSED_LONG = 0.04, 10.0
 
 
 class Seconds:
-    """How long each test took when it last ran here, kept in pytest's cache."""
+    """The duration of each test in the last run here, kept in pytest's cache."""
 
     PLACE = "incrowd/seconds"
 
@@ -48,13 +48,13 @@ class Seconds:
         self._now[report.nodeid] = self._now.get(report.nodeid, 0.0) + report.duration
 
     def pytest_sessionfinish(self) -> None:
-        """Keep the times; those of tests that did not run stay."""
+        """Keep the durations, also of tests that did not run."""
         if self._cache is not None:
             self._cache.set(self.PLACE, self._known | {test: round(t, 3) for test, t in self._now.items()})
 
 
 def in_order(units: Mapping[str, Iterable[str]], seconds: Seconds) -> list[str]:
-    """Say what is begun first: Spark, then its cluster, then what takes longest.
+    """Order the units: Spark, then the cluster, then by duration, the longest first.
 
     A unit that takes long and is begun last keeps one process busy while all others have nothing to do.
     """
@@ -65,7 +65,7 @@ def in_order(units: Mapping[str, Iterable[str]], seconds: Seconds) -> list[str]:
 
 
 class FilesAndSpark(LoadFileScheduling):
-    """A file's tests stay in one process, and all that need Spark in one, which begins with them.
+    """A file's tests stay in a single process, and all tests with Spark in another, which begins with Spark.
 
     A session takes long to start and long to become fast, so there is one. Its tests are the longest
     part of a run that cannot be shared out. The next process begins with the cluster.

@@ -1,4 +1,4 @@
-"""Ten public tables of people, what their columns are, and what `init` takes them for: ``python tests/draft_tables.py``.
+"""Ten public tables of people, known roles, and the roles from `init`: ``python tests/draft_tables.py``.
 
 The roles are those of somebody who read what the columns mean. What is not named leaves as it is (insensitive).
 Further tables, whose roles nobody noted, go from `init` to a release with its verdict.
@@ -48,7 +48,7 @@ WALKED_LATER = WALKED.replace("table", "later table")
 
 @dataclass(frozen=True)
 class Known:
-    """A table by its package and name, and the roles of its columns as somebody who knows it gives them."""
+    """A table by package and name, with the roles that an expert gives each column."""
 
     package: str
     name: str
@@ -149,7 +149,7 @@ CLINIC = ("--delimiter", ";", "--encoding", "latin-1")
 
 
 def further(name: str) -> pl.DataFrame:
-    """Return one of the further tables as a CSV of it would be read."""
+    """Return a further table as read from a CSV file."""
     package, _, item = (FURTHER | LATER)[name].partition("/")
     if not package:
         return clinic()
@@ -157,12 +157,12 @@ def further(name: str) -> pl.DataFrame:
         return _public(package, item)
     import statsmodels.api as models
 
-    found = getattr(models.datasets, item).load_pandas().data
-    return pl.read_csv(found.to_csv(index=False).encode(), infer_schema=False)
+    data = getattr(models.datasets, item).load_pandas().data
+    return pl.read_csv(data.to_csv(index=False).encode(), infer_schema=False)
 
 
 def clinic(rows: int = 1_200) -> pl.DataFrame:
-    """Make a table as a German clinic exports it: stays of patients, dates and commas as there, free text."""
+    """Make a German clinic's export: stays of patients, dates and commas in German style, free text."""
     random = np.random.default_rng(7)
     patients = 700
     of = random.integers(0, patients, rows)
@@ -171,8 +171,8 @@ def clinic(rows: int = 1_200) -> pl.DataFrame:
         return random.choice(values, patients)[of]
 
     def day(first: str, days: int, size: int) -> np.ndarray:
-        found = np.datetime64(first) + random.integers(0, days, size).astype("timedelta64[D]")
-        return np.array([f"{each:%d.%m.%Y}" for each in found.tolist()])
+        result = np.datetime64(first) + random.integers(0, days, size).astype("timedelta64[D]")
+        return np.array([f"{each:%d.%m.%Y}" for each in result.tolist()])
 
     town = random.integers(0, 6, patients)[of]
     street = random.integers(1, 90, rows)
@@ -204,7 +204,7 @@ def clinic(rows: int = 1_200) -> pl.DataFrame:
 
 @cache
 def table_of(name: str) -> pl.DataFrame:
-    """Return a table as a CSV of it would be read, without the numbers of its rows."""
+    """Return a table as read from a CSV file, without row numbers."""
     return _public(TABLES[name].package, TABLES[name].name)
 
 
@@ -223,17 +223,17 @@ def draft(name: str, *, ask: bool = True) -> Draft:
 
 
 def markdown() -> str:
-    """Return the table of the page: how many columns were taken for what they are."""
+    """Return the table of the page: the number of columns with the right role."""
     lines = [HEADER, "| --- | ---: | ---: | ---: | ---: | ---: | --- |"]
     for name, known in TABLES.items():
         guesses = draft(name).guesses
         asked = sum(guess.role == "?" for guess in guesses)
         wrong = [guess for guess in guesses if guess.role not in ("?", known.role(guess.name))]
-        told = "; ".join(f"`{guess.name}`: {guess.role}, is {known.role(guess.name)}" for guess in wrong)
+        text = "; ".join(f"`{guess.name}`: {guess.role}, is {known.role(guess.name)}" for guess in wrong)
         right = len(guesses) - asked - len(wrong)
         rows = table_of(name).height
         source = f"{name} (`{known.package}/{known.name}`)"
-        lines.append(f"| {source} | {rows:,} | {len(guesses)} | {right} | {asked} | {len(wrong)} | {told} |")
+        lines.append(f"| {source} | {rows:,} | {len(guesses)} | {right} | {asked} | {len(wrong)} | {text} |")
     return "\n".join(lines) + "\n"
 
 
@@ -243,7 +243,7 @@ Call = Callable[..., tuple[int, str, str]]
 
 
 def walk(name: str, folder: Path, call: Call) -> str:
-    """Take a table from ``init --no-questions`` to a release, without an edit; return its row of the page.
+    """Take a table from ``init --no-questions`` to a release, without an edit, and return the page's row.
 
     A release with open points is written all the same, and `verify` has to say the verdict of the release.
 
@@ -282,24 +282,24 @@ def walk(name: str, folder: Path, call: Call) -> str:
 def _walked(name: str, raw: pl.DataFrame, release: dict[str, Any], released: int) -> str:
     asked = draft_policy(raw, name)
     (loss,) = (each["value"] for each in release["utility"] if each["metric"] == "loss")
-    found: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     for each in release["verdict"]["points"]:
-        found.setdefault(each["point"], []).append(" and ".join(f"`{column}`" for column in each["columns"]))
+        result.setdefault(each["point"], []).append(" and ".join(f"`{column}`" for column in each["columns"]))
     points = "; ".join(
-        f"{point}: {', '.join(columns)}".removesuffix(": ") for point, columns in found.items()
+        f"{point}: {', '.join(columns)}".removesuffix(": ") for point, columns in result.items()
     )
-    told = release["verdict"]["state"] + (f", {points}" if points else "")
+    verdict = release["verdict"]["state"] + (f", {points}" if points else "")
     source = (FURTHER | LATER).get(name) or "made"
     cells = (
         f"{name} (`{source}`)" if source != "made" else f"{name} (made)", f"{raw.height:,}", raw.width,
         len(asked.questions) + len(asked.unread), released,
-        f"{release['after']['suppressed_share']:.1%}", f"{loss:.1%}", told,
+        f"{release['after']['suppressed_share']:.1%}", f"{loss:.1%}", verdict,
     )  # fmt: skip
     return f"| {' | '.join(map(str, cells))} |"
 
 
 def page_with(table: str, header: str = HEADER) -> str:
-    """Return the page with another table in the place of one of its own."""
+    """Return the page with another table in place of the table under a header."""
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(header)
     after = rest.partition("\n\n")[2]
     return f"{before}{table}\n{after}"

@@ -45,12 +45,12 @@ def verdict(script: str, release: Path | None = None) -> bool:
 
 
 def checks(script: str, release: Path | None = None) -> list[tuple[str, bool]]:
-    """Every check by its name, and whether it holds."""
+    """Every check by name, and whether the check holds."""
     return told(script, release)[1]
 
 
 def told(script: str, release: Path | None = None) -> tuple[bool, list[tuple[str, bool]]]:
-    """Run a script once, to its end, for its verdict and its checks."""
+    """Run a script once, to the end, for the verdict and the checks."""
     with _run(script, release) as con:
         satisfied = _verdict(con)
         return satisfied, con.execute('SELECT "check", holds FROM checks ORDER BY number').fetchall()

@@ -1,4 +1,4 @@
-"""Tables that are hard to count, and what it means that two engines count the same."""
+"""Tables that are hard to count, and the equality of two engines' counts."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def frames(draw):
 
 
 def is_in_order_of_codes(table: FrequencyTable) -> bool:
-    """Say whether the keys stand in the order of their codes, the first column before the others."""
+    """Say whether the keys stand in the order of the codes, the first column before the others."""
     keys = list(zip(*(codes.tolist() for codes in table.codes), strict=True))
     return keys == sorted(keys)
 
 
 def in_order_of_codes(table: FrequencyTable) -> FrequencyTable:
-    """The same keys in the order of their codes, which engines whose rows have no order give at once."""
+    """The same keys in the order of codes, which engines with unordered rows give at once."""
     order = np.lexsort([codes.astype(np.int64) for codes in reversed(table.codes)])
     kept = table.only(np.ones(table.keys, np.bool_))
     if table.joint is not None:
@@ -97,7 +97,7 @@ def same_counts(one, other):
 
 
 def same(one, other):
-    """Two frequency tables with their keys in the same order, but for the rows."""
+    """Two frequency tables with keys in the same order, but for the rows."""
     for a, b in zip(one.domains, other.domains, strict=True):
         assert (a.name, a.kind, a.ordered, list(a.values)) == (b.name, b.kind, b.ordered, list(b.values))
         assert np.array_equal(a.numbers, b.numbers, equal_nan=True)

@@ -88,7 +88,7 @@ def items_of(text: str) -> dict[str, list[tuple[str, str]]]:
 
 
 class Evidence:
-    """The published figures of one test."""
+    """The published figures of a single test."""
 
     def __init__(self, test: str) -> None:
         self.test = test
@@ -97,20 +97,20 @@ class Evidence:
     def __call__(
         self, source: str, what: str, published: str | Sequence[float], ours: float | Sequence[float]
     ) -> None:
-        """Compare one figure, or several; published ones stand as they are printed, with commas between."""
+        """Compare figures, where the published figures stand as printed, with commas in between."""
         printed = published.split(", ") if isinstance(published, str) else [repr(each) for each in published]
-        found = [ours] if isinstance(ours, int | float) else list(ours)
-        assert len(printed) == len(found), what
-        for text, value in zip(printed, found, strict=True):
+        result = [ours] if isinstance(ours, int | float) else list(ours)
+        assert len(printed) == len(result), what
+        for text, value in zip(printed, result, strict=True):
             number, tolerance = _number(text)
             assert math.isclose(value, number, rel_tol=0, abs_tol=tolerance), f"{what}: {value}, not {text}"
-        mine = ", ".join(_shown(value, text) for text, value in zip(printed, found, strict=True))
-        told = (
+        mine = ", ".join(_shown(value, text) for text, value in zip(printed, result, strict=True))
+        words = (
             published
             if isinstance(published, str)
             else ", ".join(_shown(float(each), each) for each in printed)
         )
-        self.items.append((SOURCES[source], f"- {what}: published {told}; ours {mine}. `{self.test}`"))
+        self.items.append((SOURCES[source], f"- {what}: published {words}; ours {mine}. `{self.test}`"))
 
     def finish(self) -> None:
         """Compare the items with those on the page, or write them there."""
@@ -136,7 +136,7 @@ def _page(items: dict[str, list[tuple[str, str]]]) -> str:
 
 
 def speed_rows() -> list[list[str]]:
-    """Return the rows of the benchmarks' table whose peer is another program, cell by cell."""
+    """Return the rows of the benchmarks' table with another program as peer, cell by cell."""
     tables = BENCHMARKS.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
     # The limits stand in a second table.
     lines = tables[tables.index("\n|") :].partition("\n\n")[0].splitlines()[3:]

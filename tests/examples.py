@@ -14,7 +14,7 @@ _SHARE = float(os.environ.get("INCROWD_EXAMPLES", "0.3"))
 
 
 def share(many: int) -> int:
-    """How many of so many examples this run tries: one at least."""
+    """The number of examples that this run tries, at least a single example."""
     return max(1, round(many * _SHARE))
 
 

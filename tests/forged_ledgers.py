@@ -29,13 +29,13 @@ TEXTS = [
 
 
 def records_of(folder: Path) -> list[dict[str, Any]]:
-    """Return what the lines of a ledger say, the first one among them."""
+    """Return the contents of a ledger's lines, including the first."""
     lines = (folder / "ledger.jsonl").read_bytes().splitlines()
     return [json.loads(line)["record"] for line in lines]
 
 
 def rewrite(folder: Path, records: Sequence[Any]) -> None:
-    """Write other lines into a ledger, chained as they should be; bytes are the text of a line."""
+    """Write other lines into a ledger, with a correct chain, where bytes are the text of a line."""
     digest, lines = "", []
     for number, record in enumerate(records, 1):
         entry = {"number": number, "previous": digest, "record": record}
@@ -47,7 +47,7 @@ def rewrite(folder: Path, records: Sequence[Any]) -> None:
 
 
 def change_bytes(draw: random.Random, folder: Path, witness: Path) -> str:
-    """Change a file of a ledger by hand; return what was done.
+    """Change a file of a ledger by hand, and return a description.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def change_bytes(draw: random.Random, folder: Path, witness: Path) -> str:
 
 
 def change_lines(draw: random.Random, folder: Path) -> str:
-    """Forge lines that fit the chain, and files that fit their lines; return what was done."""
+    """Forge lines that fit the chain, and files that fit the lines, and return a description."""
     records: list[Any] = records_of(folder)
     # The first line has no release.
     number = draw.randrange(len(records) > 1 and draw.random() < 0.9, len(records))
@@ -168,7 +168,7 @@ def _change_people(draw: random.Random, folder: Path, records: list[Any], number
 
 
 def copy_of(folder: Path, place: Path) -> Path:
-    """Put a copy of a folder in a place, where there may be an earlier one."""
+    """Put a copy of a folder in a place, over any earlier copy."""
     shutil.rmtree(place, ignore_errors=True)
     shutil.copytree(folder, place, symlinks=True)
     return place

@@ -25,7 +25,7 @@ def hide(
     *,
     person: str | None = "who",
 ) -> Path:
-    """Write tables with some hidden cells, their policy and the rows, and return the folder.
+    """Write tables with some hidden cells, a policy and the rows, and return the folder.
 
     - `hidden`: by table the codes of each hidden cell.
     - `trees`: by column the values below each code; without one, each value is a code.

@@ -1,4 +1,4 @@
-"""Households that change places: a table, and a slow reading of what their swapping means."""
+"""Households that change places: a table, and a slow reading of the swapping."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SWAP = {"household-swap": 0.4, "together": "zip+town"}
 
 
 def homes(seed: int = 1, count: int = 300) -> pl.DataFrame:
-    """Rows of households of one to five, in a random order; some rows have no household."""
+    """Rows of households of one to five, in a random order, with some rows without a household."""
     rng = np.random.default_rng(seed)
     rows = []
     for home in range(count):

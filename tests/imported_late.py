@@ -1,4 +1,4 @@
-"""Modules that take long to import: the process imports one that runs a test of it, and not each that collects."""
+"""Slow modules are imported by the process that runs a test of the module, not at each collection."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["LateModule"]
 
 
 class LateModule(LazyModule):
-    """A module that is imported when a test uses one of its names.
+    """A module that is imported when a test uses a name of the module.
 
     Pytest asks each name of a file of tests for attributes such as ``__test__``, which must not import it.
     """

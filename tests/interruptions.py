@@ -1,4 +1,4 @@
-"""Runs of the command line that are stopped at one of their file operations.
+"""Runs of the command line that are stopped at a file operation.
 
 As a program it imports all modules once, and forks for each run that a line of standard input asks for. Who
 asks uses `Runs`. `stopped` holds what a run leaves against the rule: nothing, or files and entry.
@@ -30,7 +30,7 @@ _OLD = b"old"
 
 @dataclass(frozen=True)
 class Run:
-    """How a run ended: its status (negative for a signal), its operations, what it said and printed."""
+    """The end of a run: the status (negative for a signal), the operations, the messages and the output."""
 
     status: int
     operations: list[str]
@@ -50,7 +50,7 @@ class Runs:
         self._process.communicate()
 
     def __call__(self, folder: Path, call: list[str], at: int | None = None, way: str = "error") -> Run:
-        """Run a command in a folder; stop it before its operation of a number from 0."""
+        """Run a command in a folder, up to before a numbered operation, counted from 0."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         asked = {"folder": str(folder), "call": call, "at": at, "way": way}
@@ -61,7 +61,7 @@ class Runs:
 
 @functools.cache
 def shared_runs() -> Runs:
-    """Return the same process for all who ask; it ends with this one."""
+    """Return the same process for all callers, up to the end of the present process."""
     runs = Runs()
     atexit.register(runs.close)
     return runs
@@ -96,7 +96,7 @@ def ledger_of(call: Sequence[str], work: Path) -> Path | None:
 
 
 def content(work: Path, book: Path | None) -> dict[str, bytes]:
-    """Every file below a folder but those of a ledger, which have names and digests of their own."""
+    """Every file below a folder but those of a ledger, which have special names and digests."""
     # Python tries a folder for temporary files by writing one word.
     assert {path.read_bytes() for path in (work / "temporary").iterdir()} <= {b"", b"blat"}
     left = {work / "temporary", book}
@@ -106,7 +106,7 @@ def content(work: Path, book: Path | None) -> dict[str, bytes]:
 
 
 def entries(book: Path | None, *, alone: bool = False) -> list[dict[str, Any]]:
-    """The entries of a ledger, whose files are all there, and no others."""
+    """The entries of a ledger with all files of the entries, and no other files."""
     from incrowd.release.jobs.later.ledger import Ledger
 
     if book is None:
@@ -115,8 +115,8 @@ def entries(book: Path | None, *, alone: bool = False) -> list[dict[str, Any]]:
     assert ledger.verify() is None
     kinds = ("file", "cells", "tables")
     named = {each[kind]["name"] for each in ledger.entries for kind in kinds if each.get(kind)}
-    found = {path.name for path in (book / "people").iterdir()}
-    assert found == named if alone else found >= named
+    names = {path.name for path in (book / "people").iterdir()}
+    assert names == named if alone else names >= named
     return ledger.entries
 
 
@@ -127,7 +127,7 @@ def stopped(
     stops: Sequence[tuple[int, str]],
     expected: Collection[str] | None = None,
 ) -> tuple[int, bool]:
-    """Stop a run, and if more stops are given the next ones; say how the last ended, and whether it wrote.
+    """Stop a run, and on further stops the next runs, and describe the last end.
 
     Parameters
     ----------
@@ -155,9 +155,9 @@ def stopped(
     for number, way in stops:
         old = digest_of(target) if target.exists() else None
         count = len(entries(book))
-        done = runs(work, call, number, way)
-        what = f"{' '.join(call)}: {way} before {done.operations[-1:]}: {done.status}, {done.said}"
-        assert "internal error" not in done.said, what
+        result = runs(work, call, number, way)
+        what = f"{' '.join(call)}: {way} before {result.operations[-1:]}: {result.status}, {result.said}"
+        assert "internal error" not in result.said, what
         if book is not None and target.exists() and digest_of(target) != old:
             # A killed run may have entered already what the next one places.
             late = killed and entries(book)[-1]["release"] == digest_of(target)
@@ -181,15 +181,15 @@ def stopped(
         assert now[-1]["release"] == digest_of(target), what
     if not changed:
         assert now == known, what
-        assert done.status != 0, what
-    return done.status, bool(changed)
+        assert result.status != 0, what
+    return result.status, bool(changed)
 
 
 # --- the process that forks --------------------------------------------------------------------------------
 
 
 def _begin_stopping(folder: str, at: int | None, way: str, told: int) -> None:
-    """Tell each change of a file below the folder, and stop at one of them."""
+    """Tell each change of a file below the folder, and stop at a chosen change."""
     from incrowd.core.io import placing
 
     count = 0

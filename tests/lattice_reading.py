@@ -1,4 +1,4 @@
-"""Full-domain recoding read a second time: every node on its own, in plain Python over rows."""
+"""Full-domain recoding read a second time: every node alone, in plain Python over rows."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def by_rows(frame: pl.DataFrame, levels: tuple[int, ...], k: int) -> tuple[int, 
 
 def path_of(tree: dict) -> dict[str, list[str]]:
     """Labels from each leaf to the root."""
-    found = {}
+    result = {}
 
     def walk(node, above):
         if isinstance(node, dict):
@@ -165,15 +165,15 @@ def path_of(tree: dict) -> dict[str, list[str]]:
                 walk(inner, [label, *above])
         else:
             for leaf in node:
-                found[leaf] = [leaf, *above]
+                result[leaf] = [leaf, *above]
 
     walk(tree, [])
-    return found
+    return result
 
 
 def explorer(frame: pl.DataFrame, models, max_suppression: float = 0.0, metric: str = "loss", **attributes):
-    asked = schema(**attributes)
-    problem = SearchProblem(engine_for(frame).count(asked).frequency, models, asked.quasi, max_suppression)
+    roles = schema(**attributes)
+    problem = SearchProblem(engine_for(frame).count(roles).frequency, models, roles.quasi, max_suppression)
     return Explorer(problem, METRICS.get(metric)())
 
 

@@ -13,15 +13,15 @@ from incrowd.measures.privacy import P29, PrivacyModel
 
 def parts(cell: str | None, separator: str = ";") -> set[str]:
     """Read the parts of a cell; ``(none)`` is that of a cell without any."""
-    found = set()
+    result = set()
     for piece in (cell or "").split(separator):
         if piece.strip():
-            found.add(piece.strip())
-    return found or {"(none)"}
+            result.add(piece.strip())
+    return result or {"(none)"}
 
 
 def fewest(cells: Iterable[str | None], separator: str = ";") -> int:
-    """Return the fewest parts of which every cell has one: all choices are tried, the small ones first."""
+    """Return the fewest parts that hit every cell, by all choices, the small choices first."""
     lists = [parts(cell, separator) for cell in cells]
     every = sorted(set().union(*lists))
     return next(
@@ -32,7 +32,7 @@ def fewest(cells: Iterable[str | None], separator: str = ";") -> int:
 
 
 def shares(lists: Sequence[str], row: Sequence[int]) -> dict[str, Fraction]:
-    """Return the share of a class that has each part, given how often it has each list."""
+    """Return the share of a class for each part, given the frequency of each list."""
     every = set().union(*(parts(cell) for cell in lists[: len(row)]))
     return {
         part: Fraction(sum(n for cell, n in zip(lists, row, strict=False) if part in parts(cell)), sum(row))

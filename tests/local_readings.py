@@ -19,7 +19,7 @@ LEAVES = ("a1", "a2", "a3", "b1", "b2", "b3", "c1")
 
 
 class Quiet:
-    """Progress that checks what it is told."""
+    """Progress that checks each report."""
 
     def stage(self, name: str) -> None: ...
 
@@ -63,11 +63,11 @@ def schema_of(*names: str, weights: dict[str, float] | None = None) -> ic.Schema
         )
         for name in names
     ]
-    return ic.Schema.of([*attributes, ic.Attribute("s", "sensitive")], unlisted="drop")
+    return ic.Schema.of_attributes([*attributes, ic.Attribute("s", "sensitive")], unlisted="drop")
 
 
 def assigned(algorithm, table: pl.DataFrame, schema: ic.Schema, models, seed: int = 0) -> list[int]:
-    """The class of every row, as the algorithm gives it."""
+    """The class of every row, by the algorithm."""
     frequency = engine_for(table).count(schema, target=algorithm.predicts).frequency
     if algorithm.by_record:
         frequency = frequency.by_record()
@@ -136,7 +136,7 @@ class Records:
         return Fraction(int(tree.hi[node] - tree.lo[node]) - 1, self.leaves[name] - 1)
 
     def loss(self, rows, *, heights: bool = False) -> Fraction:
-        """LM of one class, averaged with the weights."""
+        """LM of a single class, averaged with the weights."""
         total = sum(self.weights) or Fraction(1)
         parts = [
             weight * self.spread(j, [self.rows[row][j] for row in rows], heights=heights)
@@ -145,7 +145,7 @@ class Records:
         return sum(parts, Fraction(0)) / total
 
     def climbed(self, a: int, b: int) -> int:
-        """Levels that two records climb to look alike; a number climbs one."""
+        """Levels that two records climb to look alike, where a number climbs a single level."""
         steps = 0
         for j, name in enumerate(self.names):
             pair = [self.rows[a][j], self.rows[b][j]]
@@ -235,15 +235,15 @@ def oka(records: Records, k: int, seed: int, order: list[int]) -> list[int]:
             nearest = min(range(count), key=lambda c: (distance(row, clusters[c]), c))
             clusters[nearest].append(row)
     given: list[int] = []
-    kept = []
+    members = []
     for held in clusters:
         inside_out = sorted(held, key=lambda row: (distance(row, held), row))
-        kept.append(inside_out[:k])
+        members.append(inside_out[:k])
         given += inside_out[k:]
     for row in random.permutation(np.sort(np.array(given, np.int64))).tolist():
-        small = [c for c in range(count) if len(kept[c]) < k] or list(range(count))
-        kept[min(small, key=lambda c: (distance(row, kept[c]), c))].append(row)
-    return [next(c for c, held in enumerate(kept) if row in held) for row in range(total)]
+        small = [c for c in range(count) if len(members[c]) < k] or list(range(count))
+        members[min(small, key=lambda c: (distance(row, members[c]), c))].append(row)
+    return [next(c for c, held in enumerate(members) if row in held) for row in range(total)]
 
 
 def mdav(records: Records, k: int) -> list[int]:
@@ -322,7 +322,7 @@ def least_squares(values: list[Fraction], k: int) -> Fraction:
 
 
 def notebook(table: pl.DataFrame, names: list[str], valid) -> list[list[int]]:
-    """Mondrian as the teaching notebook writes it, on row numbers."""
+    """Mondrian in the teaching notebook's form, on row numbers."""
     finished, waiting = [], [list(range(table.height))]
     columns = {name: table[name].to_list() for name in names}
 
@@ -362,7 +362,7 @@ def entropy(values) -> float:
 
 
 def together(classes: list[int]) -> set[frozenset[int]]:
-    found: dict[int, set[int]] = {}
+    result: dict[int, set[int]] = {}
     for row, number in enumerate(classes):
-        found.setdefault(number, set()).add(row)
-    return {frozenset(rows) for rows in found.values()}
+        result.setdefault(number, set()).add(row)
+    return {frozenset(rows) for rows in result.values()}

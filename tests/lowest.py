@@ -1,4 +1,4 @@
-"""The lower bounds of what all packages need, and the versions that a run of ``make oldest`` had.
+"""The lower bounds of all packages, and the versions of a run of ``make oldest``.
 
 ``python tests/lowest.py`` writes the versions of its own environment into ``tests/lowest.txt``.
 """

@@ -1,4 +1,4 @@
-"""A MariaDB server of the test run's own: a data folder in a temporary one, gone at the end."""
+"""A MariaDB server for the test run: a data folder in a temporary folder, gone at the end."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PASSWORD = "pass word/@:%"
 
 def _program(*names: str) -> str | None:
     path = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/bin"
-    return next((found for name in names if (found := shutil.which(name, path=path))), None)
+    return next((program for name in names if (program := shutil.which(name, path=path))), None)
 
 
 def _unprivileged() -> pwd.struct_passwd | None:
@@ -38,7 +38,7 @@ def _unprivileged() -> pwd.struct_passwd | None:
 
 @contextlib.contextmanager
 def running_server() -> Iterator[str]:
-    """Start a server on a free loopback port and give the URL of its database; stop it whatever happens."""
+    """Start a server on a free loopback port, give the URL of the database, and always stop the server."""
     server, install = _program("mariadbd", "mysqld"), _program("mariadb-install-db", "mysql_install_db")
     try:
         import pymysql
@@ -59,12 +59,12 @@ def running_server() -> Iterator[str]:
             os.chown(root, user.pw_uid, user.pw_gid)
         data, sock = root / "data", root / "socket"
         log = (root / "log").open("wb")
-        made = subprocess.run(
+        result = subprocess.run(
             [install, "--no-defaults", f"--datadir={data}", "--auth-root-authentication-method=normal",
              "--skip-test-db", "--innodb-flush-log-at-trx-commit=0", "--innodb-use-native-aio=0"],
             stdout=log, stderr=log, cwd=root, check=False, **ids,
         )  # fmt: skip
-        assert made.returncode == 0, (root / "log").read_text(errors="replace")[-2000:]
+        assert result.returncode == 0, (root / "log").read_text(errors="replace")[-2000:]
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]

@@ -1,4 +1,4 @@
-"""Privacy models read a second time: slowly, in fractions where they do, over tables of counts.
+"""Privacy models read a second time: slowly, in fractions if possible, over tables of counts.
 
 A model that has no reading here is measured by the verifier, which is a second reading, too.
 """
@@ -53,7 +53,7 @@ def rows_of(table: list[list[int]], names: Sequence[str] = "01234") -> list[tupl
 
 
 def classes_of(table: list[list[int]], kind: str, outside: int = 0) -> EquivalenceClasses:
-    """Make the classes whose counts these are; the sensitive attribute is of the asked kind."""
+    """Make the classes with given counts, and a sensitive attribute of the given kind."""
     schema = ic.Schema(quasi=["q"], sensitive={"s": _spec(kind, len(table[0]))})
     frame = pl.DataFrame(rows_like(kind, table), schema=["q", "s"], orient="row")
     population = pl.DataFrame({"q": people(table, outside)})
@@ -103,13 +103,13 @@ def by_class(model: PrivacyModel, quantity: str) -> bool:
 
 def class_values(model: PrivacyModel, quantity: str, kind: str, table: list[list[int]]) -> list[float] | None:
     """Value of each class, from the definition; None where the verifier alone reads the model."""
-    found = [_class_value(model, quantity, kind, table, row) for row in table]
+    result = [_class_value(model, quantity, kind, table, row) for row in table]
     if kind == "list":
-        found = [
+        result = [
             value if value is None else value_by_parts(model, quantity, value, LISTS, table, row)
-            for value, row in zip(found, table, strict=True)
+            for value, row in zip(result, table, strict=True)
         ]
-    return [float(value) for value in found if value is not None] or None
+    return [float(value) for value in result if value is not None] or None
 
 
 def _class_value(
@@ -160,7 +160,7 @@ def _class_value(
 
 
 def overall(model: PrivacyModel, quantity: str, kind: str, table: list[list[int]], outside: int = 0) -> float:
-    """What the table reaches, from the definition."""
+    """The reach of the table, from the definition."""
     values = class_values(model, quantity, kind, table)
     if values is None:
         return verified(model, quantity, kind, table, outside)
@@ -183,12 +183,12 @@ def overall(model: PrivacyModel, quantity: str, kind: str, table: list[list[int]
 
 
 def verified(model: PrivacyModel, quantity: str, kind: str, table: list[list[int]], outside: int) -> float:
-    """What the verifier measures of a file with these classes; it shares no code with the models."""
+    """The verifier's figures of a file with such classes, which share no code with the models."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         write_classes(folder, rows_like(kind, table), people(table, outside), [model], kind, len(table[0]))
-        found = ic.verify(folder / "t.csv", folder / "policy.toml", population=folder / "p.csv").findings
-    [reached] = [finding.reached for finding in found if finding.quantity == quantity]
+        findings = ic.verify(folder / "t.csv", folder / "policy.toml", population=folder / "p.csv").findings
+    [reached] = [finding.reached for finding in findings if finding.quantity == quantity]
     assert reached is not None
     return reached
 
@@ -242,7 +242,7 @@ def evenness(row: list[int]) -> float:
 
 
 def grassberger(n: int) -> float:
-    """G(n) by its recursion: G(2n + 1) = G(2n), G(2n + 2) = G(2n) + 2 / (2n + 1)."""
+    """G(n) by recursion: G(2n + 1) = G(2n), G(2n + 2) = G(2n) + 2 / (2n + 1)."""
     if n == 1:
         return -0.57721566490153286 - math.log(2)
     if n == 2:

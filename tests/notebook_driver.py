@@ -1,4 +1,4 @@
-"""Run a notebook in a kernel of its own, and print what it displays: ``python notebook_driver.py < cells.json``.
+"""Run a notebook in a kernel, and print the displayed outputs: ``python notebook_driver.py < cells.json``.
 
 The cells are a list of texts. What is printed has a list a cell of what the kernel displayed, in order: each
 with the name of the message and what it shows, by kind (``text/html``, ...).
@@ -15,10 +15,10 @@ import nbformat
 
 
 class Watched(nbclient.NotebookClient):
-    """A client that keeps what changes on the way to the last state of a cell."""
+    """A client that keeps the changes up to the last state of a cell."""
 
     def process_message(self, msg: dict[str, Any], cell: Any, cell_index: int) -> Any:
-        """Keep what is displayed."""
+        """Keep the displayed output."""
         content = msg["content"]
         if "data" in content:
             cell.metadata.setdefault("shown", []).append([msg["msg_type"], content["data"]])
@@ -28,7 +28,7 @@ class Watched(nbclient.NotebookClient):
 
 
 def main() -> None:
-    """Read the cells, run them and print what they displayed."""
+    """Read the cells, run all and print the displayed outputs."""
     cells = [nbformat.v4.new_code_cell(text) for text in json.load(sys.stdin)]
     notebook = nbformat.v4.new_notebook(cells=cells)
     Watched(notebook, kernel_name="python3", allow_errors=True, timeout=300).execute()

@@ -1,4 +1,4 @@
-"""Points of a release: most tests let those pass that no limit is about; tests marked ``gated`` do not."""
+"""Points of a release: most tests pass points without a limit, and tests marked ``gated`` do not."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def _keeps_limits(verdict: Verdict) -> bool:
 
 
 def let_open_points_pass() -> None:
-    """Let releases leave, and hold, if they keep the limits of their policy."""
+    """Let releases leave, and hold, if the limits of the policy are met."""
     Verdict.refuse = _refuse_limits  # type: ignore[method-assign]
     Verdict.holds = property(_keeps_limits)  # type: ignore[assignment]
 
 
 def refused_as_for_users() -> Iterator[None]:
-    """Refuse releases with open points for a while, as it is by default."""
+    """Refuse releases with open points for a while, as by default."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Verdict, "refuse", _refuse)
         patch.setattr(Verdict, "holds", _holds)

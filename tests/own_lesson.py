@@ -12,7 +12,7 @@ MISTAKES = "- `len(ours)`: that is how many rows there are"
 
 
 def notebook(*cells, **metadata):
-    """Return a notebook as text: cells are pairs of a tag and a text; code where it has no tag of a text."""
+    """Return a notebook as text, where cells are pairs of a tag and a text, and code has no text tag."""
     stored = [
         {
             "cell_type": "code" if tag in ("", "exercise") else "markdown",

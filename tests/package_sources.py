@@ -1,4 +1,4 @@
-"""The files of the package, of its gate and of its verifier, parsed once a process for all tests that read them."""
+"""The files of the package, the gate and the verifier, parsed once per process for all tests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VERIFIER = Path(incrowd_verify.__file__).parent
 
 @cache
 def sources() -> tuple[Path, ...]:
-    """Every file of Python in the package, in its gate and in its verifier."""
+    """Every file of Python in the package, the gate and the verifier."""
     return tuple(path for root in (PACKAGE, GATE, VERIFIER) for path in sorted(root.rglob("*.py")))
 
 
@@ -31,5 +31,5 @@ def place(path: Path) -> Path:
 
 @cache
 def parsed(path: Path) -> ast.Module:
-    """Parse a file; nobody may change what is returned."""
+    """Parse a file, where nobody may change the result."""
     return ast.parse(path.read_text(encoding="utf-8"))

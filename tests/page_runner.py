@@ -1,4 +1,4 @@
-"""The blocks of a page, run one after the other as a reader would, and what they print compared with the page.
+"""The blocks of a page, run in order as by a reader, with outputs compared with the page.
 
 - `sh`: commands of `incrowd` run in this process; what sets a machine up (`pip`, `make`) is passed over. A command
   must end with status 0, or with the N of a comment `# exit status N` behind it.
@@ -32,7 +32,7 @@ FENCE = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 @dataclass
 class Block:
-    """Code of a page, its line, and what it prints where the page says so."""
+    """Code of a page, the line, and the output if the page shows any."""
 
     language: str
     code: str
@@ -41,22 +41,22 @@ class Block:
 
 
 def blocks(text: str) -> list[Block]:
-    """Return what is run of a page."""
-    found: list[Block] = []
+    """Return the code blocks of a page."""
+    result: list[Block] = []
     end = -1
     for fence in FENCE.finditer(text):
         language, code = fence[1], fence[2]
         if language in RUN:
-            found.append(Block(language, code, text.count("\n", 0, fence.start()) + 1))
+            result.append(Block(language, code, text.count("\n", 0, fence.start()) + 1))
             end = fence.end()
-        elif language == "text" and found and not text[end : fence.start()].strip() and end >= 0:
-            found[-1].printed = code
+        elif language == "text" and result and not text[end : fence.start()].strip() and end >= 0:
+            result[-1].printed = code
             end = -1
-    return found
+    return result
 
 
 def commands(code: str) -> Iterator[tuple[str, int]]:
-    """Yield the commands of a shell block, each with the status that it must end with."""
+    """Yield the commands of a shell block, each with the required status."""
     lines = iter(code.replace("\\\n", " ").splitlines())
     for line in lines:
         command, _, remark = line.partition(" # ") if "<<" not in line else (line, "", "")
@@ -72,7 +72,7 @@ def commands(code: str) -> Iterator[tuple[str, int]]:
 
 
 def _incrowd(arguments: list[str]) -> int:
-    """Run one command in this process and return its status."""
+    """Run a command in this process and return the status."""
     from incrowd.faces.cli import main
 
     before = sys.argv
@@ -88,7 +88,7 @@ def _incrowd(arguments: list[str]) -> int:
 
 
 def shell(code: str, where: str) -> None:
-    """Run the commands of a block, and print what they print."""
+    """Run the commands of a block, and print the output."""
     for command, expected in commands(code):
         program = command.split(maxsplit=1)[0]
         if program in SET_UP:
@@ -100,24 +100,24 @@ def shell(code: str, where: str) -> None:
             errors = io.StringIO()
             with contextlib.redirect_stderr(errors):
                 status = _incrowd(shlex.split(command)[1:])
-            told = errors.getvalue()
+            output = errors.getvalue()
         else:
             # The Python of the page is the one that runs the tests.
             words = re.sub(r"^incrowd-verify\b", "python -m incrowd_verify", command)
             words = re.sub(r"^python\b", shlex.quote(sys.executable), words)
-            done = subprocess.run(["bash", "-c", words], capture_output=True, text=True, check=False)
-            status = done.returncode
-            told = done.stdout + done.stderr
-        sys.stdout.write(told)
-        assert status == expected, f"{where}: `{command}` ended with {status}\n{told}"
+            process = subprocess.run(["bash", "-c", words], capture_output=True, text=True, check=False)
+            status = process.returncode
+            output = process.stdout + process.stderr
+        sys.stdout.write(output)
+        assert status == expected, f"{where}: `{command}` ended with {status}\n{output}"
 
 
 def same(said: str, printed: str, where: str) -> None:
-    """Compare what a page says and what is printed; ``...`` stands for whatever else is printed there."""
-    wanted = "".join(f"{line.rstrip()}\n" for line in said.splitlines())
-    found = "".join(f"{line.rstrip()}\n" for line in printed.splitlines())
-    if not doctest.OutputChecker().check_output(wanted, found, doctest.ELLIPSIS):
-        pytest.fail(f"{where}: the page says\n{wanted}\nand what is printed is\n{found}", pytrace=False)
+    """Compare the page's text with the output, where ``...`` stands for any output."""
+    expected = "".join(f"{line.rstrip()}\n" for line in said.splitlines())
+    text = "".join(f"{line.rstrip()}\n" for line in printed.splitlines())
+    if not doctest.OutputChecker().check_output(expected, text, doctest.ELLIPSIS):
+        pytest.fail(f"{where}: the page says\n{expected}\nand what is printed is\n{text}", pytrace=False)
 
 
 @dataclass
@@ -128,20 +128,20 @@ class Page:
     scope: dict[str, Any] = field(default_factory=dict)
 
     def run(self, block: Block) -> None:
-        """Run one block and compare what it prints."""
+        """Run a block and compare the output."""
         where = f"{self.name}:{block.line}"
-        shown = io.StringIO()
-        with contextlib.redirect_stdout(shown):
+        stream = io.StringIO()
+        with contextlib.redirect_stdout(stream):
             if block.language == "sh":
                 shell(block.code, where)
             else:
                 exec(compile(block.code, where, "exec"), self.scope)
         if block.printed is not None:
-            same(block.printed, shown.getvalue(), where)
+            same(block.printed, stream.getvalue(), where)
 
 
 def run(name: str, text: str) -> dict[str, Any]:
-    """Run every block of a page in the current folder, and return what its Python has named."""
+    """Run every block of a page in the current folder, and return the names of the Python blocks."""
     page = Page(name)
     for block in blocks(text):
         page.run(block)

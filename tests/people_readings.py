@@ -73,12 +73,12 @@ class Reading:
         return set().union(*self.classes.values())
 
     def worst(self, value):
-        """Return for everybody in a class the largest value of their classes."""
-        found = {}
+        """Return the largest value of a person's classes, for everybody."""
+        result = {}
         for cell, people in self.classes.items():
             for person in people:
-                found[person] = max(found.get(person, 0), value(cell))
-        return found
+                result[person] = max(result.get(person, 0), value(cell))
+        return result
 
     def average_risk(self) -> float:
         each = self.worst(lambda cell: Fraction(1, len(self.classes[cell])))
@@ -98,20 +98,20 @@ class Reading:
         return min(_effective(self.counts(name, cell)) for cell in self.classes)
 
     def normalized(self, name: str) -> float:
-        found = []
+        result = []
         for cell in self.classes:
             counts = self.counts(name, cell)
-            found.append(math.log(_effective(counts)) / math.log(len(counts)) if len(counts) > 1 else 0.0)
-        return min(found)
+            result.append(math.log(_effective(counts)) / math.log(len(counts)) if len(counts) > 1 else 0.0)
+        return min(result)
 
     def recursive(self, name: str, c: float) -> int:
-        found = []
+        result = []
         for cell in self.classes:
             counts = sorted(self.counts(name, cell).values(), reverse=True)
-            found.append(
+            result.append(
                 max((at + 1 for at in range(len(counts)) if counts[0] < c * sum(counts[at:])), default=0)
             )
-        return min(found)
+        return min(result)
 
     def joint_distinct(self, name: str) -> int:
         return min(len(values) for parts in self.joint[name].values() for values in parts.values())
@@ -122,12 +122,12 @@ class Reading:
         )
 
     def joint_alpha(self, name: str) -> float:
-        found = 0.0
+        result = 0.0
         for parts in self.joint[name].values():
             for values in parts.values():
                 people = set().union(*values.values())
-                found = max(found, max(map(len, values.values())) / len(people))
-        return found
+                result = max(result, max(map(len, values.values())) / len(people))
+        return result
 
     def _shares(self, name: str):
         total = {value: len(people) for value, people in self.totals[name].items()}
@@ -144,15 +144,15 @@ class Reading:
         return float(max(sum(abs(a - b) for a, b in both.values()) / 2 for both in self._shares(name)))
 
     def ordered_distance(self, name: str) -> float:
-        found = []
+        result = []
         for both in self._shares(name):
             moved = carried = Fraction(0)
             ordered = [both[value] for value in sorted(both)]
             for a, b in ordered[:-1]:
                 carried += a - b
                 moved += abs(carried)
-            found.append(moved / (len(ordered) - 1))
-        return float(max(found))
+            result.append(moved / (len(ordered) - 1))
+        return float(max(result))
 
     def gain(self, name: str) -> float:
         most = 0.0
@@ -182,7 +182,7 @@ class Reading:
         }
 
     def km(self, power: int, k: int = 0) -> tuple[int, set]:
-        """Return the fewest people who share what an attacker knows, and the classes below k."""
+        """Return the fewest people with all cells that an attacker knows, and the classes below k."""
         from itertools import combinations
 
         classes = defaultdict(set)
@@ -200,7 +200,7 @@ class Reading:
         return least, weak
 
     def lkc(self, name: str, known: int, width: int) -> tuple[int, float]:
-        """Return the least K and the largest share over attackers who know so many columns."""
+        """Return the least K and the largest share over attackers with a given number of columns."""
         from itertools import combinations
 
         least, most = math.inf, 0.0
@@ -257,7 +257,7 @@ def crowd(seed: int, people: int = 30) -> pl.DataFrame:
 
 
 def told_of_people(table: pl.DataFrame, person: list[str], sensitive: list[str]) -> dict:
-    """Read `crowd` as sets: what a count of its people has to say, for keys of age and town."""
+    """Read `crowd` as sets: the right counts of people, for keys of age and town."""
 
     def plain(value):
         return None if value in ("NA", -9) else value
@@ -294,15 +294,15 @@ def told_of_people(table: pl.DataFrame, person: list[str], sensitive: list[str])
 
 
 def counted_people(frequency) -> dict:
-    """Say in the same words what a `FrequencyTable` of age and town counted."""
+    """Return the counts of a `FrequencyTable` of age and town in the same words."""
     people = frequency.people.table
-    found = {
+    result = {
         "people": frequency.people.number,
         "unnamed": frequency.people.unnamed,
         "several": people is not None,
     }
     if people is None:
-        return found
+        return result
     ages, towns = (
         [domain.values[code] for code in codes]
         for domain, codes in zip(people.domains, people.codes, strict=True)
@@ -333,7 +333,7 @@ def counted_people(frequency) -> dict:
                 assert told == tuple(value(j, c[which]) for j, c in enumerate(people.joint.codes))
             lives[listed.person[place]].add((key, told))
     assert listed.people == len(lives)
-    return found | {
+    return result | {
         "weights": Counter({key: int(n) for key, n in zip(keys, people.weights, strict=True) if n}),
         "values": values,
         "joint": joint,

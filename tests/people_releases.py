@@ -1,4 +1,4 @@
-"""Releases of tables where a person has several rows, and every model that they may be asked to meet."""
+"""Releases of tables with several rows per person, and every model that counts people."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def schema(**more):
 
 
 def saved(folder, table, models, algorithm="mondrian", *, form="csv", **more):
-    """Save a release; return it with what verify is given."""
+    """Save a release, and return the release with the arguments of verify."""
     raw = folder / f"raw.{form}"
     (table.write_csv if form == "csv" else table.write_parquet)(raw)
     once(table).write_parquet(folder / "population.parquet")
@@ -56,10 +56,10 @@ def once(table):
 def read(table, given):
     """Read a saved release as sets of people."""
     whose = table[pl.read_parquet(given["row_map"])["row"].to_numpy() - 1]
-    made = pl.read_csv(given["path"], infer_schema=False)
+    frame = pl.read_csv(given["path"], infer_schema=False)
     return Reading(
         whose["person"].to_list(),
-        [made[name].to_list() for name in ("age", "town")],
+        [frame[name].to_list() for name in ("age", "town")],
         {name: whose[name].to_list() for name in SENSITIVE},
     )
 
@@ -69,8 +69,8 @@ def near(value):
 
 
 def models_of_people():
-    """Return models with limits that are met, each with what people as sets say of its figures."""
-    found = [
+    """Return models with limits that are met, each with the figures of people as sets."""
+    result = [
         (ic.KAnonymity(3), [lambda r: r.k()]),
         (ic.TCloseness(1.0, "ordered", attribute="cost"), [lambda r: r.ordered_distance("cost")]),
         (
@@ -82,7 +82,7 @@ def models_of_people():
         (ic.RecordsAtRisk(1.0, 0.2), [lambda r: r.at_risk(0.2)]),
     ]
     for name in SENSITIVE:
-        found += [
+        result += [
             (ic.LDiversity(1, attribute=name), [lambda r, n=name: r.distinct(n)]),
             (ic.LDiversity(1, "entropy", attribute=name), [lambda r, n=name: r.entropy(n)]),
             (ic.LDiversity(1, "recursive", 9, attribute=name), [lambda r, n=name: r.recursive(n, 9)]),
@@ -96,27 +96,27 @@ def models_of_people():
             ),
             (ic.BetaLikeness(9e9, attribute=name), [lambda r, n=name: r.gain(n)]),
         ]
-    known = {type(model) for model, _ in found}
+    known = {type(model) for model, _ in result}
     assert known < set(MODELS)
-    return found
+    return result
 
 
 def other_models(algorithm):
     """Return every other model and setting that an algorithm enforces, with limits that are met."""
     population, every_class = algorithm not in ("clustering", "mdav"), algorithm in ("optimal", "datafly")
-    found = [
+    models = [
         ic.TCloseness(1.0, "hierarchical", attribute="ill"),
         ic.DeltaDisclosure(99.0, "skip", joint=True),
         ic.Profitability("none", "table", adversary_cost=1e3),
         ic.Profitability("none", "record", adversary_cost=1e3),
     ]
     for model in (model for entry in MODELS for model in entry.variants()):
-        found.append(model)
+        models.append(model)
         if "joint" in model.settings():
-            found.append(type(model).from_settings(model.settings() | {"joint": True}))
+            models.append(type(model).from_settings(model.settings() | {"joint": True}))
     return [
         model
-        for model in found
+        for model in models
         if (population or not model.needs_population)
         and (every_class or not model.needs_every_class)
         and not fails_as_a_rule(model.settings(), model)

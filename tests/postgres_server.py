@@ -23,8 +23,8 @@ PASSWORD = "pass word/@:%"
 
 def _programs() -> Path | None:
     """Return the folder of initdb and postgres."""
-    found = shutil.which("initdb")
-    folders = [Path(found).resolve().parent] if found else []
+    program = shutil.which("initdb")
+    folders = [Path(program).resolve().parent] if program else []
     folders += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     return next((folder for folder in folders if (folder / "postgres").exists()), None)
 
@@ -41,7 +41,7 @@ def _unprivileged() -> pwd.struct_passwd | None:
 
 @contextlib.contextmanager
 def running_server() -> Iterator[str]:
-    """Start a server on a free loopback port and give the URL of its database; stop it whatever happens."""
+    """Start a server on a free loopback port, give the URL of the database, and always stop the server."""
     folder = _programs()
     if folder is None:
         reason = "PostgreSQL's initdb and postgres are not installed"
@@ -101,5 +101,5 @@ def running_server() -> Iterator[str]:
 
 
 def _environment() -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "LC_"))}
-    return kept | {"LC_ALL": "C.UTF-8", "USER": getpass.getuser()}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "LC_"))}
+    return environment | {"LC_ALL": "C.UTF-8", "USER": getpass.getuser()}

@@ -1,4 +1,4 @@
-"""The random numbers of rows as users get them; see `conftest`, which gives each row its place instead."""
+"""The random numbers of rows as in production; `conftest` gives each row a position instead."""
 
 from __future__ import annotations
 

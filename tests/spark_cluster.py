@@ -1,4 +1,4 @@
-"""A real Spark cluster on loopback: one master, two workers, each a process of its own."""
+"""A real Spark cluster on loopback: a master and two workers, each a separate process."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Cluster:
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def start(self, kind: str, *arguments: str) -> subprocess.Popen[bytes]:
-        """Start a master or a worker in a session of its own, its output going to a file."""
+        """Start a master or a worker in a separate session, with output to a file."""
         import pyspark
 
         home = Path(pyspark.__file__).parent
@@ -62,7 +62,7 @@ class Cluster:
         return process
 
     def add_worker(self) -> subprocess.Popen[bytes]:
-        """Start a worker of one core, and wait until the master knows it."""
+        """Start a worker of a single core, and wait until the master knows the worker."""
         worker = self.start("Worker", "--cores", "1", "--memory", "1g", "--webui-port", "0", self.master)
         self.said(worker, "Worker", r"(Successfully registered with master)")
         return worker
@@ -72,9 +72,9 @@ class Cluster:
         log = self.folder / f"{kind}{self.processes.index(process)}.log"
         until = time.monotonic() + seconds
         while time.monotonic() < until:
-            found = re.search(pattern, log.read_text(errors="replace"))
-            if found:
-                return found[1]
+            match = re.search(pattern, log.read_text(errors="replace"))
+            if match:
+                return match[1]
             assert process.poll() is None, f"the {kind} ended: {log.read_text(errors='replace')[-2000:]}"
             time.sleep(0.1)
         raise AssertionError(f"the {kind} did not start: {log.read_text(errors='replace')[-2000:]}")
@@ -84,7 +84,7 @@ class Cluster:
         return next(number for number, worker in enumerate(self.workers) if pid in _below(worker.pid))
 
     def kill_worker(self, number: int) -> None:
-        """Kill a worker, its executors and their Python processes at once, as a power cut would."""
+        """Kill a worker, with all executors and Python processes, at once, as a power cut would."""
         descendants = _below(self.workers[number].pid)
         for pid in [self.workers[number].pid, *descendants]:
             with contextlib.suppress(ProcessLookupError):
@@ -100,29 +100,29 @@ class Cluster:
 
 
 def _below(pid: int) -> list[int]:
-    """Return the processes that one has started, and those that they have."""
+    """Return the processes below a process, at any depth."""
     children: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
             with contextlib.suppress(OSError):
                 status = (entry / "stat").read_text()
                 children.setdefault(int(status.rpartition(")")[2].split()[1]), []).append(int(entry.name))
-    found, waiting = [], [pid]
+    result, waiting = [], [pid]
     while waiting:
         below = children.get(waiting.pop(), [])
-        found += below
+        result += below
         waiting += below
-    return found
+    return result
 
 
 @contextlib.contextmanager
 def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
-    """Start a master and workers of one core each; whatever happens, none outlives the block."""
-    made = Cluster(folder)
+    """Start a master and workers of a single core each, none of which outlives the block."""
+    result = Cluster(folder)
     try:
-        master = made.start("Master", "--port", "0", "--webui-port", "0")
-        made.master = made.said(master, "Master", r"Starting Spark master at (spark://\S+)")
-        made.workers = [made.add_worker() for _ in range(workers)]
-        yield made
+        master = result.start("Master", "--port", "0", "--webui-port", "0")
+        result.master = result.said(master, "Master", r"Starting Spark master at (spark://\S+)")
+        result.workers = [result.add_worker() for _ in range(workers)]
+        yield result
     finally:
-        made.stop()
+        result.stop()

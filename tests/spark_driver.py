@@ -1,4 +1,4 @@
-"""A driver as a process of its own, so that a test can kill a worker while it waits for its job.
+"""A driver as a separate process, so that a test can kill a worker during a job.
 
 ``python spark_driver.py MASTER INPUT`` takes jobs as lines of JSON, ``{"folder": ..., "blocks": ...}``. For each it
 releases the rows of INPUT to the folder's ``first``, and once more to ``second``, where a partition is held up: one
@@ -41,7 +41,7 @@ def say(text: str) -> None:
 
 
 def held_up(table, folder: str):
-    """The same rows; a partition tells its process, and waits until a worker was killed."""
+    """The same rows, where a partition announces the process, and waits until a worker was killed."""
 
     def wait(batches):
         flags = Path(folder) / "flags"
@@ -55,11 +55,11 @@ def held_up(table, folder: str):
 
 
 def release(table, target: str, blocks: int | None) -> None:
-    """Release the rows, and say what came of it."""
+    """Release the rows, and report the outcome."""
     algorithm = ic.Mondrian() if blocks else ic.Optimal()
     try:
         # Each row is looked for in what is written, so that suppressed ones stay.
-        made = ic.anonymize(
+        result = ic.anonymize(
             table,
             schema(),
             MODELS,
@@ -69,15 +69,15 @@ def release(table, target: str, blocks: int | None) -> None:
             blocks=blocks,
             unanswered="write",
         )
-        made.write(target)
+        result.write(target)
     except ic.IncrowdError as error:
         say(json.dumps({"error": type(error).__name__, "text": str(error)}))
     else:
-        say(json.dumps({"classes": made.privacy.classes, "ncp": made.utility["ncp"].value}))
+        say(json.dumps({"classes": result.privacy.classes, "ncp": result.utility["ncp"].value}))
 
 
 def main(master: str, source: str) -> None:
-    """Release the rows twice for each job: as they are, and held up."""
+    """Release the rows twice for each job: unchanged, and held up."""
     session = local_session(
         master,
         spark_executor_memory="512m",

@@ -20,7 +20,7 @@ STOCK = {
 
 @dataclass
 class Asked:
-    """Jobs and tasks; a task whose rows are there already is not run, and not counted."""
+    """Jobs and tasks, where a task with rows at hand is not run, and not counted."""
 
     jobs: int = 0
     tasks: int = 0

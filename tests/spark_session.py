@@ -37,7 +37,7 @@ SOURCES = os.pathsep.join(
 
 
 def require_spark() -> None:
-    """Skip without Spark or Java, or fail where the run has to have them."""
+    """Skip without Spark or Java, or fail if the run requires both."""
     missing = None
     try:
         import pyspark  # noqa: F401
@@ -50,7 +50,7 @@ def require_spark() -> None:
 
 
 def settings(**others: str) -> dict[str, str]:
-    """Settings of a small session on loopback, whose executors import what this process does."""
+    """Settings of a small session on loopback, with executors that import as this process does."""
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ["PYSPARK_PYTHON"] = sys.executable
     return {

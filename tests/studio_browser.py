@@ -1,4 +1,4 @@
-"""The studio in a process of its own, and a browser that goes through it as somebody would."""
+"""The studio in a separate process, and a browser with the clicks of a user."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PANELS = ("Table", "Column", "Limits", "Tables", "Explore", "Verdict", "Hand ove
 
 
 def require_browser() -> None:
-    """Skip without NiceGUI, Selenium, Chromium or its driver, or fail where the run has to have them."""
+    """Skip without NiceGUI, Selenium, Chromium or the driver, or fail if the run requires all."""
     missing = None
     try:
         import nicegui  # noqa: F401
@@ -39,7 +39,7 @@ def require_browser() -> None:
 
 
 class Studio:
-    """``incrowd studio`` with arguments, until it is ended.
+    """``incrowd studio`` with arguments, up to the end of the process.
 
     Attributes
     ----------
@@ -74,19 +74,19 @@ class Studio:
 
     @property
     def process(self) -> int:
-        """The number of its process."""
+        """The number of the process."""
         return self._process.pid
 
     @property
     def told(self) -> str:
-        """What it has written to standard output."""
+        """The standard output so far."""
         return self._told.read_text()
 
     def _address(self) -> str:
         end = time.monotonic() + WAIT
         while time.monotonic() < end and self._process.poll() is None:
-            if found := re.search(r"(http://\S+)\n", self.told):
-                return found[1]
+            if match := re.search(r"(http://\S+)\n", self.told):
+                return match[1]
             time.sleep(0.05)
         self._process.kill()
         self._process.wait()
@@ -98,7 +98,7 @@ class Studio:
         return sorted(self.temporary.rglob("incrowd-*.tmp"))
 
     def end(self, number: int = signal.SIGINT) -> int:
-        """End it as Ctrl-C does, and return its status."""
+        """End the process as Ctrl-C does, and return the status."""
         if self._process.poll() is None:
             self._process.send_signal(number)
         try:
@@ -141,7 +141,7 @@ def new_browser(downloads: Path):
 
 
 def _lasting(visit: Visit, selector: str, first):
-    """Return an element that is found again when the page has drawn it once more."""
+    """Return an element that is found again after each new drawing of the page."""
     from selenium.common.exceptions import StaleElementReferenceException
     from selenium.webdriver.remote.webelement import WebElement
 
@@ -230,7 +230,7 @@ class Visit:
         self.connected()
 
     def connected(self) -> None:
-        """Wait for the connection: until then a click may overtake what was typed before it."""
+        """Wait for the connection: until then a click may overtake earlier typing."""
         holds = "return window.did_handshake === true"
         self.until(lambda: self.browser.execute_script(holds), "the connection")
 
@@ -247,8 +247,8 @@ class Visit:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             try:
-                if found := holds():
-                    return found
+                if result := holds():
+                    return result
             except StaleElementReferenceException:
                 pass
             time.sleep(0.05)
@@ -259,19 +259,23 @@ class Visit:
         return _lasting(self, selector, self.until(lambda: self.shown(selector), selector))
 
     def click(self, selector: str) -> None:
-        """Click what a selector finds, as soon as it can be clicked."""
+        """Click the first match of a selector, as soon as possible."""
 
         def clicked() -> bool:
-            found = self.shown(selector)
-            if found is None or not found.is_enabled() or "disabled" in (found.get_attribute("class") or ""):
+            result = self.shown(selector)
+            if (
+                result is None
+                or not result.is_enabled()
+                or "disabled" in (result.get_attribute("class") or "")
+            ):
                 return False
-            return self.press(found)
+            return self.press(result)
 
         self.until(clicked, f"a click on {selector}")
         self.clicks += 1
 
     def press(self, element) -> bool:
-        """Click an element and nothing else; return whether the click reached it."""
+        """Press an element and nothing else, and return whether the click arrived."""
         from selenium.common.exceptions import WebDriverException
 
         try:
@@ -292,7 +296,7 @@ class Visit:
         self.click(f'[data-mark="{mark}"] .q-item')
 
     def go(self, panel: str) -> None:
-        """Go to a panel by its name."""
+        """Go to a panel by name."""
         tab = self.tab(panel)
         self.click(tab)
         self.until(lambda: "q-tab--active" in self.all(tab)[0].get_attribute("class"), panel)
@@ -306,7 +310,7 @@ class Visit:
         return "disabled" in self.all(self.tab(panel))[0].get_attribute("class")
 
     def head(self, place: int) -> str:
-        """Bring the head of a column into sight, by its place; return its selector."""
+        """Bring the head of a column into sight, by position, and return the selector."""
         head = f'.head[data-column="{place}"]'
 
         def there() -> bool:
@@ -320,7 +324,7 @@ class Visit:
         return f"{head} "
 
     def give(self, place: int, role: str) -> None:
-        """Give a column a role in its head: open the list, and take one of it."""
+        """Give a column a role in the head: open the list, and take the role."""
         from selenium.webdriver.support.ui import Select
 
         head = self.head(place)
@@ -334,11 +338,11 @@ class Visit:
         self.until(lambda: self.role(place) == role, role)
 
     def role(self, place: int) -> str:
-        """Return the role of a column, by its place."""
+        """Return the role of a column, by position."""
         return self.wait(self.head(place)).get_attribute("data-role")
 
     def column(self, place: int, fold: str = "") -> str:
-        """Open the panel of a column, and one of its folds; return the selector of the panel."""
+        """Open the panel of a column, with a fold, and return the selector of the panel."""
         panel = f'[data-panel="{place}"]'
         if self.shown(panel) is None:
             self.click(f"{self.head(place)}[data-mark=open-column]")
@@ -359,23 +363,23 @@ class Visit:
         self.clicks += 1
 
     def row(self, number: int = 0) -> list[str]:
-        """Return the texts of the cells in sight of a row of the table; of changed ones both texts."""
+        """Return the texts of the cells in sight of a row of the table, with both texts of changed cells."""
         cells = self.all(f'.rows .ag-row[row-index="{number}"] .ag-cell')
         return [each.get_attribute("textContent") for each in cells]
 
     def judged(self, seconds: float = WAIT) -> str:
-        """Wait for the verdict of the table as it is now, and return it."""
+        """Wait for the verdict of the present table, and return the verdict."""
 
         def told() -> str:
             if self.shown('[aria-label="Measuring"]') is not None:
                 return ""
-            found = self.shown("[data-mark=status-verdict]")
-            return "" if found is None else found.text
+            result = self.shown("[data-mark=status-verdict]")
+            return "" if result is None else result.text
 
         return self.until(told, "the verdict", seconds)
 
     def hand_over(self, why: str = "looked at") -> list[str]:
-        """Answer every point of the verdict, and go to the downloads; return what the points say."""
+        """Answer every point of the verdict, go to the downloads, and return the points' texts."""
         self.judged()
         self.go("Verdict")
         self.wait("[data-mark=accept], [data-mark=to-hand-over]")
@@ -394,7 +398,7 @@ class Visit:
             self.mark("accept")
 
     def fill(self, selector: str, text: str) -> None:
-        """Write into a field in place of what it holds."""
+        """Write into a field in place of the old text."""
         from selenium.webdriver.common.keys import Keys
 
         field = self.wait(selector)
@@ -428,14 +432,14 @@ class Visit:
         self.until(dropped, "the drop zone")
 
     def _pick(self, option: str) -> bool:
-        """Press the option of the open list that begins so, if it is shown."""
+        """Press the option of the open list with the given beginning, if shown."""
         for each in self.all(".q-menu .q-item"):
             if each.is_displayed() and each.text.strip().startswith(option):
                 return self.press(each)
         return False
 
     def _choose(self, selector: str, option: str, opened: float) -> float:
-        """Choose an option of a list that was opened, and return when it was opened last.
+        """Choose an option of a list that was opened, and return the time of the last opening.
 
         A list that the page closes, since it was drawn anew meanwhile, is opened again, as its reader would.
         """
@@ -451,14 +455,14 @@ class Visit:
         return opened
 
     def choose(self, selector: str, option: str) -> None:
-        """Choose from a list by what the option begins with."""
+        """Choose from a list by the beginning of the option."""
         self.click(selector)
         self._choose(selector, option, time.monotonic())
         self.clicks += 1
         self.until(lambda: not self.all(".q-menu"), "the end of the list")
 
     def choose_several(self, selector: str, *options: str) -> None:
-        """Choose from a list that stays open, by what each option begins with."""
+        """Choose from a list that stays open, by the beginning of each option."""
         from selenium.webdriver.common.keys import Keys
 
         self.click(selector)
@@ -469,7 +473,7 @@ class Visit:
         self.until(lambda: not self.all(".q-menu"), "the end of the list")
 
     def told(self) -> str:
-        """Return what the page says beside its table."""
+        """Return the page's texts beside the table."""
         return "\n".join(each.text[:800] for each in self.all(".bars-above, .side") if each.is_displayed())
 
     def text(self) -> str:
@@ -504,7 +508,7 @@ class Visit:
         )
 
     def take(self, mark: str, name: str) -> Path:
-        """Take what a button gives, and return the file."""
+        """Take a button's file, and return the file."""
         target = self.downloads / name
         target.unlink(missing_ok=True)
         self.mark(mark)

@@ -1,4 +1,4 @@
-"""Sums of floats that would differ between Pythons fail where a test meets them."""
+"""Sums of floats that would differ between Pythons fail in the test that meets such a sum."""
 
 from __future__ import annotations
 

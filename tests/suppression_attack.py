@@ -1,4 +1,4 @@
-"""The attack on suppressed records, by whoever knows everybody's quasi-identifiers and reads the released texts."""
+"""The attack on suppressed records, by an attacker with all quasi-identifiers and the released texts."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ def covers(cell: str, value: str) -> bool:
         return True
     if cell.startswith("{"):
         return value in cell[1:-1].split(", ")
-    if found := re.fullmatch(r"\[(\d+)-(\d+)\]", cell):
-        return int(found[1]) <= int(value) <= int(found[2])
-    if found := re.fullmatch(r"(\d+) or (less|more)", cell):
-        return int(value) <= int(found[1]) if found[2] == "less" else int(value) >= int(found[1])
+    if match := re.fullmatch(r"\[(\d+)-(\d+)\]", cell):
+        return int(match[1]) <= int(value) <= int(match[2])
+    if match := re.fullmatch(r"(\d+) or (less|more)", cell):
+        return int(value) <= int(match[1]) if match[2] == "less" else int(value) >= int(match[1])
     return cell in _SITES and value in _SITES[cell]
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A table, and the policy of its release."""
+    """A table, and the policy of the release."""
 
     table: pl.DataFrame = field(repr=False)
     policy: ic.Policy

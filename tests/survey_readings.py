@@ -1,4 +1,4 @@
-"""What surveys say, read from definitions: households as sets of members, estimates as sums over rows."""
+"""Figures of surveys, read from definitions: households as sets of members, estimates as sums over rows."""
 
 from __future__ import annotations
 
@@ -48,17 +48,17 @@ def household_figures(cells, homes, people=None, risk=None, threshold=0.2):
         alone = ("person", person)
         each = Fraction(1, len(in_class[cell])) if risk is None else risk[row]
         members[alone if home is None else home][person].append(0 if cell is None else each)
-    found = [1 - prod(1 - max(rows) for rows in home.values()) for home in members.values()]
+    result = [1 - prod(1 - max(rows) for rows in home.values()) for home in members.values()]
     return {
-        "mean": float(sum(found) / len(found)),
-        "max": float(max(found)),
-        "at_risk": sum(each > threshold + 1e-12 for each in found) / len(found),
+        "mean": float(sum(result) / len(result)),
+        "max": float(max(result)),
+        "at_risk": sum(each > threshold + 1e-12 for each in result) / len(result),
     }
 
 
 def class_weights(cells, weights):
     """Sum of the weights of each class."""
-    found = defaultdict(Fraction)
+    totals = defaultdict(Fraction)
     for cell, weight in zip(cells, weights, strict=True):
-        found[cell] += Fraction(str(weight))
-    return dict(found)
+        totals[cell] += Fraction(str(weight))
+    return dict(totals)

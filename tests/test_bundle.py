@@ -1,4 +1,4 @@
-"""A bundle of wheels: what it says, and that it installs and releases where there is no network."""
+"""A bundle of wheels: the contents, and an installation and release without a network."""
 
 from __future__ import annotations
 

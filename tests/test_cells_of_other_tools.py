@@ -1,4 +1,4 @@
-"""It does not matter which tool made a release: losses, attacks, k-map and verify read every spelling alike."""
+"""Any tool may make a release: losses, attacks, k-map and verify read every spelling alike."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def values_of(meaning: str) -> list[object]:
 
 
 def release_of(meaning: str, text: str) -> pl.DataFrame:
-    """Write one cell in a spelling, and the other values as they are."""
+    """Write a single cell in a spelling, and the other values unchanged."""
     values = values_of(meaning)
     span = read_span(SPELLINGS[meaning][0], "number" if meaning in NUMBERS else "date")
     assert span is not None
@@ -60,12 +60,12 @@ def figures(meaning: str, text: str) -> dict[str, object]:
     evaluation = ic.evaluate(raw, release, schema)
     attacks = ic.attack(raw, release, schema, secret="ill", attacks=40, seed=1)
     everybody = pl.concat([raw.select("age")] * 3)
-    found = ic.assess(release, ic.Schema(["age"], unlisted="drop"), [ic.KMap(1)], population=everybody)
+    assessment = ic.assess(release, ic.Schema(["age"], unlisted="drop"), [ic.KMap(1)], population=everybody)
     return {
         "losses": {name: lost.value for name, lost in evaluation.utility.items()},
         "summarized": evaluation.summarized,
         "attacks": [attack.to_dict() for attack in attacks],
-        "k-map": [each.value for each in found.results.asked],
+        "k-map": [each.value for each in assessment.results.asked],
     }
 
 
@@ -102,8 +102,12 @@ def test_a_cell_that_is_left_out_is_a_star(kind):
 def test_a_value_that_was_missing_before_is_no_star():
     raw = pl.DataFrame({"age": [18, 18, None, None], "sex": ["f", "f", "m", "m"], "ill": ["x", "y"] * 2})
     release = raw.with_columns(pl.col("age").cast(pl.String))
-    found = ic.evaluate(raw, release, ic.Schema({"age": "number", "sex": "category"}, sensitive=["ill"]))
-    assert (found.suppressed, found.utility["loss"].value, found.summarized["age"]) == (0, 0.0, 0)
+    evaluation = ic.evaluate(raw, release, ic.Schema({"age": "number", "sex": "category"}, sensitive=["ill"]))
+    assert (evaluation.suppressed, evaluation.utility["loss"].value, evaluation.summarized["age"]) == (
+        0,
+        0.0,
+        0,
+    )
 
 
 AGES = [18, 20, 25, 25, 31, 33, 40, 45, 60, 63, 70, 70] * 2
@@ -111,7 +115,7 @@ MARKS = {"": None, "NA": "NA", "suppressed": "suppressed"}
 
 
 def by_stars_and_marks(mark: str) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """Make a raw table, a release with stars, and the same with another mark in their place."""
+    """Make a raw table, a release with stars, and the same with another mark for the stars."""
     raw = pl.DataFrame({"age": AGES, "sex": ["f", "m", "m"] * 8, "ill": ["x", "y", "y"] * 8})
     starred = raw.with_columns(
         age=pl.Series(["*" if 30 < age < 46 else str(age) for age in AGES]),
@@ -161,11 +165,11 @@ def test_a_mark_of_suppression_is_an_option_of_every_command_that_reads_a_releas
     raw, starred, marked = by_stars_and_marks("NA")
     for name, table in (("raw", raw), ("starred", starred), ("marked", marked)):
         table.write_csv(tmp_path / f"{name}.csv")
-    given = ["--qi", "age,sex", "--sensitive", "ill", "--json"]
+    arguments = ["--qi", "age,sex", "--sensitive", "ill", "--json"]
     for command, before in (("assess", []), ("risk", []), ("utility", ["raw"]), ("attack", ["raw"])):
         files = [str(tmp_path / f"{name}.csv") for name in before]
         outputs = [
-            CliRunner().invoke(app, [command, *files, str(tmp_path / f"{name}.csv"), *given, *marks])
+            CliRunner().invoke(app, [command, *files, str(tmp_path / f"{name}.csv"), *arguments, *marks])
             for name, marks in (("starred", []), ("marked", ["--suppressed-as", "NA"]))
         ]
         assert outputs[0].output.replace("starred", "marked") == outputs[1].output, command
@@ -181,11 +185,11 @@ def test_a_mask_is_read_alike_everywhere(tmp_path):
     raw = pl.DataFrame({"zip": ["02101", "02102", "02201", "12345"] * 2, "ill": ["a", "b"] * 4})
     masks = ["021**", "021**", "0**01", "*****"] * 2
     release = raw.with_columns(zip=pl.Series(masks))
-    found = ic.assess(
+    assessment = ic.assess(
         release, ic.Schema(["zip"], unlisted="drop"), [ic.KMap(1)], population=raw.select("zip")
     )
     # 021** are four of the population, and so are 0**01.
-    assert [each.value for each in found.results.asked] == [4]
+    assert [each.value for each in assessment.results.asked] == [4]
     (tmp_path / "policy.toml").write_text(
         "version = 1\nkeep_order = true\n[columns.zip]\nrole = 'quasi'\nkind = 'category'\n"
         "[columns.ill]\nrole = 'sensitive'\n[[models]]\nmodel = 'k-map'\nk = 4\n"
@@ -216,20 +220,22 @@ def test_a_cell_that_nobody_can_read_is_told_and_leaves_no_figure(text, kind):
     raw = pl.DataFrame({"age": ages, "sex": ["f", "m"] * 3, "ill": ["x", "y", "y"] * 2})
     release = raw.with_columns(age=pl.Series([text, text, *map(str, ages[2:])]))
     schema = ic.Schema({"age": kind, "sex": "category"}, sensitive=["ill"])
-    found = ic.evaluate(raw, release, schema)
-    assert (found.classes, found.unread["age"].records, [*found.unread]) == (6, 2, ["age"])
-    assert not any(letter.isdigit() and letter != "9" for letter in "".join(found.unread["age"].shapes))
-    assert "loss" not in found.utility
-    assert found.utility["discernibility"].value > 0
+    evaluation = ic.evaluate(raw, release, schema)
+    assert (evaluation.classes, evaluation.unread["age"].records, [*evaluation.unread]) == (6, 2, ["age"])
+    assert not any(letter.isdigit() and letter != "9" for letter in "".join(evaluation.unread["age"].shapes))
+    assert "loss" not in evaluation.utility
+    assert evaluation.utility["discernibility"].value > 0
     for figure in (
-        lambda: ic.fidelity(found),
-        lambda: found.per_record("loss"),
-        lambda: found.table("age"),
-        lambda: ic.learn(found, raw, "ill"),
+        lambda: ic.fidelity(evaluation),
+        lambda: evaluation.per_record("loss"),
+        lambda: evaluation.table("age"),
+        lambda: ic.learn(evaluation, raw, "ill"),
     ):
         with pytest.raises(ic.TableError, match="not measured: column 'age': the cells of 2 records"):
             figure()
-    assert found.per_record("discernibility") is None or len(found.per_record("discernibility")) == 6
+    assert (
+        evaluation.per_record("discernibility") is None or len(evaluation.per_record("discernibility")) == 6
+    )
     tries = ic.attack(raw, release, schema, secret="ill", known=["sex"], aligned=True)
     assert {each.name for each in tries if each.attacks} == {"linkage"}
     for each in tries:
@@ -242,8 +248,8 @@ def test_a_range_beside_a_hierarchy_is_the_values_within_it(text):
     tree = ic.Hierarchy.from_nested({"*": {"odd": ["35", "39"], "even": ["18", "20", "30", "46"]}})
     raw = pl.DataFrame({"age": ages, "ill": ["x", "y", "y"] * 2})
     release = raw.with_columns(age=pl.Series(["18", "20", text, text, text, "46"]))
-    found = ic.evaluate(raw, release, ic.Schema({"age": tree}, sensitive=["ill"]))
-    assert (found.unread, found.summarized) == ({}, {"age": 0})
+    evaluation = ic.evaluate(raw, release, ic.Schema({"age": tree}, sensitive=["ill"]))
+    assert (evaluation.unread, evaluation.summarized) == ({}, {"age": 0})
 
 
 @pytest.mark.few(2)

@@ -1,4 +1,4 @@
-"""What every registered entry promises, tried on each of them."""
+"""Promises of every registered entry, tried on each entry."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def example(entry: type[Configured]) -> Configured:
 
 
 def allowed_value(declared: Parameter) -> object:
-    """Choose a value that a parameter allows: near its lowest where it has one."""
+    """Choose a value that a parameter allows: near the lowest if there is a lowest value."""
     if declared.choices:
         return declared.choices[0]
     if declared.kind in (int, float):
@@ -99,10 +99,10 @@ def test_entry_introduces_itself(package, entry):
 
 @each_entry
 def test_settings_come_back(package, entry):
-    made = example(entry)
-    assert entry.from_settings(made.settings()) == made
-    text = ",".join(f"{name}={value}" for name, value in made.settings().items())
-    assert REGISTRIES[package].parse(f"{entry.name}:{text}") == made
+    result = example(entry)
+    assert entry.from_settings(result.settings()) == result
+    text = ",".join(f"{name}={value}" for name, value in result.settings().items())
+    assert REGISTRIES[package].parse(f"{entry.name}:{text}") == result
 
 
 @each_entry
@@ -131,15 +131,15 @@ def test_bad_parameters_are_named(package, entry):
 def test_the_verifier_reads_every_treatment(entry):
     from incrowd_verify.policy import read_treatment
 
-    made = example(entry)
-    read = read_treatment(made.spec(), "column 'c'")
+    result = example(entry)
+    read = read_treatment(result.spec(), "column 'c'")
     assert read is not None
     assert read.name == entry.name
     # It is a reader of its own, and has to know every parameter.
     first, *others = [*entry.parameters()] or [""]
     whole = {entry.name: True} | dict.fromkeys(others, 1)
     assert read_treatment(whole, "column 'c'") is not None
-    assert read.perturbs == made.perturbs
+    assert read.perturbs == result.perturbs
     with pytest.raises(ic.PolicyError, match="does not know"):
         read_treatment(whole | {"nonsense": 1}, "column 'c'")
     assert first == "" or first not in others
@@ -168,14 +168,14 @@ def test_no_entry_is_forgotten(package):
         module = import_module(f"incrowd.{package}.{path.stem}")
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                found = getattr(module, node.name)
-                if issubclass(found, Configured):
+                result = getattr(module, node.name)
+                if issubclass(result, Configured):
                     assert node.name in listed, f"{path.name}: {node.name} is not in the registry"
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
 def test_the_function_of_a_model_has_its_defaults(model):
-    """A signature has to stand in the text, so that type checkers and pages see it; this compares the two."""
+    """A signature must stand in the text for type checkers and pages, and this test compares the two."""
     function = getattr(ic.privacy, model.name.replace("-", "_"))
     declared = {field.name: field.default for field in fields(model) if field.default is not MISSING}
     for name, taken in inspect.signature(function).parameters.items():
@@ -228,7 +228,7 @@ def mixed(seed: int = 0, rows: int = 60) -> FrequencyTable:
 
 
 def least_and_most(frequency: FrequencyTable) -> dict[str, tuple[float, float, float]]:
-    """What metrics that do not go from 0 to 1 give as it was, at the top, and where all is suppressed."""
+    """Values of metrics outside 0 to 1 for the raw table, the top, and full suppression."""
     combinations = prod(domain.size for domain in frequency.domains)
     heights = 60 * sum(domain.tree.height for domain in frequency.domains)
     squares = int((frequency.weights**2).sum())
@@ -266,10 +266,10 @@ def information(totals: np.ndarray) -> float:
 
 def counts_per_key(frequency: FrequencyTable, key: int) -> np.ndarray:
     counts = frequency.sensitive[0].keys
-    found = np.zeros(frequency.sensitive[0].domain.size, int)
+    result = np.zeros(frequency.sensitive[0].domain.size, int)
     here = slice(counts.indptr[key], counts.indptr[key + 1])
-    found[counts.codes[here]] = counts.counts[here]
-    return found
+    result[counts.codes[here]] = counts.counts[here]
+    return result
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
@@ -323,9 +323,9 @@ def test_a_metric_looks_at_cells_or_at_classes_alone(metric):
     if issubclass(metric, ClassMetric):
         # Classes that no recoding made are measured as those of the recoding that keeps all values.
         frequency = mixed()
-        found = metric().of_classes(EquivalenceClasses.of_keys(frequency)).value
+        value = metric().of_classes(EquivalenceClasses.of_keys(frequency)).value
         as_it_is = FullDomain.build(frequency, [0, 0, 0])
-        assert found == pytest.approx(metric().measure(frequency, as_it_is).value, abs=1e-12)
+        assert value == pytest.approx(metric().measure(frequency, as_it_is).value, abs=1e-12)
 
 
 def test_searches_minimize_these_metrics():
@@ -354,22 +354,24 @@ def surveyed(classes):
     table = classes.frequency
     rows = np.repeat(np.arange(table.keys), table.weights)
     one = np.ones(len(rows), np.int64)
-    weights = Sampling.of("w", rows, 2_500_000 * one, table.keys)
-    homes = Households.of(("home",), rows, np.arange(len(rows)) // 2, one)
-    found = EquivalenceClasses(replace(table, survey=Survey(weights, homes)), classes.indptr, classes.members)
-    found.codes, found.code_sizes = classes.codes, classes.code_sizes
-    return found
+    weights = Sampling.of_weights("w", rows, 2_500_000 * one, table.keys)
+    homes = Households.of_rows(("home",), rows, np.arange(len(rows)) // 2, one)
+    result = EquivalenceClasses(
+        replace(table, survey=Survey(weights, homes)), classes.indptr, classes.members
+    )
+    result.codes, result.code_sizes = classes.codes, classes.code_sizes
+    return result
 
 
 @pytest.mark.parametrize("risk", RISKS, ids=lambda risk: risk.name)
 @given(table=counts())
 def test_risks_are_probabilities(risk, table):
     classes = surveyed(classes_of(table, "category"))
-    made = risk(fraction=0.5) if "fraction" in risk.parameters() else risk()
-    assert made.applies(classes)
-    figures = made.measure(classes)
+    result = risk(fraction=0.5) if "fraction" in risk.parameters() else risk()
+    assert result.applies(classes)
+    figures = result.measure(classes)
     assert all(0 <= value <= 1 for value in figures.values())
-    empty = made.measure(classes.only(np.zeros(len(classes), np.bool_)))
+    empty = result.measure(classes.only(np.zeros(len(classes), np.bool_)))
     assert set(empty) == set(figures)
     assert not any(empty.values())
 
@@ -412,7 +414,7 @@ PEOPLE = ic.Schema(quasi=QUASI, sensitive=["disease"], identifying=["name"])
 
 
 def schema_for(algorithm: type[Algorithm], sensitive: tuple[str, ...] = ("disease",)) -> ic.Schema:
-    """All quasi-identifiers, or the one number that univariate microaggregation takes."""
+    """All quasi-identifiers, or the single number of univariate microaggregation."""
     quasi = {"age": None} if algorithm is ic.Microaggregation else QUASI
     rest = [name for name in QUASI if name not in quasi]
     return ic.Schema(quasi=quasi, sensitive=sensitive, identifying=["name", *rest])
@@ -434,14 +436,14 @@ def test_algorithms_keep_their_word(algorithm, style, rows, seed, k):
     untouched = frame.clone()
     models = [ic.KAnonymity(k), ic.LDiversity(1), ic.TCloseness(0.9)]
     limit = allowed(algorithm, 0.5)
-    schema, made = schema_for(algorithm), example(algorithm)
+    schema, result = schema_for(algorithm), example(algorithm)
     quasi = [attribute.name for attribute in schema.quasi]
     anonymize = partial(
         ic.anonymize,
         frame,
         schema,
         models,
-        made,
+        result,
         output=style,
         max_suppression=limit,
         seed=seed % 1000,
@@ -482,7 +484,7 @@ def test_algorithms_keep_their_word(algorithm, style, rows, seed, k):
 
 
 def assert_lowest_cells(frame: pl.DataFrame, release: ic.Release, quasi: list[str]) -> None:
-    """Every class's cell is the least that covers its records, read once more from rows and trees."""
+    """Every class's cell is the least that covers the records, read once more from rows and trees."""
     recoding = release.recoding
     style = release.policy.output
     number = recoding.class_of_key
@@ -605,9 +607,9 @@ def test_algorithms_give_the_same_on_any_number_of_threads(algorithm, monkeypatc
         monkeypatch.setenv("INCROWD_THREADS", threads)
         models = [ic.KAnonymity(4), ic.LDiversity(2), ic.TCloseness(0.3)]
         limit = allowed(algorithm, 0.1)
-        made = example(algorithm)
+        result = example(algorithm)
         release = ic.anonymize(
-            frame, schema_for(algorithm), models, made, max_suppression=limit, suppressed="keep"
+            frame, schema_for(algorithm), models, result, max_suppression=limit, suppressed="keep"
         )
         release.write(tmp_path / f"{threads}.csv")
         release.write(tmp_path / f"{threads}.parquet")
@@ -623,7 +625,7 @@ def test_algorithms_give_the_same_on_any_number_of_threads(algorithm, monkeypatc
 
 
 def test_a_forgotten_entry_would_be_named(tmp_path, monkeypatch):
-    """The search for forgotten entries finds one, so its silence means something."""
+    """The search for forgotten entries finds a planted entry, so that silence means something."""
     import incrowd.measures.risk as home
 
     for path in Path(home.__file__).parent.glob("*.py"):

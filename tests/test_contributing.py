@@ -24,7 +24,7 @@ PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 @dataclass(frozen=True)
 class Step:
-    """A step of a recipe: a file to write, or the lines of one that change, as ``diff`` shows them."""
+    """A step of a recipe: a file to write, or the changed lines of a file, as ``diff`` shows lines."""
 
     path: str
     language: str
@@ -32,7 +32,7 @@ class Step:
 
     @property
     def makes_entry(self) -> bool:
-        """Whether it makes the entry; all others are what the checks ask for."""
+        """Whether the step makes the entry, as all other steps satisfy the checks."""
         return self.language == "py" or bool(re.search(r"/(__init__|kinds|open)\.py$", self.path))
 
     def follow(self, root: Path) -> None:
@@ -42,24 +42,24 @@ class Step:
             place.write_text(self.block, encoding="utf-8")
             return
         before, after = (
-            "".join(line[1:] for line in self.block.splitlines(keepends=True) if line[0] in kept)
-            for kept in (" -", " +")
+            "".join(line[1:] for line in self.block.splitlines(keepends=True) if line[0] in sign)
+            for sign in (" -", " +")
         )
-        found = place.read_text(encoding="utf-8")
-        assert f"\n{before}" in found, f"{self.path} has no {before!r}"
-        place.write_text(found.replace(f"\n{before}", f"\n{after}", 1), encoding="utf-8")
+        content = place.read_text(encoding="utf-8")
+        assert f"\n{before}" in content, f"{self.path} has no {before!r}"
+        place.write_text(content.replace(f"\n{before}", f"\n{after}", 1), encoding="utf-8")
 
 
 def recipes(page: str) -> dict[str, list[Step]]:
-    """Return the steps below each heading; the last path above a block is its file."""
-    found: dict[str, list[Step]] = {}
+    """Return the steps below each heading, where the last path above a block is the block's file."""
+    result: dict[str, list[Step]] = {}
     for title, text in re.findall(r"^## ([^\n]*)\n(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE):
         end = 0
         for fence in re.finditer(r"^```(py|diff)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
             *_, path = re.findall(r"`([\w./-]+/[\w.-]+\.\w+)`", text[end : fence.start()])
-            found.setdefault(title, []).append(Step(path, fence[1], fence[2]))
+            result.setdefault(title, []).append(Step(path, fence[1], fence[2]))
             end = fence.end()
-    return found
+    return result
 
 
 RECIPES = recipes(PAGE)
@@ -83,7 +83,7 @@ def copied(place: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def begun(tmp_path_factory) -> Path:
-    """A copy of the project with an entry of every kind in its list, and nothing besides."""
+    """A copy of the project with an entry of every kind in the kind's list, and nothing besides."""
     place = copied(tmp_path_factory.mktemp("copy"))
     for title, recipe in RECIPES.items():
         for step in recipe:
@@ -111,9 +111,9 @@ def call(package: Path, folder: Path, *arguments: str) -> subprocess.CompletedPr
 
 
 def printed(package: Path, folder: Path, *arguments: str) -> str:
-    done = call(package, folder, *arguments)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    process = call(package, folder, *arguments)
+    assert process.returncode == 0, process.stderr
+    return process.stdout
 
 
 TOGETHER = """
@@ -132,7 +132,7 @@ for number, words in enumerate(json.loads(sys.argv[1])):
 
 
 def commands(package: Path, folder: Path, *lines: str) -> list[str]:
-    """What each command of a session prints."""
+    """Return the output of each command of a session."""
     given = json.dumps([line.split() for line in lines])
     return printed(package, folder, "-c", TOGETHER, given).split("----\n")
 
@@ -213,9 +213,9 @@ def test_a_new_model_is_in_every_interface(package, tmp_path):
     assert "pair-anonymity" in "".join(shown.split())  # words are folded at their hyphens
     assert 'model = "pair-anonymity"' in (tmp_path / "policy.toml").read_text()
     privacy = json.loads(assessed)["privacy"]
-    [found] = [model for model in privacy if model["model"] == "pair-anonymity" and model.get("limit")]
+    [result] = [model for model in privacy if model["model"] == "pair-anonymity" and model.get("limit")]
     assert "### pair-anonymity" in printed(package, tmp_path, "-m", "incrowd.faces.cli.reference")
-    assert (found["value"], found["holds"]) == (2, True)
+    assert (result["value"], result["holds"]) == (2, True)
     code = "import incrowd as ic; from incrowd.measures.privacy import MODELS; print(MODELS.get('pair-anonymity')(m=3))"
     assert printed(package, tmp_path, "-c", code).strip() == "pair-anonymity(m=3)"
 
@@ -238,8 +238,8 @@ def test_new_entries_of_other_kinds_are_on_the_command_line(package, tmp_path):
         "rows two.toy",
     )
     assert "lost-combinations" in listed
-    [found] = [one for one in json.loads(measured)["utility"] if one["metric"] == "lost-combinations"]
-    assert found["value"] == 0.5
+    [loss] = [one for one in json.loads(measured)["utility"] if one["metric"] == "lost-combinations"]
+    assert loss["value"] == 0.5
     assert json.loads(risky)["risks"]["insider"] == {"max": 1.0}
     assert "sex is written in upper case" in treated.replace("\n", " ")
     assert "usual-value" in attacked
@@ -328,9 +328,9 @@ CHECKS = (
 
 
 def checks(place: Path, chosen: Iterable[tuple[str, str]]) -> str:
-    """Run some checks in a copy, and return what they print."""
+    """Run some checks in a copy, and return the output."""
     named = [f"({Path(file).stem}{words and f' and ({words})'})" for file, words in chosen]
-    done = call(
+    result = call(
         place / "src",
         place,
         *("-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow or few", "-k", " or ".join(named)),
@@ -338,11 +338,11 @@ def checks(place: Path, chosen: Iterable[tuple[str, str]]) -> str:
         *("-rf", "--tb=short", "-W", "ignore::RuntimeWarning"),
         *sorted({f"tests/{file}" for file, _ in chosen}),
     )
-    return done.stdout + done.stderr
+    return result.stdout + result.stderr
 
 
 def make_docs(place: Path) -> None:
-    """Run the commands of `make docs`, without its environment."""
+    """Run the commands of `make docs`, without the environment."""
     paths = [str(place / folder / "src") for folder in ("", "gate", "verify")]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
     run = "import sys, tasks; tasks.PYTHON = sys.executable; tasks.docs()"

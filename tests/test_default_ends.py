@@ -71,7 +71,7 @@ def cells(table: pl.DataFrame) -> set[str]:
 
 
 def policy_of(folder: Path, ends: str | None) -> Path:
-    """Write a policy file that says its ends, or does not."""
+    """Write a policy file with or without ends."""
     path = folder / "policy.toml"
     path.write_text(POLICY if ends is None else POLICY.replace("\n", f'\nends = "{ends}"\n', 1))
     return path
@@ -150,15 +150,15 @@ def a_series(folder: Path, ends: str | None) -> set[str]:
 
 def a_transformer(folder: Path, ends: str | None) -> set[str]:
     frame = TABLE.select("pay", pl.col("hired").cast(pl.String))
-    made = faces.Anonymizer(MODELS, encoding="cells", **settings(ends)).fit(frame).transform(frame)
-    return set(made.ravel().tolist())
+    result = faces.Anonymizer(MODELS, encoding="cells", **settings(ends)).fit(frame).transform(frame)
+    return set(result.ravel().tolist())
 
 
 def numbers_of_a_transformer(folder: Path, ends: str | None) -> set[str]:
     """The numbers that stand for cells: the middle of two exact ends is at times a value, too."""
     frame = TABLE.select("pay")
-    made = faces.Anonymizer(MODELS, **settings(ends)).fit(frame).transform(frame)
-    return {f"{number:g}" for number in made.ravel().tolist()}
+    result = faces.Anonymizer(MODELS, **settings(ends)).fit(frame).transform(frame)
+    return {f"{number:g}" for number in result.ravel().tolist()}
 
 
 def a_window(folder: Path, ends: str | None) -> set[str]:
@@ -183,23 +183,23 @@ each_door = pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name_
 @pytest.mark.few(11)
 @each_door
 def test_no_end_is_a_value_of_a_person(door, tmp_path):
-    found = told(door(tmp_path, None))
-    assert found
-    assert not found & VALUES
+    result = told(door(tmp_path, None))
+    assert result
+    assert not result & VALUES
 
 
 @pytest.mark.few(11)
 @each_door
 def test_exact_ends_are_values_of_people_where_they_are_said(door, tmp_path):
-    found = told(door(tmp_path, "exact"))
-    assert found & VALUES
+    result = told(door(tmp_path, "exact"))
+    assert result & VALUES
 
 
 # --- doors that release nothing themselves ---------------------------------------------------------------
 
 
 def test_a_comparison_measures_what_would_be_released():
-    found = {
+    result = {
         ends: ic.compare(TABLE, policy, ["mondrian"], models=[MODELS]).runs[0].utility["loss"]
         for ends, policy in {
             None: SCHEMA,
@@ -207,7 +207,7 @@ def test_a_comparison_measures_what_would_be_released():
             "exact": ic.Policy(SCHEMA, ends="exact"),
         }.items()
     }
-    assert found[None] == found["outward"] > found["exact"]
+    assert result[None] == result["outward"] > result["exact"]
 
 
 def test_a_suggestion_is_tried_with_rounded_ends():
@@ -247,8 +247,8 @@ def modules() -> Iterator[ModuleType]:
 
 
 def test_every_default_is_the_declared_one():
-    """A function or a class with a setting `ends` has the one default, or none (None)."""
-    found = {}
+    """A function or a class with a setting `ends` has the same default, or none (None)."""
+    result = {}
     for module in modules():
         for name, each in vars(module).items():
             if getattr(each, "__module__", None) != module.__name__ or not callable(each):
@@ -264,12 +264,12 @@ def test_every_default_is_the_declared_one():
                 except (TypeError, ValueError):
                     continue
             if defaults.get("ends") in ("outward", "exact"):
-                found[f"{module.__name__}.{name}"] = defaults["ends"]
-    assert set(found.values()) == {DEFAULT_ENDS} == {"outward"}
+                result[f"{module.__name__}.{name}"] = defaults["ends"]
+    assert set(result.values()) == {DEFAULT_ENDS} == {"outward"}
     assert {"incrowd.release.policy.policy.Policy", "incrowd.release.jobs.make.anonymize.anonymize"} <= set(
-        found
+        result
     )
-    assert "incrowd.sklearn.Anonymizer" in found
+    assert "incrowd.sklearn.Anonymizer" in result
 
 
 # --- accounts ----------------------------------------------------------------------------------------------
@@ -292,7 +292,7 @@ def test_every_account_says_that_ends_are_exact(tmp_path, capsys):
 
 
 def test_an_account_says_which_column_differs():
-    schema = ic.Schema.of(
+    schema = ic.Schema.of_attributes(
         [ic.Attribute("pay", "quasi", ends="exact"), ic.Attribute("hired", "quasi")], unlisted="drop"
     )
     release = ic.anonymize(TABLE, schema, MODELS)

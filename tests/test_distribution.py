@@ -1,4 +1,4 @@
-"""The order in which a run shares out its tests."""
+"""The order of tests in a distributed run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from distribution import GUESSED, GUESSED_LONG, Seconds, in_order
 
 
 class Cache(dict):
-    """What pytest's cache does, in memory."""
+    """pytest's cache, in memory."""
 
     set = dict.__setitem__
 

@@ -1,4 +1,4 @@
-"""The docs say what the code does."""
+"""The docs agree with the code."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def too_long(text: str, width: int = 100) -> list[int]:
     A line of one word, such as a link, cannot be broken. The mark of a list item and the indentation do not
     count as words.
     """
-    found, fence = [], ""
+    result, fence = [], ""
     for number, line in enumerate(text.splitlines(), 1):
         begin = re.match(r"\s*(```+|~~~+)", line)
         if begin and not fence:
@@ -68,8 +68,8 @@ def too_long(text: str, width: int = 100) -> list[int]:
             fence = "" if line.strip() == fence else fence
         elif len(line) > width and not line.lstrip().startswith("|"):
             words = re.sub(r"^\s*([-*+]|\d+[.)]|#+)\s", "", line).split()
-            found += [number] if len(words) > 1 else []
-    return found
+            result += [number] if len(words) > 1 else []
+    return result
 
 
 def test_lines_of_prose_have_at_most_100_characters():
@@ -154,8 +154,8 @@ def changed() -> set[str]:
     """Return the files that differ from the last commit; none where there is no Git."""
     with suppress(OSError):
         command = ["git", "diff", "--name-only", "HEAD"]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-        return {*done.stdout.splitlines()}
+        process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        return {*process.stdout.splitlines()}
     return set()
 
 
@@ -176,7 +176,7 @@ RUN = [*quick((*SHORT, *SLOW), *TRIED, *(changed() & {*SLOW})), pytest.param("do
 
 
 def _spark_goes_to(session, folder: str) -> str:
-    """Let paths of Spark without a folder be in one; return where they were. Its JVM began elsewhere."""
+    """Let paths of Spark without a folder be in a given folder, and return the old folder."""
     context = session.sparkContext
     hadoop = context._jvm.org.apache.hadoop.fs
     system = hadoop.FileSystem.get(context._jsc.hadoopConfiguration())
@@ -219,8 +219,8 @@ def test_every_model_has_an_attack_that_runs_and_a_picture():
     for model in MODELS:
         assert model.name in sections, f"explain {model.name} in docs/explanation/models/"
         text = sections[model.name]
-        attack, shown = text.find("**The attack"), text.find("```{chart}")
-        assert -1 < attack < shown, model.name
+        attack, picture = text.find("**The attack"), text.find("```{chart}")
+        assert -1 < attack < picture, model.name
         assert text.count("```python\n") >= 1, model.name
         assert re.search(rf"ic\.{model.__name__}\(", text), model.name
         assert "**What it leaves open.**" in text or "**What they leave open.**" in text or "costs" in text
@@ -287,7 +287,7 @@ def test_a_figure_that_is_not_met_fails():
 
 
 def test_every_page_has_its_place_in_the_navigation():
-    """As the site asks, but told without building it."""
+    """The site asks for the same, but the test builds no site."""
     docs = ROOT / "docs"
     named = set()
     for page in docs.rglob("*.md"):
@@ -302,16 +302,16 @@ def test_every_page_has_its_place_in_the_navigation():
 
 def commands_of(text: str) -> list[list[str]]:
     """Return the commands of incrowd in the shell blocks of a page, as words."""
-    found = []
+    calls = []
     for fence in page_runner.FENCE.finditer(text):
         if fence[1] in ("sh", "bash", "console", "text"):
             # Where a block also shows what is printed, a dollar sign stands before a command.
             mark = "$ incrowd " if fence[1] in ("console", "text") else "incrowd "
             lines = fence[2].replace("\\\n", " ").splitlines()
-            found += [
+            calls += [
                 shlex.split(line.removeprefix("$ "), comments=True) for line in lines if line.startswith(mark)
             ]
-    return found
+    return calls
 
 
 @cache
@@ -320,7 +320,7 @@ def whole_command():
 
 
 def unknown_options(words: list[str]) -> list[str]:
-    """Return the options of a command that it does not have, or its name if there is no such command."""
+    """Return the unknown options of a command, or the name of an unknown command."""
     command = whole_command()
     for number, word in enumerate(words[1:], 1):
         if not hasattr(command, "commands"):
@@ -357,7 +357,7 @@ def test_the_readme_counts_right():
 
 
 def test_the_readme_fits_on_a_page():
-    """Without tables and blank lines; what is longer belongs on a page of its own."""
+    """Tables and blank lines do not count, and longer texts belong on another page."""
     lines = [line for line in text_of("README.md").splitlines() if line and not line.startswith("|")]
     assert len(lines) <= 75
 
@@ -384,7 +384,7 @@ def test_a_text_is_of_the_block_right_above_it_alone():
 @pytest.mark.slow
 @pytest.mark.gated
 def test_the_notebook_runs(monkeypatch, tmp_path):
-    """Cell by cell, in one scope; its charts are Vega-Lite, and nothing of a run is stored in the file."""
+    """The cells run in a single scope, charts are Vega-Lite, and the file stores nothing of a run."""
     monkeypatch.chdir(tmp_path)
     document = json.loads((ROOT / "docs" / "learning.ipynb").read_text(encoding="utf-8"))
     scope: dict[str, object] = {}
@@ -397,8 +397,8 @@ def test_the_notebook_runs(monkeypatch, tmp_path):
         last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
         exec(compile(tree, f"cell {number}", "exec"), scope)
         if last is not None:
-            shown = eval(compile(ast.Expression(last.value), f"cell {number}", "eval"), scope)
-            drawn += hasattr(shown, "to_json")
+            output = eval(compile(ast.Expression(last.value), f"cell {number}", "eval"), scope)
+            drawn += hasattr(output, "to_json")
     assert drawn == 2
 
 
@@ -407,16 +407,16 @@ def test_public_names_are_what_they_say_however_often_they_are_asked():
 
     for _ in range(2):
         for name in ic.__all__:
-            found = getattr(ic, name)
+            result = getattr(ic, name)
             rooms = {
                 "compat": "petworks", "course": "check", "privacy": "k_anonymity", "profiles": "read_profile", "risk": "suda2",
                 "samples": "hospital", "treatments": "Round",
             }  # fmt: skip
             if name in rooms:
-                assert getattr(found, rooms[name]) is not None
+                assert getattr(result, rooms[name]) is not None
                 continue
-            assert getattr(found, "__name__", name) == name or name.isupper()
-            assert type(found).__name__ != "module"
+            assert getattr(result, "__name__", name) == name or name.isupper()
+            assert type(result).__name__ != "module"
     assert set(ic.__all__) <= set(dir(ic))
     with pytest.raises(AttributeError, match="attribute 'nothing'"):
         _ = ic.nothing

@@ -1,4 +1,4 @@
-"""A documented name is the path: what a page imports lives there, for Python and for type checkers."""
+"""A documented name is the path: the page's imports live there, for Python and for type checkers."""
 
 from __future__ import annotations
 
@@ -71,10 +71,10 @@ print(json.dumps(missing))
 def test_every_documented_path_is_there():
     assert {"incrowd.compat.p29", "incrowd.sklearn.Anonymizer", "incrowd.course.check"} <= documented()
     paths = json.dumps(sorted(documented()))
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", FIND], input=paths, capture_output=True, text=True, check=True
     )
-    assert json.loads(done.stdout) == []
+    assert json.loads(process.stdout) == []
 
 
 @pytest.mark.slow
@@ -88,8 +88,8 @@ def test_type_checkers_find_the_same(tmp_path):
             lines.append(f"from {module} import {name} as name_{len(lines)}")
     (tmp_path / "user.py").write_text("\n".join(lines) + "\n")
     call = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path), str(tmp_path / "user.py")]
-    done = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout
+    process = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stdout
 
 
 def is_module(path: str) -> bool:

@@ -1,4 +1,4 @@
-"""Every function that writes or returns rows of a release passes the judge, or a page says why it does not."""
+"""Every function that writes or returns rows of a release passes the judge, or a page says why not."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PLACING = {
 
 JUDGED = {
     "release.jobs.make.anonymize.release_of": "release.jobs.make.anonymize.anonymize",
-    "release.jobs.later.apply.apply_recoding": "release.jobs.later.apply.apply_recoding",
+    "release.jobs.later.apply._release": "release.jobs.later.apply._release",
     "release.jobs.make.distributed.release.in_blocks": "release.jobs.make.anonymize.anonymize",
     "release.jobs.make.anatomize.anatomize": "release.jobs.make.anatomize.anatomize",
     "release.jobs.make.anatomize._tables": "release.jobs.make.anatomize.anatomize",
@@ -28,11 +28,11 @@ JUDGED = {
 }
 """Where rows are placed, and the verb that lets them through the gate."""
 WRITING = {
-    "release.jobs.make.release.Release._write", "release.jobs.make.release.Release.into", "release.jobs.later.apply.AppliedBatch.write",
+    "release.jobs.make.leaving_rows.LeavingRows._write_rows", "release.jobs.make.release.Release.into",
     "release.jobs.make.distributed.release.DistributedRelease._write", "release.jobs.make.anatomize.Anatomy.write_to",
     "faces.cli.commands.p29.p29", "faces.cli.commands.randomize.randomize",
 }  # fmt: skip
-"""What writes rows that were judged when they were made; the first four judge the written rows again."""
+"""What writes rows that were judged when they were made; the first three judge the written rows again."""
 ASKED = {
     "faces.studio.work.Work.anonymize",
     "faces.studio.work.Work.trial",
@@ -55,7 +55,7 @@ OPEN = {
 """Doors without a gate, by their name in the table of docs/how-to/verdict.md."""
 NO_ROWS = {
     "faces.cli.commands.apply.apply": "numbers of rows, and why each is held or suppressed",
-    "faces.cli.commands.compare._show": "figures",
+    "faces.cli.commands.compare._show_comparisons": "figures",
     "faces.cli.option_groups.LedgerOptions.record": "an entry of a ledger",
     "faces.studio.tables.copied": "a private copy of the raw table",
     "faces.studio.window_table.WindowTable.sample": "a made-up table",
@@ -65,6 +65,7 @@ NO_ROWS = {
     "release.jobs.later.ledger.__init__._digest_of": "a digest",
     "release.jobs.later.ledger.rows._sum": "a digest",
     "release.jobs.later.series_groups.SeriesRelease.write_counterfeits": "counts of counterfeit records",
+    "release.jobs.make.release.Release.save": "numbers of rows and reasons, for the folder `internal`",
     "release.jobs.make.tabulate.TableRelease.save": "count tables, which `tabulate` audits and judges",
     "search.lattice.space.SolutionSpace.save": "nodes of a lattice",
 }
@@ -72,14 +73,14 @@ NO_ROWS = {
 
 
 def doors() -> dict[str, set[str]]:
-    """Find the functions that place rows, or make a release whose open points are not refused."""
-    found: dict[str, set[str]] = {}
+    """Find the functions that place rows, or make a release with open points and no refusal."""
+    result: dict[str, set[str]] = {}
 
     def look(node: ast.AST, name: str) -> None:
         for child in ast.iter_child_nodes(node):
             inner = f"{name}.{child.name}" if isinstance(child, ast.FunctionDef | ast.ClassDef) else name
             if isinstance(child, ast.Call):
-                called = (
+                callee = (
                     child.func.attr
                     if isinstance(child.func, ast.Attribute)
                     else getattr(child.func, "id", "")
@@ -88,8 +89,8 @@ def doors() -> dict[str, set[str]]:
                     word.arg == "unanswered" and getattr(word.value, "value", None) == "write"
                     for word in child.keywords
                 )
-                if called in PLACING or lets_pass:
-                    found.setdefault(name, set()).add(called)
+                if callee in PLACING or lets_pass:
+                    result.setdefault(name, set()).add(callee)
             look(child, inner)
 
     for path in sorted(PACKAGE.rglob("*.py")):
@@ -99,7 +100,7 @@ def doors() -> dict[str, set[str]]:
                 parsed(path),
                 module.removesuffix(".__init__") if module.startswith(("compat", "sklearn")) else module,
             )
-    return found
+    return result
 
 
 def test_every_door_is_on_a_list():
@@ -111,17 +112,17 @@ def test_a_judged_verb_asks_for_points_and_admits(verb):
     module, _, name = verb.rpartition(".")
     tree = parsed(PACKAGE / f"{module.replace('.', '/')}.py")
     body = next(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == name)
-    called = {
+    callees = {
         node.func.attr
         for node in ast.walk(body)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
     }
-    assert "admit" in called
+    assert "admit" in callees
 
 
 def test_the_page_says_why_a_door_has_no_gate():
     page = (Path(__file__).parents[1] / "docs" / "how-to" / "verdict.md").read_text(encoding="utf-8")
     rows = page.partition("| door without a gate |")[2].partition("\n\n")[0]
-    told = {line.split("|")[1].strip().strip("`") for line in rows.splitlines()[2:]}
+    names = {line.split("|")[1].strip().strip("`") for line in rows.splitlines()[2:]}
     # These two return tables without a call that places rows: figures of nodes, and one row a class.
-    assert told == {*OPEN.values(), "explore", "incrowd.compat.notebook"}
+    assert names == {*OPEN.values(), "explore", "incrowd.compat.notebook"}

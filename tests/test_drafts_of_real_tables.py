@@ -24,18 +24,18 @@ def test_a_table_goes_from_init_to_a_verified_verdict_without_an_edit(name, tmp_
 
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_a_table_of_which_nothing_is_known_is_asked_about_whatever_the_options_say(name):
-    found = draft(name, ask=False)
-    assert (found.kept_open, found.trial) == (True, None)
-    assert found.having("?") == draft(name).having("?")
+    result = draft(name, ask=False)
+    assert (result.kept_open, result.trial) == (True, None)
+    assert result.having("?") == draft(name).having("?")
 
 
 @pytest.mark.parametrize("name", [*TABLES, *FURTHER, *LATER])
 def test_no_draft_asks_more_than_ten_questions(name):
-    found = draft(name)
-    usual = [each.text for each in found.questions if not each.special]
-    assert len(usual) + len(found.unread) <= QUESTIONS, usual
-    asked = [name for question in found.questions for name in question.names]
-    assert sorted(asked) == sorted(found.having("?")), "each open column is in one question"
+    result = draft(name)
+    usual = [each.text for each in result.questions if not each.special]
+    assert len(usual) + len(result.unread) <= QUESTIONS, usual
+    names = [name for question in result.questions for name in question.names]
+    assert sorted(names) == sorted(result.having("?")), "each open column is in one question"
 
 
 @pytest.mark.parametrize(("name", "person"), {"nlswork": ["idcode"], "resume": [], "helpfull": ["ID"],

@@ -1,4 +1,4 @@
-"""The examples run: in DuckDB, in a scheduler, in dbt; what is not installed here has a stand-in of a few lines."""
+"""The examples run: in DuckDB, in a scheduler, in dbt, with small stand-ins for missing tools."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ QUASI = ["age", "sex"]
 
 @pytest.fixture
 def clinic(tmp_path):
-    """A table in a file and in DuckDB, and its policy."""
+    """A table in a file and in DuckDB, and the policy."""
     table = ic.samples.hospital(300, 2)
     schema = ic.Schema(QUASI, ["diagnosis"], unlisted="drop")
     ic.Policy(schema, (ic.KAnonymity(4), ic.LDiversity(2))).write(tmp_path / "policy.toml")
@@ -40,9 +40,9 @@ def module(name, monkeypatch):
     monkeypatch.syspath_prepend(str(EXAMPLES))
     monkeypatch.delitem(sys.modules, name, raising=False)
     spec = importlib.util.spec_from_file_location(name, next(EXAMPLES.rglob(f"{name}.py")))
-    found = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(found)
-    return found
+    result = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(result)
+    return result
 
 
 @pytest.mark.slow
@@ -57,7 +57,7 @@ def test_a_release_inside_duckdb(clinic, monkeypatch):
 
 
 def strict(policy):
-    """Return a policy that cannot be satisfied: its columns may not be generalized."""
+    """Return an unsatisfiable policy: the columns may not be generalized."""
     levels = policy.replace('role = "quasi"', 'role = "quasi"\nlevels = [0, 0]').replace("mondrian", "flash")
     return re.sub(r"\n(mode|choose|median|categories) = .*", "", levels)
 
@@ -73,16 +73,16 @@ def test_the_nightly_job_ends_with_the_status_of_the_step_that_failed(clinic):
             check=False,
         )
 
-    done = job("policy.toml")
-    assert done.returncode == 0, done.stderr
-    assert '"event": "end"' in done.stderr
+    process = job("policy.toml")
+    assert process.returncode == 0, process.stderr
+    assert '"event": "end"' in process.stderr
     (clinic / "strict.toml").write_text(strict((clinic / "policy.toml").read_text()))
     assert job("strict.toml").returncode == 1
     left = ic.Policy.read(clinic / "policy.toml")
     ic.Policy(left.schema, left.models[:1]).write(clinic / "open.toml")
-    done = job("open.toml")
-    assert done.returncode == 1
-    assert "OPEN: 1 point waits for an answer (unprotected-sensitive: diagnosis)" in done.stderr
+    process = job("open.toml")
+    assert process.returncode == 1
+    assert "OPEN: 1 point waits for an answer (unprotected-sensitive: diagnosis)" in process.stderr
     assert job("none.toml").returncode == 2
 
 
@@ -101,7 +101,7 @@ class Chain:
 
 
 def airflow(monkeypatch):
-    """Stand in for Airflow: a task becomes a link of a chain, a DAG is run when it is called."""
+    """Stand in for Airflow: a task becomes a link of a chain, a call runs a DAG."""
     sdk, errors = types.ModuleType("airflow.sdk"), types.ModuleType("airflow.sdk.exceptions")
 
     def task(**_):
@@ -160,16 +160,16 @@ def test_the_asset_and_its_check_take_the_status_of_the_commands(monkeypatch):
     job = module("nightly_job", monkeypatch)
     monkeypatch.setitem(sys.modules, "nightly_job", job)
     assets = module("dagster_assets", monkeypatch)
-    called = []
+    calls = []
 
     def run(command, status, **_):
-        called.append(command[3])
+        calls.append(command[3])
         return types.SimpleNamespace(returncode=status)
 
     monkeypatch.setattr(job.subprocess, "run", lambda command, **_: run(command, 0))
     assert assets.people_safe().metadata == {"release": "safe.csv"}
     assert assets.policy_holds().passed
-    assert called == ["anonymize", "anonymize", "verify"]
+    assert calls == ["anonymize", "anonymize", "verify"]
     monkeypatch.setattr(job.subprocess, "run", lambda command, **_: run(command, 1))
     assert not assets.policy_holds().passed
     with pytest.raises(dg.Failure, match="plan: the policy is not satisfied"):
@@ -191,8 +191,8 @@ print(result.success, [each.passed for each in told])
 def test_dagster_itself_makes_the_asset_and_checks_it(clinic, change, told):
     """A policy that cannot be satisfied fails at once, and is not tried again."""
     (clinic / "policy.toml").write_text(change((clinic / "policy.toml").read_text()))
-    done = scheduled(clinic, [sys.executable, "-c", ITSELF], DAGSTER_HOME=str(clinic))
-    assert done.stdout.strip().splitlines()[-1] == told, done.stderr
+    result = scheduled(clinic, [sys.executable, "-c", ITSELF], DAGSTER_HOME=str(clinic))
+    assert result.stdout.strip().splitlines()[-1] == told, result.stderr
 
 
 @pytest.mark.slow
@@ -202,8 +202,8 @@ def test_airflow_itself_runs_the_dag(clinic):
                 "AIRFLOW__CORE__LOAD_EXAMPLES": "False"}  # fmt: skip
     airflow = [sys.executable, "-m", "airflow"]
     assert scheduled(clinic, [*airflow, "db", "migrate"], **settings).returncode == 0
-    done = scheduled(clinic, [*airflow, "dags", "test", "release_people"], **settings)
-    assert done.returncode == 0, done.stderr
+    process = scheduled(clinic, [*airflow, "dags", "test", "release_people"], **settings)
+    assert process.returncode == 0, process.stderr
     assert (clinic / "safe.csv").exists()
 
 
@@ -234,8 +234,8 @@ def test_the_tests_of_dbt_say_what_assess_says(clinic, k):
     starred = release.head(3).with_columns(age=pl.lit("*"), sex=pl.lit("*"))
     sql = macros()
     for table in (release, pl.concat([release, alone]), pl.concat([release, starred])):
-        found = ic.assess(table, ic.Schema(QUASI, ["diagnosis"]), [ic.KAnonymity(k), ic.LDiversity(2)])
-        holds = {each.model: each.holds for each in found.privacy if each.limit is not None}
+        assessment = ic.assess(table, ic.Schema(QUASI, ["diagnosis"]), [ic.KAnonymity(k), ic.LDiversity(2)])
+        holds = {each.model: each.holds for each in assessment.privacy if each.limit is not None}
         asked = {
             "k-anonymity": sql.k_anonymous("released", QUASI, k),
             "l-diversity": sql.l_diverse("released", QUASI, "diagnosis", 2),
@@ -246,20 +246,22 @@ def test_the_tests_of_dbt_say_what_assess_says(clinic, k):
                 assert (con.execute(query).fetchall() == []) == holds[model], model
             for share in (0.0, 0.5):
                 few = con.execute(sql.few_suppressed("released", QUASI, share)).fetchall() == []
-                assert few == (found.suppressed_share <= share)
+                assert few == (assessment.suppressed_share <= share)
 
 
 def test_the_model_of_dbt_is_a_release(clinic, monkeypatch):
     model = module("people_safe", monkeypatch).model
     with duckdb.connect(str(clinic / "clinic.duckdb")) as con:
         config = types.SimpleNamespace(get=lambda _: clinic / "policy.toml")
-        made = model(types.SimpleNamespace(config=Config(config), source=lambda *_: con.table("people")), con)
-        con.register("made", made)
+        result = model(
+            types.SimpleNamespace(config=Config(config), source=lambda *_: con.table("people")), con
+        )
+        con.register("made", result)
         assert con.execute(str(macros().k_anonymous("made", QUASI, 4))).fetchall() == []
 
 
 class Config:
-    """What dbt gives a model: called to set, asked to get."""
+    """dbt's object for a model: called to set, asked to get."""
 
     def __init__(self, given):
         self.get = given.get

@@ -1,4 +1,4 @@
-"""Guests of the core stand in rooms of their own: the page of the architecture has their table."""
+"""Guests of the core stand in separate rooms, listed in the table of the architecture page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Beside them the command line calls guests, a command each.
 
 
 def guests() -> list[tuple[str, int, set[str]]]:
-    """Return the rooms of the table: the dotted name of each, its number, and the modules that are its way in."""
+    """Return the rooms of the table: the dotted name of each, the number, and the modules of the way in."""
     rows = []
     for place, most, entry in ROW.findall(PAGE):
         room = place.strip("/").replace("/", ".")

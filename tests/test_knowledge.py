@@ -37,24 +37,24 @@ def test_what_a_cell_covers(cell, values):
 
 
 def test_a_cell_tells_that_somebody_needs_it():
-    """By the distribution all three are in the low half; but then their cell would be that half."""
+    """By the distribution all three are in the low half, but then the cell would be that half."""
     table, sample = pl.DataFrame({"c": [1, 2, 20]}), pl.DataFrame({"c": [*[1, 2] * 45, *[20, 21] * 5]})
     known = {"c": downcoding.Known(sample["c"], lambda value: [f"h{value // 16}", "*"], 1)}
     attacked = downcoding.Attacked(table, sample, known)
     seen = downcoding.Seen({("[1-20]",): [0, 1, 2]}, [])
     assert downcoding.tight(attacked, table, seen).tolist() == [[1, 1]]
-    found = downcoding.downcode(attacked, seen, np.array([0.999]), np.random.default_rng(0))
-    assert found == {
+    result = downcoding.downcode(attacked, seen, np.array([0.999]), np.random.default_rng(0))
+    assert result == {
         "cells": 3, "cells right": 3, "cells by the distribution": 2,
         "records": 3, "records right": 3, "records by the distribution": 2,
     }  # fmt: skip
     # Three draws are in both halves with a probability of 0.27. If cells are so no more often, they tell nothing.
-    found = downcoding.downcode(attacked, seen, np.array([0.27]), np.random.default_rng(0))
-    assert found["cells right"] == 2
+    result = downcoding.downcode(attacked, seen, np.array([0.27]), np.random.default_rng(0))
+    assert result["cells right"] == 2
 
 
 def test_places_that_others_need_are_taken():
-    """Ann fits both classes. Bob fits the first alone, and it has one place."""
+    """Ann fits both classes. Bob fits only the first, which has a single place."""
     fit = np.array([[True, True], [True, False]])
     assert knowledge.possible(fit, np.array([1, 0])).tolist() == [[False, True], [True, False]]
     both = np.array([[True, True], [True, True]])
@@ -76,7 +76,7 @@ def test_what_a_list_of_people_tells():
 
 
 def test_what_an_insider_knows():
-    """Whoever has HIV knows that the four others have flu, and nobody else is sure without more."""
+    """A person with HIV knows that the four others have flu, and nobody else is sure without more."""
     counts = Counter(flu=4, HIV=1)
     assert knowledge.insider(counts) == {
         "nothing": 0.8, "one record": 1.0, "and what one cannot have": 1.0, "four records": 1.0

@@ -89,7 +89,7 @@ QUESTIONS = {
     "How is `46+` read in a release of others?": "core/reading/cells.py",
     "Where is a value blanked, rounded or made a pseudonym?": "core/treatments",
     "Where is a hierarchy read from a file?": "core/hierarchy/formats.py",
-    "How does MariaDB quote a name?": "engines/dialects/mysql.py",
+    "How is a name quoted in SQL?": "engines/dialects/base.py",
     "Where is an Excel file read?": "core/io/kinds/excel.py",
     "How is a telephone number found in a text?": "incrowd_gate/texts/telephone.py",
     "Where are the charts of a report drawn?": "release/report/charts.py",
@@ -99,7 +99,7 @@ QUESTIONS = {
     "Where is t-closeness defined?": "measures/privacy/t_closeness.py",
     "Where is the loss LM?": "measures/utility/loss.py",
     "What is prosecutor risk?": "measures/risk/prosecutor.py",
-    "Where does Mondrian choose a cut?": "search/mondrian.py",
+    "Where does Mondrian choose a cut?": "core/kernels/mondrian/partition.py",
     "How is a policy file read?": "release/policy/policy_file.py",
     "Who says that a release holds?": "incrowd_gate/verdict.py",
     "Where does `anonymize` begin?": "release/jobs/make/anonymize.py",
@@ -114,7 +114,7 @@ QUESTIONS = {
 
 @cache
 def modules() -> dict[str, Path]:
-    """Every module by its name below the package; the package itself is the empty text."""
+    """Every module by the name below the package, where the package itself is the empty text."""
     by_name = {}
     for path in sources():
         parts = place(path).with_suffix("").parts
@@ -124,7 +124,7 @@ def modules() -> dict[str, Path]:
 
 @cache
 def imports_of(module: str) -> frozenset[str]:
-    """Every module that one imports, at whatever place and for whatever reason: types count, too."""
+    """Every module that a module imports, in any place and for any reason, including types."""
     targets = set()
     for node in ast.walk(parsed(modules()[module])):
         if isinstance(node, ast.ImportFrom):
@@ -143,7 +143,7 @@ def imports_of(module: str) -> frozenset[str]:
 
 
 def room(module: str) -> str:
-    """The room of a module: a wing without rooms is one itself."""
+    """The room of a module, where a wing without rooms is a room."""
     parts = module.split(".")
     names = (".".join(parts[:most]) for most in (3, 2, 1))
     return next((name for name in names if name in FLOOR or name in GROUND), ".".join(parts[:2]))

@@ -28,7 +28,7 @@ OTHERS = {"math.fsum"}
 
 @cache
 def modules() -> dict[str, frozenset[str]]:
-    """Return the names that each file of the code defines, by its dotted path below `src`."""
+    """Return the names that each file of the code defines, by the dotted path below `src`."""
     names = {}
     for path in sources():
         parts = path.with_suffix("").relative_to(ROOT).parts
@@ -36,7 +36,7 @@ def modules() -> dict[str, frozenset[str]]:
             i for i, part in enumerate(parts) if part in ("incrowd", "incrowd_gate", "incrowd_verify")
         )
         own = [part for part in parts[start:] if part != "__init__"]
-        found = {
+        definitions = {
             node.name
             for node in ast.walk(parsed(path))
             if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef)
@@ -44,14 +44,14 @@ def modules() -> dict[str, frozenset[str]]:
         for node in ast.walk(parsed(path)):
             target = node.target if isinstance(node, ast.AnnAssign) else None
             targets = node.targets if isinstance(node, ast.Assign) else [target]
-            found |= {each.id for each in targets if isinstance(each, ast.Name)}
-            found |= {each.attr for each in targets if isinstance(each, ast.Attribute)}
-        names[".".join(own)] = frozenset(found)
+            definitions |= {each.id for each in targets if isinstance(each, ast.Name)}
+            definitions |= {each.attr for each in targets if isinstance(each, ast.Attribute)}
+        names[".".join(own)] = frozenset(definitions)
     return names
 
 
 def is_there(place: str) -> bool:
-    """Say whether a path is a file or folder, or a dotted name a module or something that it defines."""
+    """Say whether a path is a file or folder, or a dotted name a module or a name of a module."""
     plain = place.removesuffix("()").rstrip("/")
     folders = (
         ROOT,

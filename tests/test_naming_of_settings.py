@@ -1,4 +1,4 @@
-"""Messages name settings as their reader gives them."""
+"""Messages name settings in the reader's terms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every face says one verdict of a release in the same words, with each kind of point planted in it.
+"""Every face gives the same verdict of a release in the same words, with each kind of point planted.
 
 A kind that a release can have is planted in the raw table or the policy. A kind that cannot leave is planted
 in the written file or the policy beside it, and there the faces of the verifier have to agree.
@@ -78,7 +78,7 @@ USUAL = {
 
 
 class Said(NamedTuple):
-    """What a face says: the sentence of the verdict, and each point, by its kind and its text at least."""
+    """The output of a face: the sentence of the verdict, and each point, by kind and text at least."""
 
     text: str
     points: tuple[str, ...]
@@ -86,7 +86,7 @@ class Said(NamedTuple):
 
 @dataclass
 class Case:
-    """A release with one planted point.
+    """A release with a single planted point.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ def of_document(verdict: dict[str, Any]) -> Said:
 
 
 def of_output(out: str) -> Said:
-    """Read the verdict and its points from what a command printed, a line each."""
+    """Read the verdict and the points from the lines of a command's output."""
     lines = iter(out.splitlines())
     text = next(line for line in lines if line.startswith(("HOLDS: ", "OPEN: ", "BROKEN: ")))
     points = []
@@ -329,7 +329,7 @@ LEAVING = [kind for kind in PLANTS if not KINDS[kind].broken and kind != "not-ch
 
 @pytest.fixture
 def cli(capsys, monkeypatch) -> Callable[..., str]:
-    """Run a command in this process on a wide terminal, and return what it prints."""
+    """Run a command in this process on a wide terminal, and return the output."""
     monkeypatch.setenv("COLUMNS", "10000")
 
     def call(*arguments: str) -> str:
@@ -346,7 +346,7 @@ def cli(capsys, monkeypatch) -> Callable[..., str]:
 
 @pytest.fixture
 def planted(tmp_path, cli) -> Callable[[str | None], Case]:
-    """Return a release with a point of a kind, or a clean one."""
+    """Return a release with a point of a kind, or a clean release."""
 
     def make(kind: str | None) -> Case:
         plant = Plant() if kind is None else PLANTS[kind]
@@ -432,12 +432,12 @@ def test_an_answer_of_the_policy_is_repeated_by_every_face(planted, kind):
 
 
 def test_the_verifier_knows_which_algorithms_recode_whole_columns():
-    """The way out of a blanked column depends on it, and the verifier does not import the algorithms."""
+    """The way out of a blanked column depends on the algorithm, and the verifier imports no algorithms."""
     assert set(FULL_DOMAIN) == {each.name for each in ALGORITHMS if each.full_domain}
 
 
 def test_a_column_of_one_value_does_not_hide_that_nothing_is_left(tmp_path):
-    """Its cells are values, and yet they tell nothing, as the raw table has no other."""
+    """The cells are values, and yet tell nothing, as the raw table has no other value."""
     raw = TABLE.with_columns(country=pl.lit("FR"))
     schema = ic.Schema(
         quasi={name: ic.Hierarchy.flat() for name in ("age", "zip", "sex", "country")}, unlisted="drop"

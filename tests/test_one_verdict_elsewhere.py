@@ -84,7 +84,7 @@ def test_a_point_is_the_same_on_spark(tmp_path, spark):
 
 @pytest.mark.slow
 def test_a_point_is_the_same_in_blocks(tmp_path, spark):
-    """Blocks know one algorithm, and nobody counts the people of their classes by a column that is left out."""
+    """Blocks know a single algorithm, and nobody counts the people of classes by a left-out column."""
     services = Services(tmp_path, spark=spark)
     for kind in CASES:
         plant = ALL[kind]
@@ -111,11 +111,11 @@ def test_what_nobody_reads_is_said_by_the_verifier_too(name, place, tmp_path):
         assert points_of(elsewhere.table, policy) == expected
     release = ic.anonymize(table, policy, unanswered="write")
     release.table.write_parquet(tmp_path / "safe.parquet")
-    found = ic.verify(tmp_path / "safe.parquet", tmp_path / "policy.toml").points
-    assert [(each.name, each.columns, each.share, each.text) for each in found] == expected
+    points = ic.verify(tmp_path / "safe.parquet", tmp_path / "policy.toml").points
+    assert [(each.name, each.columns, each.share, each.text) for each in points] == expected
 
 
 def test_every_kind_has_its_case():
-    """A new kind is planted here, too, or the other list says why it cannot be."""
+    """A new kind is planted here, too, or the other list gives the reason against a plant."""
     told = {*CASES, *(kind for kind in PLANTS if kind not in LEAVING), "unread-column"}
     assert set(KINDS) - told == {"cell", "linked-columns", "linked-tables", "ledger"}

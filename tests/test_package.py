@@ -1,4 +1,4 @@
-"""What is shipped beside the package."""
+"""The files beside the package in a shipment."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def steps(image: str) -> list[list[str]]:
 
 
 def test_the_image_is_built_of_what_is_there_and_of_nothing_else():
-    """The file that says what the build may see names just what the build copies."""
+    """The file of the build's visible paths names just the paths that the build copies."""
     copied = {
         each.removeprefix("./")
         for image in IMAGES
@@ -56,7 +56,7 @@ def test_the_image_has_a_python_that_is_tested_and_no_root(image):
 
 
 def test_everything_says_how_to_install_what_there_is():
-    """No version is published: what names one finds nothing. At a release the one constant changes, and this."""
+    """No version is published, so a version would find nothing, and a release changes the one constant."""
     way = INSTALL.partition("[")[0]
     other = {"pip install '.": "incrowd[", "pip install 'incrowd": "pip install '.["}[way]
     pages = [ROOT / name for name in ("README.md", "CHANGELOG.md", "SECURITY.md", "Makefile", "Dockerfile")]
@@ -68,13 +68,13 @@ def test_everything_says_how_to_install_what_there_is():
         ("verify", ("md", "py")),
     ):
         pages += [path for kind in kinds for path in (ROOT / folder).rglob(f"*.{kind}")]
-    found = [
+    lines = [
         f"{path.relative_to(ROOT)}:{number}"
         for path in pages
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
         if other in line and not line.startswith(("INSTALL =", '"""How an extra is installed.'))
     ]
-    assert (len(pages) > 500, found) == (True, [])
+    assert (len(pages) > 500, lines) == (True, [])
     for page in pages:
         if page.suffix == ".md" and "dist/incrowd" not in (text := page.read_text(encoding="utf-8")):
             assert not re.search(r"(uvx|pipx run|pip install) incrowd\b", text), page

@@ -1,4 +1,4 @@
-"""What Windows and macOS lack is not needed; no such machine is at hand, so its lacks are simulated."""
+"""Features that Windows and macOS lack are not needed, with the lacks simulated here."""
 
 from __future__ import annotations
 
@@ -38,24 +38,24 @@ ABSENT_NAMES = (
 
 
 def imported_at_once(tree: ast.Module) -> set[str]:
-    """Return the modules that a file imports as it is imported itself: not those of its functions."""
-    found: set[str] = set()
+    """Return the modules that a file imports at the import of the file, not those of functions."""
+    result: set[str] = set()
     left: list[ast.AST] = [tree]
     while left:
         node = left.pop()
         if isinstance(node, ast.Import):
-            found |= {alias.name.partition(".")[0] for alias in node.names}
+            result |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found.add(node.module.partition(".")[0])
+            result.add(node.module.partition(".")[0])
         elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             left += ast.iter_child_nodes(node)
-    return found
+    return result
 
 
 @pytest.mark.parametrize("platform", ABSENT)
 def test_no_file_imports_what_a_platform_lacks(platform):
     wrong = {path.name: imported_at_once(parsed(path)) & ABSENT[platform] for path in sources()}
-    assert {name: found for name, found in wrong.items() if found} == {}
+    assert {name: lines for name, lines in wrong.items() if lines} == {}
 
 
 @pytest.mark.parametrize(
@@ -74,12 +74,12 @@ def test_texts_are_written_with_one_end_of_line_everywhere():
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute | ast.Name)):
                 continue
             name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
-            given = {each.arg for each in node.keywords}
+            keywords = {each.arg for each in node.keywords}
             modes = [each.value for each in node.args if isinstance(each, ast.Constant)]
             writes = name == "write_text" or (
                 name == "open" and any(isinstance(m, str) and m in ("w", "a", "x", "wt") for m in modes)
             )
-            if writes and not {"newline", "encoding"} <= given:
+            if writes and not {"newline", "encoding"} <= keywords:
                 wrong.append(f"{path.name}:{node.lineno}")
     assert wrong == []
 
@@ -123,14 +123,14 @@ def folder(tmp_path):
 
 
 def run(folder, *arguments, script=WITHOUT, **environment):
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", script, *arguments],
         cwd=folder,
         capture_output=True,
         env=os.environ | environment,
         check=False,
     )
-    return done.returncode, done.stdout, done.stderr.decode(errors="replace")
+    return process.returncode, process.stdout, process.stderr.decode(errors="replace")
 
 
 ANONYMIZE = ("anonymize", "people.csv", "--qi", "age,sex", "--sensitive", "ill", "-k", "3")
@@ -140,7 +140,7 @@ ACCEPTED = ("--accept", "unprotected-sensitive:ill=a made-up table")
 @pytest.mark.slow
 def test_a_release_is_made_written_and_checked_without_posix(folder):
     for force in ((), ("--force",)):
-        given = (
+        arguments = (
             *ANONYMIZE,
             *ACCEPTED,
             "-o",
@@ -151,10 +151,10 @@ def test_a_release_is_made_written_and_checked_without_posix(folder):
             "p.toml",
             *force,
         )
-        status, _, errors = run(folder, *given)
+        status, _, errors = run(folder, *arguments)
         assert status == 0, errors
     assert not list(folder.glob(".incrowd-*"))
-    given = (
+    arguments = (
         "verify",
         "out.csv",
         "--policy",
@@ -164,7 +164,7 @@ def test_a_release_is_made_written_and_checked_without_posix(folder):
         "--row-map",
         "rows.parquet",
     )
-    status, out, errors = run(folder, *given)
+    status, out, errors = run(folder, *arguments)
     assert status == 0, errors + out.decode()
 
 
@@ -189,9 +189,9 @@ def test_a_file_that_another_program_holds_open_is_said(folder, monkeypatch):
     (folder / "out.csv").write_text("old")
     with (
         pytest.raises(TableError, match="another program, as Excel, may have it open"),
-        writing(folder / "out.csv", force=True) as made,
+        writing(folder / "out.csv", force=True) as path,
     ):
-        made.write_text("new")
+        path.write_text("new")
     assert (folder / "out.csv").read_text() == "old"
 
 
@@ -257,8 +257,8 @@ def test_names_are_exchanged_one_by_one_where_there_is_no_c_library(tmp_path, mo
 
     monkeypatch.setattr(ctypes, "CDLL", no_name)
     (tmp_path / "out.csv").write_text("old")
-    with writing(tmp_path / "out.csv", force=True) as made:
-        made.write_text("new")
+    with writing(tmp_path / "out.csv", force=True) as path:
+        path.write_text("new")
     assert (tmp_path / "out.csv").read_text() == "new"
     assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]
 
@@ -278,13 +278,22 @@ def test_a_console_of_few_characters_shows_the_others_as_question_marks(folder, 
     names = "\u00e5lder,k\u00f6n,\u75c5\u6c17"
     text = (folder / "people.csv").read_text().replace("age,sex,ill", names)
     (folder / "people.csv").write_text(text, encoding="utf-8")
-    given = ("assess", "people.csv", "--qi", "\u00e5lder,k\u00f6n", "--sensitive", "\u75c5\u6c17", "-l", "2")
-    status, out, errors = run(folder, *given, script=PLAIN, PYTHONIOENCODING=encoding)
+    arguments = (
+        "assess",
+        "people.csv",
+        "--qi",
+        "\u00e5lder,k\u00f6n",
+        "--sensitive",
+        "\u75c5\u6c17",
+        "-l",
+        "2",
+    )
+    status, out, errors = run(folder, *arguments, script=PLAIN, PYTHONIOENCODING=encoding)
     assert status in (0, 1), errors
     assert "internal error" not in errors
     assert b"??" in out
     # JSON keeps every character, as an escape where the encoding lacks it.
-    status, out, errors = run(folder, *given, "--json", script=PLAIN, PYTHONIOENCODING=encoding)
+    status, out, errors = run(folder, *arguments, "--json", script=PLAIN, PYTHONIOENCODING=encoding)
     assert json.loads(out.decode(encoding))["sensitive"] == ["\u75c5\u6c17"]
 
 
@@ -293,10 +302,18 @@ def test_a_file_or_pipe_gets_utf_8_whatever_the_system_prefers(folder):
     names = "\u00e5lder,k\u00f6n,\u75c5\u6c17"
     text = (folder / "people.csv").read_text().replace("age,sex,ill", names)
     (folder / "people.csv").write_text(text, encoding="utf-8")
-    given = ("assess", "people.csv", "--qi", "\u00e5lder,k\u00f6n", "--sensitive", "\u75c5\u6c17", "--json")
+    arguments = (
+        "assess",
+        "people.csv",
+        "--qi",
+        "\u00e5lder,k\u00f6n",
+        "--sensitive",
+        "\u75c5\u6c17",
+        "--json",
+    )
     other = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "utf-8"}
     script = "import os, sys; del os.environ['PYTHONIOENCODING']\n"
     script += f"sys.stdout.reconfigure(encoding='cp1252'); {PLAIN}"
-    status, out, errors = run(folder, *given, script=script, **other)
+    status, out, errors = run(folder, *arguments, script=script, **other)
     assert status == 0, errors
     assert json.loads(out.decode("utf-8"))["sensitive"] == ["\u75c5\u6c17"]

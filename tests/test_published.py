@@ -1,4 +1,4 @@
-"""Figures that others published, or that another implementation gives; each names its source."""
+"""Figures that others published, or that another implementation gives, each with the source."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def ratios_of_counts(assessed: pl.DataFrame, quasi: list[str], attribute: str, l
 
 @pytest.mark.parametrize("name", PYCANON)
 def test_pycanon(shared_data, evidence, name):
-    """pyCANON 1.3.5 on its own example data: every value, and why ours differs where it does.
+    """pyCANON 1.3.5 on the example data: every value, and reasons for differences.
 
     With `gen` each sensitive attribute stands alone; without, the others join the quasi-identifiers.
     """
@@ -161,7 +161,7 @@ def distances(release: pl.DataFrame, quasi: list[str], **spec) -> list[float]:
 
 
 def test_the_worked_example_of_petworks(evidence):
-    """PETWorks's page on t-closeness, its two swapped cells put right: exact fractions."""
+    """PETWorks's page on t-closeness, with two swapped cells put right: exact fractions."""
     frame = pl.DataFrame(
         {
             "born": ["197*", "197*", "198*", "198*", "198*"],
@@ -269,8 +269,8 @@ def test_none_is_a_word_in_the_diabetes_data(shared_data):
     frame = read(shared_data / "diabetes" / "df1-filter_qi_sa.csv.gz")
     names = ["diag_1", "diag_2", "diag_3", "max_glu_serum", "A1Cresult", "readmitted"]
     assert (frame["A1Cresult"] == "None").any()
-    kept = frame.filter((pl.col("max_glu_serum") != "None") & (pl.col("A1Cresult") != "None"))
-    assert kept.height < frame.height / 2
+    rows = frame.filter((pl.col("max_glu_serum") != "None") & (pl.col("A1Cresult") != "None"))
+    assert rows.height < frame.height / 2
     # Missing values kept as values of their own change nothing, since only their name differs.
     renamed = frame.with_columns(pl.col("max_glu_serum", "A1Cresult").replace("None", None))
     score = ic.privacy.p29(renamed, ["race", "gender", "age"], dict.fromkeys(names, "category"))
@@ -337,7 +337,7 @@ def test_profitability_in_a_class_that_nobody_attacks():
 
 
 def test_inpatients_of_the_l_diversity_paper(shared_data, evidence):
-    """Machanavajjhala et al., figure 3, as PETWorks has it: 3-diverse, not 5-diverse."""
+    """Machanavajjhala et al., figure 3, after PETWorks: 3-diverse, not 5-diverse."""
     frame = read(shared_data / "petworks" / "inpatient" / "inpatient_anonymized.csv", separator=";")
     evidence(
         "l-diversity",
@@ -364,8 +364,10 @@ def test_homogeneity_attack(evidence):
         }
     )
     quasi = ["zip", "age"]
-    found = [ic.privacy.k_anonymity(frame, quasi), ic.privacy.l_diversity(frame, quasi, "condition")]
-    evidence("l-diversity", "k and l of figure 2: four patients in their thirties have cancer", "4, 1", found)
+    result = [ic.privacy.k_anonymity(frame, quasi), ic.privacy.l_diversity(frame, quasi, "condition")]
+    evidence(
+        "l-diversity", "k and l of figure 2: four patients in their thirties have cancer", "4, 1", result
+    )
     schema = ic.Schema(quasi=quasi, sensitive=["condition"])
     caught = [ic.LDiversity(2), ic.LDiversity(1.1, "entropy"), ic.AlphaKAnonymity(0.9, 4), ic.TCloseness(0.5)]
     for model in caught:
@@ -376,7 +378,7 @@ def test_homogeneity_attack(evidence):
 
 
 def test_background_knowledge_attack():
-    """The same paper, section 2.2: who can rule out heart disease learns the rest, which (c, l) bounds."""
+    """The same paper, section 2.2: a reader who excludes heart disease learns the rest, bounded by (c, l)."""
     frame = pl.DataFrame({"q": ["a"] * 4 + ["b"] * 6, "s": list("hhvv") + list("hhvvcc")})
     # Without h the first class has one value left: (c, 3)-diversity asks for one more.
     assert ic.privacy.l_diversity(frame, ["q"], "s", kind="recursive", c=2) == 2
@@ -448,8 +450,8 @@ def test_other_sensitive_attributes_as_knowledge():
 def test_deassociation_of_wong(evidence):
     """Wong et al. 2006, table 1 in short: 2-anonymous, but the share of the sensitive value is the point."""
     frame = pl.DataFrame({"job": list("aabb"), "illness": ["HIV", "flu", "HIV", "HIV"]})
-    found = ic.privacy.alpha_k_anonymity(frame, ["job"], "illness")
-    evidence("alpha-k", "alpha and k of table 1, in short", "1, 2", found)
+    result = ic.privacy.alpha_k_anonymity(frame, ["job"], "illness")
+    evidence("alpha-k", "alpha and k of table 1, in short", "1, 2", result)
     assert ic.privacy.alpha_k_anonymity(frame, ["job"], "illness", value="flu") == (0.5, 2)
 
 

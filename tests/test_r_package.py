@@ -1,4 +1,4 @@
-"""The package for R: it passes the check of R, gives the release that Python gives, and its manual is fresh."""
+"""The package for R passes the check of R, gives the release of Python, and has a fresh manual."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PACKAGES = ("testthat", "jsonlite", "haven", "tibble", "knitr", "rmarkdown", "ro
 
 
 def _missing() -> str | None:
-    """Say what R lacks; None where all is there."""
+    """Name missing parts of R, or None."""
     if shutil.which("Rscript") is None:
         return "R is not installed"
     code = f"cat(setdiff(c({', '.join(map(repr, PACKAGES))}), rownames(installed.packages())))"
@@ -63,7 +63,7 @@ def r(tmp_path_factory):
     def run(
         *words: str | Path, cwd: Path = folder, succeeds: bool = True
     ) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
+        process = subprocess.run(
             [str(word) for word in words],
             cwd=cwd,
             env=environment,
@@ -71,8 +71,8 @@ def r(tmp_path_factory):
             text=True,
             check=False,
         )
-        assert done.returncode == 0 or not succeeds, done.stdout + done.stderr
-        return done
+        assert process.returncode == 0 or not succeeds, process.stdout + process.stderr
+        return process
 
     run("R", "CMD", "build", SOURCE)
     (archive,) = folder.glob("incrowd_*.tar.gz")
@@ -83,9 +83,9 @@ def r(tmp_path_factory):
 
 @pytest.mark.slow
 def test_the_check_of_r_has_no_error_and_no_warning(r):
-    """It runs the examples and the tests of the package, by this tree's incrowd. The vignette ran in the build."""
-    done = r("R", "CMD", "check", "--no-manual", "--ignore-vignettes", r.archive, succeeds=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    """The check runs the package's examples and tests, by this tree's incrowd, after the vignette's build."""
+    process = r("R", "CMD", "check", "--no-manual", "--ignore-vignettes", r.archive, succeeds=False)
+    assert process.returncode == 0, process.stdout + process.stderr
     log = (r.archive.parent / "incrowd.Rcheck" / "00check.log").read_text(encoding="utf-8")
     checks = [
         part for part in log.split("\n* ")[:-1] if re.search(r"(NOTE|WARNING|ERROR)$", part, re.MULTILINE)
@@ -169,7 +169,7 @@ def test_r_gives_the_release_of_python(r, tmp_path):
 
 @pytest.mark.slow
 def test_the_manual_is_that_of_the_comments(r, tmp_path):
-    """The pages of the manual are made by roxygen2; another version words them otherwise."""
+    """The pages of the manual are made by roxygen2, and another version uses other words."""
     version = re.search(
         r"^RoxygenNote: (.*)$", (SOURCE / "DESCRIPTION").read_text(encoding="utf-8"), re.MULTILINE
     )[1]
@@ -180,9 +180,9 @@ def test_the_manual_is_that_of_the_comments(r, tmp_path):
     for page in (copy / "man").iterdir():
         page.unlink()
     r("Rscript", "-e", "roxygen2::roxygenise()", cwd=copy)
-    for made in (copy / "NAMESPACE", *(copy / "man").iterdir()):
-        kept = SOURCE / made.relative_to(copy)
-        assert made.read_text(encoding="utf-8") == kept.read_text(encoding="utf-8"), (
+    for manual in (copy / "NAMESPACE", *(copy / "man").iterdir()):
+        kept = SOURCE / manual.relative_to(copy)
+        assert manual.read_text(encoding="utf-8") == kept.read_text(encoding="utf-8"), (
             f"run roxygen2::roxygenise() in r/: {kept.name}"
         )
     assert {page.name for page in (copy / "man").iterdir()} == {
@@ -192,7 +192,7 @@ def test_the_manual_is_that_of_the_comments(r, tmp_path):
 
 @pytest.mark.slow
 def test_the_page_prints_what_r_prints(r, tmp_path):
-    """Blocks of R run one after the other; a `text` block below one is what it prints."""
+    """Blocks of R run in sequence, and a `text` block below a block is the output."""
     page = (ROOT / "docs" / "how-to" / "r.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```r\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", page, re.DOTALL | re.MULTILINE)
     said = [(code, text) for code, text in blocks if text]
@@ -206,7 +206,7 @@ def test_the_page_prints_what_r_prints(r, tmp_path):
 
 
 def test_what_the_policy_has_as_lists_r_writes_as_lists():
-    """A vector of R with one value is written as a list where the schema has one."""
+    """A vector of R with a single value is written as a list if the schema has a list."""
     written = re.search(
         r"^\.lists <- c\((.*?)\)", (SOURCE / "R" / "policy.R").read_text(encoding="utf-8"), re.S | re.M
     )

@@ -102,22 +102,22 @@ def test_the_order_of_rows_tells_nothing(walked):
     policy = ic.Policy.read(folder / "policy.toml")
     release = pl.read_csv(folder / "out.csv", infer_schema=False)
     raw = pl.read_csv(folder / "raw.csv", infer_schema=False)
-    for found in ic.attack(raw, release, policy.schema, row_map=folder / "rows.parquet", attacks=20):
-        if found.name == "order":
-            assert found.main == found.baseline
+    for attempt in ic.attack(raw, release, policy.schema, row_map=folder / "rows.parquet", attacks=20):
+        if attempt.name == "order":
+            assert attempt.main == attempt.baseline
 
 
 def test_nobody_is_repeated(walked):
-    """No value that one person alone has, of a column that is left out or generalized, stands in any output."""
+    """No unique value of a person, in a column that is left out or generalized, stands in any output."""
     folder, (_, out, err) = walked
     policy = ic.Policy.read(folder / "policy.toml")
     raw = pd.read_csv(folder / "raw.csv", dtype=str, keep_default_na=False)
     texts = out + err + (folder / "report.html").read_text() + (folder / "policy.toml").read_text()
     released = pl.read_csv(folder / "out.csv", infer_schema=False)
-    told = {cell for column in released.get_columns() for cell in column.unique().to_list()}
+    values = {cell for column in released.get_columns() for cell in column.unique().to_list()}
     for attribute in policy.schema.having("identifying"):
         counts = raw[attribute.name].value_counts()
         # Longer texts with letters: a number may be a count, or a value of another column.
         alone = [value for value in counts[counts == 1].index if re.search(r"[A-Za-z].{5}", value)]
-        assert not told & set(alone), attribute.name
+        assert not values & set(alone), attribute.name
         assert not any(value in texts for value in alone[:500]), attribute.name

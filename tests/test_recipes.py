@@ -1,4 +1,4 @@
-"""Recipes for channels: they need what the packages need, and have the digests of what is installed."""
+"""Recipes for channels: the packages' requirements, and the digests of the installed files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def recipes():
 
 @pytest.fixture
 def folder(tmp_path):
-    """Return a folder with three sdists and a bundle, as far as their names and digests go."""
+    """Return a folder with three sdists and a bundle, with just names and digests."""
     for name in ("incrowd-0.2.0", "incrowd_gate-0.2.0", "incrowd_verify-0.2.0"):
         (tmp_path / f"{name}.tar.gz").write_text(name)
     (tmp_path / "bundle").mkdir()

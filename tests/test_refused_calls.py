@@ -1,4 +1,4 @@
-"""Calls from Python that make no sense are refused with what to do, and never by a failed assertion."""
+"""Senseless calls from Python are refused with a way out, and never by a failed assertion."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_attacks_ask_for_a_schema(schema):
 
 @dataclass(frozen=True)
 class Levelled(Algorithm):
-    """An algorithm that says that it knows levels, and gives no lattice."""
+    """An algorithm that claims to know levels, and gives no lattice."""
 
     name: ClassVar[str] = "levelled"
     full_domain: ClassVar[bool] = True

@@ -1,4 +1,4 @@
-"""What Python shows of an object has nothing of the table in it, wherever it is shown."""
+"""Python's display of an object has nothing of the table, in any place."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def schema() -> ic.Schema:
 
 
 def results(folder):
-    """Return what every public function gives, by its name."""
+    """Return the result of every public function, by name."""
     models = [ic.KAnonymity(2), ic.LDiversity(2), ic.AlphaKAnonymity(0.9, 2)]
     policy = ic.Policy(schema(), tuple(models), ic.Mondrian())
     release = ic.anonymize(TABLE, policy)
@@ -101,7 +101,9 @@ def inside(value: object, seen: set[int]):
 @pytest.mark.slow
 def test_a_notebook_shows_every_result_as_tables(every):
     inputs = ("scan", "randomize")
-    results = {name: found if isinstance(found, list | tuple) else [found] for name, found in every.items()}
+    results = {
+        name: objects if isinstance(objects, list | tuple) else [objects] for name, objects in every.items()
+    }
     assert not [
         name for name, found in results.items() if name not in inputs
         for each in found if not each._repr_html_().startswith("<")
@@ -115,14 +117,14 @@ def test_no_object_shows_what_the_table_holds(every):
         for value in inside(result, set()):
             kind = type(value)
             met.add(kind.__name__)
-            shown = [repr(value), str(value), f"{value}"]
+            texts = [repr(value), str(value), f"{value}"]
             if hasattr(value, "_repr_html_"):
-                shown.append(value._repr_html_())
+                texts.append(value._repr_html_())
             if hasattr(value, "write"):
-                shown.append(repr(value.write))
-            if any(mark in text for text in shown for mark in PLANTED):
+                texts.append(repr(value.write))
+            if any(mark in text for text in texts for mark in PLANTED):
                 wrong.add(f"{name}: {kind.__name__} shows values")
-            if len(shown[0]) > LONGEST and kind.__name__ in dir(ic):
-                wrong.add(f"{name}: the repr of {kind.__name__} has {len(shown[0])} characters")
+            if len(texts[0]) > LONGEST and kind.__name__ in dir(ic):
+                wrong.add(f"{name}: the repr of {kind.__name__} has {len(texts[0])} characters")
     assert not wrong, "\n".join(sorted(wrong))
     assert {"Release", "Assessment", "Hierarchy", "ModelResult", "EquivalenceClass", "Domain"} <= met

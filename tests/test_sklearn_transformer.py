@@ -40,21 +40,21 @@ def test_the_checks_of_scikit_learn_pass_but_for_those_that_the_page_names():
     named = set(re.findall(r"^\| `(check_\w+)` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = check_estimator(faces.Anonymizer(), on_fail=None, on_skip=None)
-    failed = {each["check_name"] for each in found if each["status"] == "failed"}
+        result = check_estimator(faces.Anonymizer(), on_fail=None, on_skip=None)
+    failed = {each["check_name"] for each in result if each["status"] == "failed"}
     assert failed == named
-    assert sum(each["status"] == "passed" for each in found) > 40
-    assert sum(each["status"] == "skipped" for each in found) <= 1
+    assert sum(each["status"] == "passed" for each in result) > 40
+    assert sum(each["status"] == "skipped" for each in result) <= 1
 
 
 def test_the_rows_it_is_fitted_on_satisfy_the_models_and_keep_their_order():
     estimator = faces.Anonymizer("k-anonymity:4", encoding="cells").fit(NUMBERS)
-    made = cells(estimator, NUMBERS)
-    assert min(made.values()) == estimator.privacy_.smallest >= 4
+    result = cells(estimator, NUMBERS)
+    assert min(result.values()) == estimator.privacy_.smallest >= 4
     release = ic.anonymize(
         pl.DataFrame(NUMBERS, schema=["x0", "x1"]), ic.Schema(["x0", "x1"]), "k-anonymity:4"
     )
-    assert made == Counter(release.table.rows())
+    assert result == Counter(release.table.rows())
     for row, cell in zip(NUMBERS[:, 0], estimator.transform(NUMBERS)[:, 0], strict=True):
         low, high, *_ = read_span(cell, "number")
         assert low <= row <= high
@@ -81,7 +81,7 @@ def test_with_exact_ends_a_number_is_the_middle_of_the_values_of_its_class():
 
 
 def test_a_fold_knows_nothing_of_its_test_rows():
-    """The recoding of each fold is that of its training rows alone, whatever the others are."""
+    """The recoding of each fold is that of the training rows alone, for any other rows."""
     from sklearn.model_selection import cross_validate
 
     folds = [(np.arange(60, 120), np.arange(60)), (np.arange(60), np.arange(60, 120))]
@@ -92,15 +92,15 @@ def test_a_fold_knows_nothing_of_its_test_rows():
     strange[:60] += 1000
     told = []
     for rows in (NUMBERS, strange):
-        found = cross_validate(pipeline, rows, CLASSES, cv=folds, return_estimator=True, error_score="raise")
+        result = cross_validate(pipeline, rows, CLASSES, cv=folds, return_estimator=True, error_score="raise")
         told.append(
             [
                 cells(each[0], NUMBERS[train])
-                for each, (train, _) in zip(found["estimator"], folds, strict=True)
+                for each, (train, _) in zip(result["estimator"], folds, strict=True)
             ]
         )
         alone = faces.Anonymizer("k-anonymity:5").fit(rows[folds[0][0]])
-        assert cells(found["estimator"][0][0], rows) == cells(alone, rows)
+        assert cells(result["estimator"][0][0], rows) == cells(alone, rows)
     assert told[0][0] == told[1][0]
     assert told[0][1] != told[1][1]
 
@@ -116,14 +116,16 @@ def test_a_row_is_recoded_by_itself():
 def test_frames_keep_their_names_and_categories_are_texts(frame):
     estimator = faces.Anonymizer("k-anonymity:5").fit(frame)
     assert estimator.get_feature_names_out().tolist() == ["age", "sex"]
-    made = estimator.transform(frame)
-    assert made.dtype == object
-    assert {type(age) for age in made[:, 0]} == {float}
-    assert set(made[:, 1]) <= {"F", "M", "*", "{F, M}", None} | {cell for cell in made[:, 1] if "{" in cell}
+    result = estimator.transform(frame)
+    assert result.dtype == object
+    assert {type(age) for age in result[:, 0]} == {float}
+    assert set(result[:, 1]) <= {"F", "M", "*", "{F, M}", None} | {
+        cell for cell in result[:, 1] if "{" in cell
+    }
     for kind, module in (("pandas", pd), ("polars", pl)):
-        shown = estimator.set_output(transform=kind).transform(frame)
-        assert isinstance(shown, module.DataFrame)
-        assert list(shown.columns) == ["age", "sex"]
+        frame_of_cells = estimator.set_output(transform=kind).transform(frame)
+        assert isinstance(frame_of_cells, module.DataFrame)
+        assert list(frame_of_cells.columns) == ["age", "sex"]
 
 
 def test_some_columns_alone_in_a_pipeline():

@@ -1,4 +1,4 @@
-"""Text becomes SQL through functions that quote it: nothing that a file says stands in SQL as it is.
+"""Text becomes SQL through functions that quote: no text of a file stands in SQL unquoted.
 
 A second reading of the sources, function by function. What comes out of a setting, an input, JSON or a table
 of TOML is foreign, and so is whatever is computed from it. A text with words of SQL may hold a foreign value
@@ -38,7 +38,7 @@ QUOTING = {
     # SQL of a column by its name, or by its place
     "shown", "cell", "written", "means_missing", "finer_than_years", "in_one_group", "_sensitive", "place", "_expression",
     # SQL of a model by its settings; whoever has the parameter `settings` is read with it
-    "diversity", "share", "gain", "log_ratio", "by_parts", "who_share", "_worst_of_subsets", "_rows",
+    "diversity", "share", "gain", "log_ratio", "by_parts", "who_share", "_worst_of_subsets", "_texts_in_groups",
     # no text comes out of these
     "len", "int", "float", "bool", "enumerate", "sum", "count", "range",
 }  # fmt: skip
@@ -50,7 +50,7 @@ def name_of(node: ast.AST) -> str:
 
 
 def foreign(node: ast.AST | None, tainted: set[str]) -> bool:
-    """Say whether an expression has what a file says, outside of functions that quote it."""
+    """Say whether an expression has text of a file, outside of functions that quote."""
     if node is None or (isinstance(node, ast.Call) and name_of(node.func) in QUOTING):
         return False
     if isinstance(node, ast.Call) and name_of(node.func) == "map" and name_of(node.args[0]) in QUOTING:
@@ -82,7 +82,7 @@ def functions(tree: ast.AST) -> Iterator[ast.FunctionDef]:
 
 
 def unquoted(tree: ast.AST) -> list[int]:
-    """Return the lines where a text of SQL has what a file says as it is."""
+    """Return the lines where a text of SQL has unquoted text of a file."""
     lines = set()
     for function in functions(tree):
         tainted = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)} & {"settings"}
@@ -104,7 +104,7 @@ def unquoted(tree: ast.AST) -> list[int]:
 
 
 def fragments(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what stands in a text of SQL: of an f-string, `format`, `%` or `+`."""
+    """Yield the parts of a text of SQL: of an f-string, `format`, `%` or `+`."""
     if isinstance(node, ast.JoinedStr):
         said = " ".join(str(each.value) for each in node.values if isinstance(each, ast.Constant))
         if SQL.search(said):

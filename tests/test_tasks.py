@@ -1,4 +1,4 @@
-"""The tasks of the project: `make` runs what `tasks.py` has, and so does Windows without make."""
+"""The tasks of the project: `make` runs the tasks of `tasks.py`, and so does Windows without make."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def loaded(monkeypatch, platform: str, venv: Path):
-    """Load the tasks as a platform does; return them, and the commands that they run."""
+    """Load the tasks as a platform does, and return the tasks with the commands of each run."""
     monkeypatch.setattr(sys, "platform", platform)
     monkeypatch.setenv("VENV", str(venv))
     spec = importlib.util.spec_from_file_location("tasks_of_the_project", ROOT / "tasks.py")
@@ -37,9 +37,9 @@ def loaded(monkeypatch, platform: str, venv: Path):
 
 def test_make_has_every_task_and_no_other(monkeypatch, tmp_path):
     tasks, _ = loaded(monkeypatch, "linux", tmp_path)
-    made, phony = (set(line.split()) for line in re.findall(r"^(?:\.PHONY: )?(help .*?):?$",
+    result, phony = (set(line.split()) for line in re.findall(r"^(?:\.PHONY: )?(help .*?):?$",
                                                            (ROOT / "Makefile").read_text(), re.MULTILINE))  # fmt: skip
-    assert made == phony == {"help", "clean", *tasks.TASKS}
+    assert result == phony == {"help", "clean", *tasks.TASKS}
 
 
 @pytest.mark.parametrize(("platform", "python"), [("linux", "bin/python"), ("win32", "Scripts/python")])

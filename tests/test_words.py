@@ -57,6 +57,6 @@ def test_literals_of_docstrings_begin_and_end_without_a_blank():
     """Else the page of the reference shows a broken link in place of the literal."""
     texts = {place(path): re.findall(r"``(.+?)``", path.read_text(encoding="utf-8")) for path in sources()}
     assert sum(map(len, texts.values())) > 500
-    assert {path: [one for one in found if one != one.strip()] for path, found in texts.items()} == {
+    assert {path: [one for one in problems if one != one.strip()] for path, problems in texts.items()} == {
         path: [] for path in texts
     }

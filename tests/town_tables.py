@@ -15,7 +15,7 @@ QUASI = {"age": "number", "town": TOWNS, "job": "category"}
 
 
 def town_table(seed: int, rows: int, *, ages: tuple[int, int] = (20, 40)) -> pl.DataFrame:
-    """Draw rows; one age in ten is missing."""
+    """Draw rows, where every tenth age is missing."""
     draw = np.random.default_rng(seed)
     return pl.DataFrame(
         {

@@ -57,7 +57,7 @@ def written(path: Path, frame: pl.DataFrame) -> Path:
 
 
 def distinct(values: list, reads: str = "text") -> Distinct:
-    """The distinct values of a column, as a treatment is given them."""
+    """The distinct values of a column in the form for a treatment."""
     kind = {"text": pl.String, "number": pl.Float64, "date": pl.Int64}[reads]
     series = pl.Series(values, dtype=kind).drop_nulls()
     counted = series.value_counts().sort(series.name)
@@ -65,13 +65,13 @@ def distinct(values: list, reads: str = "text") -> Distinct:
 
 
 def given(treatment, values: list, key: str | None = None, draws=None, **beside: list) -> list:
-    """What a treatment makes of values."""
+    """The treated values."""
     secret = None if key is None else Secret(key.encode())
     kind = {"text": pl.String, "number": pl.Float64, "date": pl.Int64}[treatment.reads]
     decided = treatment.learn(distinct(values, treatment.reads), secret)
     kinds = {"text": pl.String, "number": pl.Float64, "date": pl.Int64}
     columns = {name: pl.Series(each, dtype=kinds[treatment.reads_of(name)]) for name, each in beside.items()}
     batch = Batch(pl.Series(values, dtype=kind), columns, decided, secret, draws)
-    made = treatment.treat(batch)
-    assert len(made) == len(values)
-    return made.to_list()
+    result = treatment.treat(batch)
+    assert len(result) == len(values)
+    return result.to_list()

@@ -1,4 +1,4 @@
-"""What `*` and missing cells match, row by row: a slow second reading."""
+"""Matches of `*` and missing cells, row by row: a slow second reading."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Rows:
             )
 
     def sizes(self) -> list[int]:
-        return [len({row["who"] for row in found}) for found in self.found]
+        return [len({row["who"] for row in group}) for group in self.found]
 
     def average_risk(self) -> float:
         worst = defaultdict(float)
@@ -67,40 +67,40 @@ class Rows:
 
     @staticmethod
     def counts(rows: list[dict], name: str) -> dict[str, int]:
-        found = defaultdict(set)
+        groups = defaultdict(set)
         for row in rows:
-            found[row[name]].add(row["who"])
-        return {value: len(people) for value, people in found.items()}
+            groups[row[name]].add(row["who"])
+        return {value: len(people) for value, people in groups.items()}
 
     def distinct(self, name: str) -> int:
-        return min(len(self.counts(found, name)) for found in self.found)
+        return min(len(self.counts(group, name)) for group in self.found)
 
     def joint_distinct(self, name: str, other: str) -> int:
         return min(
-            len({row[name] for row in found if row[other] == context})
-            for found in self.found
-            for context in {row[other] for row in found}
+            len({row[name] for row in group if row[other] == context})
+            for group in self.found
+            for context in {row[other] for row in group}
         )
 
     def effective(self, name: str) -> float:
         each = []
-        for found in self.found:
-            counts = self.counts(found, name).values()
+        for group in self.found:
+            counts = self.counts(group, name).values()
             shares = [count / sum(counts) for count in counts]
             each.append(math.exp(-sum(share * math.log(share) for share in shares)))
         return min(each)
 
     def alpha(self, name: str) -> float:
         return max(
-            max(self.counts(found, name).values()) / len({row["who"] for row in found})
-            for found in self.found
+            max(self.counts(group, name).values()) / len({row["who"] for row in group})
+            for group in self.found
         )
 
     def distance(self, name: str) -> float:
         whole = self.counts(self.whole, name)
         each = []
-        for found in self.found:
-            counts = self.counts(found, name)
+        for group in self.found:
+            counts = self.counts(group, name)
             each.append(
                 sum(
                     abs(counts.get(value, 0) / sum(counts.values()) - many / sum(whole.values()))
@@ -113,9 +113,9 @@ class Rows:
     def beta(self, name: str) -> float:
         whole = self.counts(self.whole, name)
         return max(
-            (count / len({row["who"] for row in found})) / (whole[value] / len(self.everybody)) - 1
-            for found in self.found
-            for value, count in self.counts(found, name).items()
+            (count / len({row["who"] for row in group})) / (whole[value] / len(self.everybody)) - 1
+            for group in self.found
+            for value, count in self.counts(group, name).items()
         )
 
 

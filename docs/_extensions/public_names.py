@@ -61,7 +61,9 @@ def _members_of(name: str) -> list[str]:
     """
     found = getattr(incrowd, name)
     if not any(found is entry for each in LISTS for entry in each):
-        return ["   :members:"]
+        # What these two have stands in the classes of their parts.
+        inherited = found in (incrowd.Release, incrowd.AppliedBatch)
+        return ["   :members:", *(["   :inherited-members:"] if inherited else [])]
     own = [
         each
         for each, value in vars(found).items()

@@ -42,7 +42,7 @@ class Walk(SphinxDirective):
         stored = json.loads(Path(path).read_text(encoding="utf-8"))["cells"]
         # Files that the cells write are not kept.
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-            for number, cell in enumerate(map(Cell.of, stored), 1):
+            for number, cell in enumerate(map(Cell.of_notebook, stored), 1):
                 where = f"{path}, cell {number}"
                 if cell.role == "notes":
                     continue

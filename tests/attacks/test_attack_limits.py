@@ -39,27 +39,27 @@ def refused_by_two_zips(rows) -> bool:
 @pytest.mark.slow
 @pytest.mark.parametrize("algorithm", [ic.Mondrian(), ic.Optimal()], ids=lambda entry: entry.name)
 def test_a_refused_cut_tells(algorithm):
-    """Zip A = HIV, HIV and zip B = flu, cold, cough at k = 2, l = 2: who is of A has HIV, for certain."""
+    """Zip A has HIV, HIV and zip B flu, cold, cough at k = 2, l = 2: people of A have HIV for certain."""
     from dataclasses import replace
 
     policy = replace(ZIP_POLICY, algorithm=algorithm)
     release = ic.anonymize(ZIPS, policy)
     assert release.privacy.classes == 1
-    found = attack(ZIPS, release.table, policy, kinds=["minimality"])[0]
+    attempt = attack(ZIPS, release.table, policy, kinds=["minimality"])[0]
     slow = posteriors(ZIPS.rows(), refused_by_two_zips)
     assert max(slow.values()) == 1
     assert slow[0, "HIV"] == slow[1, "HIV"] == 1
-    assert (found.figures["largest"], found.figures["largest_low"], found.figures["largest_high"]) == (
+    assert (attempt.figures["largest"], attempt.figures["largest_low"], attempt.figures["largest_high"]) == (
         1,
         1,
         1,
     )
-    assert found.figures["largest_share"] == 2 / 5
-    assert found.figures["bound"] == 1 / 2
-    assert (found.figures["exact"], found.figures["classes"], found.attacks) == (1, 1, 5)
+    assert attempt.figures["largest_share"] == 2 / 5
+    assert attempt.figures["bound"] == 1 / 2
+    assert (attempt.figures["exact"], attempt.figures["classes"], attempt.attacks) == (1, 1, 5)
     # Each of B is taken for the first of three alike values.
-    assert found.main == ic.attacks.wilson(3, 5)
-    assert found.baseline == ic.attacks.wilson(2, 5)
+    assert attempt.main == ic.attacks.wilson(3, 5)
+    assert attempt.baseline == ic.attacks.wilson(2, 5)
 
 
 @pytest.mark.slow
@@ -70,9 +70,9 @@ def test_a_random_order_does_not_hinder_and_k_anonymity_tells_nothing():
     release = ic.anonymize(ZIPS, ZIP_POLICY)
     assert attack(ZIPS, release.table, ZIP_POLICY, kinds=["minimality"])[0].figures["largest"] == 1
     policy = replace(ZIP_POLICY, models=(ic.KAnonymity(3),))
-    found = attack(ZIPS, ic.anonymize(ZIPS, policy).table, policy, kinds=["minimality"])[0]
-    assert found.figures["largest"] == 2 / 5
-    assert "bound" not in found.figures
+    attempt = attack(ZIPS, ic.anonymize(ZIPS, policy).table, policy, kinds=["minimality"])[0]
+    assert attempt.figures["largest"] == 2 / 5
+    assert "bound" not in attempt.figures
 
 
 @pytest.mark.slow
@@ -80,12 +80,12 @@ def test_larger_classes_are_sampled_within_their_interval():
     rows = [("A", "HIV")] * 3 + [("B", value) for value in ("flu", "cold", "cough", "flu", "cold")]
     table = pl.DataFrame(rows, schema=["zip", "illness"], orient="row")
     release = ic.anonymize(table, ZIP_POLICY)
-    found = attack(table, release.table, ZIP_POLICY, kinds=["minimality"], attacks=100)[0]
-    assert found.figures["exact"] == 0
+    attempt = attack(table, release.table, ZIP_POLICY, kinds=["minimality"], attacks=100)[0]
+    assert attempt.figures["exact"] == 0
     slow = posteriors(rows, refused_by_two_zips)
     assert (
-        found.figures["largest_low"] <= max(slow.values()) <= found.figures["largest_high"]
-        or found.figures["unknown"]
+        attempt.figures["largest_low"] <= max(slow.values()) <= attempt.figures["largest_high"]
+        or attempt.figures["unknown"]
     )
 
 
@@ -95,8 +95,8 @@ def test_minimality_finds_a_column_whatever_its_name_looks_like(name):
     table = ZIPS.rename({"illness": name})
     schema = ic.Schema(quasi=["zip"], sensitive=[name])
     policy = ic.Policy(schema, (ic.KAnonymity(2), ic.LDiversity(2)))
-    found = attack(table, ic.anonymize(table, policy).table, policy, kinds=["minimality"])[0]
-    assert found.figures["largest"] == 1
+    attempt = attack(table, ic.anonymize(table, policy).table, policy, kinds=["minimality"])[0]
+    assert attempt.figures["largest"] == 1
 
 
 def test_minimality_refuses_what_it_cannot_run_again():
@@ -125,23 +125,23 @@ SCHEMA = ic.Schema({"age": None, "zip": ic.Hierarchy.prefix(), "sex": None}, ["d
 def releases() -> tuple[pl.DataFrame, list[pl.DataFrame]]:
     """Two 5-anonymous releases of the same 2,000 rows, which cut the people in other places."""
     table = hospital(2000, seed=0).select("age", "zip", "sex", "diagnosis")
-    made = [
+    tables = [
         ic.anonymize(table, SCHEMA, [ic.KAnonymity(5)], algorithm, ends="exact").table
         for algorithm in (ic.Mondrian(choose="range"), ic.Mondrian(choose="span", median="below"))
     ]
-    return table, made
+    return table, tables
 
 
 def test_two_releases_joined_by_order_single_people_out(releases):
     table, (one, two) = releases
     names = ["age", "zip", "sex"]
-    found = attack(table, one, SCHEMA, also=[two], kinds=["composition-by-order"])[0]
+    attempt = attack(table, one, SCHEMA, also=[two], kinds=["composition-by-order"])[0]
     joined = list(zip(one.select(names).rows(), two.select(names).rows(), strict=True))
     sizes = Counter(joined)
     ill = {}
     for cells, diagnosis in zip(joined, table["diagnosis"], strict=True):
         ill.setdefault(cells, set()).add(diagnosis)
-    assert found.figures == {
+    assert attempt.figures == {
         "records": 2000,
         "unique": sum(sizes[cells] == 1 for cells in joined),
         "smallest": 1,
@@ -149,14 +149,14 @@ def test_two_releases_joined_by_order_single_people_out(releases):
         "below": sum(sizes[cells] < 5 for cells in joined),
         "pinned": sum(len(ill[cells]) == 1 for cells in joined),
     }
-    assert found.figures["smallest_alone"] >= 5
+    assert attempt.figures["smallest_alone"] >= 5
     # Quoted in docs/limits.md.
-    assert (found.figures["unique"], found.figures["below"]) == (381, 1674)
-    assert found.baseline == ic.attacks.wilson(0, 2000)
+    assert (attempt.figures["unique"], attempt.figures["below"]) == (381, 1674)
+    assert attempt.baseline == ic.attacks.wilson(0, 2000)
 
 
 def covers(cell: str, value: object) -> bool:
-    """Read a cell anew: *, a value, a masked one, a range or a set."""
+    """Read a cell anew: `*`, a value, a masked value, a range or a set."""
     text = str(value)
     if cell in ("*", text):
         return True
@@ -173,7 +173,7 @@ def covers(cell: str, value: object) -> bool:
 def test_candidates_of_two_releases_are_intersected(releases):
     table, (one, two) = releases
     shuffled = two.sample(fraction=1, shuffle=True, seed=1)
-    found = attack(table, one, SCHEMA, also=[shuffled], kinds=["composition"], attacks=40)[0]
+    attempt = attack(table, one, SCHEMA, also=[shuffled], kinds=["composition"], attacks=40)[0]
     people = random_people(40)
     left, alone = [], []
     for person in people:
@@ -189,11 +189,11 @@ def test_candidates_of_two_releases_are_intersected(releases):
         assert all(sum(each.values()) >= 5 for each in counts)
         left.append(counts[0] & counts[1])
         alone.append(counts[0])
-    assert found.figures["unique"] == sum(sum(each.values()) == 1 for each in left)
-    assert found.figures["smallest"] == min(sum(each.values()) for each in left)
-    assert found.figures["pinned"] == sum(len(each) == 1 for each in left) > 0
-    assert found.main == ic.attacks.wilson(int(found.figures["pinned"]), 40)
-    assert found.baseline == ic.attacks.wilson(sum(len(each) == 1 for each in alone), 40)
+    assert attempt.figures["unique"] == sum(sum(each.values()) == 1 for each in left)
+    assert attempt.figures["smallest"] == min(sum(each.values()) for each in left)
+    assert attempt.figures["pinned"] == sum(len(each) == 1 for each in left) > 0
+    assert attempt.main == ic.attacks.wilson(int(attempt.figures["pinned"]), 40)
+    assert attempt.baseline == ic.attacks.wilson(sum(len(each) == 1 for each in alone), 40)
 
 
 def random_people(count: int) -> list[int]:
@@ -215,8 +215,8 @@ def test_labels_without_their_hierarchy_are_not_taken_for_safe():
     plain = ic.Schema(["zip"], ["illness"])
     blind = attack(ZIPS, release, plain, also=[release], kinds=["composition"])[0]
     assert (blind.attacks, "label of a hierarchy" in blind.remarks[0]) == (0, True)
-    found = attack(ZIPS, release, ZIP_POLICY, also=[release], kinds=["composition"])[0]
-    assert (found.figures["smallest"], found.figures["not_found"]) == (5, 0)
+    attempt = attack(ZIPS, release, ZIP_POLICY, also=[release], kinds=["composition"])[0]
+    assert (attempt.figures["smallest"], attempt.figures["not_found"]) == (5, 0)
 
 
 def test_a_release_of_other_people_leaves_nothing_to_intersect():
@@ -241,13 +241,13 @@ def test_a_release_of_other_people_leaves_nothing_to_intersect():
     ],
 )
 def test_a_cell_covers_what_it_names_and_nothing_between(outer, inner, cell, tree):
-    """By hand: two people share a cell that names both; the two beside them have one illness for certain."""
+    """By hand: two people share a cell that names both, and two beside the cell have the same illness."""
     people = pl.DataFrame({"q": [*outer, inner, inner], "illness": ["flu", "cold", "HIV", "HIV"]})
     own = None if inner is None else str(inner)
     release = pl.DataFrame({"q": [cell, cell, own, own], "illness": people["illness"]})
     schema = ic.Schema({"q": tree and ic.Hierarchy.from_nested(tree)}, ["illness"])
-    found = attack(people, release, schema, also=[release], kinds=["composition"])[0]
-    assert found.figures == {
+    attempt = attack(people, release, schema, also=[release], kinds=["composition"])[0]
+    assert attempt.figures == {
         "records": 4,
         "unique": 0,
         "smallest": 2,
@@ -269,17 +269,17 @@ def test_a_cell_covers_what_it_names_and_nothing_between(outer, inner, cell, tre
     ],
 )
 def test_predicates_of_a_set_are_met_by_what_it_names(own, two, other, tree):
-    """By hand: one person of the table has 1 or 3, and two have 2; so the set singles out and 2 does not."""
+    """By hand: one of three people has 1 or 3 and two have 2, so the set singles out and 2 does not."""
     people = pl.DataFrame({"q": [own, two, two]})
     release = pl.DataFrame({"q": [f"{{{own}, {other}}}"] * 2 + [str(two)] * 2})
     schema = ic.Schema({"q": tree and ic.Hierarchy.from_nested(tree)})
     control = pl.DataFrame({"q": [other]})
-    found = attack(people, release, schema, control=control, kinds=["singling-out-univariate"])[0]
-    assert (found.attacks, found.main) == (2, ic.attacks.wilson(1, 2))
+    attempt = attack(people, release, schema, control=control, kinds=["singling-out-univariate"])[0]
+    assert (attempt.attacks, attempt.main) == (2, ic.attacks.wilson(1, 2))
 
 
 def test_a_person_with_a_missing_number_may_be_any_record_of_stars():
     people = pl.DataFrame({"q": [1, None], "illness": ["flu", "cold"]})
     release = people.with_columns(q=pl.lit("*"))
-    found = attack(people, release, ic.Schema(["q"], ["illness"]), also=[release], kinds=["composition"])[0]
-    assert (found.figures["smallest"], found.figures["not_found"]) == (2, 0)
+    attempt = attack(people, release, ic.Schema(["q"], ["illness"]), also=[release], kinds=["composition"])[0]
+    assert (attempt.figures["smallest"], attempt.figures["not_found"]) == (2, 0)

@@ -1,4 +1,4 @@
-"""attack(): what works with raw data, and does not with a release that protects."""
+"""attack(): attacks work with raw data, and fail against a release that protects."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SCHEMA = ic.Schema(quasi={"n": None, "t": TREE, "m": None, "c": None}, sensitive
 
 
 def people(rows: int, seed: int) -> pl.DataFrame:
-    """The secret depends on nothing, so only who is in the release can be inferred."""
+    """The secret depends on nothing, so only people in the release can be inferred."""
     rng = np.random.default_rng(seed)
     return pl.DataFrame(
         {
@@ -43,33 +43,33 @@ OWN, OTHERS = people(800, 1), people(800, 2)
 
 
 def by_name(release: pl.DataFrame, **settings) -> dict[str, ic.Attack]:
-    found = attack(OWN, release, SCHEMA, control=OTHERS, attacks=200, **settings)
-    return {entry.name: entry for entry in found}
+    attempts = attack(OWN, release, SCHEMA, control=OTHERS, attacks=200, **settings)
+    return {entry.name: entry for entry in attempts}
 
 
 def test_a_raw_release_gives_everything_away():
-    found = by_name(OWN)
+    attempts = by_name(OWN)
     # By order nothing is found that the cells do not tell already: here they tell everything.
-    assert found.pop("order").baseline.value > 0.99
-    for entry in found.values():
+    assert attempts.pop("order").baseline.value > 0.99
+    for entry in attempts.values():
         assert entry.stronger_than_guessing
         assert entry.main.low <= entry.main.value <= entry.main.high
     # Every guess is unique in the release and so in the raw table; links and secrets are found.
-    assert found["singling-out-multivariate"].main.value > 0.95
-    assert found["linkability"].main.value > 0.95
-    assert found["inference"].main.value > 0.95
-    assert found["inference"].risk.value > 0.9
-    assert found["linkability"].risk.value > 0.9
+    assert attempts["singling-out-multivariate"].main.value > 0.95
+    assert attempts["linkability"].main.value > 0.95
+    assert attempts["inference"].main.value > 0.95
+    assert attempts["inference"].risk.value > 0.9
+    assert attempts["linkability"].risk.value > 0.9
 
 
 @pytest.mark.slow
 def test_a_k_anonymous_release_gives_little_away():
     release = ic.anonymize(OWN, SCHEMA, [ic.KAnonymity(20), ic.LDiversity(4)]).table
-    found = by_name(release)
-    assert found["singling-out-multivariate"].main.value < 0.1
-    assert found["linkability"].main.value < 0.2
-    assert found["inference"].main.value < 0.4
-    assert found["inference"].risk.value < 0.2
+    attempts = by_name(release)
+    assert attempts["singling-out-multivariate"].main.value < 0.1
+    assert attempts["linkability"].main.value < 0.2
+    assert attempts["inference"].main.value < 0.4
+    assert attempts["inference"].risk.value < 0.2
 
 
 @pytest.mark.few(1)
@@ -91,31 +91,31 @@ def test_cells_of_every_style_are_read(style):
 
 
 def test_other_people_of_the_same_kind_are_no_risk():
-    """A synthetic table that knows nobody: as right about its people as about the control."""
-    found = by_name(people(800, 3))
-    assert found["inference"].risk.low == 0
-    assert found["linkability"].risk.low == 0
-    assert found["inference"].main.value < 0.3
+    """A synthetic table that knows nobody is as right about its people as about the control."""
+    attempts = by_name(people(800, 3))
+    assert attempts["inference"].risk.low == 0
+    assert attempts["linkability"].risk.low == 0
+    assert attempts["inference"].main.value < 0.3
 
 
 def test_inference_learns_what_is_true_of_everybody_without_risk():
     """The secret follows from t: guessed rightly, of the control as well."""
     own, others = (frame.with_columns(s=pl.col("t")) for frame in (OWN, OTHERS))
-    (found,) = [
+    (attempt,) = [
         entry for entry in attack(own, own, SCHEMA, control=others, attacks=200) if entry.name == "inference"
     ]
-    assert found.main.value > 0.95
-    assert found.control.value > 0.95
-    assert found.risk.low == 0
+    assert attempt.main.value > 0.95
+    assert attempt.control.value > 0.95
+    assert attempt.risk.low == 0
 
 
 def test_numbers_as_secrets():
     own = OWN.with_columns(s=pl.Series(np.random.default_rng(5).uniform(10, 1000, 800)))
-    found = {entry.name: entry for entry in attack(own, own, SCHEMA, attacks=100)}
-    assert found["inference"].main.value > 0.95
-    assert found["inference"].baseline.value < 0.2
-    assert found["inference"].control is None
-    assert found["inference"].risk is None
+    result = {entry.name: entry for entry in attack(own, own, SCHEMA, attacks=100)}
+    assert result["inference"].main.value > 0.95
+    assert result["inference"].baseline.value < 0.2
+    assert result["inference"].control is None
+    assert result["inference"].risk is None
 
 
 @given(st.integers(0, 200), st.integers(1, 200))
@@ -159,26 +159,26 @@ def test_bad_calls(settings, words):
 
 def test_one_column_is_singled_out_and_nothing_else():
     schema = ic.Schema(quasi=["n"])
-    found = attack(OWN.select("n"), OWN.select("n"), schema, attacks=50)
-    assert [entry.name for entry in found] == ["singling-out-univariate", "order"]
+    attempts = attack(OWN.select("n"), OWN.select("n"), schema, attacks=50)
+    assert [entry.name for entry in attempts] == ["singling-out-univariate", "order"]
 
 
 def test_predicates_range_over_all_released_columns():
-    """A number of its own beside the cells singles everybody out, whatever role it has."""
+    """A number per row beside the cells singles everybody out, whatever role the number has."""
     table = people(300, 5).select("n", "s", seqn=pl.int_range(300))
     schema = ic.Schema(quasi=["n"], sensitive=["s"], insensitive=["seqn"], unlisted="keep")
     release = ic.anonymize(
         table, schema, "k-anonymity:10", keep_order=True, force=True, unanswered="write"
     ).table
-    found = {entry.name: entry for entry in attack(table, release, schema, attacks=100)}
-    assert found["singling-out-univariate"].main.value > 0.9
-    assert found["singling-out-multivariate"].main.value > 0.9
+    result = {entry.name: entry for entry in attack(table, release, schema, attacks=100)}
+    assert result["singling-out-univariate"].main.value > 0.9
+    assert result["singling-out-multivariate"].main.value > 0.9
     without = {entry.name: entry for entry in attack(table, release.drop("seqn"), schema, attacks=100)}
     assert without["singling-out-univariate"].main.value < 0.2
     # A column that was treated is not compared with the raw one.
     treated = ic.Schema(quasi=["n"], insensitive=["seqn"], treatments={"seqn": "round:50"}, unlisted="drop")
-    made = ic.anonymize(table, treated, "k-anonymity:10").table
-    (alone,) = attack(table, made, treated, attacks=100, kinds=["singling-out-univariate"])
+    frame = ic.anonymize(table, treated, "k-anonymity:10").table
+    (alone,) = attack(table, frame, treated, attacks=100, kinds=["singling-out-univariate"])
     assert alone.main.value < 0.2
 
 
@@ -198,14 +198,14 @@ def test_membership_is_told_from_raw_records_and_not_from_crowds():
 
 @pytest.mark.slow
 def test_links_with_an_external_table():
-    asked = {"aligned": True, "kinds": ["linkage"]}
-    raw = by_name(OWN, **asked)["linkage"]
+    settings = {"aligned": True, "kinds": ["linkage"]}
+    raw = by_name(OWN, **settings)["linkage"]
     assert raw.main.value > 0.95
     assert raw.baseline.value < 0.05
-    known = by_name(OWN, **asked, known=["t", "c"])["linkage"]
+    known = by_name(OWN, **settings, known=["t", "c"])["linkage"]
     assert known.main.value < 0.15  # 24 combinations for 800 people
     release = ic.anonymize(OWN, SCHEMA, [ic.KAnonymity(20)], unanswered="write").table
-    assert by_name(release, **asked)["linkage"].main.value < 0.12
+    assert by_name(release, **settings)["linkage"].main.value < 0.12
     with pytest.raises(ic.SchemaError, match="known: 's' is no quasi-identifier"):
         by_name(OWN, aligned=True, known=["s"])
     with pytest.raises(ic.TableError, match="linkage: the release has 10 rows"):
@@ -213,12 +213,12 @@ def test_links_with_an_external_table():
 
 
 def test_numbers_that_are_one_double_are_linked_one_by_one():
-    """Doubles tell half of these from their neighbours at best; a person with the table tells all."""
+    """Doubles tell half of the rows from close neighbours at best, and a person with the table tells all."""
     people = pl.DataFrame({"id": [2**53 + number for number in range(60)], "s": ["x"] * 60})
-    found = attack(
+    attempts = attack(
         people, people, ic.Schema(quasi=["id"], sensitive=["s"]), attacks=60, aligned=True, kinds=["linkage"]
     )
-    assert found[0].main.value > 0.95
+    assert attempts[0].main.value > 0.95
 
 
 @pytest.mark.slow
@@ -244,7 +244,7 @@ def test_beside_another_library(shared_data, seed):
     known = ic.Schema(quasi=["age", "fnlwgt"], sensitive=["type_employer"])
     settings = {"control": others, "seed": seed}
     asked = [name for name in theirs if name != "inference"]
-    found = {
+    result = {
         e.name: e
         for e in (
             *attack(own, release, known, kinds=["inference"], attacks=1000, **settings),
@@ -252,7 +252,7 @@ def test_beside_another_library(shared_data, seed):
         )
     }
     for name, (main, control, guesses) in theirs.items():
-        entry = found[name]
+        entry = result[name]
         for rate, (low, high) in ((entry.main, main), (entry.control, control)):
             slack = 2 * math.sqrt(high * (1 - high) / guesses)
             assert rate.low <= high + slack, name
@@ -289,7 +289,7 @@ def clouds(draw):
 def test_the_nearest_records_read_once_more(cloud, count):
     records, rows = len(cloud.codes), len(cloud.ranks)
     count = min(count, records)
-    found, gaps = nearest(cloud, np.arange(rows), count)
+    result, gaps = nearest(cloud, np.arange(rows), count)
     for row in range(rows):
         far = []
         for record in range(records):
@@ -315,21 +315,21 @@ def test_the_nearest_records_read_once_more(cloud, count):
             held = cloud.members[cloud.starts[cell] : cloud.starts[cell + 1]].tolist() if cell >= 0 else []
             far.append(round(gap + 1 - (held.count(rank) / len(held) if held else 0), 9))
         order = sorted(range(records), key=far.__getitem__)[:count]
-        assert found[row].tolist() == order
+        assert result[row].tolist() == order
         assert gaps[row] == pytest.approx([far[record] for record in order])
 
 
 @given(st.integers(0, 99), st.integers(1, 4))
 def test_of_equal_records_the_first_ones_are_enough(seed, count):
-    """A search among all records finds the same as one among the first of each equivalence class."""
+    """A search among all records finds the same as a search among the first of each equivalence class."""
     raw = people(40, seed)
     release = raw.with_columns(pl.lit("*").alias("t"), pl.col("n", "m").round(0), pl.col("c"))
     setting = Setting(raw, release, SCHEMA, None, seed)
     names, rows = ["n", "m", "c"], np.arange(40)
     order = np.random.default_rng([seed, 3]).permutation(setting.records)
-    found, gaps = nearest(setting.cloud(names, order), rows, count)
+    result, gaps = nearest(setting.cloud(names, order), rows, count)
     again = nearest_records(setting, names, rows, count)
-    assert again[0].tolist() == order[found].tolist()
+    assert again[0].tolist() == order[result].tolist()
     assert again[1].tolist() == gaps.tolist()
 
 
@@ -381,8 +381,8 @@ def test_a_mask_is_the_values_that_it_fits():
     raw = pl.DataFrame({"zip": ["02101", "02102", "02201", "12345"], "ill": ["a", "b", "a", "b"]})
     release = raw.with_columns(zip=pl.Series(["021**", "021**", "0**01", "*"]))
     schema = ic.Schema(["zip"], sensitive=["ill"])
-    found = ic.evaluate(raw, release, schema)
-    assert found.summarized == {"zip": 0}
+    evaluation = ic.evaluate(raw, release, schema)
+    assert evaluation.summarized == {"zip": 0}
     # Two of four values, the same, two again, and the suppressed record.
-    assert found.utility["loss"].value == pytest.approx((1 / 3 + 1 / 3 + 1 / 3 + 1) / 4)
+    assert evaluation.utility["loss"].value == pytest.approx((1 / 3 + 1 / 3 + 1 / 3 + 1) / 4)
     assert len(ic.attack(raw, release, schema, secret="ill")) > 1

@@ -1,4 +1,4 @@
-"""What the order of rows tells: the attack, and the word about it in a release's account."""
+"""The attack by the order of rows, and the word about the order in a release's account."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def calls(seed: int = 0) -> pl.DataFrame:
 
 
 def measured(raw: pl.DataFrame, release: pl.DataFrame, schema: ic.Schema = SCHEMA, **settings):
-    [found] = ic.attack(raw, release, schema, kinds=["order"], **settings)
-    return found
+    [attempt] = ic.attack(raw, release, schema, kinds=["order"], **settings)
+    return attempt
 
 
 @pytest.mark.random_order
@@ -39,11 +39,11 @@ def measured(raw: pl.DataFrame, release: pl.DataFrame, schema: ic.Schema = SCHEM
 def test_a_sorted_table_is_found_and_one_in_random_order_is_not(descending):
     raw = calls().sort("minute", descending=descending)
     release = ic.anonymize(raw, SCHEMA, ic.KAnonymity(5), keep_order=True, force=True, ends="exact")
-    found = measured(raw, release.table)
-    assert found.main.value > 0.9
-    assert found.baseline.value < 0.3
-    assert found.figures["minute width"] < found.figures["minute width of cells"] / 5
-    assert found.figures["age width"] == found.figures["age width of cells"]
+    result = measured(raw, release.table)
+    assert result.main.value > 0.9
+    assert result.baseline.value < 0.3
+    assert result.figures["minute width"] < result.figures["minute width of cells"] / 5
+    assert result.figures["age width"] == result.figures["age width of cells"]
     release = ic.anonymize(raw, SCHEMA, ic.KAnonymity(5))
     hidden = measured(raw, release.table, row_map=release.row_map())
     assert hidden.main == hidden.baseline
@@ -53,8 +53,8 @@ def test_a_sorted_table_is_found_and_one_in_random_order_is_not(descending):
 def test_days_are_attacked_like_numbers():
     day = pl.date(2024, 1, 1) + pl.duration(days=pl.col("minute") // 200)
     raw = calls().with_columns(day.alias("minute"))
-    found = measured(raw, ic.anonymize(raw, SCHEMA, ic.KAnonymity(5), ends="exact").table)
-    assert found.main.value > found.baseline.value + 0.5
+    result = measured(raw, ic.anonymize(raw, SCHEMA, ic.KAnonymity(5), ends="exact").table)
+    assert result.main.value > result.baseline.value + 0.5
 
 
 def test_a_table_of_other_rows_or_without_numbers_cannot_be_attacked_so():
@@ -76,9 +76,9 @@ def test_suppressed_and_missing_cells_say_nothing():
         .alias("minute"),
         pl.col("age").cast(pl.String),
     )
-    found = measured(raw, cells)
-    assert found.baseline.value == pytest.approx(0.8, abs=0.01)
-    assert found.main.value > 0.99
+    result = measured(raw, cells)
+    assert result.baseline.value == pytest.approx(0.8, abs=0.01)
+    assert result.main.value > 0.99
 
 
 @given(
@@ -150,7 +150,7 @@ def test_the_account_of_a_release_says_so():
     raw = calls()
     with pytest.raises(ic.ParameterError, match=r"in the order of 'minute'.* leave keep_order out"):
         ic.anonymize(raw, SCHEMA, ic.KAnonymity(5), keep_order=True)
-    told = ic.anonymize(raw, SCHEMA, ic.KAnonymity(5), keep_order=True, force=True).sentences()
-    assert any("in the order of 'minute'" in line and "Leave keep_order out" in line for line in told)
+    sentences = ic.anonymize(raw, SCHEMA, ic.KAnonymity(5), keep_order=True, force=True).sentences()
+    assert any("in the order of 'minute'" in line and "Leave keep_order out" in line for line in sentences)
     hidden = ic.anonymize(raw, SCHEMA, ic.KAnonymity(5))
     assert not any("in the order of" in line for line in hidden.sentences())

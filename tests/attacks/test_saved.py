@@ -1,4 +1,4 @@
-"""Results of attacks that were saved are read as they were, and nothing else is."""
+"""Saved results of attacks are read as they were, and other files are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Differencing of count tables: what several of them tell together, and groups that differ by one person."""
+"""Differencing of count tables: several tables together, and groups that differ by a single person."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TABLE = ic.CountTable("area-ill", rows=["area"], columns=["ill"], threshold=4)
 
 
 def folder(path, hidden, values=VALUES, **tables):
-    """Write a folder of tables of one column, without a digest."""
+    """Write a folder of tables with a single column, without a digest."""
     entries = []
     path.mkdir()
     for name, nested in tables.items():
@@ -74,7 +74,7 @@ def people(seed=1, rows=400):
 
 @pytest.mark.parametrize("apart", [False, True])
 def test_two_margins_tell_a_cell_that_neither_tells(tmp_path, apart):
-    """In one folder or in two, K is in [0, 9] by one table, in [0, 7] by the other, and 3 by both."""
+    """In a folder or in two, K is in [0, 9] by a table, in [0, 7] by the other, and 3 by both."""
     for name, nested, widest in (("rows", ROWS, 9), ("columns", COLUMNS, 7)):
         alone = differencing([folder(tmp_path / name, "GHKLM", t=nested)])
         assert alone.figures["disclosed"] == 0
@@ -115,13 +115,13 @@ def test_groups_that_differ_by_one_person_tell_that_person(tmp_path):
     # Each cell of the person that both show differs by one: the total at least.
     [area, ill] = table.row(399)
     above = ["Total", "north" if area in "ab" else "south", area]
-    shown = [
+    frames = [
         pl.read_csv(tmp_path / name / "area-ill.csv").filter(
             pl.col("area").is_in(above), pl.col("ill").is_in(["Total", ill]), pl.col("people").is_not_null()
         )
         for name in ("all", "but-one")
     ]
-    both = shown[0].join(shown[1], on=["area", "ill"])
+    both = frames[0].join(frames[1], on=["area", "ill"])
     assert len(both) >= 2
     assert (both["people"] - both["people_right"] == 1).all()
     # Beside these a cell of all may hold one of the other folder, and few people more.
@@ -131,7 +131,7 @@ def test_groups_that_differ_by_one_person_tell_that_person(tmp_path):
 
 
 def test_a_group_within_another_narrows_what_both_hide(tmp_path):
-    """Of 12 people G and H are hidden, of 11 of them H and I: the one who is left out is G, H or I."""
+    """G and H are hidden of 12 people, H and I of 11 of the same: the person left out is G, H or I."""
     tree = {"*": ["G", "H", "I"]}
     folders = [
         folder(tmp_path / "all", "GH", t=tree),
@@ -190,7 +190,7 @@ def test_a_wrong_folder_is_named(tmp_path):
 
 
 def _opened(place, shown):
-    """Show cells of a folder of one column that it hides, and leave out the digests."""
+    """Show some hidden cells of a one-column folder, and leave out the digests."""
     manifest = json.loads((place / "tables.json").read_text())
     manifest["files"] = {}
     (place / "tables.json").write_text(json.dumps(manifest))
@@ -215,7 +215,7 @@ def test_people_who_know_their_own_part_compute_that_of_others(tmp_path, same):
 
 
 def test_a_copy_of_a_column_tells_what_the_column_hides(tmp_path):
-    """Each folder alone is safe, and one hides what the other shows under another name."""
+    """Each folder alone is safe, and the first hides a cell that the other shows under another name."""
     draw = np.random.default_rng(3)
     frame = pl.DataFrame({"g": draw.choice(list("abcde"), 60, p=[0.3, 0.3, 0.3, 0.06, 0.04])})
     frame = frame.with_columns(copy=pl.col("g"))

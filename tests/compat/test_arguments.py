@@ -101,15 +101,15 @@ WRONG = [
 def test_wrong_arguments_are_named(call, right, place, wrong, name):
     for value in wrong:
         arguments = [*right[:place], value, *right[place + 1 :]]
-        with pytest.raises(ic.IncrowdError, match=name) as told:
+        with pytest.raises(ic.IncrowdError, match=name) as error:
             call(*arguments)
-        assert isinstance(told.value, ValueError)
+        assert isinstance(error.value, ValueError)
 
 
 def test_errors_are_also_those_that_python_would_raise():
-    with pytest.raises(KeyError, match="QI: the table has no column 'nowhere'") as told:
+    with pytest.raises(KeyError, match="QI: the table has no column 'nowhere'") as error:
         p29.ensure_privacy(DF, ["nowhere"], ["s"])
-    assert not str(told.value).startswith(("'", '"'))
+    assert not str(error.value).startswith(("'", '"'))
     with pytest.raises(KeyError, match=r"none of its 3 columns is named so; did you mean 's'\?$"):
         notebook.diversity(DF, DF.index, "ss")
     with pytest.raises(TypeError, match="df: give a pandas DataFrame, not None"):
@@ -139,7 +139,7 @@ def test_what_is_empty_or_missing_and_right_all_the_same():
 
 @pytest.mark.parametrize("names", [(0, 1, 2), (2, 0, 1), (1, 2, 0)])
 def test_numbers_as_names_of_columns(names):
-    """pandas takes a number for the name of a level or column first; figures are those of named columns."""
+    """pandas takes a number first as the name of a level or column, and figures equal named columns'."""
     frame = pd.DataFrame(DF.to_numpy(), columns=list(names)).astype({names[1]: int})
     frame.index.name = names[0]
     q, n, s = names
@@ -148,11 +148,11 @@ def test_numbers_as_names_of_columns(names):
         plain = notebook.partition_dataset(DF, ["n"], "s", is_valid)
         assert [list(part) for part in parts] == [list(part) for part in plain]
     halves = [DF.index[:2], DF.index[2:]]
-    made = notebook.build_anonymized_dataset(frame, halves, [n, q], s)
+    result = notebook.build_anonymized_dataset(frame, halves, [n, q], s)
     expected = notebook.build_anonymized_dataset(DF, halves, ["n", "q"], "s")
-    assert made.to_numpy().tolist() == expected.to_numpy().tolist()
-    found = p29.calculate_t_closeness(frame, [q], [s])
-    assert found.iloc[:, 1].tolist() == p29.calculate_t_closeness(DF, ["q"], ["s"]).iloc[:, 1].tolist()
+    assert result.to_numpy().tolist() == expected.to_numpy().tolist()
+    outcome = p29.calculate_t_closeness(frame, [q], [s])
+    assert outcome.iloc[:, 1].tolist() == p29.calculate_t_closeness(DF, ["q"], ["s"]).iloc[:, 1].tolist()
 
 
 @pytest.fixture
@@ -210,17 +210,17 @@ TYPES = {"q": QUASI_IDENTIFIER, "s": SENSITIVE_ATTRIBUTE}
     ],
 )  # fmt: skip
 def test_wrong_arguments_of_petworks(files, tech, settings, wrong):
-    given = settings if "Risk" in tech or tech == "UtilityBias" else settings | {"attributeTypes": TYPES}
+    options = settings if "Risk" in tech or tech == "UtilityBias" else settings | {"attributeTypes": TYPES}
     for name, values in wrong.items():
         for value in values:
             with pytest.raises(ic.InputError, match="nowhere" if value == "nowhere" else name[:6]):
                 petworks.PETValidation(
-                    str(files / "raw.csv"), str(files / "raw.csv"), tech, **{**given, name: value}
+                    str(files / "raw.csv"), str(files / "raw.csv"), tech, **{**options, name: value}
                 )
     if tech != "UtilityBias":
         for value in (None, 5, "", files / "none.csv"):
             with pytest.raises(ic.InputError):
-                petworks.PETValidation(value, value, tech, **given)
+                petworks.PETValidation(value, value, tech, **options)
 
 
 def test_wrong_arguments_of_anonymization(files):

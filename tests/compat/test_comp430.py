@@ -1,4 +1,4 @@
-"""The homework's functions: its figures, and a plain reading of its text on other data and hierarchies."""
+"""The homework's functions: published figures, and a plain reading of the text on other data."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def test_adult(adult, tmp_path, call, k, more, distortion, loss, keys, least, ev
     call(raw, folder, k, *more, target)
     setting = "".join(f", {'l' if call is bottomup_anonymizer else 'seed'} = {each}" for each in more)
     what = f"MD and LM of {call.__name__}, k = {k}{setting}"
-    found = [cost_MD(raw, target, folder), cost_LM(raw, target, folder)]
-    evidence("comp430", what, f"{distortion}, {loss:.6f}", found)
+    result = [cost_MD(raw, target, folder), cost_LM(raw, target, folder)]
+    evidence("comp430", what, f"{distortion}, {loss:.6f}", result)
     if keys is not None:
         with open(target, newline="") as file:
             met = Counter(tuple(row[:-1]) for row in list(csv.reader(file))[1:])
@@ -205,8 +205,8 @@ def test_wrong_values_and_separators_are_named_by_file_and_line(tmp_path, call, 
 )
 def test_wrong_command_lines(arguments, status, words, capsys):
     assert main(arguments) == status
-    told = capsys.readouterr()
-    assert words in told.out + told.err
+    output = capsys.readouterr()
+    assert words in output.out + output.err
 
 
 def test_the_handout_s_command_line(tmp_path, capsys):
@@ -251,7 +251,7 @@ def test_files_that_do_not_fit(tmp_path):
 
 @pytest.fixture
 def one_line(tmp_path):
-    """Hierarchies of one line beside one with an end on a higher level."""
+    """Hierarchies of a single line beside a hierarchy with an end on a higher level."""
     return write(
         tmp_path,
         {"q": {"Any": {"A": ["a", "b"], "c": []}}, "r": {"only": []}, "t": {"*": []}},
@@ -268,7 +268,7 @@ def one_line(tmp_path):
     ],
 )
 def test_a_hierarchy_may_be_a_root_alone(one_line, tmp_path, call, cells):
-    """Such a column cannot be generalized: it costs nothing, and weighs in LM as a third."""
+    """A hierarchy of a root alone cannot generalize, costs nothing, and weighs a third in LM."""
     raw, folder = one_line
     target = tmp_path / "out.csv"
     call(raw, folder, target)
@@ -285,38 +285,38 @@ def test_a_hierarchy_may_be_a_root_alone(one_line, tmp_path, call, cells):
 
 
 def test_raw_values_above_others(one_line, tmp_path):
-    """A value of any level is taken as it is, and climbs from where it stands."""
+    """A value of any level is taken as written, and climbs from that level."""
     raw, folder = one_line
     (tmp_path / "raw.csv").write_text("q,r,t,s\nA,only,*,x\na,only,*,y\nAny,only,*,x\nc,only,*,x\n")
     (tmp_path / "out.csv").write_text("q,r,t,s\nAny,only,*,x\nA,only,*,y\nAny,only,*,x\nc,only,*,x\n")
     assert cost_MD(raw, tmp_path / "out.csv", folder) == 2
     assert cost_LM(raw, tmp_path / "out.csv", folder) == pytest.approx((1 + 1 / 2 + 1) / 3, abs=1e-15)
     assert cost_LM(raw, raw, folder) == pytest.approx((1 / 2 + 1) / 3, abs=1e-15)
-    made = tmp_path / "made.csv"
+    path = tmp_path / "made.csv"
 
     def cells() -> list[str]:
-        with open(made, newline="") as file:
+        with open(path, newline="") as file:
             return [row[0] for row in list(csv.reader(file))[1:]]
 
     # One climbs where the other stands already; a value beside itself stays.
     (tmp_path / "two.csv").write_text("q,r,t,s\nA,only,*,x\na,only,*,y\nAny,only,*,x\nAny,only,*,y\n")
-    clustering_anonymizer(tmp_path / "two.csv", folder, 2, made)
+    clustering_anonymizer(tmp_path / "two.csv", folder, 2, path)
     assert cells() == ["A", "A", "Any", "Any"]
-    bottomup_anonymizer(tmp_path / "two.csv", folder, 2, 2, made)
+    bottomup_anonymizer(tmp_path / "two.csv", folder, 2, 2, path)
     assert cells() == ["Any"] * 4
-    random_anonymizer(raw, folder, 4, 1, made)
+    random_anonymizer(raw, folder, 4, 1, path)
     assert cells() == ["Any"] * 4
     (tmp_path / "raw.csv").write_text("q,r,t,s\nA,only,*,x\nnobody,only,*,y\n")
-    made.unlink()
+    path.unlink()
     for call in (
-        lambda: random_anonymizer(raw, folder, 2, 1, made),
-        lambda: clustering_anonymizer(raw, folder, 2, made),
+        lambda: random_anonymizer(raw, folder, 2, 1, path),
+        lambda: clustering_anonymizer(raw, folder, 2, path),
     ):
         with pytest.raises(
             ic.HierarchyError, match=r"line 3: column 'q' has a value that is not in .*q\.txt"
         ):
             call()
-    assert not made.exists()
+    assert not path.exists()
 
 
 @pytest.mark.parametrize(
@@ -334,7 +334,7 @@ def test_raw_values_above_others(one_line, tmp_path):
     ],
 )
 def test_a_star_is_a_node_like_any_other(tmp_path, tree, values, clustered, full_domain):
-    """It is no mark of a suppressed record, wherever it stands, and in the sensitive column neither."""
+    """A star is no mark of a suppressed record, and none in the sensitive column either."""
     rows = list(zip(values, "*y*y", strict=True))
     raw, folder = write(tmp_path, {"q": tree}, rows)
     plain, target = Plain({"q": tree}, rows), tmp_path / "out.csv"
@@ -409,8 +409,8 @@ def write(folder, trees, rows):
 
 
 def paths_of(tree, *, inner=False):
-    """The labels above each leaf, itself first; where asked those above every label."""
-    found = {}
+    """The labels above each leaf, the leaf first, and on request those above every label."""
+    result = {}
 
     def walk(node, above):
         items = node.items() if isinstance(node, dict) else ((leaf, []) for leaf in node)
@@ -418,10 +418,10 @@ def paths_of(tree, *, inner=False):
             if below:
                 walk(below, (label, *above))
             if inner or not below:
-                found[label] = (label, *above)
+                result[label] = (label, *above)
 
     walk(tree, ())
-    return found
+    return result
 
 
 class Plain:
@@ -513,8 +513,8 @@ class Plain:
             for row in out:
                 held.setdefault(row[:-1], []).append(row[-1])
             if all(len(values) >= k and len(set(values)) >= least for values in held.values()):
-                found = (sum(node), self.costs(out)[1], node, out)
-                best = found if best is None else min(best, found)
+                result = (sum(node), self.costs(out)[1], node, out)
+                best = result if best is None else min(best, result)
         return None if best is None else best[-1]
 
 

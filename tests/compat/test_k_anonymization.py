@@ -1,4 +1,4 @@
-"""The class NCP of k-anonymization: figures by hand, and a plain reading of what it computes."""
+"""The class NCP of k-anonymization: figures by hand, and a plain reading of the algorithm."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TREE = ic.Hierarchy.from_nested({"*": {"A": ["a", "b"], "B": ["c"]}})
 
 
 class Foreign:
-    """A hierarchy of the library itself, as far as it is asked."""
+    """A hierarchy of the library itself, as far as the tests call it."""
 
     leaves = ("a", "b", "c")
 
@@ -41,16 +41,16 @@ def test_groups_by_hand():
     assert NCP.calculate_for_local_recoding_mean_mode(ORG, GROUPS, [0, 2], [False, True]) == 0.3125
     assert NCP.calculate_for_local_recoding_summarization(ORG, GROUPS, [0, 2], [False, True]) == 0.5625
     # Two records that are in no group count 1 in each column.
-    for call, kept in (
+    for call, loss in (
         (NCP.calculate_for_local_recoding_mean_mode, 2 * (10 / 40)),
         (NCP.calculate_for_local_recoding_summarization, 2 * (10 / 40) + 2 * (1 / 2)),
     ):
-        assert call(ORG, GROUPS[:1], [0, 2], [False, True]) == (kept + 4) / 8
+        assert call(ORG, GROUPS[:1], [0, 2], [False, True]) == (loss + 4) / 8
     assert NCP.calculate_for_local_recoding_mean_mode(ORG, [], [0], [False]) == 1
 
 
 def test_groups_may_be_frames():
-    """A group of a frame is a part of it, as groupby and iloc give it; columns are taken by their places."""
+    """A group is a part of a frame, as groupby and iloc give it, with columns by position."""
     parts = [ORG.iloc[:2], ORG.iloc[2:]]
     for call in (NCP.calculate_for_local_recoding_mean_mode, NCP.calculate_for_local_recoding_summarization):
         whole = call(ORG, GROUPS, [0, 2], [False, True])
@@ -68,7 +68,7 @@ def test_groups_may_be_frames():
 @pytest.mark.parametrize("place", [0, 1, 2])
 @pytest.mark.parametrize("names", [("sex", "age", "zip"), (0, 1, 2), (2, 0, 1), ("group", "level_0", 0)])
 def test_a_category_in_any_place_under_any_name(place, names):
-    """Groups of one value each lose nothing, whatever number the column is or is named."""
+    """Groups of a single value each lose nothing, whatever number the column is or is named."""
 
     def put(value):
         record = [9, 9, 9]
@@ -83,8 +83,8 @@ def test_a_category_in_any_place_under_any_name(place, names):
     org = pd.DataFrame([record for group in more for record in group], columns=list(names))
     assert NCP.calculate_for_local_recoding_mean_mode(org, more, [place], [True]) == 1 / 7
     # Of two values in the column, groups have 1, 1 and 2.
-    found = NCP.calculate_for_local_recoding_summarization(org, more, [place], [True])
-    assert found == (4 * 1 / 2 + 3 * 2 / 2) / 7
+    result = NCP.calculate_for_local_recoding_summarization(org, more, [place], [True])
+    assert result == (4 * 1 / 2 + 3 * 2 / 2) / 7
 
 
 @pytest.mark.parametrize(
@@ -93,10 +93,10 @@ def test_a_category_in_any_place_under_any_name(place, names):
 def test_a_generalization_by_hand(hierarchies):
     org = pd.DataFrame({"age": [20, 30, 40, 60], "ill": list("abca")})
     out = pd.DataFrame({"age": ["20~30", 30, "*", "young"], "ill": ["A", "b", "B", "*"]})
-    found = NCP.calculate_for_generalization(org, out, hierarchies, [0, 1], [False, True])
-    assert found == pytest.approx((10 / 40 + 0 + 1 + 0 + 2 / 3 + 0 + 1 / 3 + 1) / 8)
-    found = NCP.calculate_for_generalization(org, out.head(3), hierarchies, [0, 1], [False, True])
-    assert found == pytest.approx((10 / 40 + 0 + 1 + 2 / 3 + 0 + 1 / 3 + 2) / 8)
+    result = NCP.calculate_for_generalization(org, out, hierarchies, [0, 1], [False, True])
+    assert result == pytest.approx((10 / 40 + 0 + 1 + 0 + 2 / 3 + 0 + 1 / 3 + 1) / 8)
+    result = NCP.calculate_for_generalization(org, out.head(3), hierarchies, [0, 1], [False, True])
+    assert result == pytest.approx((10 / 40 + 0 + 1 + 2 / 3 + 0 + 1 / 3 + 2) / 8)
 
 
 @pytest.mark.parametrize("cell", ["[20-30]", "24 or less", "40 or more", "[20, 30)", "20-30"])
@@ -137,10 +137,10 @@ def test_groups_read_once_more(rows):
         mode += wide + len(group) - max(Counter(values).values())
         summary += wide + len(group) * len(set(values)) / distinct
     missing = 2 * sum(row[2] == 0 for row in rows)
-    found = NCP.calculate_for_local_recoding_mean_mode(org, groups, [0, 1], [False, True])
-    assert found == pytest.approx((mode + missing) / (2 * len(rows)))
-    found = NCP.calculate_for_local_recoding_summarization(org, groups, [0, 1], [False, True])
-    assert found == pytest.approx((summary + missing) / (2 * len(rows)))
+    result = NCP.calculate_for_local_recoding_mean_mode(org, groups, [0, 1], [False, True])
+    assert result == pytest.approx((mode + missing) / (2 * len(rows)))
+    result = NCP.calculate_for_local_recoding_summarization(org, groups, [0, 1], [False, True])
+    assert result == pytest.approx((summary + missing) / (2 * len(rows)))
 
 
 PROPS = types.SimpleNamespace(
@@ -165,11 +165,11 @@ def test_the_styles_of_groups_by_hand(props):
 
 
 def test_ncp_measures_what_the_styles_release():
-    """A summary's ranges are those that the generalization reads: 10/40 and 20/40."""
+    """A summary's ranges are those of the generalization: 10/40 and 20/40."""
     style = {"qids_idx": [0], "is_categorical": [False]}
     out = [row for group in GROUPS for row in GroupAnonymizationBuiltIn.SUMMARIZATION(group, style)]
-    found = NCP.calculate_for_generalization(ORG, pd.DataFrame(out), {}, [0], [False])
-    assert found == NCP.calculate_for_local_recoding_summarization(ORG, GROUPS, [0], [False]) == 0.375
+    result = NCP.calculate_for_generalization(ORG, pd.DataFrame(out), {}, [0], [False])
+    assert result == NCP.calculate_for_local_recoding_summarization(ORG, GROUPS, [0], [False]) == 0.375
 
 
 def test_styles_that_cannot_be():

@@ -1,4 +1,4 @@
-"""The teaching notebook's functions: its printed output, and the fast path beside the slow one."""
+"""The teaching notebook's functions: printed output, and the fast path beside the slow path."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_both_paths_partition_alike(rule, df, k, many, p):
 
 
 def recognized(is_valid):
-    """The conditions, and the sets of them that suffice."""
+    """The conditions, and sets of conditions that suffice."""
     conditions, enough = notebook._recognize(is_valid, "s")
     return [asked.kind for asked in conditions], sorted(enough)
 
@@ -336,8 +336,8 @@ def test_a_condition_and_its_plain_calls_partition_alike(df, text, missing, drop
     if own:
         names[own] = lambda given, *_, **named: isinstance(given, pd.DataFrame)
     is_valid = eval(f"lambda *args: {text}", names)
-    found = [partition_dataset(df, ["n", "c"], "s", each) for each in (is_valid, plain(is_valid))]
-    assert [part.tolist() for part in found[0]] == [part.tolist() for part in found[1]]
+    result = [partition_dataset(df, ["n", "c"], "s", each) for each in (is_valid, plain(is_valid))]
+    assert [part.tolist() for part in result[0]] == [part.tolist() for part in result[1]]
 
 
 def test_conditions_on_what_the_compiled_code_does_not_take():
@@ -348,8 +348,8 @@ def test_conditions_on_what_the_compiled_code_does_not_take():
         lambda *args: nb.is_k_anonymous(*args, k=10**6) or nb.is_l_diverse(*args, l=3),
     ):
         assert notebook._recognize(is_valid, "s")
-        found = [partition_dataset(df, ["n"], "s", each) for each in (is_valid, plain(is_valid))]
-        assert [part.tolist() for part in found[0]] == [part.tolist() for part in found[1]]
+        result = [partition_dataset(df, ["n"], "s", each) for each in (is_valid, plain(is_valid))]
+        assert [part.tolist() for part in result[0]] == [part.tolist() for part in result[1]]
     for limit in (0, True, 2.5):
         is_valid = functools.partial(
             lambda *args, least: nb.is_k_anonymous(*args) and is_l_diverse(*args, least), least=limit
@@ -378,7 +378,7 @@ def test_frequencies_of_another_table_are_taken_as_they_are(df, global_freqs):
 @given(frames(), st.integers(1, 4))
 def test_the_data_set_read_once_more(df, k):
     parts = partition_dataset(df, ["n", "c"], "s", functools.partial(is_k_anonymous, k=k))
-    made = build_anonymized_dataset(df, parts, ["n", "c"], "s")
+    result = build_anonymized_dataset(df, parts, ["n", "c"], "s")
     expected = []
     for part in parts:
         held = df.loc[part]
@@ -386,7 +386,7 @@ def test_the_data_set_read_once_more(df, k):
         expected += [
             (mean, joined, value, int((held["s"] == value).sum())) for value in sorted(held["s"].unique())
         ]
-    assert [(float(n), c, s, int(count)) for n, c, s, count in made.itertuples(index=False)] == [
+    assert [(float(n), c, s, int(count)) for n, c, s, count in result.itertuples(index=False)] == [
         (pytest.approx(n), *rest) for n, *rest in expected
     ]
 

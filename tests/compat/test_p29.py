@@ -1,4 +1,4 @@
-"""The functions of the notebook on the P_29 score: what it prints, digit by digit."""
+"""The functions of the notebook on the P_29 score, with each printed digit."""
 
 from __future__ import annotations
 
@@ -96,19 +96,19 @@ def test_the_class_that_the_notebook_works_out(df, evidence):
 
 
 def test_the_frame_of_all_classes_is_the_notebook_s(df, results_df):
-    """Its cells take their three frames from it, and the score is the notebook's."""
-    made = calculate_classes(df, quasi_identifiers, sensitive_attributes)
+    """The notebook's cells take three frames from this frame, and the score is the notebook's."""
+    result = calculate_classes(df, quasi_identifiers, sensitive_attributes)
     t_value = calculate_t_closeness(df, quasi_identifiers, sensitive_attributes)
-    assert sorted(made) == sorted({*results_df, *t_value})
-    pd.testing.assert_frame_equal(made[[*t_value]], t_value)
-    pd.testing.assert_frame_equal(made[[*results_df]], results_df, check_exact=False, rtol=0, atol=1e-14)
-    k_value = made[["Quasi-identifiers", "k-anonymity"]].copy()
+    assert sorted(result) == sorted({*results_df, *t_value})
+    pd.testing.assert_frame_equal(result[[*t_value]], t_value)
+    pd.testing.assert_frame_equal(result[[*results_df]], results_df, check_exact=False, rtol=0, atol=1e-14)
+    k_value = result[["Quasi-identifiers", "k-anonymity"]].copy()
     l_value_columns = ["Quasi-identifiers"] + [
-        col for col in made.columns if col.startswith("Normalized Entropy l-diversity")
+        col for col in result.columns if col.startswith("Normalized Entropy l-diversity")
     ]
-    found = calculate_P_29_score(k_value, made[l_value_columns].copy(), t_value)
-    assert found[0] == pytest.approx(0.8057811497937597, abs=1e-15)
-    assert found[3:] == (13, pytest.approx(0.07358616908386309, abs=1e-15), 0.4997312970313503)
+    outcome = calculate_P_29_score(k_value, result[l_value_columns].copy(), t_value)
+    assert outcome[0] == pytest.approx(0.8057811497937597, abs=1e-15)
+    assert outcome[3:] == (13, pytest.approx(0.07358616908386309, abs=1e-15), 0.4997312970313503)
 
 
 def test_the_score(df, results_df):
@@ -181,15 +181,17 @@ def test_functions_agree_with_the_library(rows):
     sizes = [calculate_k_anonymity(group) for _, group in grouped]
     entropies = [calculate_normalized_entropy(group["s"]) for _, group in grouped]
     names = t_value["Quasi-identifiers"]
-    made = calculate_classes(df, ["p", "q"], ["s"])
-    assert made["k-anonymity"].tolist() == sizes
-    assert made["Normalized Entropy l-diversity_s"].to_numpy() == pytest.approx(
+    result = calculate_classes(df, ["p", "q"], ["s"])
+    assert result["k-anonymity"].tolist() == sizes
+    assert result["Normalized Entropy l-diversity_s"].to_numpy() == pytest.approx(
         np.array(entropies), abs=1e-12
     )
-    assert ((made["Normalized Entropy l-diversity_s"] == 0) == (np.array(entropies) == 0)).all()
-    found = calculate_P_29_score(values(names, **{"k-anonymity": sizes}), values(names, s=entropies), t_value)
-    assert found[0] == pytest.approx(score.value, abs=1e-12)
-    assert found[3] == score.k_min
+    assert ((result["Normalized Entropy l-diversity_s"] == 0) == (np.array(entropies) == 0)).all()
+    outcome = calculate_P_29_score(
+        values(names, **{"k-anonymity": sizes}), values(names, s=entropies), t_value
+    )
+    assert outcome[0] == pytest.approx(score.value, abs=1e-12)
+    assert outcome[3] == score.k_min
 
 
 def test_missing_sensitive_values_count():
@@ -255,8 +257,8 @@ def test_equal_distances_are_equal_whatever_their_rounding():
     k_value = values(t_value["Quasi-identifiers"], **{"k-anonymity": [4, 3, 2]})
     l_value = values(t_value["Quasi-identifiers"], s=[1.0, 0.9, 1.0])
     assert t_value["t-closeness_s"].to_numpy() == pytest.approx(1 / 3)
-    found = calculate_P_29_score(k_value, l_value, t_value)
-    assert found[0] == pytest.approx(0.5 * 0.5 + 0.25 * 2.9 / 3 + 0.25)
+    result = calculate_P_29_score(k_value, l_value, t_value)
+    assert result[0] == pytest.approx(0.5 * 0.5 + 0.25 * 2.9 / 3 + 0.25)
 
 
 # --- the loop that deletes classes --------------------------------------------------------------------
@@ -351,7 +353,9 @@ def test_the_rows_are_those_of_the_library_and_no_verdict_is_made(monkeypatch):
         index=[5, 5, 1, 0, 0, 7, 9],
     )
     roles = [ic.Attribute(name, "quasi", kind="category") for name in ("p", "n")]
-    schema = ic.Schema.of([*roles, ic.Attribute("s", "sensitive", kind="category")], unlisted="keep")
+    schema = ic.Schema.of_attributes(
+        [*roles, ic.Attribute("s", "sensitive", kind="category")], unlisted="keep"
+    )
     left = ic.ensure_privacy(df, schema, t=0.8, keep_order=True, force=True, unanswered="write").table
     monkeypatch.setattr(rules, "points_of", None)
     pd.testing.assert_frame_equal(ensure_privacy(df, ["p", "n"], ["s"], t=0.8), left)

@@ -1,4 +1,4 @@
-"""The examples of the pages run as they stand, and give what their comments say."""
+"""The examples of the pages run unchanged, and give the figures of the comments."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ FILES: dict[str, dict[str, str]] = {
 
 
 def remarks(code: str) -> dict[int, str]:
-    """Return the comments by their lines."""
+    """Return the comments by line."""
     lines = iter(code.splitlines(keepends=True))
-    found = tokenize.generate_tokens(lambda: next(lines, ""))
-    return {token.start[0]: token.string[2:] for token in found if token.type == tokenize.COMMENT}
+    result = tokenize.generate_tokens(lambda: next(lines, ""))
+    return {token.start[0]: token.string[2:] for token in result if token.type == tokenize.COMMENT}
 
 
 def test_every_page_is_run():
@@ -44,7 +44,7 @@ def test_every_page_is_run():
 
 
 def run_python(code: str, where: str, scope: dict[str, object]) -> int:
-    """Run code whose comments say what its statements give; return how many said it."""
+    """Run code with results in comments, and return the number of compared results."""
     told, seen = remarks(code), 0
     for statement in ast.parse(code).body:
         if not isinstance(statement, ast.Expr):
@@ -54,19 +54,19 @@ def run_python(code: str, where: str, scope: dict[str, object]) -> int:
         try:
             with contextlib.redirect_stdout(printed):
                 value = eval(compile(ast.Expression(statement.value), where, "eval"), scope)
-            found = printed.getvalue().strip() or repr(value)
+            output = printed.getvalue().strip() or repr(value)
         except IncrowdError as error:
-            found, failed = f"{type(error).__name__}: {error}", True
+            output, failed = f"{type(error).__name__}: {error}", True
         sys.stdout.write(printed.getvalue())
         # An error is shown on the line below.
         said = told.get((statement.end_lineno or 0) + failed, "")
-        assert said or not failed, found
+        assert said or not failed, output
         if said:
             # A remark gives the value first; figures may be cut short, and words may follow a colon.
             wanted = said if said.startswith("{") or failed else said.partition(": ")[0]
-            wanted, found = ("".join(text.replace("'", '"').split()) for text in (wanted, found))
-            shown = found[: len(wanted) - 3] + "..." if wanted.endswith("...") else found
-            assert shown == wanted
+            wanted, output = ("".join(text.replace("'", '"').split()) for text in (wanted, output))
+            excerpt = output[: len(wanted) - 3] + "..." if wanted.endswith("...") else output
+            assert excerpt == wanted
             seen += 1
     return seen
 
@@ -78,10 +78,10 @@ def test_an_example_needs_the_files_of_the_command_alone(page, tmp_path, monkeyp
     text = (PAGES / f"{page.replace('_', '-')}.md").read_text(encoding="utf-8")
     example, printed = list(page_runner.FENCE.finditer(text))[:2]
     assert f"`incrowd list interfaces --example {page.replace('_', '-')}`" in " ".join(text.split())
-    shown = io.StringIO()
-    with contextlib.redirect_stdout(shown):
+    stream = io.StringIO()
+    with contextlib.redirect_stdout(stream):
         run_python(example[2], page, {})
-    page_runner.same(printed[2], shown.getvalue(), page)
+    page_runner.same(printed[2], stream.getvalue(), page)
 
 
 def test_the_first_example_of_the_chinese_page_needs_the_files_of_the_command_alone(tmp_path, monkeypatch):
@@ -112,8 +112,8 @@ def test_the_examples_of_a_page(page, shared_data, tmp_path, monkeypatch):
         if below is not None and below[1] == "text" and not text[fence.end() : below.start()].strip():
             printed = below[2]
         where = f"{page}:{text.count(chr(10), 0, fence.start()) + 1}"
-        shown = io.StringIO()
-        with contextlib.redirect_stdout(shown):
+        stream = io.StringIO()
+        with contextlib.redirect_stdout(stream):
             if language in ("py", "python"):
                 seen += run_python(code, where, scope)
             elif language == "bash" and printed is not None:
@@ -121,7 +121,7 @@ def test_the_examples_of_a_page(page, shared_data, tmp_path, monkeypatch):
             else:
                 continue
         if printed is not None:
-            page_runner.same(printed, shown.getvalue(), where)
+            page_runner.same(printed, stream.getvalue(), where)
             compared += 1
     first = next(fence for fence in fences if fence[1] != "text")
     assert "```text" in text[first.end() : first.end() + 20], "a page begins with an example and its output"

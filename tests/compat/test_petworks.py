@@ -1,4 +1,4 @@
-"""PETWorks's functions: its documents' figures and ARX's outputs, and the defects that are not copied."""
+"""PETWorks's functions: figures of documents, outputs of ARX, and defects that are not copied."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def petworks(shared_data):
 
 
 def test_the_document_on_t_closeness(petworks, capsys):
-    """The code block of "t-closeness.py" with its import changed, and what the document prints."""
+    """The code block of "t-closeness.py" with another import prints the figures of the document."""
     anonymized = str(petworks / "patient" / "patient_anonymized.csv")
     dataHierarchy = str(petworks / "patient" / "patient_hierarchy")
 
@@ -100,7 +100,7 @@ def patient(petworks, tmp_path):
 
 
 def test_values_without_names_are_read_in_the_order_of_the_texts(patient):
-    """``dataHierarchy, attributeTypes, tLimit``; later texts leave out what the file beside the data has."""
+    """``dataHierarchy, attributeTypes, tLimit``: later texts leave out the file beside the data."""
     folder = patient.parent / "patient_hierarchy"
     types = {"ZIPCode": QUASI_IDENTIFIER, "Age": QUASI_IDENTIFIER, "Disease": SENSITIVE_ATTRIBUTE}
     for tech, name in (("k-anonymity", "k"), ("l-diversity", "l")):
@@ -121,7 +121,7 @@ def test_values_without_names_are_read_in_the_order_of_the_texts(patient):
 
 
 def test_types_and_hierarchies_are_read_beside_the_data(patient):
-    """By the hierarchy t is 8/27, by equal distances 5/9; what the caller gives counts."""
+    """By the hierarchy t is 8/27, by equal distances 5/9, and the caller's arguments come first."""
     for data in (patient, f"{patient}.gz"):
         assert PETValidation(None, data, "k-anonymity", k=3)["fulfill k-anonymity"]
         for limit, holds in ((8 / 27, True), (8 / 27 - 1e-9, False)):
@@ -129,17 +129,17 @@ def test_types_and_hierarchies_are_read_beside_the_data(patient):
     all_one = {"attributeTypes": {"Disease": QUASI_IDENTIFIER}}
     assert not PETValidation(None, patient, "k-anonymity", k=3, **all_one)["fulfill k-anonymity"]
     (patient.parent / "none").mkdir()
-    given = {"dataHierarchy": patient.parent / "none", "tLimit": 5 / 9 - 1e-9}
-    assert not PETValidation(None, patient, "t-closeness", **given)["fulfill t-closeness"]
+    settings = {"dataHierarchy": patient.parent / "none", "tLimit": 5 / 9 - 1e-9}
+    assert not PETValidation(None, patient, "t-closeness", **settings)["fulfill t-closeness"]
     raw = tableau(patient.parent, "ZIPCode;Age;Disease", *["47677;29;flu", "47602;22;flu"] * 2)
     out = tableau(patient.parent, "ZIPCode;Age;Disease", *["476**;[20,30[;flu"] * 4, name="out.csv")
     # Of two files, that of the second; for a release, that of the raw data.
     out.with_suffix(".yaml").write_text(PATIENT_YAML)
     assert PETValidation(raw, out, "Precision") == {"precision": 1 - (2 / 5 + 1 / 2) / 2}
     raw.with_suffix(".yaml").write_text(PATIENT_YAML)
-    made = PETAnonymization(raw, "k-anonymity", 0, k=4)
-    assert set(made["ZIPCode"]) == {"476**"}
-    assert set(made["Age"]) == {"[20,30["}
+    release = PETAnonymization(raw, "k-anonymity", 0, k=4)
+    assert set(release["ZIPCode"]) == {"476**"}
+    assert set(release["Age"]) == {"[20,30["}
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_the_risk_is_that_of_the_first_file(tmp_path):
 
 
 def test_the_worked_example_of_the_document(tmp_path):
-    """Its last table swaps two cells: salary is 3/8 and 1/4, disease 3/20 and 1/10; "t = 4" must be 3/8."""
+    """The last table swaps two cells: salary is 3/8 and 1/4, disease 3/20 and 1/10; "t = 4" must be 3/8."""
     (tmp_path / "table.csv").write_text(
         "year;salary;disease\n197*;3;stomach cancer\n197*;4;flu\n198*;5;flu\n198*;6;gastritis\n198*;8;stomach cancer\n"
     )
@@ -181,7 +181,7 @@ def test_the_worked_example_of_the_document(tmp_path):
     for name, largest in (("salary", Fraction(3, 8)), ("disease", Fraction(3, 20))):
         types = {"year": QUASI_IDENTIFIER, name: SENSITIVE_ATTRIBUTE}
         for limit, holds in ((float(largest), True), (float(largest) - 1e-6, False)):
-            found = PETValidation(
+            answer = PETValidation(
                 None,
                 tmp_path / "table.csv",
                 "t-closeness",
@@ -189,7 +189,7 @@ def test_the_worked_example_of_the_document(tmp_path):
                 attributeTypes=types,
                 tLimit=limit,
             )
-            assert found == {"t": limit, "fulfill t-closeness": holds}
+            assert answer == {"t": limit, "fulfill t-closeness": holds}
     both = {"year": QUASI_IDENTIFIER, "salary": SENSITIVE_ATTRIBUTE, "disease": SENSITIVE_ATTRIBUTE}
     for limit, holds in ((0.375, True), (0.3, False)):
         settings = {"dataHierarchy": folder, "attributeTypes": both, "tLimit": limit}
@@ -241,11 +241,11 @@ def test_patients(petworks):
     folder = petworks / "patient"
     for tree, least in ((folder / "patient_hierarchy", Fraction(8, 27)), (None, Fraction(5, 9))):
         for limit, holds in ((float(least), True), (float(least) - 1e-9, False)):
-            found = PETValidation(
+            answer = PETValidation(
                 None, folder / "patient_anonymized.csv", "t-closeness", dataHierarchy=tree, attributeTypes=types,
                 tLimit=limit,
             )  # fmt: skip
-            assert found["fulfill t-closeness"] == holds
+            assert answer["fulfill t-closeness"] == holds
 
 
 @pytest.mark.parametrize(
@@ -256,16 +256,16 @@ def test_patients(petworks):
     ],
 )
 def test_adult_and_its_release(petworks, evidence, tech, key, value):
-    """PETWorks with ARX: 8230 of 30162 records are suppressed; ages are means, which it takes for values."""
+    """PETWorks with ARX: 8230 of 30162 records are suppressed, and ages are means, read as values."""
     folder = petworks / "adult"
-    found = PETValidation(
+    answer = PETValidation(
         folder / "adult.csv.gz", folder / "adult_anonymized.csv.gz", tech,
         dataHierarchy=folder / "adult_hierarchy", attributeTypes=ADULT,
     )  # fmt: skip
-    assert list(found) == [key]
-    evidence("petworks", f"{tech} of Adult as ARX releases it", repr(value), found[key])
+    assert list(answer) == [key]
+    evidence("petworks", f"{tech} of Adult as ARX releases it", repr(value), answer[key])
     if tech == "Precision":
-        assert found[key] == pytest.approx(1 - 8230 / 30162, abs=1e-15)
+        assert answer[key] == pytest.approx(1 - 8230 / 30162, abs=1e-15)
 
 
 def test_class_sizes_and_ambiguity_of_adult(petworks, evidence):
@@ -276,10 +276,10 @@ def test_class_sizes_and_ambiguity_of_adult(petworks, evidence):
     out = out.apply(lambda column: column.str.strip())
     quasi = [name for name in NINE if name != "workclass"]
     settings = {"dataHierarchy": folder / "adult_hierarchy", "attributeTypes": ADULT}
-    kept = out[(out[quasi] != "*").any(axis=1)]
-    least, mean = (len(frame) / frame.groupby(quasi).ngroups for frame in (raw, kept))
-    found = PETValidation(*files, "AECS", **settings)["AECS"]
-    assert found == pytest.approx(1 - (mean - least) / (len(raw) - least), abs=1e-12)
+    rows = out[(out[quasi] != "*").any(axis=1)]
+    least, mean = (len(frame) / frame.groupby(quasi).ngroups for frame in (raw, rows))
+    values = PETValidation(*files, "AECS", **settings)["AECS"]
+    assert values == pytest.approx(1 - (mean - least) / (len(raw) - least), abs=1e-12)
     # ARX counts a label on the highest level that has it: age 12 is the midpoint of five ages, too.
     every, most = np.ones(len(out)), 1
     for name in quasi:
@@ -290,39 +290,39 @@ def test_class_sizes_and_ambiguity_of_adult(petworks, evidence):
         every *= out[name].map(leaves | {"*": len(tree)}).to_numpy(float)
         most *= len(tree)
     expected = 1 - (every.sum() - 30162) / (30162 * most - 30162)
-    found = PETValidation(*files, "Ambiguity", **settings)["ambiguity"]
-    assert found == pytest.approx(expected, abs=1e-12)
-    evidence("petworks", "ambiguity of Adult as ARX releases it", "0.72714009672634", found)
+    values = PETValidation(*files, "Ambiguity", **settings)["ambiguity"]
+    assert values == pytest.approx(expected, abs=1e-12)
+    evidence("petworks", "ambiguity of Adult as ARX releases it", "0.72714009672634", values)
 
 
 def test_the_other_documents(petworks):
     folder = petworks / "adult"
     for k, holds in ((5, True), (6, False)):
-        found = PETValidation(
+        answer = PETValidation(
             None, folder / "adult_anonymized.csv.gz", "k-anonymity", attributeTypes=ADULT, k=k
         )
-        assert found == {"k": k, "fulfill k-anonymity": holds}
+        assert answer == {"k": k, "fulfill k-anonymity": holds}
     risk = PETValidation(petworks / "deidentifiedData.csv", None, "ReidentificationRisk")
     assert risk == {"Re-identification Risk": 1.0}
     types = {"zipcode": QUASI_IDENTIFIER, "age": QUASI_IDENTIFIER, "condition": SENSITIVE_ATTRIBUTE}
     for least, holds in ((3, True), (5, False)):
         file = petworks / "inpatient" / "inpatient_anonymized.csv"
-        found = PETValidation(None, file, "l-diversity", attributeTypes=types, l=least)
-        assert found == {"l": least, "fulfill l-diversity": holds}
+        answer = PETValidation(None, file, "l-diversity", attributeTypes=types, l=least)
+        assert answer == {"l": least, "fulfill l-diversity": holds}
     folder = petworks / "delta"
     files = folder / "delta.csv", folder / "delta_anonymized.csv"
     for bounds, holds in (((1 / 2, 2 / 3), True), ((0.51, 2 / 3), False), ((1 / 2, 0.66), False)):
-        found = PETValidation(
+        answer = PETValidation(
             *files, "d-presence", dataHierarchy=folder / "delta_hierarchy", attributeTypes=DELTA, dMin=bounds[0],
             dMax=bounds[1],
         )  # fmt: skip
-        assert found == {"dMin": bounds[0], "dMax": bounds[1], "d-presence": holds}
+        assert answer == {"dMin": bounds[0], "dMax": bounds[1], "d-presence": holds}
     for allowed in (True, False):
-        found = PETValidation(
+        answer = PETValidation(
             *files, "profitability", attributeTypes=DELTA, allowAttack=allowed, adversaryCost=4, adversaryGain=300,
             publisherLost=300, publisherBenefit=1200,
         )  # fmt: skip
-        assert found == {
+        assert answer == {
             "allow attack": allowed, "adversary's cost": 4, "adversary's gain": 300, "publisher's loss": 300,
             "publisher's benefit": 1200, "isProfitable": allowed,
         }  # fmt: skip
@@ -347,7 +347,7 @@ def test_releases_are_those_of_arx(petworks, evidence, name, tech, rate, setting
     )
     if tech == "d-presence":
         settings = settings | {"subsetData": folder / "adult10.csv"}
-    made = PETAnonymization(
+    release = PETAnonymization(
         folder / "adult.csv.gz",
         tech,
         rate,
@@ -356,8 +356,8 @@ def test_releases_are_those_of_arx(petworks, evidence, name, tech, rate, setting
         **settings,
     )
     expected = pd.read_csv(petworks / f"{name}Anonymization.csv.gz", sep=";", dtype=str)
-    assert list(made) == list(expected)
-    same = int((made == expected).all(axis=1).sum())
+    assert list(release) == list(expected)
+    same = int((release == expected).all(axis=1).sum())
     evidence(
         "arx",
         f"rows of its release under {tech} that are ours, cell by cell ({name})",
@@ -381,9 +381,9 @@ def test_the_attacks_on_synthetic_data(petworks):
     )
     assert list(linked) == keys
     assert all(0 < rate < 0.05 for rate in linked.values())
-    found = PETValidation(*files, "SinglingOutRisk", control=control, nAttack=20)
-    assert list(found) == keys
-    assert all(0 < rate < 1 for rate in found.values())
+    answer = PETValidation(*files, "SinglingOutRisk", control=control, nAttack=20)
+    assert list(answer) == keys
+    assert all(0 < rate < 1 for rate in answer.values())
     alone = PETValidation(*files, "SinglingOutRisk", nAttack=10)
     assert alone[keys[2]] is None
     inferred = PETValidation(*files, "InferenceRisk", control=control, nAttack=50)
@@ -397,10 +397,10 @@ def test_the_attacks_on_synthetic_data(petworks):
 
 def test_utility_bias():
     for bias, holds in ((2, True), (1.9, False)):
-        found = PETValidation(
+        answer = PETValidation(
             [1, 2, 3], [3, 4, 5], "UtilityBias", processingFunc=lambda x: sum(x) / 3, maxBias=bias
         )
-        assert found == {"UtilityBias": holds}
+        assert answer == {"UtilityBias": holds}
 
 
 def test_the_page_of_every_result(tmp_path, monkeypatch, capsys):
@@ -426,7 +426,7 @@ def test_output(tmp_path):
 
 @pytest.fixture
 def small(tmp_path):
-    """Missing cells, one quasi-identifier, an identifier and two sensitive attributes."""
+    """Missing cells, a quasi-identifier, an identifier and two sensitive attributes."""
     (tmp_path / "raw.csv").write_text("id;age;ill;pay\n1;20;flu;3\n2;30;cold;4\n3;;flu;5\n4;;cold;3\n")
     (tmp_path / "out.csv").write_text("id;age;ill;pay\n*;20-30;flu;3\n*;20-30;cold;4\n*;;flu;5\n*;;cold;3\n")
     (tmp_path / "tree").mkdir()
@@ -469,12 +469,12 @@ def tableau(folder, header, *rows, name="table.csv"):
     ],
 )
 def test_rows_of_stars_are_a_group(tmp_path, tech, name, reached, refused):
-    """Only k-anonymity leaves them out: the document forms groups from all rows."""
+    """Only k-anonymity leaves rows of stars out, and the document forms groups from all rows."""
     file = tableau(tmp_path, "q;s", "*;1", "b;1", "b;3", "b;4")
     types = {"q": QUASI_IDENTIFIER, "s": SENSITIVE_ATTRIBUTE}
     for limit, holds in ((reached, True), (refused, False)):
-        found = PETValidation(None, file, tech, attributeTypes=types, **{name: limit})
-        assert found[f"fulfill {tech}"] == holds
+        answer = PETValidation(None, file, tech, attributeTypes=types, **{name: limit})
+        assert answer[f"fulfill {tech}"] == holds
     assert PETValidation(None, file, "k-anonymity", k=3, attributeTypes=types)["fulfill k-anonymity"]
 
 
@@ -500,10 +500,10 @@ def test_groups_and_values_are_read_as_pandas_reads_them(tmp_path_factory, rows)
         ("l-diversity", "l", int(groups["s"].nunique().min())),
     ):
         for asked in (max(most, 1), most + 1):
-            found = PETValidation(None, file, tech, attributeTypes=types, groups=True, **{limit: asked})
-            assert found[f"fulfill {tech}"] == (asked <= most)
-            assert sorted(group["rows"] for group in found["groups"]) == sorted(groups.size())
-    assert sorted(group["l"]["s"] for group in found["groups"]) == sorted(groups["s"].nunique())
+            answer = PETValidation(None, file, tech, attributeTypes=types, groups=True, **{limit: asked})
+            assert answer[f"fulfill {tech}"] == (asked <= most)
+            assert sorted(group["rows"] for group in answer["groups"]) == sorted(groups.size())
+    assert sorted(group["l"]["s"] for group in answer["groups"]) == sorted(groups["s"].nunique())
 
 
 def test_with_two_sensitive_attributes_a_blank_one_is_known_and_counts_nothing(tmp_path):
@@ -514,20 +514,20 @@ def test_with_two_sensitive_attributes_a_blank_one_is_known_and_counts_nothing(t
         (("a;x;1.0", "a;y;1"), {"s": 2, "t": 1}),
     ):
         file = tableau(tmp_path, "q;s;t", *rows)
-        found = PETValidation(None, file, "l-diversity", l=1, attributeTypes=types, groups=True)
-        assert found["groups"][0]["l"] == least
-        assert found["fulfill l-diversity"] == (min(least.values()) >= 1)
+        answer = PETValidation(None, file, "l-diversity", l=1, attributeTypes=types, groups=True)
+        assert answer["groups"][0]["l"] == least
+        assert answer["fulfill l-diversity"] == (min(least.values()) >= 1)
 
 
 def test_numbers_are_one_cell_in_every_technique_that_groups_by_pandas(tmp_path):
-    """5 and 5.0 are one group: of t-closeness, and of profitability, where two groups of one lose more."""
+    """5 and 5.0 are one group of t-closeness, and of profitability, where two groups of one lose more."""
     types = {"q": QUASI_IDENTIFIER, "s": SENSITIVE_ATTRIBUTE}
     file = tableau(tmp_path, "q;s", "5;x", "5.0;y")
-    found = PETValidation(None, file, "t-closeness", attributeTypes=types, tLimit=0, groups=True)
-    assert found["groups"] == [{"group": {"q": "5"}, "rows": 2, "t": {"s": 0.0}}]
+    answer = PETValidation(None, file, "t-closeness", attributeTypes=types, tLimit=0, groups=True)
+    assert answer["groups"] == [{"group": {"q": "5"}, "rows": 2, "t": {"s": 0.0}}]
     costs = dict.fromkeys(("adversaryCost", "adversaryGain"), 1) | {"publisherBenefit": 1, "publisherLost": 2}
-    found = PETValidation(None, file, "profitability", allowAttack=True, attributeTypes=types, **costs)
-    assert found["isProfitable"]
+    answer = PETValidation(None, file, "profitability", allowAttack=True, attributeTypes=types, **costs)
+    assert answer["isProfitable"]
 
 
 def test_profitability_counts_rows_of_stars(tmp_path):
@@ -535,7 +535,7 @@ def test_profitability_counts_rows_of_stars(tmp_path):
     file = tableau(tmp_path, "q;s", "*;1", "b;1", "b;3", "b;4")
     settings = {"adversaryCost": 4, "adversaryGain": 300, "attributeTypes": {"q": QUASI_IDENTIFIER}}
     for benefit, pays in ((10, True), (8, False)):
-        found = PETValidation(
+        answer = PETValidation(
             None,
             file,
             "profitability",
@@ -544,7 +544,7 @@ def test_profitability_counts_rows_of_stars(tmp_path):
             publisherBenefit=benefit,
             **settings,
         )
-        assert found["isProfitable"] == pays
+        assert answer["isProfitable"] == pays
 
 
 @pytest.mark.parametrize(
@@ -567,8 +567,8 @@ def test_numbers_are_numbers_if_the_first_value_is_one(tmp_path, values, reached
     file = tableau(tmp_path, "q;s", *(f"{q};{s}" for q, s in zip("aabb", values, strict=True)))
     types = {"q": QUASI_IDENTIFIER, "s": SENSITIVE_ATTRIBUTE}
     for limit, holds in ((reached, True), (reached - 1e-9, False)):
-        found = PETValidation(None, file, "t-closeness", attributeTypes=types, tLimit=limit)
-        assert found["fulfill t-closeness"] == holds
+        answer = PETValidation(None, file, "t-closeness", attributeTypes=types, tLimit=limit)
+        assert answer["fulfill t-closeness"] == holds
 
 
 @pytest.mark.parametrize(
@@ -592,31 +592,31 @@ def test_a_value_among_numbers_that_is_none_is_named(tmp_path, values):
 
 
 def test_anonymization_keeps_numbers_as_they_are_written(tmp_path):
-    """1e3 is the largest: alone it is 1/2 away, with the least 1/6; the cells stay."""
+    """1e3 is the largest value: alone 1/2 away, with the least value 1/6, and cells stay."""
     raw = tableau(tmp_path, "q;s", "a;1e3", "b;+1", "c;02", "d;3.0")
     (tmp_path / "q.csv").write_text("a;A;*\nb;A;*\nc;C;*\nd;C;*\n")
     settings = {
         "attributeTypes": {"q": QUASI_IDENTIFIER, "s": SENSITIVE_ATTRIBUTE}, "dataHierarchy": tmp_path
     }  # fmt: skip
     for limit, cells in ((1, list("abcd")), (0.3, list("AACC")), (0, ["*"] * 4)):
-        made = PETAnonymization(raw, "t-closeness", 0, t=limit, **settings)
-        assert made.to_dict("list") == {"q": cells, "s": ["1e3", "+1", "02", "3.0"]}
+        release = PETAnonymization(raw, "t-closeness", 0, t=limit, **settings)
+        assert release.to_dict("list") == {"q": cells, "s": ["1e3", "+1", "02", "3.0"]}
 
 
 def test_anonymization_of_one_quasi_identifier(small):
     (small / "raw.csv").write_text("id;age;ill\n1;20;flu\n2;30;cold\n3;40;flu\n4;50;cold\n")
     types = {"id": IDENTIFIER, "age": QUASI_IDENTIFIER, "ill": SENSITIVE_ATTRIBUTE}
-    made = PETAnonymization(
+    release = PETAnonymization(
         small / "raw.csv", "k-anonymity", 0, k=2, dataHierarchy=small / "tree", attributeTypes=types
     )
-    assert made.to_dict("list") == {
+    assert release.to_dict("list") == {
         "id": ["*"] * 4, "age": ["20-30", "20-30", "40-50", "40-50"], "ill": ["flu", "cold", "flu", "cold"],
     }  # fmt: skip
-    output(made, small / "out.csv")
-    found = PETValidation(
+    output(release, small / "out.csv")
+    answer = PETValidation(
         small / "raw.csv", small / "out.csv", "Precision", dataHierarchy=small / "tree", attributeTypes=types
     )
-    assert found == {"precision": 0.5}
+    assert answer == {"precision": 0.5}
 
 
 @pytest.mark.parametrize(
@@ -669,7 +669,7 @@ def test_suppressed_rows_of_a_sample_are_nobody_s_class(tmp_path, rows, bounds, 
     (tmp_path / "sample.csv").write_text("age;sex\n" + "".join(f"{row};*\n" for row in rows.split()))
     (tmp_path / "age.csv").write_text("1;a;*\n2;a;*\n3;b;*\n")
     (tmp_path / "sex.csv").write_text("M;*\nF;*\n")
-    found = PETValidation(
+    answer = PETValidation(
         tmp_path / "everybody.csv",
         tmp_path / "sample.csv",
         "d-presence",
@@ -678,7 +678,7 @@ def test_suppressed_rows_of_a_sample_are_nobody_s_class(tmp_path, rows, bounds, 
         dMin=bounds[0],
         dMax=bounds[1],
     )
-    assert found["d-presence"] is holds
+    assert answer["d-presence"] is holds
 
 
 def test_wrong_files(small):
@@ -783,12 +783,14 @@ def test_a_file_in_big5_says_how_to_write_it_anew(tmp_path, wrong):
         settings = {"dataHierarchy": str(tmp_path / "hierarchy"), "attributeTypes": types, "tLimit": 0.5}
         return PETValidation(None, str(tmp_path / table), "t-closeness", **settings)
 
-    with pytest.raises(ic.IncrowdError, match=r"the file is not in UTF-8; write it anew, .* in Big5") as told:
+    with pytest.raises(
+        ic.IncrowdError, match=r"the file is not in UTF-8; write it anew, .* in Big5"
+    ) as error:
         test()
     [name] = [name for name in texts if name.startswith(wrong)]
-    assert str(tmp_path / name) in str(told.value)
-    assert "CsvFormat" not in str(told.value)
+    assert str(tmp_path / name) in str(error.value)
+    assert "CsvFormat" not in str(error.value)
     # What it says to do helps.
-    code = re.search(r"by (path\..*\)) of pathlib", str(told.value))[1]
+    code = re.search(r"by (path\..*\)) of pathlib", str(error.value))[1]
     eval(code, {"path": tmp_path / name})
     assert test()["fulfill t-closeness"]

@@ -1,4 +1,4 @@
-"""Libraries are imported when they are first used."""
+"""Libraries are imported at first use."""
 
 from __future__ import annotations
 

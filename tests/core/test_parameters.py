@@ -1,4 +1,4 @@
-"""Parameters declared once: what they take, and how they say what is wrong."""
+"""Parameters declared once: allowed values, and errors for other values."""
 
 from __future__ import annotations
 
@@ -88,9 +88,9 @@ def test_what_is_wrong_is_named(settings, problem):
 def test_limits_are_allowed_and_whole_numbers_stay_whole():
     for share in (0, 1, 0.0, 1.0):
         assert Mill(1, share).share == share
-    made = Mill(1, 1)
-    assert isinstance(made.share, int)
-    assert str(made) == "mill(size=1, share=1, grain=rye)"
+    result = Mill(1, 1)
+    assert isinstance(result.share, int)
+    assert str(result) == "mill(size=1, share=1, grain=rye)"
     assert str(Pond()) == "pond"
 
 
@@ -240,9 +240,9 @@ def test_a_pickle_has_all_results_and_no_source(lengths):
 
 
 def test_threads_that_read_the_same_last_result_both_get_it(monkeypatch, lengths):
-    """Each has the source before it asks what was found, so nobody is left without."""
+    """Each thread has the source before a question about results, so every thread gets the result."""
     assert lengths["longest"] == 6
-    both, found = Barrier(2, timeout=60), []
+    both, result = Barrier(2, timeout=60), []
     measure = Lengths._measure
 
     def slow(self, entry, source):
@@ -250,9 +250,9 @@ def test_threads_that_read_the_same_last_result_both_get_it(monkeypatch, lengths
         return measure(self, entry, source)
 
     monkeypatch.setattr(Lengths, "_measure", slow)
-    threads = [Thread(target=lambda: found.append(lengths["shortest"])) for _ in range(2)]
+    threads = [Thread(target=lambda: result.append(lengths["shortest"])) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == [3, 3]
+    assert result == [3, 3]

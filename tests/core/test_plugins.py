@@ -1,4 +1,4 @@
-"""Entries of other packages: they reach every list, replace nothing, and break nothing."""
+"""Entries of other packages reach every list, replace nothing, and break nothing."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Impostor(KAnonymity):
 
 
 class Nameless(Kind):
-    """A kind of file without any of its parts."""
+    """A kind of file without any parts."""
 
 
 @pytest.fixture
 def installed(monkeypatch):
-    """Pretend that packages name these places of this module, each in a group."""
+    """Pretend that packages name some objects of this module, each in a group."""
 
     def install(group, **places):
         points = [EntryPoint(name, f"{__name__}:{place}", group) for name, place in places.items()]
@@ -117,11 +117,11 @@ assert call("verify", "safe.avro", "--policy", "policy.toml")[0] != 0
 def run(folder, path):
     """Run the job where a package is installed; warnings are errors."""
     code = f"import sys; sys.path.insert(0, {str(path)!r})\n{_JOB}"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-W", "error::UserWarning", "-c", code],
         cwd=folder, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
     released = pl.read_avro(folder / "safe.avro")
     assert released.group_by("age", "sex").len()["len"].min() >= 6
 

@@ -1,4 +1,4 @@
-"""Jobs that are cancelled: every search, every count that waits for a database, and what they leave."""
+"""Cancelled jobs: every search, every count that waits for a database, and the files left behind."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ LONG = 60.0
 
 
 class Told(Cancellable):
-    """Progress that is cancelled at one of its words."""
+    """Progress that is cancelled at a given word."""
 
     def __init__(self, words: int) -> None:
         super().__init__()
@@ -130,7 +130,7 @@ def test_who_ends_the_process_waits_until_the_query_was_given_up():
 
 
 def test_every_package_of_ours_removes_its_folders_at_the_end_of_grace():
-    """A folder of each package is a finalizer's; `interruption` knows them by the package's name."""
+    """Each package's folder belongs to a finalizer, which `interruption` knows by the package's name."""
     from incrowd.faces.cli.interruption import _REMOVERS
 
     ours = {
@@ -305,11 +305,11 @@ def test_a_thread_knows_the_job_that_it_works_for():
         job.cancel()
         with pytest.raises(Cancelled):
             check()
-        found: list[object] = []
-        stranger = threading.Thread(target=lambda: found.append(current()))
+        result: list[object] = []
+        stranger = threading.Thread(target=lambda: result.append(current()))
         stranger.start()
         stranger.join()
-        assert found == [None]
+        assert result == [None]
     assert current() is None
     check()
 
@@ -350,7 +350,7 @@ def test_rows_of_a_plan_stop_coming(tmp_path):
 
 
 class Watching(Cancellable):
-    """A job that is cancelled when it is looked at for the so manieth time."""
+    """A job that is cancelled at a given look."""
 
     def __init__(self, looks: int) -> None:
         super().__init__()
@@ -408,13 +408,13 @@ def test_attacks_and_comparisons_are_given_up():
 
 
 class StopsLate(Watching):
-    """A job that is cancelled while it computes, and shows nothing."""
+    """A job that is cancelled during a computation, and shows nothing."""
 
     def stage(self, name: str) -> None:
         """Ignore a stage."""
 
     def advance(self, done: int, total: int) -> None:
-        """Ignore how far it is."""
+        """Ignore the progress."""
 
 
 # --- a bar in a notebook -----------------------------------------------------------------------------------
@@ -422,24 +422,24 @@ class StopsLate(Watching):
 
 @pytest.fixture
 def notebook(monkeypatch):
-    """Stand in for IPython with a kernel; return what was displayed, one text a change."""
-    shown = []
+    """Stand in for IPython with a kernel, and return the displayed texts, a text per change."""
+    texts = []
     display = types.ModuleType("IPython.display")
     display.HTML = str
     display.display = lambda text, display_id: (
-        shown.append(text) or types.SimpleNamespace(update=shown.append)
+        texts.append(text) or types.SimpleNamespace(update=texts.append)
     )
     ipython = types.ModuleType("IPython")
     ipython.shell = types.SimpleNamespace(kernel=object())
     ipython.get_ipython = lambda: ipython.shell
     monkeypatch.setitem(sys.modules, "IPython", ipython)
     monkeypatch.setitem(sys.modules, "IPython.display", display)
-    return types.SimpleNamespace(shown=shown, ipython=ipython)
+    return types.SimpleNamespace(shown=texts, ipython=ipython)
 
 
 @with_bar
 def counted(rows, progress=None):
-    """A job that calls another one."""
+    """A job that calls another job."""
     if rows and progress:
         progress.stage("<count>")
         for row in range(rows):

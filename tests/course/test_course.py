@@ -1,4 +1,4 @@
-"""The course: its lessons run, answers pass, usual mistakes get their word, and copies are what they say."""
+"""The course: lessons run, answers pass, usual mistakes get a hint, and copies keep all promises."""
 
 from __future__ import annotations
 
@@ -132,12 +132,12 @@ WRONG = {
 
 
 def lesson_of(exercise: str):
-    [found] = [each for each in lessons() if exercise in each.exercises]
-    return found
+    [result] = [each for each in lessons() if exercise in each.exercises]
+    return result
 
 
 def solved(exercise: str):
-    """Return an answer of the course, the names of its lesson, and the text of its usual mistakes."""
+    """Return an answer of the course, the names of the lesson, and the text of usual mistakes."""
     scope, mistakes = lesson_of(exercise).solved(exercise)
     return scope[lesson_of(exercise).exercises[exercise]], scope, mistakes
 
@@ -155,41 +155,40 @@ def test_the_lessons_take_three_hours_and_each_has_its_page():
     assert pages == {each.file.removesuffix(".ipynb") for each in lessons()}
     index = (ROOT / "docs" / "course" / "index.md").read_text(encoding="utf-8")
     for each in lessons():
-        row = f"| [{each.title}]({each.file.removesuffix('.ipynb')}.md) |"
-        assert row in index
-        assert re.search(rf"{re.escape(row)}.*\| {len(each.exercises)} \| {each.minutes} \|", index)
+        entry = rf"\[{re.escape(each.title)}\]\({each.file.removesuffix('.ipynb')}\.md\):[^[]*?"
+        assert re.search(rf"{entry}{each.minutes}\s+minutes,\s+{len(each.exercises)}\s+exercises\.", index)
 
 
 @pytest.mark.parametrize("name", LESSONS)
 def test_a_lesson_has_its_parts(name):
     """A note for the teacher, exercises with hint, answer and mistakes in this order, and something to discuss."""
-    found = lesson(name)
-    roles = [cell.role for cell in found.cells if cell.role]
+    opened_lesson = lesson(name)
+    roles = [cell.role for cell in opened_lesson.cells if cell.role]
     talks = ["discuss", "notes"]
     assert roles[:3] == ["teacher", *talks]
     assert roles[-2:] == talks
     rest = [role for role in roles[1:] if role not in talks]
-    assert rest == ["exercise", "hint", "answer", "mistakes"] * len(found.exercises)
-    assert len(found.exercises) >= 2
-    text = "\n".join(cell.text for cell in found.cells)
-    asked = [cell.text for cell in found.cells if cell.role == "discuss"]
-    assert "**Before you begin.**" in asked[0]
-    assert all("**Discuss.**" in each for each in asked[1:])
-    assert text.count("**Discuss.**") == len(asked) - 1
-    assert all(each.startswith(f"{BOX}warning") and each.endswith("</div>") for each in asked)
-    for cell in found.cells:
+    assert rest == ["exercise", "hint", "answer", "mistakes"] * len(opened_lesson.exercises)
+    assert len(opened_lesson.exercises) >= 2
+    text = "\n".join(cell.text for cell in opened_lesson.cells)
+    texts = [cell.text for cell in opened_lesson.cells if cell.role == "discuss"]
+    assert "**Before you begin.**" in texts[0]
+    assert all("**Discuss.**" in each for each in texts[1:])
+    assert text.count("**Discuss.**") == len(texts) - 1
+    assert all(each.startswith(f"{BOX}warning") and each.endswith("</div>") for each in texts)
+    for cell in opened_lesson.cells:
         # Three looks: a student sees from afar what to do.
         assert cell.text.count("**Exercise.**") == cell.text.count(f'{BOX}success">\n\n**Exercise.**')
         assert (cell.role == "discuss") == (f"{BOX}warning" in cell.text)
-    assert text.count("**Exercise.**") == len(found.exercises)
+    assert text.count("**Exercise.**") == len(opened_lesson.exercises)
     assert f'{BOX}info">\n\n**Read.**' in text
     assert [role for before, role in itertools.pairwise(roles) if before == "discuss"] == ["notes"] * len(
-        asked
+        texts
     )
     assert "**You can now**" in text
     for part in ("**Aim.**", "**Time.**", "**Watch for.**", "**Shorter.**", "**Longer.**"):
-        assert part in found.cells[1].text
-    for stored, cell in zip(found.document["cells"], found.cells, strict=True):
+        assert part in opened_lesson.cells[1].text
+    for stored, cell in zip(opened_lesson.document["cells"], opened_lesson.cells, strict=True):
         assert stored.get("outputs", []) == []
         assert (cell.role in {"teacher", "hint", "answer", "mistakes"}) == ("<details>" in cell.text)
         for linked in re.findall(r"\]\(([^)]+)\)", cell.text):
@@ -200,18 +199,18 @@ def test_a_lesson_has_its_parts(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LESSONS)
 def test_a_lesson_runs_whatever_names_an_answer_uses(name):
-    """Students solve exercises in their own way: only the name of the answer is there afterwards."""
-    found, scope, drawn = lesson(name), {}, 0
-    answers = iter(found.exercises.values())
-    for cell in found.cells:
+    """Students solve exercises in many ways: only the name of the answer is there afterwards."""
+    opened_lesson, scope, drawn = lesson(name), {}, 0
+    answers = iter(opened_lesson.exercises.values())
+    for cell in opened_lesson.cells:
         before = set(scope)
         tree = ast.parse(cell.code)
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
         own = dict(scope) if cell.role == "answer" else scope
         with contextlib.redirect_stdout(io.StringIO()):
-            exec(compile(tree, found.file, "exec"), own)
-            shown = last and eval(compile(ast.Expression(last.value), found.file, "eval"), own)
-        drawn += hasattr(shown, "to_json") and not hasattr(shown, "iloc")
+            exec(compile(tree, opened_lesson.file, "exec"), own)
+            output = last and eval(compile(ast.Expression(last.value), opened_lesson.file, "eval"), own)
+        drawn += hasattr(output, "to_json") and not hasattr(output, "iloc")
         if cell.role == "answer":
             answer = next(answers)
             scope[answer] = own[answer]
@@ -223,9 +222,9 @@ def test_a_lesson_runs_whatever_names_an_answer_uses(name):
 @pytest.mark.parametrize("is_solved", [True, False])
 @pytest.mark.parametrize("name", LESSONS)
 def test_a_lesson_runs_in_a_kernel(name, is_solved):
-    """In the order of its cells, solved or blank: nothing stops it, and pictures are there without a network."""
-    found, cells = lesson(name), []
-    for cell in found.cells:
+    """The cells run in order, solved or blank, without a stop, and pictures need no network."""
+    opened_lesson, cells = lesson(name), []
+    for cell in opened_lesson.cells:
         if cell.role == "exercise" and not is_solved:
             cells.append(cell.text)
         elif cell.role == "answer" and not is_solved:
@@ -236,10 +235,10 @@ def test_a_lesson_runs_in_a_kernel(name, is_solved):
             cells.append(f"{cell.code}\n{waiting}")
         elif cell.code:
             cells.append(cell.code)
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, DRIVER], input=json.dumps(cells), capture_output=True, text=True, check=True
     )
-    shown = [each for outputs in json.loads(done.stdout) for each in outputs]
+    shown = [each for outputs in json.loads(process.stdout) for each in outputs]
     assert [kind for kind, _ in shown if kind == "error"] == []
     pictures = [data for _, data in shown if "image/svg+xml" in data]
     assert len(pictures) == CHARTS[name]
@@ -247,7 +246,7 @@ def test_a_lesson_runs_in_a_kernel(name, is_solved):
 
 
 def wrong_answer(exercise):
-    """Return a wrong answer to an exercise, and its word."""
+    """Return a wrong answer to an exercise, and the hint."""
     if exercise in WRONG:
         wrong, word = WRONG[exercise][0]
         return (wrong() if exercise == "your-release" else wrong), word
@@ -262,14 +261,14 @@ def wrong_answer(exercise):
 def test_a_copy_without_answers_runs_to_its_end_in_three_ways(name, way, monkeypatch):
     """Whether exercises are left blank, or answered wrongly or rightly: each check says so, and nothing breaks."""
     monkeypatch.setattr("incrowd.course.checking._is_notebook", lambda: True)
-    found, scope, said = lesson(name), {}, []
-    for cell in map(Cell.of, json.loads(found.written(answers=False))["cells"]):
+    opened_lesson, scope, said = lesson(name), {}, []
+    for cell in map(Cell.of_notebook, json.loads(opened_lesson.written(answers=False))["cells"]):
         [exercise] = re.findall(r'^check\("(.+?)"', cell.text, re.MULTILINE) or [""]
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             if exercise and way != "blank":
                 answer, word = wrong_answer(exercise) if way == "wrong" else (solved(exercise)[0], "")
-                scope[found.exercises[exercise]] = answer
+                scope[opened_lesson.exercises[exercise]] = answer
                 exec(cell.text.splitlines()[-1], scope)
             elif cell.is_code:
                 exec(cell.text, scope)
@@ -283,7 +282,7 @@ def test_a_copy_without_answers_runs_to_its_end_in_three_ways(name, way, monkeyp
             assert ("goes on with an answer of its own" in printed.getvalue()) == (
                 way != "right" and "= fallback(" in cell.text
             )
-    assert len(said) == len(found.exercises)
+    assert len(said) == len(opened_lesson.exercises)
 
 
 @pytest.mark.slow
@@ -324,7 +323,7 @@ def test_a_function_that_changes_its_table_is_judged_by_what_it_returns(capsys):
 
 
 def test_a_word_is_explained_before_code_uses_it():
-    """Suppression, whose option stands in the code of several lessons."""
+    """Suppression stands in the code of several lessons as an option."""
     cells = [cell for each in lessons() for cell in each.cells if cell.role != "teacher"]
     first = next(cell for cell in cells if "suppress" in cell.text)
     assert not first.is_code
@@ -473,8 +472,8 @@ def test_cuts_are_what_a_second_reading_finds():
     town = scope["town"]
     for part in (town, town[:7], town[town.zip == "4202"], town[:1]):
         for column in ("age", "pay"):
-            found = tuple(set(half.index) for half in cut(part, column))
-            assert found == readings.halves(list(part[column].items()))
+            halves_of_rows = tuple(set(half.index) for half in cut(part, column))
+            assert halves_of_rows == readings.halves(list(part[column].items()))
 
 
 @pytest.mark.slow
@@ -494,9 +493,9 @@ def test_the_parts_are_those_of_mondrian():
             keep_order=True,
             accepted=[scope["why"]],
         )
-        made = release.table.assign(name=scope["town"].name).groupby(["age", "pay"]).name.agg(frozenset)
+        result = release.table.assign(name=scope["town"].name).groupby(["age", "pay"]).name.agg(frozenset)
         assert release.privacy.classes == len(scope["results"][name])
-        assert set(made) == {frozenset(part.name) for part in scope["results"][name]}
+        assert set(result) == {frozenset(part.name) for part in scope["results"][name]}
 
 
 def test_the_picture_has_a_point_for_each_row_and_a_rectangle_for_each_part():

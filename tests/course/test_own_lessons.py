@@ -1,4 +1,4 @@
-"""Lessons of a teacher's own: found beside the notebook, judged by their own answers, copied with their tables."""
+"""Lessons of a teacher: found beside the notebook, judged by own answers, copied with tables."""
 
 from __future__ import annotations
 

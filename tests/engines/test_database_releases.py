@@ -35,7 +35,7 @@ from incrowd.samples import hospital
 
 @pytest.fixture(params=STORES)
 def store(request, tmp_path):
-    """A database with the table `people`: its URL, and how another session runs a statement there."""
+    """A database with the table `people`: the URL, and a function for statements in another session."""
     kind = request.param
     if kind == "postgresql":
         url = request.getfixturevalue("postgres")
@@ -191,10 +191,10 @@ def test_somebody_else_writes_meanwhile(store, monkeypatch, tmp_path):
     counted = Combinations.of
 
     def counting(self, names):
-        found = counted(self, names)
+        result = counted(self, names)
         other("INSERT INTO people VALUES ('d', 'late')")
         other("DELETE FROM people WHERE q = 'c'")
-        return found
+        return result
 
     monkeypatch.setattr(Combinations, "of", counting)
     with ic.Database(url) as database:
@@ -230,7 +230,7 @@ class Job(Cancellable):
 
 @pytest.mark.few(2)
 def test_a_table_that_is_made_can_be_given_up(store, monkeypatch):
-    """The database that fills the table is told to stop; what a cancelled job made is undone."""
+    """The database that fills the table is stopped, and a cancelled job's tables are removed."""
     url, _ = store
     job = Job()
     with ic.Database(url) as database:
@@ -417,5 +417,5 @@ def test_relations(tmp_path):
         with pytest.raises(ic.TableError, match="not in a database"):
             release.into("safe")
         release.table.create("safe")
-        made = release.table.query("made", "SELECT * FROM safe")
-        assert ic.assess(made, SCHEMA, MODELS) == release.privacy
+        result = release.table.query("made", "SELECT * FROM safe")
+        assert ic.assess(result, SCHEMA, MODELS) == release.privacy

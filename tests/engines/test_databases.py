@@ -172,7 +172,7 @@ def test_without_the_driver(monkeypatch):
 
 
 def _like(table, frame, names):
-    """What is counted of a table is what a frame in memory gives, each column as quasi-identifier."""
+    """A table's counts equal those of a frame in memory, each column as quasi-identifier."""
     for name in names:
         schema = ic.Schema(quasi=[name], unlisted="keep")
         expected = in_order_of_codes(MemoryEngine(frame).count(schema).frequency)
@@ -184,9 +184,9 @@ def _like(table, frame, names):
     assert release.table.fetch().select(names).sort(order).equals(expected.table.select(names).sort(order))
     if isinstance(release.table, RecodedTable):
         release.into("typed", force=True)
-        made = ic.assess(table.database.table("typed"), schema, [ic.KAnonymity(1)])
+        assessment = ic.assess(table.database.table("typed"), schema, [ic.KAnonymity(1)])
         # Times are texts now, which an assessment points out and an account does not.
-        assert replace(made, notes=()).to_dict(cells=False) == expected.privacy.to_dict(cells=False)
+        assert replace(assessment, notes=()).to_dict(cells=False) == expected.privacy.to_dict(cells=False)
 
 
 @pytest.mark.slow
@@ -236,12 +236,12 @@ def test_types_of_postgresql(postgres):
     with ic.Database(postgres) as database:
         schema = ic.Schema(quasi=["i2"], unlisted="keep")
         ic.anonymize(database.table("kinds"), schema, [ic.KAnonymity(1)]).into("typed", force=True)
-    found = statement(
+    result = statement(
         postgres,
         "SELECT attname::text AS name, atttypid::regtype::text AS type FROM pg_attribute "
         "WHERE attrelid = 'typed'::regclass AND attnum > 0",
     )
-    types = {row["name"]: row["type"] for row in found}
+    types = {row["name"]: row["type"] for row in result}
     assert types["mood"] == "text"
     assert types["code"] == "character varying"
     assert types["money"] == "numeric"
@@ -267,13 +267,13 @@ def test_types_of_postgresql_that_are_refused(postgres, tmp_path):
         for name in ("day", "stamp", "n", "f"):
             with pytest.raises(ic.SchemaError, match=f"column '{name}' has infinite values"):
                 ic.assess(table, ic.Schema(quasi=[name]))
-        kept = ic.Schema(quasi=["q"], insensitive=["j", "span", "list", "raw", "net"], unlisted="drop")
-        release = ic.anonymize(table, kept, [ic.KAnonymity(1)])
+        schema = ic.Schema(quasi=["q"], insensitive=["j", "span", "list", "raw", "net"], unlisted="drop")
+        release = ic.anonymize(table, schema, [ic.KAnonymity(1)])
         release.write(tmp_path / "out.parquet")
         row = pl.read_parquet(tmp_path / "out.parquet").row(0, named=True)
         assert row == {"q": "a", "j": "{}", "span": "1 day", "list": "{1}", "raw": b"x", "net": "::1/128"}
-        kept = ic.Schema(quasi=["q"], insensitive=["day"], unlisted="drop")
-        release = ic.anonymize(table, kept, [ic.KAnonymity(1)])
+        schema = ic.Schema(quasi=["q"], insensitive=["day"], unlisted="drop")
+        release = ic.anonymize(table, schema, [ic.KAnonymity(1)])
         with pytest.raises(ic.SchemaError, match="column 'day' has infinite values"):
             release.write(tmp_path / "never.parquet")
     assert [path.name for path in tmp_path.iterdir()] == ["out.parquet"]

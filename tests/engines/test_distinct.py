@@ -135,7 +135,7 @@ def test_zero_has_one_sign_and_what_is_no_number_is_missing():
 
 @pytest.mark.parametrize("few", [0, 20])
 def test_a_large_column_is_not_held_for_its_few_texts(monkeypatch, few):
-    """Its texts are longer than those that stand in a view, so the distinct ones would share its buffers."""
+    """The texts are longer than texts in a view, so distinct texts would share the buffers."""
     monkeypatch.setattr(jit, "PARALLEL_FROM", 0)
     monkeypatch.setattr(distinct, "_FEW", few)
     texts = [f"a long text that is number {number}" for number in range(20)]

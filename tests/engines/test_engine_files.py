@@ -1,4 +1,4 @@
-"""Files that are larger than memory give what they give in memory."""
+"""Files that are larger than memory give the same as frames in memory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ QUASI = ["p", "Q 'x'"]
 
 
 def written(frame: pl.DataFrame, folder: Path, parts: int) -> Path:
-    """The rows as several files, one after the other."""
+    """The rows as several files in sequence."""
     for old in folder.iterdir():
         old.unlink()
     size = -(-len(frame) // parts)
@@ -36,7 +36,7 @@ def written(frame: pl.DataFrame, folder: Path, parts: int) -> Path:
 
 
 def unsealed(folder: Path) -> list[str]:
-    """Everything in a released folder but the one seal that it must have."""
+    """Everything in a released folder but the mandatory seal."""
     seals = [path for path in folder.iterdir() if path.name.startswith("_incrowd-files-")]
     assert [path.stat().st_size for path in seals] == [0]
     return sorted(path.name for path in folder.iterdir() if path not in seals)
@@ -67,10 +67,10 @@ def test_keys_are_the_same(folder, frame, null_values, joint, parts, target):
         with pytest.raises(type(error)):
             FilesEngine(files).count(schema, joint=joint, target=target)
         return
-    found = FilesEngine(files).count(schema, joint=joint, target=target).frequency
-    same(expected, found)
+    frequency = FilesEngine(files).count(schema, joint=joint, target=target).frequency
+    same(expected, frequency)
     if target:
-        for one, other in zip(expected.target.keys, found.target.keys, strict=True):
+        for one, other in zip(expected.target.keys, frequency.target.keys, strict=True):
             assert one.tolist() == other.tolist()
 
 
@@ -133,12 +133,12 @@ def test_types_that_are_read_otherwise_are_grouped_by_polars(tmp_path, monkeypat
     frame.write_parquet(tmp_path / "rows.parquet")
     schema = ic.Schema(quasi=QUASI)
     files = ic.scan(tmp_path / "rows.parquet")
-    called = []
-    monkeypatch.setattr(SpilledRows, "opened", lambda *_: called.append(1))
-    found = FilesEngine(files).count(schema).frequency
-    same(MemoryEngine(frame).count(schema).frequency, found)
-    assert found.keys == 3
-    assert not called
+    calls = []
+    monkeypatch.setattr(SpilledRows, "opened", lambda *_: calls.append(1))
+    frequency = FilesEngine(files).count(schema).frequency
+    same(MemoryEngine(frame).count(schema).frequency, frequency)
+    assert frequency.keys == 3
+    assert not calls
 
 
 @pytest.mark.parametrize("name", ["P", "file_row_number", "File_Index"])
@@ -195,11 +195,11 @@ def test_csv_is_read_as_in_memory(tmp_path, encoding, zipped, ends):
     files = ic.scan(path, asked)
     assert files.frame.collect().equals(expected)
     assert files.csv_format == csv_format
-    kept = files.stored[0].parent
-    assert kept.stat().st_mode & 0o077 == 0
-    assert sorted(file.name for file in kept.iterdir()) == ["000000.parquet", "lock"]
+    parent = files.stored[0].parent
+    assert parent.stat().st_mode & 0o077 == 0
+    assert sorted(file.name for file in parent.iterdir()) == ["000000.parquet", "lock"]
     del files
-    assert not kept.exists()
+    assert not parent.exists()
 
 
 @pytest.mark.parametrize(
@@ -262,10 +262,10 @@ def test_a_csv_released_is_the_same(tmp_path, suffix, encoding):
     if suffix == "parquet":
         assert pl.read_parquet(tmp_path / "one.parquet").equals(pl.read_parquet(tmp_path / "other.parquet"))
     else:
-        found = [(tmp_path / f"{name}.{suffix}").read_bytes() for name in ("one", "other")]
+        contents = [(tmp_path / f"{name}.{suffix}").read_bytes() for name in ("one", "other")]
         # The headers of the two gzip files name different systems.
-        found = [gzip.decompress(data) for data in found] if suffix == "csv.gz" else found
-        assert found[0] == found[1]
+        contents = [gzip.decompress(data) for data in contents] if suffix == "csv.gz" else contents
+        assert contents[0] == contents[1]
     other.write(tmp_path / "folder")
     assert unsealed(tmp_path / "folder") == ["part-00000.csv"]
     assert not [path for path in tmp_path.iterdir() if path.name.endswith(".tmp")]
@@ -312,8 +312,8 @@ def test_folders_tell_columns(tmp_path):
             quasi=["age", "year"], sensitive=["diagnosis"], unlisted="drop", null_values=["2022"]
         )
         same(MemoryEngine(order).count(schema).frequency, FilesEngine(files).count(schema).frequency)
-    kept = ic.Schema(quasi=["age"], sensitive=["diagnosis"], insensitive=["year"], unlisted="drop")
-    release = ic.anonymize(folder, kept, [ic.KAnonymity(5)])
+    roles = ic.Schema(quasi=["age"], sensitive=["diagnosis"], insensitive=["year"], unlisted="drop")
+    release = ic.anonymize(folder, roles, [ic.KAnonymity(5)])
     release.write(tmp_path / "out")
     written = sorted((tmp_path / "out").glob("*.parquet"))
     assert len(written) == 6
@@ -442,9 +442,9 @@ def test_files_that_change_meanwhile(tmp_path, monkeypatch, new):
     group = SpilledRows._group
 
     def changing(self, table, *rest, **more):
-        made = group(self, table, *rest, **more)
+        result = group(self, table, *rest, **more)
         pl.concat([frame, pl.DataFrame({"q": [new[0]], "s": [new[1]]})]).write_parquet(path)
-        return made
+        return result
 
     monkeypatch.setattr(SpilledRows, "_group", changing)
     with pytest.raises(ic.TableError, match="were changed while they were counted"):

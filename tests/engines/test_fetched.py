@@ -1,4 +1,4 @@
-"""What is counted from fetched combinations is what rows in memory give."""
+"""Counts of fetched combinations equal counts of rows in memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from incrowd.search import SearchProblem
 
 
 class Elsewhere(Engine):
-    """A frame that is grouped as a database would: in any order, by values as they are written."""
+    """A frame that is grouped as in a database: in any order, by values as written."""
 
     def __init__(self, frame: pl.DataFrame, seed: int = 0) -> None:
         super().__init__(frame)
@@ -40,8 +40,8 @@ class Elsewhere(Engine):
         return self.frame.columns
 
     def raw_combinations(self, names):
-        found = self.frame.group_by(names).agg(pl.len().cast(pl.Int64).alias(ROWS))
-        return found.sample(fraction=1, shuffle=True, seed=self.seed)
+        result = self.frame.group_by(names).agg(pl.len().cast(pl.Int64).alias(ROWS))
+        return result.sample(fraction=1, shuffle=True, seed=self.seed)
 
 
 @given(
@@ -59,12 +59,12 @@ def test_keys_are_the_same(frame, null_values, joint, target, seed):
         with pytest.raises(type(error)):
             Elsewhere(frame).count(schema, joint=joint, target=target)
         return
-    found = Elsewhere(frame, seed).count(schema, joint=joint, target=target).frequency
-    assert not found.in_order
-    assert is_in_order_of_codes(found)
-    same(in_order_of_codes(expected), in_order_of_codes(found))
+    frequency = Elsewhere(frame, seed).count(schema, joint=joint, target=target).frequency
+    assert not frequency.in_order
+    assert is_in_order_of_codes(frequency)
+    same(in_order_of_codes(expected), in_order_of_codes(frequency))
     for one, other in (
-        zip(*(in_order_of_codes(table).target.keys for table in (expected, found)), strict=True)
+        zip(*(in_order_of_codes(table).target.keys for table in (expected, frequency)), strict=True)
         if target
         else ()
     ):
@@ -91,9 +91,9 @@ def test_a_table_that_changes_meanwhile():
 
     class Changing(Elsewhere):
         def raw_combinations(self, names):
-            found = super().raw_combinations(names)
+            result = super().raw_combinations(names)
             self.frame = self.later
-            return found
+            return result
 
     for later in (
         frame.extend(pl.DataFrame({"q": ["a"], "s": ["x"]})),

@@ -54,8 +54,8 @@ def test_a_column_may_have_a_name_that_polars_takes_for_a_pattern(kind):
     values = pl.Series([3, None, 1, 3], dtype=pl.Int32).cast(kind).alias(name)
     distinct = pl.Series([None, 1, 2], dtype=pl.Int32).cast(kind).alias(name)
     place = place_of(column_named(name), distinct, smallest(3))
-    found = pl.DataFrame([values]).lazy().select(place.alias("p")).collect()
-    assert found["p"].to_list() == [None, 0, 1, None]
+    frame = pl.DataFrame([values]).lazy().select(place.alias("p")).collect()
+    assert frame["p"].to_list() == [None, 0, 1, None]
 
 
 @pytest.mark.parametrize("few", [True, False])
@@ -66,14 +66,14 @@ def test_rows_get_the_numbers_of_their_keys(monkeypatch, few, sizes):
         pl.Series("c0", [0, sizes[0] - 1, 1, 2])
     )
     numbers = [2, 0, 1, 1]
-    found = RowKeys(keys, pl.Series(numbers, dtype=pl.Int32).to_numpy(), sizes)
+    result = RowKeys(keys, pl.Series(numbers, dtype=pl.Int32).to_numpy(), sizes)
     told = dict(zip(keys.rows(), numbers, strict=True))
     rows = pl.concat([keys[::-1], keys[:2], pl.DataFrame({name: [0, None] for name in keys.columns})])
     rows = pl.concat([rows, keys[:1].with_columns(pl.lit(1, dtype=pl.Int64).alias("c1"))])
-    made = found.added(rows.lazy(), rows.columns, "key").collect()
-    assert made.columns == [*rows.columns, "key"]
-    assert made.drop("key").equals(rows)
-    assert made["key"].to_list() == [told.get(row) for row in rows.rows()]
+    frame = result.added(rows.lazy(), rows.columns, "key").collect()
+    assert frame.columns == [*rows.columns, "key"]
+    assert frame.drop("key").equals(rows)
+    assert frame["key"].to_list() == [told.get(row) for row in rows.rows()]
 
 
 @given(st.data())
@@ -87,8 +87,8 @@ def test_words_tell_combinations_apart(data):
     names = [f"c{place}" for place in range(len(sizes))]
     frame = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.UInt32), orient="row")
     words = _words([pl.col(name) for name in names], sizes)
-    made = frame.select(word.alias(f"w{place}") for place, word in enumerate(words))
-    assert made.unique().height == len(set(rows))
-    assert set(made.dtypes) == {pl.UInt64}
+    result = frame.select(word.alias(f"w{place}") for place, word in enumerate(words))
+    assert result.unique().height == len(set(rows))
+    assert set(result.dtypes) == {pl.UInt64}
     missing = frame.with_columns(pl.lit(None, pl.UInt32).alias(names[-1]))
     assert missing.select(words[-1]).to_series().null_count() == len(rows)

@@ -1,4 +1,4 @@
-"""Rows get the texts of their keys, at once and while they stream."""
+"""Rows get the texts of keys, at once and while rows stream."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ CELLS = KeyedCells(
 )
 def test_rows_get_the_texts_of_their_keys(name, keys, texts):
     rows = pl.DataFrame({"key": keys, "kept": range(len(keys))}, schema={"key": pl.UInt32, "kept": pl.Int64})
-    made = CELLS.of_rows(rows, ["kept", name], "key")
-    assert made.columns == ["kept", name]
-    assert made[name].to_list() == texts
-    assert made[name].dtype == pl.String
+    result = CELLS.of_rows(rows, ["kept", name], "key")
+    assert result.columns == ["kept", name]
+    assert result[name].to_list() == texts
+    assert result[name].dtype == pl.String
     for engine in ("in-memory", "streaming"):
         streamed = rows.lazy().select(CELLS.streamed(name, "key").alias(name)).collect(engine=engine)
         assert streamed.to_series().to_list() == texts

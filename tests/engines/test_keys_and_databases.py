@@ -1,4 +1,4 @@
-"""No database gets a key: neither its log nor what it tells of running statements has one, or a token."""
+"""No database gets a key: neither a log nor a running statement has a key or a token."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ JOB = {"algorithm": "optimal", "max_suppression": 1.0}
 
 @contextlib.contextmanager
 def logged(url):
-    """Let the server log every statement with its parameters; give its log, and where it stood."""
+    """Let the server log every statement with parameters, and give the log and the start position."""
     [row] = statement(url, "SELECT setting FROM pg_settings WHERE name = 'data_directory'")
     log = Path(row["setting"]).parent / "log"
     settings = ("log_statement", "log_min_duration_statement", "log_parameter_max_length")

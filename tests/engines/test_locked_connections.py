@@ -24,7 +24,7 @@ POLICY = (
 
 @pytest.fixture
 def folder(tmp_path) -> Path:
-    """A release and its policy, and files that nobody names."""
+    """A release with a policy, and files that nobody names."""
     (tmp_path / "policy.toml").write_text(POLICY)
     (tmp_path / "safe.csv").write_text("age\n" + "[1-5]\n" * 4)
     pl.DataFrame({"age": [1, 1, 2, 2] * 20}).write_parquet(tmp_path / "people.parquet")
@@ -84,7 +84,7 @@ def of_dialect(folder: Path, monkeypatch, probe):
 
 
 def caught(monkeypatch, module, probe):
-    """Look at each connection as soon as it is locked."""
+    """Look at each connection directly after the lock."""
     locking = module.lock
 
     def lock(connection, *words):
@@ -154,8 +154,8 @@ def test_named_files_are_read_whatever_they_are_called(name, folder, monkeypatch
 
 
 def test_every_connection_of_the_package_is_one_of_these():
-    found = [
+    names = [
         path.name for path in sources() for _ in re.findall(r"\bduckdb\.connect\(", path.read_text("utf-8"))
     ]
     # The last is the example of `lock`.
-    assert sorted(found) == ["duckdb.py", "duckdb.py", "source.py", "spilling.py"]
+    assert sorted(names) == ["duckdb.py", "duckdb.py", "source.py", "spilling.py"]

@@ -1,4 +1,4 @@
-"""Frames in memory whose columns hold what no typed column can."""
+"""Frames in memory with columns of mixed values, which no typed column can hold."""
 
 from __future__ import annotations
 
@@ -133,9 +133,9 @@ def test_rows_in_another_order_have_the_same_cells(monkeypatch, kind, left_out, 
     recoding = ic.anonymize(table, schema, "k-anonymity:2", max_suppression=0.5, keep_order=True).recoding
     counted = memory.MemoryEngine(table).count(schema)
     first = np.arange(counted.frequency.keys) == 0
-    made = counted.apply(schema, replace(recoding.without(first), left_out=left_out))
+    result = counted.apply(schema, replace(recoding.without(first), left_out=left_out))
     order = RandomOrder()
-    came, after = pl.DataFrame(made.table), pl.DataFrame(made.reordered(order))
+    came, after = pl.DataFrame(result.table), pl.DataFrame(result.reordered(order))
     assert after.equals(came[order.rows(len(came))])
     assert len(came) == rows
     assert came["kept"].n_unique() == rows

@@ -59,8 +59,8 @@ def test_types_are_counted_as_in_memory_and_come_back(url, name):
         connection.commit()
     schema = ic.Schema(quasi=[name], sensitive=["g"])
     with ic.Database(url) as database:
-        found = engine_for(database.table("people")).count(schema).frequency
-        same(in_order_of_codes(MemoryEngine(frame).count(schema).frequency), in_order_of_codes(found))
+        frequency = engine_for(database.table("people")).count(schema).frequency
+        same(in_order_of_codes(MemoryEngine(frame).count(schema).frequency), in_order_of_codes(frequency))
         ic.anonymize(
             database.table("people"), ic.Schema(quasi=["g"], unlisted="keep"), [ic.KAnonymity(1)]
         ).into("safe")
@@ -88,12 +88,12 @@ def test_long_texts_are_told_apart_or_refused(url):
         {"p": [f"{long}a", f"{long}b", f"{long}b", "c"], "q": [1, 1, 2, 1], "s": list("xyxy")}
     )
     fill_mysql(url, frame)
-    schema = ic.Schema.of(
+    schema = ic.Schema.of_attributes(
         [ic.Attribute("p", "person"), ic.Attribute("q", "quasi"), ic.Attribute("s", "sensitive")]
     )
     with ic.Database(url) as database:
-        found = engine_for(database.table("people")).count(schema).frequency
-    same(in_order_of_codes(MemoryEngine(frame).count(schema).frequency), in_order_of_codes(found))
+        frequency = engine_for(database.table("people")).count(schema).frequency
+    same(in_order_of_codes(MemoryEngine(frame).count(schema).frequency), in_order_of_codes(frequency))
     fill_mysql(url, frame.with_columns(p=pl.lit("x" * 70_000)))
     with (
         ic.Database(url) as database,
@@ -124,7 +124,7 @@ def test_a_table_without_snapshots_is_refused(url):
 
 
 def test_rows_that_come_meanwhile_are_in_no_release(url):
-    """A statement that fills a table would read them; see `MySQL.make`."""
+    """A statement that fills a table would read later rows; see `MySQL.make`."""
     fill_mysql(url, FRAME)
     with ic.Database(url) as database:
         release = ic.anonymize(database.table("people"), SCHEMA, MODELS)
@@ -137,7 +137,7 @@ def test_rows_that_come_meanwhile_are_in_no_release(url):
 
 
 def test_nothing_private_stays(url, monkeypatch):
-    """Neither where the table is renamed, nor where its name was taken meanwhile, nor where a check fails."""
+    """No private table stays after a renaming, under a taken name, or after a failed check."""
     fill_mysql(url, FRAME)
     mysql_statement(url, "CREATE TABLE safe (q INT)")
     with ic.Database(url) as database:

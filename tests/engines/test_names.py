@@ -1,4 +1,4 @@
-"""Columns are found by their names letter by letter, whatever these mean to a library or a database."""
+"""Columns are found by name letter by letter, whatever a name means to a library or a database."""
 
 from __future__ import annotations
 
@@ -89,18 +89,18 @@ def test_odd_names_are_counted_and_recoded_as_in_memory(engine, tmp_path):
     half = len(names) // 2
     frame = table(names)
     (tmp_path / "in").mkdir()
-    made = MAKERS[engine](frame, tmp_path / "in")
+    result = MAKERS[engine](frame, tmp_path / "in")
     for order in ([*names[half:], *names[:half]], names):
-        asked = schema(order)
-        expected, found = (
-            MemoryEngine(frame).count(asked, joint=True).frequency,
-            engine_for(made).count(asked, joint=True).frequency,
+        roles = schema(order)
+        expected, frequency = (
+            MemoryEngine(frame).count(roles, joint=True).frequency,
+            engine_for(result).count(roles, joint=True).frequency,
         )
-        same(in_order_of_codes(expected), in_order_of_codes(found))
+        same(in_order_of_codes(expected), in_order_of_codes(frequency))
     if engine == "RecodedTable":
         return
     one, other = (
-        ic.anonymize(each, asked, [ic.KAnonymity(2)], max_suppression=0.9) for each in (frame, made)
+        ic.anonymize(each, roles, [ic.KAnonymity(2)], max_suppression=0.9) for each in (frame, result)
     )
     file, policy = tmp_path / "out.parquet", tmp_path / "policy.toml"
     other.write(file)
@@ -115,16 +115,16 @@ def test_odd_names_are_counted_and_recoded_as_in_memory(engine, tmp_path):
 @pytest.mark.parametrize("kind", ["pandas", "pyarrow"])
 def test_odd_names_in_other_frames(kind, tmp_path):
     frame = table(ALL)
-    made = frame.to_pandas() if kind == "pandas" else frame.to_arrow()
-    asked = schema(ALL)
+    source = frame.to_pandas() if kind == "pandas" else frame.to_arrow()
+    roles = schema(ALL)
     one, other = (
-        ic.anonymize(each, asked, [ic.KAnonymity(2)], max_suppression=0.9).table for each in (frame, made)
+        ic.anonymize(each, roles, [ic.KAnonymity(2)], max_suppression=0.9).table for each in (frame, source)
     )
     assert list(other.columns if kind == "pandas" else other.column_names) == one.columns
-    found = pl.DataFrame(other)
+    rows = pl.DataFrame(other)
     # Polars gives an empty name of another library a number.
-    found.columns = one.columns
-    assert_frame_equal(one, found)
+    rows.columns = one.columns
+    assert_frame_equal(one, rows)
     written = MemoryEngine(other).write(tmp_path / "out.csv", tmp_path / "out.csv", CsvFormat())
     assert written.columns == one.columns
 
@@ -138,15 +138,15 @@ def test_odd_names_in_databases(kind, request):
     if kind == "mysql":
         # No name begins or ends with a blank there, and marks on letters tell none apart.
         names = [name for name in names if name == name.strip() and name not in ("Ä", "İ")]
-    frame, asked = table(names), schema(names[::-1])
-    one = ic.anonymize(frame, asked, [ic.KAnonymity(2)], max_suppression=0.9)
+    frame, roles = table(names), schema(names[::-1])
+    one = ic.anonymize(frame, roles, [ic.KAnonymity(2)], max_suppression=0.9)
     with holding(kind, frame, url) as held:
-        other = ic.anonymize(held, asked, [ic.KAnonymity(2)], max_suppression=0.9)
+        other = ic.anonymize(held, roles, [ic.KAnonymity(2)], max_suppression=0.9)
         assert_frame_equal(one.table, fetched(other.table), check_row_order=False)
         if kind != "relation":
             other.into("made", force=True)
-            made = ic.assess(held.database.table("made"), asked, [ic.KAnonymity(2)])
-            assert made.classes == one.privacy.classes
+            assessment = ic.assess(held.database.table("made"), roles, [ic.KAnonymity(2)])
+            assert assessment.classes == one.privacy.classes
 
 
 @pytest.mark.parametrize("kind", quick(PLACES, "duckdb"))
@@ -159,9 +159,9 @@ def test_odd_names_in_count_tables(kind, request):
     frame = table(names).with_columns(pl.int_range(pl.len()).alias(names[0]))
     with holding(kind, frame, url) as held:
         for one, other in pairwise(names[1:]):
-            asked = ic.Schema(quasi=[one], insensitive=[names[0]], person=other, unlisted="drop")
+            schema = ic.Schema(quasi=[one], insensitive=[names[0]], person=other, unlisted="drop")
             layout = ic.CountTable("t", rows=[f"{one}:0"], sum=names[0])
-            here, there = (count_cells(engine_for(rows), asked, layout) for rows in (frame, held))
+            here, there = (count_cells(engine_for(rows), schema, layout) for rows in (frame, held))
             assert here.people.tolist() == there.people.tolist()
             assert here.largest.tolist() == there.largest.tolist()
             assert here.values.tolist() == there.values.tolist()
@@ -172,12 +172,12 @@ def test_odd_names_on_spark(spark):
     # Patterns, quotes, points, names of our own and names that differ by case, in one job.
     names = ["^a$", "a", "*", "A", "a.b", "`a`", "c0", "q0", "", "count", "ä b", 'q"']
     frame = table(names)
-    asked = ic.Schema(quasi=names[:1] + names[4:6], sensitive=["a"], unlisted="keep")
-    one = ic.anonymize(frame, asked, [ic.KAnonymity(2)], max_suppression=0.9)
+    schema = ic.Schema(quasi=names[:1] + names[4:6], sensitive=["a"], unlisted="keep")
+    one = ic.anonymize(frame, schema, [ic.KAnonymity(2)], max_suppression=0.9)
     held = spark.createDataFrame(
         frame.rename(dict(zip(names, [f"f{j}" for j in range(len(names))], strict=True))).to_arrow()
     )
-    other = ic.anonymize(held.toDF(*names), asked, [ic.KAnonymity(2)], max_suppression=0.9)
+    other = ic.anonymize(held.toDF(*names), schema, [ic.KAnonymity(2)], max_suppression=0.9)
     fetched_rows = pl.DataFrame(
         pl.from_arrow(other.table.toDF(*(f"f{j}" for j in range(len(names)))).toArrow())
     )
@@ -188,14 +188,14 @@ def test_odd_names_on_spark(spark):
 @pytest.mark.slow
 def test_odd_names_in_csv_files(tmp_path):
     """Whole and streamed, written and read again, and verified."""
-    frame, asked = table(ALL), schema(ALL[::-1])
+    frame, roles = table(ALL), schema(ALL[::-1])
     source = tmp_path / "in.csv"
     frame.write_csv(source, null_value="")
-    whole = ic.anonymize(source, asked, [ic.KAnonymity(2)], max_suppression=0.9)
+    whole = ic.anonymize(source, roles, [ic.KAnonymity(2)], max_suppression=0.9)
     parts = tmp_path / "in"
     parts.mkdir()
     frame.write_csv(parts / "1.csv", null_value="")
-    streamed = ic.anonymize(parts, asked, [ic.KAnonymity(2)], max_suppression=0.9)
+    streamed = ic.anonymize(parts, roles, [ic.KAnonymity(2)], max_suppression=0.9)
     whole.write(tmp_path / "one.csv")
     streamed.write(tmp_path / "two.csv")
     assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "two.csv").read_bytes()
@@ -208,9 +208,9 @@ def test_a_partition_may_have_an_odd_name(tmp_path):
         folder = tmp_path / f"^p%24={value}"
         folder.mkdir()
         pl.DataFrame({"^q$": ["1", "1", "2"], "p": [value * 2] * 3}).write_parquet(folder / "rows.parquet")
-    asked = ic.Schema(quasi=["^q$"], sensitive=["^p$"], insensitive=["p"])
-    found = ic.anonymize(tmp_path, asked, [ic.KAnonymity(2)])
-    rows = found.table.frame.collect()
+    schema = ic.Schema(quasi=["^q$"], sensitive=["^p$"], insensitive=["p"])
+    release = ic.anonymize(tmp_path, schema, [ic.KAnonymity(2)])
+    rows = release.table.frame.collect()
     assert rows["^p$"].to_list() == list("xxxyyy")
     assert rows["p"].to_list() == ["xx"] * 3 + ["yy"] * 3
 
@@ -281,5 +281,5 @@ def test_days_of_people_whose_column_looks_like_a_pattern_are_counted():
     days = pl.Series([dt.date(2020, 1, 1 + n // 2) if n % 3 else None for n in range(12)])
     raw = pl.DataFrame({"age": [n // 6 for n in range(12)], "^p.*$": days})
     schema = ic.Schema(["age"], person="^p.*$")
-    found = ic.anonymize(raw.lazy(), schema, "k-anonymity:1")
-    assert found.privacy.people == ic.anonymize(raw, schema, "k-anonymity:1").privacy.people
+    release = ic.anonymize(raw.lazy(), schema, "k-anonymity:1")
+    assert release.privacy.people == ic.anonymize(raw, schema, "k-anonymity:1").privacy.people

@@ -1,4 +1,4 @@
-"""What means missing means it in a column of every type, in every engine, and in what is released."""
+"""A null value means missing in a column of every type, in every engine, and in the release."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NAMES = [f"c{j}" for j in range(len(CELLS))]
 
 
 def table(cleaned=False) -> pl.DataFrame:
-    """Every value some times; `cleaned`: with what means missing left out by hand."""
+    """Every value several times, or without null values if `cleaned`."""
     columns = []
     for name, (kind, gone, kept) in zip(NAMES, CELLS, strict=True):
         values = [*([None] * len(gone) if cleaned else gone), *kept, None]
@@ -67,21 +67,21 @@ def test_every_engine_counts_what_means_missing_as_missing(engine, tmp_path):
     halves = [(["c0", "c3", "c7"], ["c9", "c10"])] if engine == "SparkEngine" else HALVES
     for quasi, sensitive in halves:
         columns = [*quasi, *sensitive]
-        made = MAKERS[engine](table().select(columns), tmp_path)
+        result = MAKERS[engine](table().select(columns), tmp_path)
         expected = (
             MemoryEngine(table(cleaned=True).select(columns)).count(schema(quasi, sensitive, ())).frequency
         )
-        for asked in (schema(quasi, sensitive), column_by_column(quasi, sensitive)):
-            found = engine_for(made).count(asked).frequency
-            same(in_order_of_codes(expected), in_order_of_codes(found))
+        for roles in (schema(quasi, sensitive), column_by_column(quasi, sensitive)):
+            frequency = engine_for(result).count(roles).frequency
+            same(in_order_of_codes(expected), in_order_of_codes(frequency))
 
 
 @pytest.mark.parametrize("frame", ["pandas", "pyarrow"])
 def test_other_frames_count_it_so(frame):
-    made = table().to_pandas(use_pyarrow_extension_array=True) if frame == "pandas" else table().to_arrow()
+    source = table().to_pandas(use_pyarrow_extension_array=True) if frame == "pandas" else table().to_arrow()
     for quasi, sensitive in HALVES:
         expected = MemoryEngine(table(cleaned=True)).count(schema(quasi, sensitive, ())).frequency
-        same(expected, MemoryEngine(made).count(schema(quasi, sensitive)).frequency)
+        same(expected, MemoryEngine(source).count(schema(quasi, sensitive)).frequency)
 
 
 @pytest.mark.few(1)
@@ -95,13 +95,13 @@ def test_every_database_counts_it_so(kind, request):
     quasi, sensitive = columns[:2], columns[2:]
     expected = MemoryEngine(table(cleaned=True).select(columns)).count(schema(quasi, sensitive, ())).frequency
     with holding(kind, table().select(columns), url) as held:
-        for asked in (schema(quasi, sensitive), column_by_column(quasi, sensitive)):
-            found = engine_for(held).count(asked).frequency
-            same(in_order_of_codes(expected), in_order_of_codes(found))
+        for roles in (schema(quasi, sensitive), column_by_column(quasi, sensitive)):
+            frequency = engine_for(held).count(roles).frequency
+            same(in_order_of_codes(expected), in_order_of_codes(frequency))
 
 
 def people() -> pl.DataFrame:
-    """Four rows whose age and day are missing in one way or another, with two different scores."""
+    """Four rows with an age and a day that are missing in several ways, with two different scores."""
     return pl.DataFrame(
         {
             "age": [99, None, 99, None, 30, 30, 30, 31, 31, 31],
@@ -142,10 +142,10 @@ def test_classes_are_those_that_the_released_file_shows(engine, ending, tmp_path
     written = pl.read_csv(file, infer_schema=False) if ending == "csv" else pl.read_parquet(file)
     # Read by hand: a reader who knows the null values.
     nulls = {"99", "99.0", "1900-01-01", ""}
-    shown = [
+    rows = [
         tuple(None if cell in nulls else cell for cell in row) for row in written.select("age", "born").rows()
     ]
-    assert sorted({shown.count(row) for row in shown}) == [3, 4]
+    assert sorted({rows.count(row) for row in rows}) == [3, 4]
     by_hand = (10, 3, 3, [("k-anonymity", 3), ("l-diversity", 2)])
     assert figures(release.privacy) == by_hand
     again = ic.assess(file, ASKED.schema, ASKED.models)
@@ -173,7 +173,7 @@ def test_a_value_and_what_means_missing_are_not_one_class():
 
 
 def test_a_batch_beside_a_release_is_measured_as_both_read(tmp_path):
-    """One row of 99 beside a release without missing ages is unique, whatever type the age has."""
+    """A row of 99 beside a release without missing ages is unique, for any type of age."""
     schema = ic.Schema(quasi=["age"], sensitive=["s"], null_values=["99"])
     policy = ic.Policy(schema, (ic.KAnonymity(2),), ic.Optimal(), 0.5)
     first = pl.DataFrame({"age": [None, None, 30, 30], "s": [1, 2, 3, 4]})
@@ -208,14 +208,14 @@ def test_a_population_and_an_evaluation_read_the_same_null_values():
     schema = ic.Schema(quasi=["age"], null_values=["99"])
     frame = pl.DataFrame({"age": [99, None, 30, 30]})
     everybody = pl.DataFrame({"age": [99.0, 99.0, None, 30.0, 30.0, 30.0]})
-    found = ic.assess(frame, schema, [ic.KMap(3)], population=everybody)
-    assert found.privacy[0].value == 3
+    assessment = ic.assess(frame, schema, [ic.KMap(3)], population=everybody)
+    assert assessment.privacy[0].value == 3
     measured = ic.evaluate(frame, pl.DataFrame({"age": ["99.0", None, "30", "30"]}), schema)
     assert (measured.classes, measured.utility["loss"].value) == (2, 0.0)
 
 
 def test_the_mark_of_a_suppressed_cell_is_no_null_value(tmp_path):
-    """A suppressed record is in no class; one whose values are missing is in a class of them."""
+    """A suppressed record is in no class, and a record of missing values is in a class of such records."""
     (tmp_path / "policy.toml").write_text(
         'version = 1\nnull_values = ["?", "*"]\n[columns.age]\nrole = "quasi"\n[[models]]\nmodel = "k-anonymity"\nk = 2\n'
     )
@@ -326,7 +326,7 @@ def test_codes_of_a_column_are_read_by_a_batch_utility_and_attacks(tmp_path):
 
 def test_a_cell_that_reads_as_a_code_of_its_column_is_refused():
     column = ic.Attribute("age", "quasi", output="mean", missing=("35",), ends="exact")
-    schema = ic.Schema.of([column])
+    schema = ic.Schema.of_attributes([column])
     with pytest.raises(
         ic.SchemaError, match="'age': a released cell would read as missing, since missing or"
     ):

@@ -76,17 +76,22 @@ def test_engines_count_the_same_people(place, algorithm, tmp_path, request):
 @pytest.mark.few(1)
 @pytest.mark.parametrize("place", quick(PLACES, "parquet", "lazy", "sqlite"))
 def test_engines_suppress_the_same_people(place, tmp_path, request):
-    """Whoever is exposed goes with all rows like theirs, so classes lose some of their rows."""
+    """Exposed people go with all equal rows, so classes lose some rows."""
     levels = {"age": 4, "town": 0}
-    asked = {"models": [ic.KMAnonymity(4)], "algorithm": "optimal", "max_suppression": 0.4, "levels": levels}
-    in_memory = ic.anonymize(TABLE, SCHEMA, **asked)
+    settings = {
+        "models": [ic.KMAnonymity(4)],
+        "algorithm": "optimal",
+        "max_suppression": 0.4,
+        "levels": levels,
+    }
+    in_memory = ic.anonymize(TABLE, SCHEMA, **settings)
     recoding = in_memory.recoding
     bare = ic.anonymize(TABLE, SCHEMA, "k-anonymity:1", levels=levels)
     cells = list(zip(*(each.codes.tolist() for each in bare.recoding.cells), strict=True))
     gone = {cell for cell, star in zip(cells, recoding.suppressed, strict=True) if star}
     assert gone & {cell for cell, star in zip(cells, recoding.suppressed, strict=True) if not star}
     with at(place, tmp_path, request) as table:
-        release = ic.anonymize(table, SCHEMA, **asked)
+        release = ic.anonymize(table, SCHEMA, **settings)
         same(release.privacy, in_memory.privacy)
         release.write(tmp_path / "out.parquet")
     written = pl.read_parquet(tmp_path / "out.parquet")
@@ -120,7 +125,7 @@ def test_spark_counts_the_same_people(spark, tmp_path):
 
 @pytest.mark.parametrize("place", ["parquet", "lazy"])
 def test_numbers_that_name_people_are_compared_by_value(place, tmp_path):
-    """1.0 and 1 name one person, NaN names nobody, and a null value neither."""
+    """1.0 and 1 name the same person, NaN names nobody, and a null value neither."""
     table = pl.DataFrame(
         {"id": [1.0, 1.0, 2.0, float("nan"), float("nan"), None, -9.0, -9.0], "age": [30, 31] * 4}
     )

@@ -1,4 +1,4 @@
-"""People are reduced where the rows are: what comes back is what people as sets say."""
+"""People are reduced inside the engine, and the answer equals that of people as sets."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def expected(table, person, sensitive, joint):
 
 
 def same_arrays(one, other):
-    """Compare everything, the order of what is listed included."""
+    """Compare everything, including the order of lists."""
     for mine, theirs in [
         (one.weights, other.weights),
         (one.people.listed.indptr, other.people.listed.indptr),
@@ -57,8 +57,8 @@ def same_arrays(one, other):
 )  # fmt: skip
 def test_rows_in_memory(seed, people, person, sensitive, joint):
     table = crowd(seed, people)
-    found = engine_for(table).count(schema_of(person, sensitive), joint=joint).frequency
-    assert counted_people(found) == expected(table, person, sensitive, joint)
+    frequency = engine_for(table).count(schema_of(person, sensitive), joint=joint).frequency
+    assert counted_people(frequency) == expected(table, person, sensitive, joint)
 
 
 @pytest.mark.slow
@@ -75,14 +75,16 @@ def test_files(tmp_path_factory, seed, people, person, sensitive, joint, kind):
         getattr(table, f"write_{kind}")(folder / f"t.{kind}")
     files = ic.scan(folder if kind == "folder" else folder / f"t.{kind}", memory="64MiB")
     schema = schema_of(person, sensitive)
-    found = engine_for(files).count(schema, joint=joint).frequency
-    assert counted_people(found) == expected(table, person, sensitive, joint)
-    if found.people.table is not None:
-        same_arrays(found.people.table, engine_for(table).count(schema, joint=joint).frequency.people.table)
+    frequency = engine_for(files).count(schema, joint=joint).frequency
+    assert counted_people(frequency) == expected(table, person, sensitive, joint)
+    if frequency.people.table is not None:
+        same_arrays(
+            frequency.people.table, engine_for(table).count(schema, joint=joint).frequency.people.table
+        )
 
 
 def test_people_with_one_kind_of_row_stay_on_disk(tmp_path, monkeypatch):
-    """A hundred thousand people of one row each bring no line each."""
+    """A hundred thousand people of a single row each bring no line each."""
     rows = 100_000
     table = pl.DataFrame(
         {"who": [*range(rows), 5, 5], "q": [*(n % 10 for n in range(rows)), 5, 6], "s": ["a"] * (rows + 2)}
@@ -92,15 +94,18 @@ def test_people_with_one_kind_of_row_stay_on_disk(tmp_path, monkeypatch):
     whole = SpilledRows._coded_values
 
     def coded(self, *given):
-        found = whole(self, *given)
-        read.append(len(found))
-        return found
+        result = whole(self, *given)
+        read.append(len(result))
+        return result
 
     monkeypatch.setattr(SpilledRows, "_coded_values", coded)
     engine = engine_for(ic.scan(tmp_path / "t.parquet"))
-    found = engine.count(ic.Schema(quasi=["q"], sensitive=["s"], person="who")).frequency
-    assert found.people.number == rows
-    assert (found.people.table.people.listed.people, len(found.people.table.people.listed.entry)) == (1, 2)
+    frequency = engine.count(ic.Schema(quasi=["q"], sensitive=["s"], person="who")).frequency
+    assert frequency.people.number == rows
+    assert (frequency.people.table.people.listed.people, len(frequency.people.table.people.listed.entry)) == (
+        1,
+        2,
+    )
     assert max(read) == 10
 
 
@@ -120,11 +125,11 @@ def test_files_that_lose_rows_meanwhile_are_refused(tmp_path, monkeypatch):
     path = tmp_path / "t.parquet"
     table.write_parquet(path)
     engine = engine_for(ic.scan(path))
-    told = SpilledRows.people
+    original = SpilledRows.people
 
     def meanwhile(self, *asked):
         table[:2].write_parquet(path)
-        return told(self, *asked)
+        return original(self, *asked)
 
     monkeypatch.setattr(SpilledRows, "people", meanwhile)
     with pytest.raises(ic.TableError, match="changed while they were counted"):
@@ -143,14 +148,14 @@ def test_databases(place, person, sensitive, request):
         with holding(place, table, url) as rows:
             engine = engine_for(rows)
             for joint in (False, True):
-                found = engine.count(schema, joint=joint).frequency
-                assert counted_people(found) == expected(table, person, sensitive, joint)
-                if found.people.table is None:
+                frequency = engine.count(schema, joint=joint).frequency
+                assert counted_people(frequency) == expected(table, person, sensitive, joint)
+                if frequency.people.table is None:
                     continue
                 # What is listed comes in the order that listing everybody gives.
                 with everybody_listed():
                     whole = engine.count(schema, joint=joint).frequency
-                same_arrays(found.people.table, whole.people.table)
+                same_arrays(frequency.people.table, whole.people.table)
 
 
 @contextlib.contextmanager
@@ -162,7 +167,7 @@ def everybody_listed():
 
 @pytest.mark.parametrize("place", ["duckdb", "relation", "sqlite", "postgresql"])
 def test_databases_keep_people_with_one_kind_of_row(place, request):
-    """Thousands of people of one row each bring no line each, and nobody's name comes at all."""
+    """Thousands of people of a single row each bring no line each, and nobody's name comes at all."""
     rows = 5_000
     table = pl.DataFrame(
         {"who": [*range(rows), 5, 5], "q": [*(n % 10 for n in range(rows)), 5, 6], "s": ["a"] * (rows + 2)}
@@ -173,15 +178,18 @@ def test_databases_keep_people_with_one_kind_of_row(place, request):
         fetch, lines = engine.rows.table.fetch, []
 
         def told(sql):
-            found = fetch(sql)
-            lines.append(len(found))
-            return found
+            frame = fetch(sql)
+            lines.append(len(frame))
+            return frame
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(engine.rows.table, "fetch", told)
-            found = engine.count(ic.Schema(quasi=["q"], sensitive=["s"], person="who")).frequency
-    assert found.people.number == rows
-    assert (found.people.table.people.listed.people, len(found.people.table.people.listed.entry)) == (1, 2)
+            frequency = engine.count(ic.Schema(quasi=["q"], sensitive=["s"], person="who")).frequency
+    assert frequency.people.number == rows
+    assert (frequency.people.table.people.listed.people, len(frequency.people.table.people.listed.entry)) == (
+        1,
+        2,
+    )
     assert max(lines) == 10
 
 
@@ -210,8 +218,8 @@ def test_what_means_nobody_is_read_by_databases_as_in_memory(place, kind, reques
     schema = ic.Schema(quasi=["q"], person="who", null_values=nulls)
     url = request.getfixturevalue("postgres") if place == "postgresql" else None
     with holding(place, as_held(place, table), url) as held:
-        found = engine_for(held).count(schema).frequency
-    same_people(found, engine_for(table).count(schema).frequency)
+        frequency = engine_for(held).count(schema).frequency
+    same_people(frequency, engine_for(table).count(schema).frequency)
 
 
 def same_people(found, expected):
@@ -248,8 +256,8 @@ def test_spark(spark, person, sensitive):
     engine = engine_for(spark.createDataFrame(table.to_arrow()).repartition(3))
     # Values that come together are counted where there are several columns of them.
     for joint in (False, True) if len(sensitive) > 1 else (False,):
-        found = engine.count(schema, joint=joint).frequency
-        assert counted_people(found) == expected(table, person, sensitive, joint)
+        frequency = engine.count(schema, joint=joint).frequency
+        assert counted_people(frequency) == expected(table, person, sensitive, joint)
 
 
 @pytest.mark.slow
@@ -270,8 +278,8 @@ def test_spark_reads_what_means_nobody_as_in_memory(spark, kind):
     who = texts.cast(dtype) if kind == "decimal" else pl.Series(values, dtype=dtype)
     table = pl.DataFrame({"who": who, "q": [n % 3 for n in range(len(values))]})
     schema = ic.Schema(quasi=["q"], person="who", null_values=nulls)
-    found = engine_for(spark.createDataFrame(table.to_arrow())).count(schema).frequency
-    same_people(found, engine_for(table).count(schema).frequency)
+    frequency = engine_for(spark.createDataFrame(table.to_arrow())).count(schema).frequency
+    same_people(frequency, engine_for(table).count(schema).frequency)
 
 
 def test_spark_keeps_people_with_one_kind_of_row(spark):
@@ -281,13 +289,16 @@ def test_spark_keeps_people_with_one_kind_of_row(spark):
         {"who": [*range(rows), 5, 5], "q": [*(n % 10 for n in range(rows)), 5, 6], "s": ["a"] * (rows + 2)}
     )
     frame = spark.createDataFrame(table.to_arrow())
-    found = (
+    frequency = (
         SparkEngine(frame, EngineSettings(driver_keys=10))
         .count(ic.Schema(quasi=["q"], sensitive=["s"], person="who"))
         .frequency
     )
-    assert found.people.number == rows
-    assert (found.people.table.people.listed.people, len(found.people.table.people.listed.entry)) == (1, 2)
+    assert frequency.people.number == rows
+    assert (frequency.people.table.people.listed.people, len(frequency.people.table.people.listed.entry)) == (
+        1,
+        2,
+    )
     many = pl.concat([table, table.with_columns(q=pl.lit(0, pl.Int64))]).head(1_020)
     with pytest.raises(
         ic.TableError, match="33 distinct combinations of 'q', 's', 'who' are more than the 10"

@@ -1,4 +1,4 @@
-"""Queries about people say what people as sets say, whatever engine asks them."""
+"""Queries about people give the same as people as sets, in every engine."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ def asked(place, rows, query):
         connection.execute("CREATE TABLE t (k text, s text, a text, b text)")
         if rows:
             connection.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", rows)
-        found = connection.execute(query).fetchall()
+        result = connection.execute(query).fetchall()
     connection.close()
-    return found
+    return result
 
 
 def person(row):
-    """Return who a row is of; None for nobody."""
+    """Return the person of a row, and None for nobody."""
     return row[2:] if any(part is not None for part in row[2:]) else None
 
 
 def people(rows):
-    """Return the people of rows, each row without a name being one of its own."""
+    """Return the people of rows, with a new person for each row without a name."""
     return {person(row) or ("nobody", place) for place, row in enumerate(rows)}
 
 
@@ -56,7 +56,7 @@ def test_people_of_the_table_and_of_each_value(place, rows):
 def test_people_who_are_alone_with_a_key(place, rows):
     places = {key: [n for n, row in enumerate(rows) if row[0] == key] for key in {row[0] for row in rows}}
     everybody = [person(row) or ("nobody", n) for n, row in enumerate(rows)]
-    classes = [{everybody[n] for n in found} for found in places.values()]
+    classes = [{everybody[n] for n in people} for people in places.values()]
     alone = set().union(*(found for found in classes if len(found) == 1))
     assert asked(place, rows, PLAN.alone()) == [(len(set(everybody)), len(alone))]
 
@@ -80,8 +80,8 @@ def test_who_has_unlike_rows_is_listed_and_the_others_are_counted(place, plan, r
     unlike = {who for who, found in of.items() if who is not None and len(found) > 1}
     lines = asked(place, rows, plan.listed(kinds))
     listed = Counter((line[:2], line[-1]) for line in lines)
-    kept = Counter((person(row), row[:2]) for row in rows if person(row) in unlike)
-    assert listed == Counter((row, many) for (_, row), many in kept.items())
+    counts = Counter((person(row), row[:2]) for row in rows if person(row) in unlike)
+    assert listed == Counter((row, many) for (_, row), many in counts.items())
     # A number, with its hash where there is one, stands for one person.
     numbers = {}
     for line in lines:

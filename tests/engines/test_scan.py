@@ -62,30 +62,30 @@ def test_releases_are_the_same(frame, null_values, algorithm, k):
 
 @given(frames(), st.booleans())
 def test_places_are_the_same_where_values_are_joined(frame, joint):
-    """The other way to find places; a hook takes it for every column."""
-    asked = ic.Schema(quasi=["p", "Q 'x'"], sensitive=["s", "t"], unlisted="keep")
-    found = []
+    """A hook takes the other way to find positions for every column."""
+    schema = ic.Schema(quasi=["p", "Q 'x'"], sensitive=["s", "t"], unlisted="keep")
+    result = []
     for way in (fold.place_of, lambda *_: None):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(fold, "place_of", way)
             engine = ScanEngine(frame.lazy())
-            counted = engine.count(asked, joint=joint)
+            counted = engine.count(schema, joint=joint)
             frequency = counted.frequency
             recoding = FullDomain.build(frequency, [1, 1]) if frequency.keys else None
-            released = None if recoding is None else counted.apply(asked, recoding).table.collect()
-            found.append((frequency, released))
-    here = MemoryEngine(frame).count(asked, joint=joint)
+            released = None if recoding is None else counted.apply(schema, recoding).table.collect()
+            result.append((frequency, released))
+    here = MemoryEngine(frame).count(schema, joint=joint)
     expected = here.frequency
-    for frequency, released in found:
+    for frequency, released in result:
         same(expected, frequency)
         if released is not None:
-            again = here.apply(asked, FullDomain.build(expected, [1, 1])).table
+            again = here.apply(schema, FullDomain.build(expected, [1, 1])).table
             assert released.equals(again)
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """Three Parquet files and the same rows as one."""
+    """Three Parquet files and the same rows as a single file."""
     folder = tmp_path_factory.mktemp("big")
     table = hospital(3000, 1)
     for part in range(3):
@@ -107,7 +107,7 @@ MODELS = [ic.KAnonymity(5), ic.LDiversity(2), ic.TCloseness(0.8)]
 
 @pytest.fixture(scope="module")
 def in_memory(files):
-    """What becomes of the rows in memory, and how they are assessed."""
+    """The release of the rows in memory, and the assessment."""
     _, table = files
     released = ic.anonymize(table, schema(), MODELS, ic.Optimal(), max_suppression=0.05)
     return released, ic.assess(table, schema(), MODELS)
@@ -142,7 +142,7 @@ def test_no_dictionary_travels_along(tmp_path):
 
 @pytest.mark.parametrize("rows", [60, 5_000])
 def test_no_step_of_the_plan_takes_all_rows_at_once(rows):
-    """Some expressions of Polars hold all rows in memory where a plan streams; its graph marks them."""
+    """Some expressions of Polars hold all rows in memory where a plan streams, marked in the graph."""
     numbers = pl.int_range(rows, eager=True)
     columns = {
         "far apart": numbers * 100_000,
@@ -157,7 +157,7 @@ def test_no_step_of_the_plan_takes_all_rows_at_once(rows):
     schema = ic.Schema(quasi=list(columns), null_values=["7"])
     counted = ScanEngine(frame).count(schema)
     recoding = FullDomain.build(counted.frequency, [1] * len(columns))
-    cells = KeyedCells.of(schema, recoding)
+    cells = KeyedCells.of_recoding(schema, recoding)
     rows_of = counted.in_short(schema, cells)[0]
     for plan in (rows_of, counted.recoded(frame, schema, cells), counted.keys.added(frame)):
         graph = plan.show_graph(engine="streaming", plan_stage="physical", raw_output=True)
@@ -168,37 +168,37 @@ def test_no_step_of_the_plan_takes_all_rows_at_once(rows):
 
 def test_rows_suppressed_before_stay_so():
     table = pl.DataFrame({"p": ["*", "a", "a", "*"], "q": ["*", "b", "b", "b"], "s": list("1212")})
-    asked = ic.Schema(quasi=["p", "q"], sensitive=["s"])
-    release = ic.anonymize(table.lazy(), asked, [ic.KAnonymity(1)], max_suppression=0.5)
+    schema = ic.Schema(quasi=["p", "q"], sensitive=["s"])
+    release = ic.anonymize(table.lazy(), schema, [ic.KAnonymity(1)], max_suppression=0.5)
     assert release.table.collect().equals(
-        ic.anonymize(table, asked, [ic.KAnonymity(1)], max_suppression=0.5).table
+        ic.anonymize(table, schema, [ic.KAnonymity(1)], max_suppression=0.5).table
     )
     assert release.frequency.suppressed == 1
 
 
 def test_what_streaming_cannot_do(files, tmp_path):
     folder, _ = files
-    asked = ic.Schema(quasi=["age"], sensitive=["diagnosis"], unlisted="drop")
+    schema = ic.Schema(quasi=["age"], sensitive=["diagnosis"], unlisted="drop")
     with pytest.raises(ic.TableError, match="not in memory, so its records cannot be parted"):
-        ic.anonymize(folder, asked, [ic.KAnonymity(3)], ic.Clustering())
+        ic.anonymize(folder, schema, [ic.KAnonymity(3)], ic.Clustering())
     with pytest.raises(ic.TableError, match="there is no Parquet or CSV file"):
-        ic.assess(tmp_path, asked)
+        ic.assess(tmp_path, schema)
     with pytest.raises(ic.TableError, match="the table has no rows"):
         ScanEngine(
             pl.DataFrame(
                 {"age": [], "diagnosis": []}, schema={"age": pl.Int64, "diagnosis": pl.String}
             ).lazy()
-        ).count(asked)
+        ).count(schema)
     (tmp_path / "a.parquet").write_bytes(b"nonsense")
     with pytest.raises(ic.TableError, match="not readable Parquet"):
-        ic.assess(tmp_path, asked)
+        ic.assess(tmp_path, schema)
     (tmp_path / "a.parquet").unlink()
     pl.DataFrame({"age": [1], "diagnosis": ["x"]}).write_parquet(tmp_path / "a.parquet")
     pl.DataFrame({"age": [1]}).write_parquet(tmp_path / "b.parquet")
     with pytest.raises(ic.TableError, match=r"b\.parquet: its columns are not those of"):
-        ic.assess(tmp_path, asked)
+        ic.assess(tmp_path, schema)
     with pytest.raises(ic.SchemaError, match="no column 'age'"):
-        engine_for(pl.DataFrame({"x": [1]}).lazy()).count(asked)
+        engine_for(pl.DataFrame({"x": [1]}).lazy()).count(schema)
 
 
 @pytest.mark.parametrize("sensitive", [["s"], ["s", "t"], ["q"]], ids="-".join)
@@ -209,9 +209,9 @@ def test_one_pass_counts_as_several_do(monkeypatch, sensitive):
     passes = []
     of_rows = StreamedRows._group_rows
     monkeypatch.setattr(StreamedRows, "_group_rows", lambda self, *a: passes.append(a) or of_rows(self, *a))
-    found = ScanEngine(table.lazy()).count(schema).frequency
+    frequency = ScanEngine(table.lazy()).count(schema).frequency
     assert len(passes) == {("s",): 1, ("s", "t"): 3, ("q",): 1}[tuple(sensitive)]
-    same(found, MemoryEngine(table).count(schema).frequency)
+    same(frequency, MemoryEngine(table).count(schema).frequency)
 
 
 def test_a_column_whose_name_looks_like_a_pattern_is_swapped_while_rows_stream():

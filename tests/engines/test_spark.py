@@ -36,14 +36,14 @@ def on_spark(session, frame: pl.DataFrame):
     frame = frame.with_columns(
         pl.col(name).cast(LIKE[kind]) for name, kind in frame.schema.items() if kind in LIKE
     )
-    made = session.createDataFrame(
+    source = session.createDataFrame(
         frame.rename(dict(zip(frame.columns, map(str, range(frame.width)), strict=True))).to_arrow()
     )
     for number, kind in enumerate(frame.dtypes):
         # Without a time zone Arrow's points of time would be read as local ones.
         assert not (isinstance(kind, pl.Datetime) and kind.time_zone is None)
-        assert not isinstance(made.schema[number].dataType, st.TimestampNTZType)
-    return made.toDF(*frame.columns).repartition(3)
+        assert not isinstance(source.schema[number].dataType, st.TimestampNTZType)
+    return source.toDF(*frame.columns).repartition(3)
 
 
 def fetched(frame) -> pl.DataFrame:
@@ -75,17 +75,17 @@ def test_only_spark_frames_are_taken(spark):
 
 @pytest.mark.parametrize("null_values", quick([(), NULL_VALUES], NULL_VALUES))
 def test_every_nasty_value_is_counted_the_same(spark, nasty, null_values):
-    """Every column is a quasi-identifier, and every one a sensitive attribute."""
+    """Every column is a quasi-identifier and a sensitive attribute."""
     table = on_spark(spark, nasty)
     names = [name for name in nasty.columns if name != "ID"]
     for quasi, sensitive in ((names[:5], names[5:]), (names[5:], names[:5])):
         schema = ic.Schema(quasi=quasi, sensitive=sensitive, null_values=null_values, unlisted="keep")
         expected = MemoryEngine(nasty).count(schema, joint=True, target="ID").frequency
-        found = SparkEngine(table).count(schema, joint=True, target="ID").frequency
-        assert not found.in_order
-        assert is_in_order_of_codes(found)
-        same(in_order_of_codes(expected), in_order_of_codes(found))
-        one, other = (in_order_of_codes(counted).target.keys for counted in (expected, found))
+        frequency = SparkEngine(table).count(schema, joint=True, target="ID").frequency
+        assert not frequency.in_order
+        assert is_in_order_of_codes(frequency)
+        same(in_order_of_codes(expected), in_order_of_codes(frequency))
+        one, other = (in_order_of_codes(counted).target.keys for counted in (expected, frequency))
         for a, b in zip_longest(one, other):
             assert a.tolist() == b.tolist()
 
@@ -102,7 +102,7 @@ def test_any_table_is_counted_the_same(spark, frame):
 
 
 def rounded(figures):
-    """Sums over classes may end otherwise in their last bit, because keys stand in another order."""
+    """Sums over classes may differ in the last bit, because keys stand in another order."""
     if isinstance(figures, dict):
         return {name: rounded(figure) for name, figure in figures.items()}
     if isinstance(figures, list | tuple):
@@ -137,10 +137,10 @@ def test_releases_are_the_same(spark, nasty, algorithm, broadcast, monkeypatch):
     other = ic.anonymize(on_spark(spark, nasty), schema, models, algorithm, max_suppression=0.5)
     assert one.recoding.decisions() == other.recoding.decisions()
     assert other.table.columns == nasty.columns
-    expected, found = released(one), released(other)
+    expected, result = released(one), released(other)
     for name in nasty.columns:
         if name in quasi or nasty.schema[name] not in LIKE:
-            assert found[name].to_list() == expected[name].to_list() or nasty.schema[name].is_float(), name
+            assert result[name].to_list() == expected[name].to_list() or nasty.schema[name].is_float(), name
     assert rounded(one.privacy.to_dict()) == rounded(other.privacy.to_dict())
     assert {name: lost.value for name, lost in one.utility.items()} == pytest.approx(
         {name: lost.value for name, lost in other.utility.items()}, rel=1e-12
@@ -209,9 +209,9 @@ def test_types_that_cannot_be_counted(spark):
     for name in memory.columns:
         with pytest.raises(ic.SchemaError) as expected:
             ic.assess(memory, ic.Schema(quasi=[name]))
-        with pytest.raises(ic.SchemaError) as found:
+        with pytest.raises(ic.SchemaError) as error:
             ic.assess(table, ic.Schema(quasi=[name]))
-        assert str(found.value) == str(expected.value)
+        assert str(error.value) == str(expected.value)
     messages = ("lists of type", "lists of objects", "neither text", "neither text")
     for name, message in zip(("l", "s", "m", "y"), messages, strict=True):
         with pytest.raises(ic.SchemaError, match=message):
@@ -230,7 +230,7 @@ def test_types_that_cannot_be_counted(spark):
 
 @pytest.mark.slow
 def test_points_of_time_do_not_depend_on_the_session(spark):
-    """An hour that the session's zone has twice, one that it has not, and one before time zones."""
+    """An hour that the session's zone has twice, an hour of no zone, and an hour before time zones."""
     from pyspark.sql import types as st
 
     times = [
@@ -253,8 +253,8 @@ def test_points_of_time_do_not_depend_on_the_session(spark):
     both = ic.Schema(quasi=["utc", "naive"], unlisted="keep")
     for wanted, blocks in ((both, None), (both, 1), (schema, 1)):
         expected = ic.anonymize(frame, wanted, [ic.KAnonymity(2)])
-        made = ic.anonymize(table, wanted, [ic.KAnonymity(2)], blocks=blocks)
-        assert released(made).equals(released(expected))
+        release = ic.anonymize(table, wanted, [ic.KAnonymity(2)], blocks=blocks)
+        assert released(release).equals(released(expected))
     assert expected.privacy.classes == 6
 
 
@@ -292,7 +292,7 @@ def test_what_was_said_about_the_columns_stays_behind(spark):
 
 @pytest.mark.parametrize("levels", [None, {"q": 0, "r": 1}])
 def test_rows_that_come_later_are_suppressed(spark, levels):
-    """A release is made when it is asked for; what nobody has judged does not leave."""
+    """A release is made on demand, and rows that nobody has judged do not leave."""
     rows = pl.DataFrame({"q": ["a", "a", "b", "b"], "r": ["x", "y", "x", "y"], "ID": [1, 2, 3, 4]})
     more = pl.DataFrame({"q": ["a", "c", "b"], "r": ["x", "x", None], "ID": [5, 6, 7]})
     schema = ic.Schema(quasi=["q", "r"], insensitive=["ID"])
@@ -305,10 +305,10 @@ def test_rows_that_come_later_are_suppressed(spark, levels):
         # By q, of which each key knows its rank.
         recoding = ic.Local.build(frequency, frequency.codes[0].astype(np.int32), 2, ["auto", "auto"], "x")
     engine._frame = on_spark(spark, pl.concat([rows, more]))
-    made = fetched(counted.apply(schema, recoding).table).sort("ID")
+    frame = fetched(counted.apply(schema, recoding).table).sort("ID")
     # A full-domain recoding knows each value; a local one the combination, and that one was there.
-    assert made["q"].to_list()[:5] == ["a", "a", "b", "b", "a"]
-    assert made.select("q", "r").rows()[5:] == [("*", "*"), ("*", "*")]
+    assert frame["q"].to_list()[:5] == ["a", "a", "b", "b", "a"]
+    assert frame.select("q", "r").rows()[5:] == [("*", "*"), ("*", "*")]
 
 
 HIGH = ic.Hierarchy.from_nested({"*": {"99": ["a", "b"], "low": ["c", "d"]}})
@@ -326,17 +326,21 @@ HIGH = ic.Hierarchy.from_nested({"*": {"99": ["a", "b"], "low": ["c", "d"]}})
     ids=["mean", "range", "label", "set"],
 )
 def test_cells_that_would_read_as_missing_are_refused(spark, attribute, null, blocks):
-    """One of two classes has such a cell; of two blocks it is one, and an executor finds it."""
+    """A single class of two has such a cell, or a single block of two, found by an executor."""
     frame = pl.DataFrame({"age": [98, 100, 10, 12] * 5, "letter": list("abcd") * 5})
     others = [ic.Attribute(name, "insensitive") for name in frame.columns if name != attribute.name]
     table, models = on_spark(spark, frame), [ic.KAnonymity(10)]
     settings = {"blocks": blocks, "ends": "exact"}
-    made = ic.anonymize(table, ic.Schema.of([attribute, *others], null_values=["?"]), models, **settings)
-    assert fetched(made.table)[attribute.name].n_unique() == 2
-    with pytest.raises(ic.SchemaError, match="a released cell would read as missing") as told:
-        ic.anonymize(table, ic.Schema.of([attribute, *others], null_values=[null]), models, **settings)
+    release = ic.anonymize(
+        table, ic.Schema.of_attributes([attribute, *others], null_values=["?"]), models, **settings
+    )
+    assert fetched(release.table)[attribute.name].n_unique() == 2
+    with pytest.raises(ic.SchemaError, match="a released cell would read as missing") as error:
+        ic.anonymize(
+            table, ic.Schema.of_attributes([attribute, *others], null_values=[null]), models, **settings
+        )
     # What Spark says besides, with the executor's trace, is left out.
-    assert len(str(told.value)) < 250
+    assert len(str(error.value)) < 250
 
 
 def test_failures_name_no_values_and_leave_nothing(spark, tmp_path):
@@ -351,14 +355,14 @@ def test_failures_name_no_values_and_leave_nothing(spark, tmp_path):
     table = spark.range(60, numPartitions=1).selectExpr("cast(id % 3 as string) q", "id ID")
     broken = table.mapInArrow(fragile, table.schema)
     schema = ic.Schema(quasi=["q"], insensitive=["ID"])
-    kept = ic.anonymize(broken, schema, [ic.KAnonymity(20)])
+    release = ic.anonymize(broken, schema, [ic.KAnonymity(20)])
     target = tmp_path / "out"
-    kept.write(target)
+    release.write(target)
     Path(flag).touch()
     before = sorted(path.name for path in target.iterdir())
     for work in (
-        lambda: kept.write(target, force=True),
-        lambda: kept.write(tmp_path / "new"),
+        lambda: release.write(target, force=True),
+        lambda: release.write(tmp_path / "new"),
         lambda: ic.assess(broken, schema),
         lambda: ic.anonymize(broken, schema, [ic.KAnonymity(20)], blocks=2),
     ):

@@ -1,4 +1,4 @@
-"""What is fetched from Spark with categories has the values of what is fetched with texts."""
+"""Categories fetched from Spark have the same values as fetched texts."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def test_spark_texts_come_as_categories(spark):
          "t": pl.Series(moments * 10, dtype=pl.Datetime("us", "UTC"))}
     )  # fmt: skip
     table = spark.createDataFrame(frame.to_arrow()).repartition(3).sortWithinPartitions("n")
-    found = fetch_compact(table)
-    assert [isinstance(kind, pl.Categorical) for kind in found.dtypes] == [True, True, False, False]
+    result = fetch_compact(table)
+    assert [isinstance(kind, pl.Categorical) for kind in result.dtypes] == [True, True, False, False]
     expected = to_polars(table)
-    assert plain(found).equals(expected)
-    assert plain(found).schema == expected.schema
+    assert plain(result).equals(expected)
+    assert plain(result).schema == expected.schema
     assert plain(fetch_compact(table.limit(0))).schema == expected.schema

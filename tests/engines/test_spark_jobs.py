@@ -16,8 +16,8 @@ NUMBERS = ("age", "zip_number", "length_of_stay", "cost")
 
 @pytest.fixture(scope="module")
 def numbers() -> pl.DataFrame:
-    made = hospital(5000).with_columns(zip_number=pl.col("zip").cast(pl.Int64))
-    return made.select(*NUMBERS, "admission_date", "diagnosis", "sex")
+    rows = hospital(5000).with_columns(zip_number=pl.col("zip").cast(pl.Int64))
+    return rows.select(*NUMBERS, "admission_date", "diagnosis", "sex")
 
 
 @pytest.fixture
@@ -30,14 +30,14 @@ def test_numbers_of_a_small_table_take_few_jobs_and_tasks(own, numbers, tmp_path
     numbers.write_parquet(tmp_path / "rows.parquet")
     table = own.read.parquet(str(tmp_path / "rows.parquet"))
     schema = ic.Schema(quasi=[*NUMBERS, "admission_date"], unlisted="drop")
-    with jobs_of(own) as asked:
+    with jobs_of(own) as jobs:
         release = ic.anonymize(table, schema, [ic.KAnonymity(5)])
-    assert asked.jobs <= 8
-    assert asked.tasks <= 30
-    with jobs_of(own) as asked:
+    assert jobs.jobs <= 8
+    assert jobs.tasks <= 30
+    with jobs_of(own) as jobs:
         release.write(str(tmp_path / "made"))
-    assert asked.jobs <= 8
-    assert asked.tasks <= 30
+    assert jobs.jobs <= 8
+    assert jobs.tasks <= 30
 
 
 @pytest.mark.slow
@@ -46,23 +46,23 @@ def test_sensitive_attributes_of_a_small_table_are_asked_at_once(own, numbers):
     schema = ic.Schema(
         quasi=["age", "admission_date"], sensitive=["diagnosis", "sex", "cost"], unlisted="drop"
     )
-    with jobs_of(own) as asked:
-        found = ic.assess(table, schema)
+    with jobs_of(own) as jobs:
+        assessment = ic.assess(table, schema)
     # Two for each of three columns that leave are asked for its points.
-    assert asked.jobs <= 18
-    assert asked.tasks <= 30
-    assert found.to_dict() == ic.assess(numbers, schema).to_dict()
+    assert jobs.jobs <= 18
+    assert jobs.tasks <= 30
+    assert assessment.to_dict() == ic.assess(numbers, schema).to_dict()
 
 
 @pytest.mark.slow
 def test_a_small_table_in_blocks_takes_few_tasks(own, numbers):
     table = own.createDataFrame(numbers.to_arrow()).repartition(3)
     schema = ic.Schema(quasi=[*NUMBERS, "admission_date"], unlisted="drop")
-    with jobs_of(own) as asked:
+    with jobs_of(own) as jobs:
         release = ic.anonymize(table, schema, [ic.KAnonymity(5)], blocks=2)
     release.unpersist()
-    assert asked.jobs <= 25
-    assert asked.tasks <= 100
+    assert jobs.jobs <= 25
+    assert jobs.tasks <= 100
 
 
 @pytest.mark.slow

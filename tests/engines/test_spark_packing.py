@@ -1,4 +1,4 @@
-"""Cells in words of 64 bits: numbers are read as they were written, and rows get the cells of their keys."""
+"""Cells in words of 64 bits: numbers are read as written, and rows get the cells of keys."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def test_words_hold_numbers_side_by_side(below, data):
     rows += [[size - 1 for size in below], [0] * len(below)]
     words = Words(below)
     frame = pl.DataFrame(rows, schema=[f"n{j}" for j in range(len(below))], orient="row")
-    found = frame.select(
+    result = frame.select(
         value.alias(str(word))
         for word, value in words.of({j: pl.col(f"n{j}") for j in range(len(below))}).items()
     )
-    assert found.width == words.count
-    assert all(kind == pl.Int64 for kind in found.dtypes)
+    assert result.width == words.count
+    assert all(kind == pl.Int64 for kind in result.dtypes)
     room, word, filled = 1, 0, []
     for size in below:
         bits = 2 ** max(1, int(size - 1).bit_length())
@@ -43,7 +43,7 @@ def test_words_hold_numbers_side_by_side(below, data):
             room, word = 1, word + 1
         filled.append((word, room, bits))
         room *= bits
-    for row, numbers in zip(found.rows(), rows, strict=True):
+    for row, numbers in zip(result.rows(), rows, strict=True):
         assert [row[word] // step % bits for word, step, bits in filled] == numbers
 
 
@@ -58,8 +58,8 @@ def test_spark_reads_the_words_that_polars_writes(spark):
     written = numbers.select(
         word.alias(f"w{place}") for place, word in words.of({j: pl.col(f"n{j}") for j in range(5)}).items()
     )
-    made = spark.createDataFrame(written.rows(), "w0 long, w1 long")
-    read = made.select(*(words.read([sf.col("w0"), sf.col("w1")], j) for j in range(5))).collect()
+    frame = spark.createDataFrame(written.rows(), "w0 long, w1 long")
+    read = frame.select(*(words.read([sf.col("w0"), sf.col("w1")], j) for j in range(5))).collect()
     assert [list(row) for row in read][:3] == rows
     # A word is missing where one of its numbers is.
     assert list(read[3]) == [1, 2, 1, None, None]
@@ -82,7 +82,7 @@ def test_columns_are_divided_in_their_order(below, most):
     ids=lambda each: getattr(each, "name", each),
 )
 def test_spark_releases_are_those_of_memory(spark, algorithm, combined, monkeypatch):
-    """However columns are grouped, and whether their combinations are few or many."""
+    """Columns may be grouped in any way, with few combinations or many."""
     monkeypatch.setattr(packing, "BROADCAST_KEYS", 10)
     monkeypatch.setattr(packing, "_COMBINED", combined)
     known = product([1, 2, 3, None], ["x", "y", None, "*"], [0.5, -1.0, None], ["p", "q"])
@@ -101,7 +101,7 @@ def test_spark_releases_are_those_of_memory(spark, algorithm, combined, monkeypa
 
 @pytest.mark.parametrize("algorithm", [ic.Mondrian(), ic.Optimal()], ids=["mondrian", "optimal"])
 def test_spark_releases_come_in_a_random_order(spark, algorithm, tmp_path):
-    """As they are shown, and as they are written: neighbours of the table are no neighbours of the release."""
+    """Neighbours of the table are no neighbours of the release, on screen and in files."""
     rows = 2000
     frame = pl.DataFrame({"age": np.arange(rows) // 40, "ID": np.arange(rows)})
     schema = ic.Schema(quasi={"age": ic.Hierarchy.intervals(5, 10)}, insensitive=["ID"])

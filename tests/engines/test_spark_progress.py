@@ -1,4 +1,4 @@
-"""While a progress of ours is shown, Spark shows none of its own; and its opinion on pandas is not said."""
+"""During our progress display Spark shows none, and Spark's opinion on pandas is hidden."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from incrowd.engines.spark.errors import guarded
 
 
 class Bar:
-    """Spark's bar, which counts how often it is taken away."""
+    """Spark's bar, which counts removals."""
 
     def __init__(self) -> None:
         self.taken, self.often = 0, threading.Event()
@@ -72,5 +72,5 @@ def test_a_session_without_bars_and_one_of_connect():
 
 @pytest.mark.filterwarnings("error::FutureWarning")
 def test_spark_does_not_say_what_it_thinks_of_pandas(spark):
-    found = ic.assess(spark.range(9).selectExpr("id % 3 as age"), ic.Schema(["age"]), progress=Silent())
-    assert found.classes == 3
+    assessment = ic.assess(spark.range(9).selectExpr("id % 3 as age"), ic.Schema(["age"]), progress=Silent())
+    assert assessment.classes == 3

@@ -1,4 +1,4 @@
-"""Blocks are recoded by the driver's Python where it is at hand; else an error says how to give it to workers."""
+"""Blocks are recoded by the driver's Python, and an error without that Python shows the way out."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ UNIT = " €"
 
 
 def amount(place: int, number: int) -> str | None:
-    """Write one number in several ways; some are fillers, some are missing."""
+    """Write a number in several ways, with some fillers and some missing numbers."""
     if place % 41 == 0:
         return None
     if place % 29 == 0:
@@ -77,7 +77,7 @@ def policy(*, trees: bool = False, **settings) -> ic.Policy:
     attributes = [
         ic.Attribute(name, hierarchy=TREES.get(name) if trees else None, **how) for name, how in HOW.items()
     ]
-    schema = ic.Schema.of(attributes, null_values=["?", "1900-01-01"])
+    schema = ic.Schema.of_attributes(attributes, null_values=["?", "1900-01-01"])
     return ic.Policy(schema, [ic.KAnonymity(3), ic.LDiversity(2, attribute="pay")], **settings)
 
 
@@ -86,42 +86,43 @@ def texts(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def figures(release: ic.Release) -> dict[tuple, float]:
-    """What each model reaches and each metric loses; of classes that are as weak any may be named."""
-    found = {
+    """The reach of each model and the loss of each metric, where any of equally weak classes may be named."""
+    result = {
         (each.model, each.quantity, each.attribute, str(each.settings)): each.value
         for each in release.privacy.privacy
     }
-    return found | {("loss", name): lost.value for name, lost in release.utility.items()}
+    return result | {("loss", name): lost.value for name, lost in release.utility.items()}
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("where", "style"), crossed(PLACES, STYLES))
 def test_a_spelled_table_is_released_as_in_memory(where, style, request, tmp_path):
     url = request.getfixturevalue("postgres") if where == "postgresql" else None
-    asked = policy(**STYLES[style])
-    here = ic.anonymize(RAW, asked)
+    rules = policy(**STYLES[style])
+    here = ic.anonymize(RAW, rules)
     expected = texts(here.texts)
     assert len(set(expected["seen"])) > 1
     with holding(where, RAW, url) as table:
-        there = ic.anonymize(table, asked)
+        there = ic.anonymize(table, rules)
         assert [d.values for d in there.frequency.domains] == [d.values for d in here.frequency.domains]
         assert texts(fetched(there.table)).equals(expected)
         assert figures(there) == pytest.approx(figures(here))
         there.write(tmp_path / "there.csv")
         written = pl.read_csv(tmp_path / "there.csv", infer_schema=False)
         assert texts(written).equals(expected)
-        asked.write(tmp_path / "policy.toml")
+        rules.write(tmp_path / "policy.toml")
         checked = ic.verify(tmp_path / "there.csv", tmp_path / "policy.toml")
         assert checked.ok, checked
         if where == "relation":
             return
         there.into("safe", force=True)
-        assert ic.assess(table.database.table("safe"), asked.schema, asked.models).holds
-        if asked.output != "mean":
+        assert ic.assess(table.database.table("safe"), rules.schema, rules.models).holds
+        if rules.output != "mean":
             # A mean covers no value but itself.
-            later = ic.Policy(asked.schema, ["k-anonymity:3"], max_suppression=1.0)
+            later = ic.Policy(rules.schema, ["k-anonymity:3"], max_suppression=1.0)
             batch, again = (
-                ic.apply_recoding(made.recoding, rows, later) for made, rows in ((there, table), (here, RAW))
+                ic.apply_recoding(release.recoding, rows, later)
+                for release, rows in ((there, table), (here, RAW))
             )
             assert texts(fetched(batch.table)).equals(texts(again.texts))
 
@@ -132,7 +133,7 @@ def test_what_is_not_written_so_is_refused_without_its_value(where, request):
     wrong = RAW.with_columns(seen=pl.when(pl.col("row") == 5).then(pl.lit("secret")).otherwise("seen"))
     with (
         holding(where, wrong, url) as table,
-        pytest.raises(ic.SchemaError, match=r"1 of .* are no dates") as told,
+        pytest.raises(ic.SchemaError, match=r"1 of .* are no dates") as error,
     ):
         ic.anonymize(table, policy())
-    assert "secret" not in str(told.value)
+    assert "secret" not in str(error.value)

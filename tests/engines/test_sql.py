@@ -23,7 +23,7 @@ PHASES = [Phase.explicit, Phase.reuse, Phase.generate]
 
 @pytest.fixture(scope="session", params=PLACES)
 def where(request):
-    """A kind of database, and PostgreSQL's URL where it is that."""
+    """A kind of database, with PostgreSQL's URL if the kind is PostgreSQL."""
     kind = request.param
     return kind, request.getfixturevalue("postgres") if kind == "postgresql" else None
 
@@ -42,15 +42,15 @@ def test_keys_are_the_same(where, frame, null_values, joint, target):
     frame = as_held(kind, frame)
     with holding(kind, frame, url) as table:
         expected = _counted(MemoryEngine(frame), schema, joint, target)
-        found = _counted(engine_for(table), schema, joint, target)
+        result = _counted(engine_for(table), schema, joint, target)
     if isinstance(expected, str):
-        assert found == expected
+        assert result == expected
         return
-    assert is_in_order_of_codes(found)
-    same(in_order_of_codes(expected), in_order_of_codes(found))
+    assert is_in_order_of_codes(result)
+    same(in_order_of_codes(expected), in_order_of_codes(result))
     if target:
         for one, other in zip(
-            *(in_order_of_codes(counted).target.keys for counted in (expected, found)), strict=True
+            *(in_order_of_codes(counted).target.keys for counted in (expected, result)), strict=True
         ):
             assert one.tolist() == other.tolist()
 
@@ -113,7 +113,7 @@ def figures(release):
 
 
 def _same_figures(one, other):
-    """Sums of floats run over keys in another order, so their last digits may differ."""
+    """Sums of floats run over keys in another order, so the last digits may differ."""
     if isinstance(one, dict):
         assert one.keys() == other.keys()
         for name in one:
@@ -151,17 +151,17 @@ def test_names_and_values_with_quotes(where, table):
     )
     schema = ic.Schema(quasi=names[:4], sensitive=[names[4]], unlisted="keep")
     one = ic.anonymize(frame, schema, [ic.KAnonymity(2)])
-    with holding(kind, frame, url, table) as found:
-        other = ic.anonymize(found, schema, [ic.KAnonymity(2)])
+    with holding(kind, frame, url, table) as rows:
+        other = ic.anonymize(rows, schema, [ic.KAnonymity(2)])
         _same_rows(one.table, fetched(other.table))
         if kind == "relation":
             return
         target = 'safe "; DROP TABLE people; --'
         other.into('"safe ""; DROP TABLE people; --"', force=True)
-        made = found.database.table('"' + target.replace('"', '""') + '"')
-        again = ic.assess(made, schema, [ic.KAnonymity(2)])
+        result = rows.database.table('"' + target.replace('"', '""') + '"')
+        again = ic.assess(result, schema, [ic.KAnonymity(2)])
         _same_figures(replace(again, notes=()).to_dict(cells=False), figures(one))
-        assert len(fetched(ic.anonymize(found, schema, [ic.KAnonymity(2)]).table)) == 16
+        assert len(fetched(ic.anonymize(rows, schema, [ic.KAnonymity(2)]).table)) == 16
 
 
 def test_a_table_without_rows(where):

@@ -24,7 +24,7 @@ DAY = dt.date(2020, 2, 28)
 
 
 def table() -> pl.DataFrame:
-    """The people, with visits: a day that is text, and one that is a date."""
+    """The people, with visits: a day as text, and another as date."""
     raw = people(200)
     return raw.with_columns(
         came=pl.Series([f"2020-03-{n % 28 + 1:02}" for n in range(200)]),
@@ -106,13 +106,13 @@ def test_every_engine_gives_the_same_values(place, algorithm, tmp_path, request)
     memory = ic.anonymize(frame, SCHEMA, MODELS, algorithm, max_suppression=0.2)
     tokens = {Secret(KEY.encode()).digest(pid.encode()).hex()[:14] for pid in frame["pid"]}
     assert set(memory.table["pid"]) == tokens
-    with at(place, frame, tmp_path, request) as given:
-        release = ic.anonymize(given, SCHEMA, MODELS, algorithm, max_suppression=0.2)
-        found = released(release, place, tmp_path)
-    assert rows(found) == rows(memory.table)
+    with at(place, frame, tmp_path, request) as source:
+        release = ic.anonymize(source, SCHEMA, MODELS, algorithm, max_suppression=0.2)
+        result = released(release, place, tmp_path)
+    assert rows(result) == rows(memory.table)
     assert release.recoding.treated == memory.recoding.treated
     assert release.privacy.people == memory.privacy.people
-    text = found.with_columns(pl.all().cast(pl.String)).write_csv()
+    text = result.with_columns(pl.all().cast(pl.String)).write_csv()
     assert MARK not in text
     assert "+49" not in text
 
@@ -122,15 +122,15 @@ def test_every_engine_gives_the_same_values(place, algorithm, tmp_path, request)
 def test_a_new_table_of_the_database_has_the_treated_columns(place, tmp_path, request):
     frame = table()
     memory = ic.anonymize(frame, SCHEMA, MODELS)
-    with at(place, frame, tmp_path, request) as given:
-        release = ic.anonymize(given, SCHEMA, MODELS)
+    with at(place, frame, tmp_path, request) as source:
+        release = ic.anonymize(source, SCHEMA, MODELS)
         release.into("safe", force=True)
-        made = given.database.table("safe")
-        names = made.columns
+        result = source.database.table("safe")
+        names = result.columns
         listed = ", ".join(f'CAST("{name}" AS VARCHAR(100))' for name in names)
-        found = made.fetch(f"SELECT {listed} FROM {made.source}")
-    found.columns = names
-    assert rows(found) == rows(memory.table)
+        outcome = result.fetch(f"SELECT {listed} FROM {result.source}")
+    outcome.columns = names
+    assert rows(outcome) == rows(memory.table)
 
 
 @pytest.mark.slow
@@ -141,10 +141,10 @@ def test_the_next_batch_is_treated_alike_where_it_lies(place, tmp_path, request)
     recoding = ic.anonymize(frame, policy).recoding
     batch = frame[:60].with_columns(salary=pl.col("salary") * 3)
     memory = ic.apply_recoding(recoding, batch, policy)
-    with at(place, batch, tmp_path, request) as given:
-        applied = ic.apply_recoding(recoding, given, policy)
-        found = released(applied, place, tmp_path)
-    assert rows(found) == rows(memory.table)
+    with at(place, batch, tmp_path, request) as source:
+        applied = ic.apply_recoding(recoding, source, policy)
+        result = released(applied, place, tmp_path)
+    assert rows(result) == rows(memory.table)
 
 
 # --- what does not follow from a value -------------------------------------------------------------
@@ -153,7 +153,7 @@ AWAY = ["relation", *STORES, "spark"]
 
 
 def drawn_table() -> pl.DataFrame:
-    """Rows of which many have the same pay and site; a number tells them apart, `zip` tells `town`."""
+    """Rows with often equal pay and site, a number that tells rows apart, and a `zip` that tells `town`."""
     rows = 300
     pay = pl.Series([None if n % 29 == 0 else 10 * (n % 50) + 3 for n in range(rows)], dtype=pl.Int64)
     return pl.DataFrame(
@@ -182,7 +182,7 @@ DRAWN = ic.Schema(
 
 
 def check_drawn(found: pl.DataFrame, frame: pl.DataFrame) -> None:
-    """Say of each column whether it became what its treatment promises."""
+    """Compare each column with the promise of the treatment."""
     found, frame = found.sort(pl.col("n").cast(pl.Int64)), frame.sort("n")
     same = {name: found[name].cast(pl.String).equals(frame[name].cast(pl.String)) for name in frame.columns}
     assert [name for name in same if same[name]] == ["n", "site"]
@@ -212,13 +212,13 @@ def check_drawn(found: pl.DataFrame, frame: pl.DataFrame) -> None:
 )
 def test_what_is_drawn_is_drawn_everywhere(place, tmp_path, request):
     frame = drawn_table()
-    with at(place, frame.with_columns(went=pl.lit("x")), tmp_path, request) as given:
-        schema = ic.Schema.of([*DRAWN.attributes, ic.Attribute("went", "identifying")])
-        release = ic.anonymize(given, schema, "k-anonymity:12")
-        found = released(release, place, tmp_path)
-        check_drawn(found, frame)
+    with at(place, frame.with_columns(went=pl.lit("x")), tmp_path, request) as source:
+        schema = ic.Schema.of_attributes([*DRAWN.attributes, ic.Attribute("went", "identifying")])
+        release = ic.anonymize(source, schema, "k-anonymity:12")
+        result = released(release, place, tmp_path)
+        check_drawn(result, frame)
         # Whoever asks twice is told the same.
-        assert rows(released(release, place, tmp_path)) == rows(found)
+        assert rows(released(release, place, tmp_path)) == rows(result)
 
 
 # --- what leaves is judged --------------------------------------------------------------------------
@@ -227,7 +227,7 @@ NEARLY = quick(["pandas", "csv", "lazy", *AWAY], "csv", "lazy", "relation", "sql
 
 
 def ill_table(ages: int) -> pl.DataFrame:
-    """Return classes of six rows of three people; one row of six has another illness."""
+    """Return classes of six rows of three people, where a single row of six has another illness."""
     rows = 6 * ages
     return pl.DataFrame({
         "n": range(rows), "pid": [f"p{n // 2}" for n in range(rows)], "age": [20 + n // 6 for n in range(rows)],
@@ -243,38 +243,38 @@ def ill_schema(moves: str, **roles: object) -> ic.Schema:
 
 
 def fewest_of(found: pl.DataFrame) -> int:
-    kept = found.filter(pl.col("age") != "*")
-    return int(kept.group_by("age").agg(pl.col("ill").n_unique())["ill"].min())
+    rows = found.filter(pl.col("age") != "*")
+    return int(rows.group_by("age").agg(pl.col("ill").n_unique())["ill"].min())
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("place", NEARLY)
 def test_no_class_leaves_with_a_single_value_wherever_the_rows_lie(place, tmp_path, request):
     frame = ill_table(3)
-    with at(place, frame, tmp_path, request) as given:
+    with at(place, frame, tmp_path, request) as source:
         for _ in range(3):
-            release = ic.anonymize(given, ill_schema("0.2"), ["k-anonymity:3", "l-diversity:2"])
-            found = released(release, place, tmp_path)
-            assert fewest_of(found) == 2
+            release = ic.anonymize(source, ill_schema("0.2"), ["k-anonymity:3", "l-diversity:2"])
+            outcome = released(release, place, tmp_path)
+            assert fewest_of(outcome) == 2
             assert [result.value for result in release.values.results] == [2]
-            assert rows(released(release, place, tmp_path)) == rows(found)
+            assert rows(released(release, place, tmp_path)) == rows(outcome)
         with pytest.raises(ic.InfeasibleError, match="of the values that leave"):
-            ic.anonymize(given, ill_schema("1"), ["l-diversity:2"])
+            ic.anonymize(source, ill_schema("1"), ["l-diversity:2"])
         # Two classes cannot become homogeneous, and the third one always does.
-        many = ic.Schema.of(
+        many = ic.Schema.of_attributes(
             [replace(each, treatment=None) if each.name == "ill" else each for each in ill_schema("1").attributes],
             unlisted="drop", treatments={"ill": "pram:1,matrix=given,moves=c>a:1"},
         )  # fmt: skip
     last = frame.with_columns(
         ill=pl.when(pl.col("age") == 22, pl.col("ill") == "b").then(pl.lit("c")).otherwise("ill")
     )
-    with at(place, last, tmp_path, request) as given:
-        release = ic.anonymize(given, many, ["k-anonymity:6", "l-diversity:2"], max_suppression=0.4)
-        found = released(release, place, tmp_path)
+    with at(place, last, tmp_path, request) as source:
+        release = ic.anonymize(source, many, ["k-anonymity:6", "l-diversity:2"], max_suppression=0.4)
+        outcome = released(release, place, tmp_path)
         # As a class of their own, the values that were drawn fail, too: these rows are left out.
-        assert "*" not in found["age"].to_list()
+        assert "*" not in outcome["age"].to_list()
         assert release.values.suppressed == release.left_out == 6
-        assert fewest_of(found) == 2
+        assert fewest_of(outcome) == 2
 
 
 @pytest.mark.few(1)
@@ -286,11 +286,11 @@ def test_people_are_counted_by_what_leaves_wherever_the_rows_lie(place, tmp_path
     schema = ic.Schema(
         ["age"], ["ill"], unlisted="drop", insensitive=["n"], person="pid", treatments={"ill": "pram:0.5"}
     )
-    with at(place, frame, tmp_path, request) as given:
+    with at(place, frame, tmp_path, request) as source:
         # A class may fail in every draw.
-        release = ic.anonymize(given, schema, ic.AlphaKAnonymity(0.9, 2), max_suppression=0.5)
-        found = released(release, place, tmp_path)
-    joined = found.with_columns(pl.col("n").cast(pl.Int64)).join(frame.select("n", "pid"), on="n")
+        release = ic.anonymize(source, schema, ic.AlphaKAnonymity(0.9, 2), max_suppression=0.5)
+        rows = released(release, place, tmp_path)
+    joined = rows.with_columns(pl.col("n").cast(pl.Int64)).join(frame.select("n", "pid"), on="n")
     joined = joined.filter(pl.col("age") != "*")
     people = joined.group_by("age").agg(pl.col("pid").n_unique().alias("all"))
     each = joined.group_by("age", "ill").agg(pl.col("pid").n_unique()).join(people, on="age")
@@ -303,33 +303,35 @@ def test_people_are_counted_by_what_leaves_wherever_the_rows_lie(place, tmp_path
 @pytest.mark.parametrize("place", STORES)
 def test_a_new_table_of_the_database_has_what_was_drawn(place, tmp_path, request):
     frame = drawn_table().with_columns(went=pl.lit("x"))
-    with at(place, frame, tmp_path, request) as given:
+    with at(place, frame, tmp_path, request) as source:
         release = ic.anonymize(
-            given, ic.Schema.of([*DRAWN.attributes, ic.Attribute("went", "identifying")]), "k-anonymity:12"
+            source,
+            ic.Schema.of_attributes([*DRAWN.attributes, ic.Attribute("went", "identifying")]),
+            "k-anonymity:12",
         )
         first = fetched(release.table)
         release.into("safe", force=True)
-        made = given.database.table("safe")
-        listed = ", ".join(f'CAST("{name}" AS VARCHAR(100))' for name in made.columns)
-        found = made.fetch(f"SELECT {listed} FROM {made.source}")
-    found.columns = first.columns
-    check_drawn(found.with_columns(noisy=pl.col("noisy").cast(pl.Float64)), frame.drop("went"))
-    assert rows(found) == rows(first)
+        result = source.database.table("safe")
+        listed = ", ".join(f'CAST("{name}" AS VARCHAR(100))' for name in result.columns)
+        outcome = result.fetch(f"SELECT {listed} FROM {result.source}")
+    outcome.columns = first.columns
+    check_drawn(outcome.with_columns(noisy=pl.col("noisy").cast(pl.Float64)), frame.drop("went"))
+    assert rows(outcome) == rows(first)
 
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("place", quick(["pandas", "csv", "lazy", *AWAY], "pandas", "csv", "duckdb", "spark"))
 def test_households_move_wherever_the_rows_lie(place, tmp_path, request):
     raw = homes(2)
-    schema = ic.Schema.of(
+    schema = ic.Schema.of_attributes(
         [
             *schema_of({"zip": HOMES_CHANGE, "town": HOMES_CHANGE}).attributes,
             ic.Attribute("went", "identifying"),
         ]
     )
-    with at(place, raw.with_columns(went=pl.lit("x")), tmp_path, request) as given:
-        found = released(ic.anonymize(given, schema, "k-anonymity:2"), place, tmp_path)
-    moved, able = read(raw, found.with_columns(pl.col("n").cast(pl.Int64)))
+    with at(place, raw.with_columns(went=pl.lit("x")), tmp_path, request) as source:
+        frame = released(ic.anonymize(source, schema, "k-anonymity:2"), place, tmp_path)
+    moved, able = read(raw, frame.with_columns(pl.col("n").cast(pl.Int64)))
     assert 0.2 * able < moved < 0.6 * able
 
 
@@ -338,9 +340,9 @@ def test_households_move_wherever_the_rows_lie(place, tmp_path, request):
 def test_whole_numbers_become_fractions_everywhere(place, tmp_path, request):
     frame = pl.DataFrame({"age": [1] * 6, "n": [3, 4, 6, 7, 8, 11], "went": ["x"] * 6})
     schema = ic.Schema(["age"], identifying=["went"], insensitive=["n"], treatments={"n": "round:2.5"})
-    with at(place, frame, tmp_path, request) as given:
-        found = released(ic.anonymize(given, schema, "k-anonymity:2"), place, tmp_path)
-    assert sorted(found["n"].cast(pl.Float64)) == [2.5, 5, 5, 7.5, 7.5, 10]
+    with at(place, frame, tmp_path, request) as source:
+        result = released(ic.anonymize(source, schema, "k-anonymity:2"), place, tmp_path)
+    assert sorted(result["n"].cast(pl.Float64)) == [2.5, 5, 5, 7.5, 7.5, 10]
 
 
 @pytest.mark.slow
@@ -368,14 +370,14 @@ def test_quasi_identifiers_are_treated_everywhere(place, algorithm, tmp_path, re
         },
     )
     memory = ic.anonymize(frame, schema, MODELS, algorithm, max_suppression=0.5)
-    with at(place, frame, tmp_path, request) as given:
-        release = ic.anonymize(given, schema, MODELS, algorithm, max_suppression=0.5)
-        found = released(release, place, tmp_path)
+    with at(place, frame, tmp_path, request) as source:
+        release = ic.anonymize(source, schema, MODELS, algorithm, max_suppression=0.5)
+        result = released(release, place, tmp_path)
         if algorithm == "optimal":
             policy = ic.Policy(schema, ["k-anonymity:2"], max_suppression=0.5)
-            again = ic.apply_recoding(release.recoding, given, policy)
-            assert rows(released(again, place, tmp_path)) == rows(found)
-    assert rows(found) == rows(memory.table)
+            again = ic.apply_recoding(release.recoding, source, policy)
+            assert rows(released(again, place, tmp_path)) == rows(result)
+    assert rows(result) == rows(memory.table)
     loss, expected = ({name: each.value for name, each in r.utility.items()} for r in (release, memory))
     assert loss == pytest.approx(expected)
     assert len(set(memory.table["born"])) > 1
@@ -390,8 +392,8 @@ def test_what_cannot_be_treated_is_told_before_anything_is_written(place, tmp_pa
     )  # fmt: skip
     frame = drawn_table().with_columns(went=pl.lit("x"))
     few = pytest.raises(ic.InputError, match="has fewer than 40 records")
-    with at(place, frame, tmp_path, request) as given, few:
-        ic.anonymize(given, schema, "k-anonymity:2")
+    with at(place, frame, tmp_path, request) as source, few:
+        ic.anonymize(source, schema, "k-anonymity:2")
 
 
 @pytest.mark.slow
@@ -406,19 +408,19 @@ def test_blocks_on_spark_have_treated_columns(spark, tmp_path):
         },
     )  # fmt: skip
     release = ic.anonymize(spark.createDataFrame(frame.to_arrow()), schema, "k-anonymity:12", blocks=2)
-    found = pl.DataFrame(release.table.toArrow()).sort("n")
+    table = pl.DataFrame(release.table.toArrow()).sort("n")
     release.write(tmp_path / "out")
-    assert rows(pl.read_parquet(tmp_path / "out" / "*.parquet").select(found.columns)) == rows(found)
+    assert rows(pl.read_parquet(tmp_path / "out" / "*.parquet").select(table.columns)) == rows(table)
     secret = Secret(KEY.encode())
-    assert found["phone"].to_list() == [secret.digest(p.encode()).hex()[:16] for p in frame["phone"]]
+    assert table["phone"].to_list() == [secret.digest(p.encode()).hex()[:16] for p in frame["phone"]]
     assert (
-        found["pay"] == (frame["pay"] / 100).round(mode="half_away_from_zero").clip(upper_bound=3) * 100
+        table["pay"] == (frame["pay"] / 100).round(mode="half_away_from_zero").clip(upper_bound=3) * 100
     ).all()
-    assert set(found["job"].drop_nulls()) == {"[redacted]"}
-    assert found.group_by("mean").len()["len"].min() >= 6
-    assert (found["noisy"] != frame["noisy"]).mean() > 0.9
+    assert set(table["job"].drop_nulls()) == {"[redacted]"}
+    assert table.group_by("mean").len()["len"].min() >= 6
+    assert (table["noisy"] != frame["noisy"]).mean() > 0.9
     assert release.privacy.holds
-    assert not set(found["age"]) & {str(age) for age in range(20, 60) if age % 10}
+    assert not set(table["age"]) & {str(age) for age in range(20, 60) if age % 10}
     assert [entry["name"] for entry in release.to_dict()["treatments"]] == [
         "age", "pay", "noisy", "mean", "phone", "job"
     ]  # fmt: skip

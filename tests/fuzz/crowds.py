@@ -1,4 +1,4 @@
-"""Draws whose rows they are, and who attacks."""
+"""Draws the people of rows, and the attackers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ ABOUT = ("k-anonymity", "l-diversity", "alpha-k-anonymity")
 
 
 def give_persons(r: random.Random, columns: list[Column], caseless: bool) -> None:
-    """Add one column or two that name a person, of one to six rows or of one each, to the columns of a table."""
+    """Add a column or two of person names, for one to six rows or a single row each, to a table's columns."""
     rows = len(columns[0]["cells"])
     if r.random() < 0.15:
         person = list(range(rows))
@@ -100,7 +100,7 @@ def null_person(r: random.Random, case: Case) -> None:
 
 
 def rows_of_people(case: Case) -> Counter[tuple[str | None, ...]]:
-    """How many rows each person has; a row without an id, and each row where no column names a person, is one."""
+    """The number of rows of each person, where a row without an id is a person."""
     columns = [column["cells"] for column in case["columns"] if column["role"] == "person"]
     rows = len(case["columns"][0]["cells"])
     if not columns:
@@ -118,7 +118,7 @@ def has_persons(case: Case) -> bool:
 def draw_attackers(
     r: random.Random, case: Case, names: list[str], model: Callable[[str], dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """One attacker or two, who know some of the quasi-identifiers each.
+    """Draw an attacker or two, with some of the quasi-identifiers each.
 
     Parameters
     ----------

@@ -224,7 +224,7 @@ BY_COUNTS = tuple(model.name for model in MODELS if issubclass(model, SensitiveM
 
 
 class Draw:
-    """Draws cases; what was met least comes first.
+    """Draws cases, with the rarest so far first.
 
     Parameters
     ----------
@@ -306,7 +306,7 @@ class Draw:
         return case
 
     def outlier(self, columns: list[dict[str, Any]]) -> None:
-        """Give a column that leaves many values, of which one is far from all others."""
+        """Give a released column many values, with an outlier."""
         r = self.random
         able = [
             column for column in columns
@@ -325,7 +325,7 @@ class Draw:
             column["cells"][r.randrange(len(column["cells"]))] = written.format(r.choice([-900, 9000]))
 
     def store(self, case: Case) -> None:
-        """Give columns of a database a type of its own, where their cells can be held as that."""
+        """Give columns of a database a special type, if the type can hold the cells."""
         for column in case["columns"]:
             if not column.get("rid") and "treat" not in column and self.random.random() < 0.4:
                 able = [
@@ -335,7 +335,7 @@ class Draw:
                     column["stored"] = self.random.choice(able)
 
     def perturb(self, case: Case) -> None:
-        """Let a treatment perturb a sensitive column, whose values it can read and whose tree has what it gives."""
+        """Let a treatment perturb a sensitive column with readable values and a fitting tree."""
         r = self.random
         free = {"round", "noise", "microaggregate"}
         able = [
@@ -351,7 +351,7 @@ class Draw:
             case["judge"] = r.choice(["released"] * 6 + ["original"])
 
     def wildcards(self, case: Case) -> None:
-        """Let `*` and missing cells match anything or nothing, if all models know what that means."""
+        """Let `*` and missing cells match anything or nothing, if all models define such matches."""
         case["wildcards"] = self.rarest("wildcards", WILDCARDS)
         asked = [*case["models"], *(model for each in case.get("attackers", []) for model in each["models"])]
         if any(_needs_value(model, case["wildcards"]) for model in asked):
@@ -486,9 +486,9 @@ class Draw:
         return {"paths": self.tree(texts)}
 
     def texts(self, column: dict[str, Any]) -> list[str]:
-        """Texts that the values of a column may have, and perhaps one more."""
-        found = {_said(cell, column) for cell in column["cells"] if cell is not None} - {"nan"}
-        texts = sorted(found)
+        """Texts of the values of a column, and perhaps another text."""
+        result = {_said(cell, column) for cell in column["cells"] if cell is not None} - {"nan"}
+        texts = sorted(result)
         self.random.shuffle(texts)
         return texts + (["unseen"] if self.random.random() < 0.3 else [])
 
@@ -514,7 +514,7 @@ class Draw:
         return paths
 
     def null_values(self, columns: list[dict[str, Any]]) -> list[str]:
-        """Choose values that mean missing, and see that one of them occurs."""
+        """Choose values that mean missing, and make sure that such a value occurs."""
         r = self.random
         known = [c for c in columns if c["role"] in ("quasi", "sensitive") and c["type"] in TYPED_NULLS]
         fresh = any(not self.met["null", column["type"]] for column in known)
@@ -523,19 +523,19 @@ class Draw:
         kind = self.rarest("null", [column["type"] for column in known])
         column = r.choice([column for column in known if column["type"] == kind])
         null = r.choice(TYPED_NULLS[kind])
-        found = [null]
+        result = [null]
         # `*` is refused as a null value, whatever the table is.
         present = sorted({cell for cell in column["cells"] if cell is not None} - {"*"})
         if present and r.random() < 0.5:
             cell = r.choice(present)
-            found.append(r.choice([_plain(cell, kind), _said(cell, column)])[:19])
+            result.append(r.choice([_plain(cell, kind), _said(cell, column)])[:19])
         if r.random() < 0.7:
             column["cells"][r.randrange(len(column["cells"]))] = null
-        found = list(dict.fromkeys(found))
+        result = list(dict.fromkeys(result))
         if r.random() < 0.4:
-            column["missing"] = found
+            column["missing"] = result
             return []
-        return found
+        return result
 
     def people(self, case: Case) -> None:
         """Give every quasi-identifier cells of a population that holds the table and others."""
@@ -559,7 +559,7 @@ class Draw:
         return LIKE_NUMBERS
 
     def batch(self, case: Case) -> None:
-        """Give every column cells of two batches of later rows, and say what they are judged beside."""
+        """Give every column cells of two batches of later rows, and draw the comparison table."""
         r = self.random
         case["batches"] = {
             "beside": (beside := r.random() < 0.6),
@@ -721,7 +721,7 @@ class Draw:
         return {"model": name} | settings
 
     def allowed(self, declared: Parameter) -> Any:
-        """Choose a value that a parameter of a model allows, as its declaration says; low ones more often."""
+        """Choose a value that a model's parameter allows by declaration, with low values more often."""
         r = self.random
         if declared.choices:
             return r.choice(declared.choices)
@@ -771,7 +771,7 @@ class Draw:
 
 
 def _needs_value(model: dict[str, Any], wildcards: str) -> bool:
-    """Whether a model is not defined for what `*` matches."""
+    """Whether a model is undefined for matches of `*`."""
     if wildcards == "value":
         return False
     return (
@@ -793,19 +793,19 @@ def _kind_of(kind: str) -> str:
 
 
 def spelling_of(column: dict[str, Any]) -> Spelling | None:
-    """How a column is declared to be written, if it is."""
+    """The declared spelling of a column, if any."""
     said = {name: column[name] for name in ("format", "decimal", "thousands") if name in column}
     return Spelling(**said) if said else None
 
 
 def _said(cell: str, column: dict[str, Any]) -> str:
-    """Write a cell as releases show it."""
+    """Write a cell as in a release."""
     spelling = spelling_of(column)
     return (spelling and spelling.plain(cell)) or _plain(cell, column["type"])
 
 
 def _plain(cell: str, kind: str) -> str:
-    """Write a cell as tables show it: a whole float as the integer that it is."""
+    """Write a cell as in a table: a whole float as an integer."""
     if kind == "float" and cell.endswith(".0"):
         return cell[:-2].replace("-0", "0") if cell == "-0.0" else cell[:-2]
     return cell

@@ -1,4 +1,4 @@
-"""Breaks incrowd in one way after the other and says how soon the fuzzer notices: ``python -m fuzz.mutations``."""
+"""Breaks incrowd in several ways in turn and reports the fuzzer's delay: ``python -m fuzz.mutations``."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Wrap = Callable[..., Any]
 
 
 def after(change: Callable[[Any], Any]) -> Callable[[Wrap], Wrap]:
-    """Wrap a function so that what it returns is changed."""
+    """Wrap a function so that the result is changed."""
     return lambda wrapped: lambda *arguments, **named: change(wrapped(*arguments, **named))
 
 
@@ -82,9 +82,9 @@ def _identifying(wrapped: Wrap) -> Wrap:
 
 def _shifted(wrapped: Wrap) -> Wrap:
     def load(folder: Any) -> Any:
-        found = wrapped(folder)
-        cells = tuple(replace(cells, lo=cells.hi, hi=cells.lo) for cells in found.cells)
-        return replace(found, cells=cells)
+        result = wrapped(folder)
+        cells = tuple(replace(cells, lo=cells.hi, hi=cells.lo) for cells in result.cells)
+        return replace(result, cells=cells)
 
     return load
 
@@ -107,14 +107,14 @@ def _only_together(wrapped: Wrap) -> Any:
 
 def _reversed(wrapped: Wrap) -> Wrap:
     def apply(self: Any, *arguments: Any, **named: Any) -> Any:
-        made = wrapped(self, *arguments, **named)
-        return replace(made, table=made.table.reverse()) if hasattr(made.table, "reverse") else made
+        result = wrapped(self, *arguments, **named)
+        return replace(result, table=result.table.reverse()) if hasattr(result.table, "reverse") else result
 
     return apply
 
 
 def _up(wrapped: Wrap) -> Wrap:
-    """A column's level is one lower than was decided."""
+    """A column's level is lower by 1 than was decided."""
     return lambda domain, level: wrapped(domain, max(level - 1, 0))
 
 
@@ -195,7 +195,7 @@ SLOW = (
 
 @contextlib.contextmanager
 def broken(name: str) -> Iterator[None]:
-    """Break incrowd in one way."""
+    """Break incrowd in a single way."""
     with contextlib.ExitStack() as stack:
         for patch in MUTATIONS[name]:
             stack.enter_context(_patched(*patch))
@@ -232,7 +232,7 @@ def _bound(held: Any, change: Callable[[Wrap], Wrap]) -> Any:
 
 
 def seconds_to_find(name: str, seed: int, seconds: float) -> tuple[int, float, str]:
-    """Return the cases and seconds until something is found, and what; an empty text if nothing is.
+    """Return the number of cases and seconds until a finding, and the finding, or an empty text without.
 
     Seconds are those of the processor, which other programs do not lengthen.
     """
@@ -257,7 +257,7 @@ def seconds_to_find(name: str, seed: int, seconds: float) -> tuple[int, float, s
 
 
 def main() -> int:
-    """Try all mutations; 1 if one was not noticed."""
+    """Try all mutations, and return 1 if any was not noticed."""
     parser = argparse.ArgumentParser(prog="fuzz.mutations")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=1)

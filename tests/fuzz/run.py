@@ -1,4 +1,4 @@
-"""Runs the fuzzer for some minutes in some processes, saves what fails, and counts what was met."""
+"""Runs the fuzzer for some minutes in several processes, saves failures, and counts events."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ ENDLESS = 7 * 24 * 60.0
 
 @dataclass
 class Tally:
-    """What all processes found."""
+    """The findings of all processes."""
 
     statuses: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
@@ -110,7 +110,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
 
 @dataclass(frozen=True)
 class Limits:
-    """When all processes end, and where the tables of their cases are.
+    """The end time of all processes, and the folder of the cases' tables.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ class Limits:
     people: bool = False
 
     def take_case(self) -> bool:
-        """Take one of the cases that are left, if there are any and there is time."""
+        """Take a remaining case, if any, while there is time."""
         with self.left.get_lock():
             if not self.left.value or time.time() >= self.clock.value:
                 return False
@@ -178,7 +178,7 @@ def work(number: int, seed: int, folder: str, results: Any, limits: Limits) -> N
 
 
 def _warm(services: Any, *, people: bool) -> None:
-    """Compile what every case needs, so that the first ones are no slower than others."""
+    """Compile the kernels of every case, so that the first cases are no slower than others."""
     from fuzz.checks import run
     from fuzz.draw import Draw
     from incrowd.measures.privacy import MODELS
@@ -211,7 +211,7 @@ def _try(
 
 
 def _turn(draw: Any, here: list[str], cases: int, met: Counter[Any]) -> str:
-    """Return the source whose turn it is: slow ones now and then, sooner while they were not met."""
+    """Return the source for the next turn: slow sources now and then, sooner before a first case."""
     for name, first, turn in (("spark", 6, 90), ("postgresql", 8, 25), ("mysql", 10, 30)):
         seen = met["source", name] and met["person", name]
         if name in here and cases % (turn if seen else first) == 3:
@@ -220,7 +220,7 @@ def _turn(draw: Any, here: list[str], cases: int, met: Counter[Any]) -> str:
 
 
 def _drawn(draw: Any, name: str, services: Any, *, people: bool) -> dict[str, Any]:
-    """Draw a case for a source; slow ones take cases that lead to a release in Polars."""
+    """Draw a case for a source, where slow sources take cases that lead to a release in Polars."""
     from fuzz.checks import run
 
     for _ in range(5):
@@ -282,7 +282,7 @@ def _servers(number: int, services: Any, engine: str | None, *, people: bool) ->
 
 @dataclass
 class _Process:
-    """A process that tries cases, and when it was last heard of."""
+    """A process that tries cases, and the time of the last message."""
 
     process: Any
     results: Any
@@ -291,7 +291,7 @@ class _Process:
     ready: bool = False
 
     def end(self) -> None:
-        """End it with all that it started."""
+        """End the process with all children."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.kill()
@@ -300,7 +300,7 @@ class _Process:
 
 
 class _Pool:
-    """Runs the processes; one that dies or hangs is a finding, and another takes its place."""
+    """Runs the processes, where a dead or hanging process is a finding, and gets a replacement."""
 
     def __init__(self, tally: Tally, seed: int, processes: int, seconds: float, *, save: bool) -> None:
         # Tables are small: threads of one process would only wait for those of the others.
@@ -314,7 +314,7 @@ class _Pool:
         self.processes = processes
 
     def limit_to(self, engine: str | None, cases: int | None, *, people: bool) -> None:
-        """Try cases of one engine alone, or so many cases, if they are given, or tables of people alone."""
+        """Try only cases of a given engine, a given number of cases, or tables of people."""
         self.limits = replace(self.limits, engine=engine, people=people)
         self.limits.left.value = -1 if cases is None else cases
 
@@ -406,7 +406,7 @@ def _note(tally: Tally, message: Any, *, save: bool) -> None:
 
 
 def saved(check: str, detail: str, case: dict[str, Any]) -> Path:
-    """Save a failing case as a test of the suite; it passes when the case no longer fails."""
+    """Save a failing case as a test of the suite, which passes once the case no longer fails."""
     # Where the package lies on somebody's machine is of no matter.
     told = re.sub(r"(?:/[\w.+-]+)+/", "", detail[-600:])
     text = json.dumps({"finding": check, "detail": told, "case": case}, indent=1, ensure_ascii=True)

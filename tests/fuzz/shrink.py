@@ -1,4 +1,4 @@
-"""Makes a failing case small: fewer rows, fewer columns, plainer settings, while it fails in the same way."""
+"""Makes a failing case small: fewer rows, fewer columns, plainer settings, with the same failure."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def shrink(case: Case, fails: Callable[[Case], bool], seconds: float = 30.0) -> 
 
 
 def _simpler(case: Case) -> Iterator[Case]:
-    """Simpler cases, those that are much simpler first."""
+    """Simpler cases, the much simpler first."""
     if case["source"] != "polars":
         yield case | {"source": "polars"}
     yield from _fewer_rows(case)

@@ -41,7 +41,7 @@ ENCODINGS = {"csv-latin1": "latin-1", "csv-utf16": "utf-16"}
 
 @dataclass
 class Services:
-    """What is started once: a folder, and sessions where there are such."""
+    """Shared services: a folder, and sessions of servers if available."""
 
     folder: Path
     urls: dict[str, str] = field(default_factory=dict)
@@ -70,11 +70,11 @@ def _series(name: str, kind: str, cells: list[str | None]) -> pl.Series:
 
 
 def as_texts(frame: pl.DataFrame) -> pl.DataFrame:
-    """What a CSV can hold: texts; it has no NaN and no NUL."""
+    """The values of a CSV: texts, without NaN and NUL."""
     columns = []
-    for found in frame.get_columns():
+    for column in frame.get_columns():
         # Series look themselves up by their name, which may be a pattern of names.
-        series = found.alias("").fill_nan(None).alias(found.name) if found.dtype.is_float() else found
+        series = column.alias("").fill_nan(None).alias(column.name) if column.dtype.is_float() else column
         if isinstance(series.dtype, pl.Datetime):
             texts = pl.Series(
                 series.name, [None if v is None else v.isoformat() for v in series], dtype=pl.String
@@ -91,7 +91,7 @@ def _without_nul(series: pl.Series) -> pl.Series:
 
 
 def csv_bytes(frame: pl.DataFrame, delimiter: str, encoding: str) -> bytes:
-    """Write a CSV with as many quotes as it needs: a missing value has none, an empty text has."""
+    """Write a CSV with the fewest quotes: a missing value has none, an empty text has quotes."""
 
     def written(text: str | None) -> str:
         if text is None:
@@ -106,7 +106,7 @@ def csv_bytes(frame: pl.DataFrame, delimiter: str, encoding: str) -> bytes:
 
 
 def read_csv(data: str, delimiter: str = ",") -> list[list[str | None]]:
-    """Read a CSV: an empty field is missing unless it has quotes."""
+    """Read a CSV, where an empty field is missing unless quoted."""
     rows: list[list[str | None]] = []
     row: list[str | None] = []
     text, place, quoted_field = "", 0, False
@@ -166,7 +166,7 @@ class Placed:
 def placed(
     source: str, frame: pl.DataFrame, services: Services, stored: dict[str, str] | None = None
 ) -> Iterator[Placed]:
-    """Put a frame somewhere and take it away afterwards.
+    """Put a frame somewhere and remove the frame afterwards.
 
     Parameters
     ----------
@@ -183,9 +183,9 @@ def placed(
     frame = pl.DataFrame(bare)
     types = {name: kind.sql for name, kind in own.items()}
     try:
-        with _places(source, frame, folder, services, types) as made:
-            made.source = source
-            yield made
+        with _places(source, frame, folder, services, types) as result:
+            result.source = source
+            yield result
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -248,8 +248,8 @@ def _places(
                 fill_duckdb(connection, frame)
                 connection.execute("SET TimeZone = 'UTC'")
                 for name, kind in types.items():
-                    told = _listed(frame, name) if kind == "ENUM" else kind
-                    connection.execute(f"ALTER TABLE people ALTER {quoted(name)} TYPE {told}")
+                    type_name = _listed(frame, name) if kind == "ENUM" else kind
+                    connection.execute(f"ALTER TABLE people ALTER {quoted(name)} TYPE {type_name}")
             with ic.Database(f"duckdb:///{folder}/people.db") as database:
                 yield Placed(database.table("people"), frame, ordered=False)
         case "postgresql":
@@ -259,14 +259,18 @@ def _places(
             if types:
                 statement(url, *_POSTGRESQL)
             for number, (name, kind) in enumerate(types.items()):
-                column, told, read = quoted(name), kind, f"{quoted(name)}::{kind.partition(' COLLATE')[0]}"
+                column, type_name, read = (
+                    quoted(name),
+                    kind,
+                    f"{quoted(name)}::{kind.partition(' COLLATE')[0]}",
+                )
                 if kind == "ENUM":
-                    told, read = f"fuzz_enum_{number}", f"{column}::fuzz_enum_{number}"
-                    made = f"CREATE TYPE {told} AS {_listed(seen, name)}"
-                    statement(url, f"DROP TYPE IF EXISTS {told} CASCADE", made)
+                    type_name, read = f"fuzz_enum_{number}", f"{column}::fuzz_enum_{number}"
+                    sql = f"CREATE TYPE {type_name} AS {_listed(seen, name)}"
+                    statement(url, f"DROP TYPE IF EXISTS {type_name} CASCADE", sql)
                 elif kind == "timestamptz":
                     read = f"{column} AT TIME ZONE 'UTC'"
-                statement(url, f"ALTER TABLE people ALTER {column} TYPE {told} USING {read}")
+                statement(url, f"ALTER TABLE people ALTER {column} TYPE {type_name} USING {read}")
             with ic.Database(services.urls["postgresql"]) as database:
                 back = functools.partial(statement, url, "SELECT * FROM safe")
                 yield Placed(database.table("people"), seen, ordered=False, back=back)
@@ -303,8 +307,8 @@ _POSTGRESQL = (
 
 def _of_sqlite(path: Path) -> list[dict[str, Any]]:
     with contextlib.closing(sqlite3.connect(path)) as connection:
-        found = connection.execute("SELECT * FROM safe")
-        return [dict(zip((each[0] for each in found.description), row, strict=True)) for row in found]
+        result = connection.execute("SELECT * FROM safe")
+        return [dict(zip((each[0] for each in result.description), row, strict=True)) for row in result]
 
 
 def _of_mysql(url: str) -> list[dict[str, Any]]:
@@ -327,7 +331,7 @@ def _type_of_mysql(frame: pl.DataFrame, name: str, kind: str) -> str:
 
 
 def _to_spark(frame: pl.DataFrame, session: Any) -> Any:
-    """Make a DataFrame; a clock without a zone stays one, or is a point of time by a clock in UTC, in turns."""
+    """Make a DataFrame, where a clock without a zone stays so, or is in UTC, in turns."""
     from pyspark.sql import types as st
 
     clocks = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Datetime)]
@@ -346,12 +350,12 @@ def _to_spark(frame: pl.DataFrame, session: Any) -> Any:
 
 
 def _of_spark(table: Any) -> pl.DataFrame:
-    """All rows of a Spark DataFrame; points of time as a clock in UTC shows them, which is what docs/spark.md says."""
+    """All rows of a Spark DataFrame, with points of time on a UTC clock, as in docs/spark.md."""
     return _in_utc(pl.DataFrame(table.toArrow()))
 
 
 def _in_utc(frame: pl.DataFrame) -> pl.DataFrame:
-    """Write points of time as a clock in UTC shows them."""
+    """Write points of time on a UTC clock."""
     clocks = [
         series.alias("").dt.convert_time_zone("UTC").dt.replace_time_zone(None).alias(series.name)
         if isinstance(series.dtype, pl.Datetime) and series.dtype.time_zone
@@ -380,7 +384,7 @@ def _halves(frame: pl.DataFrame) -> list[pl.DataFrame]:
 
 
 def _partitions(frame: pl.DataFrame, folder: Path) -> Placed:
-    """One column is told by the folders' names, which are texts; files are read in the order of their names."""
+    """Read folders, with a text column from the folders' names, and files in the order of names."""
     from urllib.parse import quote
 
     # Polars takes some names for patterns, so values are looked at as lists.
@@ -392,14 +396,14 @@ def _partitions(frame: pl.DataFrame, folder: Path) -> Placed:
         for name, cells in values.items()
         if all(cells) and None not in cells and "\0" not in "".join(cells)
     )
-    found = []
+    result = []
     for value in dict.fromkeys(values[name]):
         part = frame.filter(pl.Series([cell == value for cell in values[name]]))
         place = folder / f"{quote(name, safe='')}={quote(value, safe='')}"
         place.mkdir()
         part.drop(_literal(name)).write_parquet(place / "0.parquet")
-        found.append((place / "0.parquet", part))
-    ordered = [part for _, part in sorted(found, key=lambda pair: pair[0])]
+        result.append((place / "0.parquet", part))
+    ordered = [part for _, part in sorted(result, key=lambda pair: pair[0])]
     rest = [other for other in frame.columns if other != name]
     whole = pl.concat(ordered)
     return Placed(folder, pl.DataFrame([whole.get_column(other) for other in (*rest, name)]))
@@ -412,7 +416,7 @@ def _literal(name: str) -> Any:
 
 
 def fetched(table: Any, folder: Path) -> pl.DataFrame:
-    """All rows of a released table, whatever its kind."""
+    """All rows of a released table of any kind."""
     if isinstance(table, pl.DataFrame):
         return table
     if isinstance(table, pl.LazyFrame):

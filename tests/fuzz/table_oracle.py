@@ -1,4 +1,4 @@
-"""What count tables tell of the people in them, worked out from the published cells and the raw rows alone.
+"""Facts that count tables tell of people, worked out from the published cells and the raw rows alone.
 
 It imports nothing of incrowd. A cell is known by its columns and codes other than totals, so that two tables
 that ask the same have the same cell. All tables of one quantity are read as one system of sums.
@@ -27,7 +27,7 @@ _DEEP = "union of many sums"
 
 
 class Sum(NamedTuple):
-    """A total and its parts; exact, or at most their sum and at least each."""
+    """A total with parts: exact, or at most the sum and at least each part."""
 
     total: Key
     parts: tuple[Key, ...]
@@ -35,20 +35,20 @@ class Sum(NamedTuple):
 
 
 class Told(NamedTuple):
-    """Something that the tables tell: of what kind, and of which cells."""
+    """A fact that the tables tell: the kind, and the cells."""
 
     kind: str
     cells: tuple[Key, ...]
 
     @property
     def promised(self) -> bool:
-        """Whether the product promises to keep it; unions of many sums are beyond what it looks at."""
+        """Whether the product promises to keep the fact, as unions of many sums are beyond the search."""
         return self.kind != _DEEP
 
 
 @dataclass(frozen=True)
 class Rules:
-    """A table as it is asked for."""
+    """A table's settings."""
 
     columns: tuple[str, ...]
     sum: str | None
@@ -62,7 +62,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class World:
-    """Tables of one quantity, and the rows that they are made of.
+    """Tables of a single quantity, with the rows behind the tables.
 
     - `rows`: a row by column; the column ``who`` names a person, or nobody with None.
     - `below`: by column and code the codes below, those of ``Total`` among them.
@@ -82,24 +82,24 @@ class World:
 
     @cached_property
     def keys(self) -> dict[Key, list[Rules]]:
-        """Each cell with the tables that have it."""
-        found: dict[Key, list[Rules]] = {}
+        """Each cell with all tables of the cell."""
+        result: dict[Key, list[Rules]] = {}
         for table in self.tables:
             for codes in product(*map(self.codes, table.columns)):
-                found.setdefault(_key(zip(table.columns, codes, strict=True)), []).append(table)
-        return {key: [*dict.fromkeys(tables)] for key, tables in found.items()}
+                result.setdefault(_key(zip(table.columns, codes, strict=True)), []).append(table)
+        return {key: [*dict.fromkeys(tables)] for key, tables in result.items()}
 
     @cached_property
     def members(self) -> dict[Key, dict[Any, float]]:
-        """The part that each person has of each cell; a row of nobody is a person of its own."""
-        number, found = self.tables[0].sum, {key: {} for key in self.keys}
-        for key, parts in found.items():
+        """The part of each person in each cell, where a row of nobody is a person."""
+        number, result = self.tables[0].sum, {key: {} for key in self.keys}
+        for key, parts in result.items():
             inside = [(column, {*self.leaves(column, code)}) for column, code in key]
             for place, row in enumerate(self.rows):
                 if all(row[column] in leaves for column, leaves in inside):
                     who = ("nobody", place) if row.get("who") is None else row["who"]
                     parts[who] = parts.get(who, 0.0) + (1.0 if number is None else row[number])
-        return found
+        return result
 
     @cached_property
     def counts_people(self) -> bool:
@@ -113,7 +113,7 @@ class World:
 
     @cached_property
     def sums(self) -> list[Sum]:
-        found: dict[Sum, None] = {}
+        result: dict[Sum, None] = {}
         for table in self.tables:
             for place, column in enumerate(table.columns):
                 others = [self.codes(each) for each in table.columns]
@@ -124,8 +124,8 @@ class World:
                         parts = [
                             _key([*whole[:place], (column, each), *whole[place + 1 :]]) for each in under
                         ]
-                        found[Sum(_key(whole), tuple(parts), column not in self.overlapping)] = None
-        return [*found, *self._sums_of_copies()]
+                        result[Sum(_key(whole), tuple(parts), column not in self.overlapping)] = None
+        return [*result, *self._sums_of_copies()]
 
     @cached_property
     def overlapping(self) -> set[str]:
@@ -138,7 +138,7 @@ class World:
         return {column for (column, _), codes in seen.items() if len(codes) > 1}
 
     def _sums_of_copies(self) -> Iterator[Sum]:
-        """Yield the cells of a column that add up from those of another, which determines it."""
+        """Yield the cells of a column that add up from those of another, determining column."""
         columns = [*dict.fromkeys(column for table in self.tables for column in table.columns)]
         for above, below in product(columns, columns):
             pairs = {(row[below], row[above]) for row in self.rows}
@@ -162,7 +162,7 @@ class World:
     # --- rules ------------------------------------------------------------------------------------------
 
     def unsafe(self, cells: Sequence[Key], rules: Rules) -> bool:
-        """Say whether the rules of a table find some cells unsafe as one."""
+        """Say whether the rules of a table find the union of some cells unsafe."""
         together: dict[Any, float] = {}
         for key in cells:
             for who, part in self.members[key].items():
@@ -195,7 +195,7 @@ class World:
     # --- what is told -----------------------------------------------------------------------------------
 
     def told(self, hidden: set[Key], tally: Counter[str]) -> Iterator[Told]:
-        """Yield all that the tables tell where they hide some cells, and count what is looked at."""
+        """Yield all facts that the tables tell with some cells hidden, and count the search."""
         yield from (Told("shown", (key,)) for key in self.keys if key not in hidden and self.primary(key))
         yield from self._with_few_others(hidden)
         system = _System(self, sorted(hidden, key=sorted))
@@ -204,7 +204,7 @@ class World:
         yield from system.told_to_makers(tally)
 
     def _with_few_others(self, hidden: set[Key]) -> Iterator[Told]:
-        """Yield the shown cells that tell how few people of a total have none of their code."""
+        """Yield the shown cells that tell how few people of a total have no code of the cell."""
         for total, parts, exact in self.sums:
             for key in () if exact or total in hidden else parts:
                 threshold = max(table.threshold for table in self.keys[key])
@@ -241,7 +241,7 @@ class _System:
         self.lines = np.unique(self.matrix[self.least == self.most], axis=0)
 
     def unions(self, tally: Counter[str]) -> Iterator[Told]:
-        """Yield the unsafe unions of hidden cells whose sum is told."""
+        """Yield the unsafe unions of hidden cells with a known sum."""
         size = len(self.hidden)
         if not 1 < size <= _FEW or not len(self.lines):
             return
@@ -265,7 +265,7 @@ class _System:
                 yield Told(how, (key,))
 
     def told_to_makers(self, tally: Counter[str]) -> Iterator[Told]:
-        """Yield the unsafe cells of which somebody knows too much who alone makes others."""
+        """Yield the unsafe cells of which the sole contributor of other cells knows too much."""
         alone: dict[Any, list[int]] = {}
         for place, key in enumerate(self.hidden):
             makers = [who for who, part in self.world.members[key].items() if part > 0]
@@ -280,7 +280,7 @@ class _System:
                         yield Told(f"{how} for one", (key, *(self.hidden[each] for each in own)))
 
     def _how_narrow(self, place: int, known: Mapping[int, float], *, above: bool) -> str:
-        """Say how narrow an interval is: thin beside what people have on average, or narrow; else empty."""
+        """Say how narrow an interval is: thin beside the average of people, or narrow, or else empty."""
         world, key, value = self.world, self.hidden[place], self.true[place]
         whole = world.tables[0].sum is None
         low, high = self._ends(place, known, whole=whole)
@@ -316,9 +316,9 @@ def _key(pairs: Any) -> Key:
 
 def _combined(lines: np.ndarray) -> set[bytes]:
     """Return every combination of few sums, each added or taken away."""
-    found = set()
+    result = set()
     for count in range(1, _LINES + 1):
         signs = np.array([*product((1.0, -1.0), repeat=count)])
         for chosen in combinations(range(len(lines)), count):
-            found.update((each + 0.0).tobytes() for each in signs @ lines[[*chosen]])
-    return found
+            result.update((each + 0.0).tobytes() for each in signs @ lines[[*chosen]])
+    return result

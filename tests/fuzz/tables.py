@@ -34,7 +34,7 @@ _LIMITS = ("cell", "limit", "conformity")
 
 
 def case_of(seed: int) -> dict[str, Any]:
-    """Draw people, and the tables that are made of them."""
+    """Draw people, and tables of the people."""
     draw = random.Random(seed)
     people, size = draw.randint(4, 40), draw.randint(8, 70)
     persons = draw.choice(["one row", "any", "any", "own town", "none"])
@@ -82,7 +82,7 @@ def policy_of(case: dict[str, Any]) -> ic.Policy:
 
 
 def world_of(case: dict[str, Any]) -> World:
-    """Return the tables as the oracle reads them; people are beside records where nobody has two."""
+    """Return the tables in the oracle's reading, with people beside records if nobody has two."""
     rows = case["rows"]
     below = {
         name: {"Total": sorted({row[name] for row in rows})} for name in ("town", "area", "h", "k", "copy")
@@ -105,17 +105,17 @@ def world_of(case: dict[str, Any]) -> World:
 
 
 def hidden_in(release: ic.TableRelease) -> set[Key]:
-    found: set[Key] = set()
+    result: set[Key] = set()
     for table in release.tables:
         columns = [axis.column for axis in table.axes]
         for *codes, _, mark in table.frame.rows():
             if mark:
-                found.add(frozenset(pair for pair in zip(columns, codes, strict=True) if pair[1] != "Total"))
-    return found
+                result.add(frozenset(pair for pair in zip(columns, codes, strict=True) if pair[1] != "Total"))
+    return result
 
 
 def try_case(case: dict[str, Any], folder: Path, tally: Counter[str]) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with a case: a name, and details."""
+    """Yield the faults of a case: a name, and details."""
     policy = policy_of(case)
     frame = pl.DataFrame(case["rows"], schema_overrides={"who": pl.Int64})
     try:
@@ -160,7 +160,7 @@ def said(cells: Any) -> str:
 
 
 def verified(folder: Path) -> str:
-    """Return what the verifier says against the tables."""
+    """Return the verifier's statements against the tables."""
     try:
         raw = RawTable(str(folder.parent / "raw.parquet"))
         verdict = verify_tables(folder, folder.parent / "policy.toml", raw=raw).verdict
@@ -170,7 +170,7 @@ def verified(folder: Path) -> str:
 
 
 def reveal(folder: Path, case: dict[str, Any], key: Key, value: float) -> None:
-    """Show a hidden cell in each table that has it."""
+    """Show a hidden cell in every table of the cell."""
     manifest = json.loads((folder / "tables.json").read_text())
     for table in case["tables"]:
         path = folder / f"{table['name']}.csv"
@@ -194,7 +194,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=None)
     options = parser.parse_args(arguments)
     seed = options.seed if options.seed is not None else secrets.randbelow(10**9)
-    tally, found, end = Counter[str](), Counter[str](), time.monotonic() + 60 * options.minutes
+    tally, result, end = Counter[str](), Counter[str](), time.monotonic() + 60 * options.minutes
     print(f"count tables for {options.minutes:g} minutes; SEED={seed}", flush=True)
     for number in range(seed, seed + options.cases):
         if time.monotonic() > end:
@@ -202,11 +202,11 @@ def main(arguments: list[str] | None = None) -> int:
         tally["cases"] += 1
         with tempfile.TemporaryDirectory() as folder:
             for name, detail in try_case(case_of(number), Path(folder), tally):
-                found[name] += 1
+                result[name] += 1
                 print(f"FOUND {name} (--seed {number} --cases 1): {detail[:400]}", flush=True)
     print(", ".join(f"{name} {count:,}" for name, count in sorted(tally.items())))
-    print(f"findings: {dict(found) or 'none'}")
-    return 1 if found else 0
+    print(f"findings: {dict(result) or 'none'}")
+    return 1 if result else 0
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Every case that ever failed, and a few random ones, are tried again with every run of the suite."""
+"""Every case that ever failed, and a few random cases, are tried again with every run of the suite."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ HERE = [name for name in SOURCES if name not in SERVERS]
 
 @pytest.fixture
 def services(tmp_path, request):
-    """What the case of a test needs."""
-    found = Services(tmp_path)
+    """The services for the case of a test."""
+    result = Services(tmp_path)
     source = json.loads(request.getfixturevalue("path").read_text())["case"]["source"]
     if source == "postgresql":
-        found.urls[source] = request.getfixturevalue("postgres")
+        result.urls[source] = request.getfixturevalue("postgres")
     if source == "mysql":
-        found.urls[source] = mysql_url()
+        result.urls[source] = mysql_url()
     if source == "spark":
-        found.spark = request.getfixturevalue("spark")
-    return found
+        result.spark = request.getfixturevalue("spark")
+    return result
 
 
 @pytest.mark.parametrize("path", CASES[::36], ids=lambda path: path.stem)
 def test_what_failed_once_does_not_fail_again(path, services, monkeypatch):
-    """Some cases, by the checks that they failed: few were scripts, and some need no second release."""
+    """Some cases, by failed check: few were scripts, and some need no second release."""
     failed = json.loads(path.read_text())
     if not failed["finding"].startswith("script"):
         monkeypatch.setattr(again, "scripted", lambda *given: ())
-    found = run(failed["case"], services, thorough=not failed["finding"].startswith(QUICK))
-    assert found.findings == []
+    result = run(failed["case"], services, thorough=not failed["finding"].startswith(QUICK))
+    assert result.findings == []
 
 
 @pytest.mark.slow
@@ -55,7 +55,7 @@ def test_what_failed_once_passes_every_check(path, services):
 
 
 def test_no_draw_is_wasted_on_a_null_value_that_is_always_refused():
-    """``*`` means suppressed, and nothing may make it mean missing."""
+    """``*`` means suppressed, and no null value may be ``*``."""
     draw = Draw(1, MODELS.names(), ALGORITHMS.names(), HERE, Counter())
     drawn = Counter(text for _ in range(1500) for text in draw.case()["null_values"])
     assert "*" not in drawn
@@ -186,9 +186,9 @@ def test_a_run_ends_after_its_cases_or_when_its_time_is_over():
 @pytest.mark.slow
 def test_a_run_of_one_engine_draws_its_cases_alone(capsys):
     assert main(["--engine", "sqlite", "--cases", "8", "--processes", "1", "--seed", "1", "--no-save"]) == 0
-    told = capsys.readouterr().out
-    assert "fuzzing for 8 cases of sqlite in 1 processes; SEED=1" in told
-    assert "\n8 cases in " in told
-    [met] = [line for line in told.splitlines() if line.startswith("frames, files and engines: ")]
+    output = capsys.readouterr().out
+    assert "fuzzing for 8 cases of sqlite in 1 processes; SEED=1" in output
+    assert "\n8 cases in " in output
+    [met] = [line for line in output.splitlines() if line.startswith("frames, files and engines: ")]
     assert met.removeprefix("frames, files and engines: ").split()[0] == "sqlite"
     assert "," not in met.partition(": ")[2]

@@ -1,4 +1,4 @@
-"""The checks of stopped runs and forged ledgers notice what is wrong."""
+"""The checks of stopped runs and forged ledgers notice faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The oracle knows a wrong release when it sees one, and shares no code with what it judges."""
+"""The oracle recognizes a wrong release, and shares no code with the program."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PATHS = [["a", "A", "*"], ["b", "A", "*"], ["c", "B", "*"], ["d", "B", "*"]]
 
 
 def case(**changes):
-    made = {
+    result = {
         "source": "polars",
         "columns": [
             {"name": "rid", "type": "text", "role": "insensitive", "rid": True, "cells": [f"r{n}" for n in range(8)]},
@@ -49,11 +49,11 @@ def case(**changes):
         "models": [{"model": "k-anonymity", "k": 2}, {"model": "l-diversity", "l": 2, "kind": "distinct"}],
         "algorithm": {"name": "mondrian"},
     }  # fmt: skip
-    return made | changes
+    return result | changes
 
 
 def made(tmp_path, tamper=lambda table: table, **changes):
-    """Make a release, tamper with it, and read it as the checks do."""
+    """Make a release, tamper with the release, and read the result as the checks do."""
     asked = case(**changes)
     policy = checks.policy_of(asked)
     frame = frame_of(asked["columns"])
@@ -194,9 +194,9 @@ def test_an_id_of_a_person_is_found_wherever_it_stands(tmp_path):
     read, _ = made(tmp_path, **PEOPLE)
     services, outcome = Services(tmp_path), checks.Outcome("released")
     assert list(checks.nobody(read, services, outcome)) == []
-    told = read.release.to_dict()
+    document = read.release.to_dict()
     read.release = SimpleNamespace(
-        to_dict=lambda: told | {"note": "Planted-id-3 came twice"}, report=lambda path: path.write_text(""),
+        to_dict=lambda: document | {"note": "Planted-id-3 came twice"}, report=lambda path: path.write_text(""),
         recoding=read.release.recoding, write=read.release.write, write_row_map=read.release.write_row_map,
     )  # fmt: skip
     assert [each.check for each in checks.nobody(read, services, outcome)] == ["nobody"]
@@ -320,7 +320,7 @@ def test_reading_cells(cell, key, true):
 
 
 def test_a_label_of_a_hierarchy_is_true_of_what_is_below_it_alone():
-    """Whatever it looks like: ``[0-9]`` is no range here."""
+    """A label may look like anything: ``[0-9]`` is no range here."""
     paths = (("1.10", "[0-9]", "*"), ("2.25", "others", "*"), ("99.00", "[0-9]", "*"))
     spec = oracle.Spec("n", "quasi", paths=paths)
     column = oracle.read_column(spec, [Decimal("1.10"), Decimal("2.25"), Decimal("99.00")], (), [True] * 3)
@@ -397,7 +397,7 @@ def test_the_oracle_imports_nothing_of_what_it_judges():
 
 
 def test_a_value_that_the_policy_names_may_be_in_a_message_and_another_may_not():
-    """Whatever marks are in it, as a line break."""
+    """A value of the policy may have any marks, such as a line break."""
     named, other = "line\nbreak, 1", "line\nbreak, 2"
     model = {"model": "alpha-k-anonymity", "alpha": 0.4, "k": 3, "value": named}
     columns = [{"name": "s", "type": "text", "role": "sensitive", "cells": [named, other]}]
@@ -444,7 +444,7 @@ def test_a_number_far_from_all_others_is_drawn_and_has_to_be_told_by_the_verifie
 
 
 def batches(**asked):
-    """A case with two batches: one of a single row, and one of four that are like it."""
+    """A case with two batches: a single row, and four equal rows."""
     rows = {"batch": (["b0"], [0]), "later": (["l0", "l1", "l2", "l3"], [0, 1, 0, 1])}
     columns = [
         column
@@ -470,8 +470,8 @@ BATCHES = {
 @pytest.mark.few(1)
 @pytest.mark.parametrize("what", BATCHES)
 def test_a_wrong_batch_is_found(tmp_path, what):
-    name, asked, expected = BATCHES[what]
-    changes = batches(**asked)
+    name, settings, expected = BATCHES[what]
+    changes = batches(**settings)
     assert found(tmp_path, applied, **changes) == []
     with mutations.broken(name):
         problems = found(tmp_path, applied, **changes)
@@ -482,7 +482,7 @@ def test_a_wrong_batch_is_found(tmp_path, what):
 
 @pytest.mark.slow
 def test_values_that_follow_from_overlapping_releases_are_found(tmp_path):
-    """One class, of which some leave: whoever has a rare value and leaves with few gives it away."""
+    """People leave a class: a person with a rare value who leaves among few is exposed by that."""
     rows = {"rid": [f"r{n}" for n in range(12)], "age": ["1"] * 12, "city": ["a"] * 12, "who": ["p"] * 12}
     rows["ill"] = ["flu"] * 7 + ["cold"] * 3 + ["HIV"] * 2
     columns = [each | {"cells": rows[each["name"]]} for each in case()["columns"]]

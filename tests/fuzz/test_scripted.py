@@ -1,4 +1,4 @@
-"""Scripts of checks for DuckDB say of random releases what verify says, and who says otherwise is found."""
+"""Scripts of checks for DuckDB agree with verify on random releases, and a wrong script is noticed."""
 
 from __future__ import annotations
 

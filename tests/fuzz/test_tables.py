@@ -1,4 +1,4 @@
-"""The oracle of count tables tells what is told, and a few random tables tell nothing."""
+"""The oracle of count tables tells known facts, and a few random tables tell nothing."""
 
 from __future__ import annotations
 

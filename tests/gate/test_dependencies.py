@@ -1,4 +1,4 @@
-"""Columns that tell others, and what a draft says of them."""
+"""Columns that tell others, and a draft's sentences about such columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verdicts, their points, and the answers to points."""
+"""Verdicts, points, and the answers to points."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def test_a_verdict_follows_from_its_points(points, state, begins):
 @pytest.mark.gated
 def test_whoever_is_refused_reads_every_point_and_how_to_answer_it():
     many = [Point("unique-column", (f"c{n}",), 1.0, "Text. " * 30, "Way out.") for n in range(40)]
-    with pytest.raises(ic.VerdictError) as told:
+    with pytest.raises(ic.VerdictError) as error:
         Verdict(tuple(many)).refuse()
-    lines = str(told.value).splitlines()
+    lines = str(error.value).splitlines()
     assert sum(line.startswith("- unique-column: ") for line in lines) == 40
     assert sum("Or accept it: " in line for line in lines) == 40
-    assert pickle.loads(pickle.dumps(told.value)).verdict == told.value.verdict
+    assert pickle.loads(pickle.dumps(error.value)).verdict == error.value.verdict
     Verdict(tuple(many)).refuse(only_broken=True)
     with pytest.raises(ic.VerdictError, match="limit: The limit"):
         Verdict((BROKEN, OPEN)).refuse(only_broken=True)

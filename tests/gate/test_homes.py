@@ -19,19 +19,19 @@ def table(**columns: object) -> pl.DataFrame:
 
 
 def both(rows: pl.DataFrame, schema: ic.Schema, tmp_path) -> tuple[list[str], ic.Release]:
-    """Return the points of a release, which those of the verifier have to equal."""
+    """Return the points of a release, after a comparison with those of the verifier."""
     policy = ic.Policy(schema, [ic.KAnonymity(5)])
     rows.write_parquet(tmp_path / "raw.parquet")
     release = ic.anonymize(tmp_path / "raw.parquet", policy, unanswered="write")
     release.write(tmp_path / "safe.parquet")
     release.write_row_map(tmp_path / "rows.parquet")
     policy.write(tmp_path / "policy.toml")
-    found = ic.verify(
+    verification = ic.verify(
         tmp_path / "safe.parquet", tmp_path / "policy.toml",
         against=tmp_path / "raw.parquet", row_map=tmp_path / "rows.parquet",
     )  # fmt: skip
     points = [str(point.sentence()) for point in release.verdict.points]
-    assert [str(point.sentence()) for point in found.verdict.points] == points
+    assert [str(point.sentence()) for point in verification.verdict.points] == points
     return points, release
 
 

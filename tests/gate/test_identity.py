@@ -1,4 +1,4 @@
-"""Ids of people and columns that are called so: one rule for the release and for the verifier, in all languages."""
+"""Ids of people and columns with such names: a single rule for release and verifier, in all languages."""
 
 from __future__ import annotations
 
@@ -86,23 +86,23 @@ def policy_with(role: str, name: str) -> ic.Policy:
 @pytest.mark.few(2)
 @pytest.mark.parametrize("name", LIKE)
 def test_a_key_of_people_is_asked_about_by_both(name, tmp_path):
-    made, verified = both(tmp_path, table_of(name, LIKE[name]), policy_with("identifying", name))
-    assert ("repeated-id", (name,)) in {(point.name, point.columns) for point in made.points}
-    assert verified == made
+    result, verified = both(tmp_path, table_of(name, LIKE[name]), policy_with("identifying", name))
+    assert ("repeated-id", (name,)) in {(point.name, point.columns) for point in result.points}
+    assert verified == result
 
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("name", HARMLESS)
 def test_what_is_no_key_is_asked_about_by_neither(name, tmp_path):
-    made, verified = both(tmp_path, table_of(name, HARMLESS[name]), policy_with("identifying", name))
-    assert [point.name for point in made.points] == []
-    assert verified == made
+    result, verified = both(tmp_path, table_of(name, HARMLESS[name]), policy_with("identifying", name))
+    assert [point.name for point in result.points] == []
+    assert verified == result
 
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(12))
 def test_names_of_all_languages_are_read_alike(seed, tmp_path):
-    """Words of every list, alone and joined, and random ones: whatever the answer is, it is one."""
+    """Words of every list, alone and joined, and random words: release and verifier agree."""
     draw = random.Random(seed)
     lists = ("people", "ids", "things", "personal", "names", "neutral", "sensitive")
     words = [word.strip("*") for each in languages() for kind in lists for word in each.lists[kind]]
@@ -121,8 +121,8 @@ def test_names_of_all_languages_are_read_alike(seed, tmp_path):
         insensitive=[name for name in others if role[name] == "insensitive"],
         identifying=[name for name in others if role[name] == "identifying"],
     )
-    made, verified = both(tmp_path, table, ic.Policy(schema, [ic.KAnonymity(5)]))
-    assert [point.sentence() for point in verified.points] == [point.sentence() for point in made.points]
+    result, verified = both(tmp_path, table, ic.Policy(schema, [ic.KAnonymity(5)]))
+    assert [point.sentence() for point in verified.points] == [point.sentence() for point in result.points]
 
 
 # --- columns that are called as what names a person ---------------------------------------------------
@@ -196,7 +196,7 @@ def test_a_treated_column_is_none():
 
 
 def test_a_house_is_told_by_its_coordinates():
-    """A latitude with three decimals or more tells a house, and one with a single decimal a region."""
+    """A latitude with three decimals or more tells a house, and a latitude with a single decimal a region."""
     for decimals, told in ((5, True), (1, False)):
         values = [round(52.3 + p * 0.00731, decimals) for p in range(PEOPLE)]
         table = table_of("lat", lambda p, values=values: values[p])

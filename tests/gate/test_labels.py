@@ -1,4 +1,4 @@
-"""Values and intervals within the intervals above them: as read, as written, and by the verifier."""
+"""Values and intervals within the intervals above: as read, as written, and by the verifier."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ WRONG = {
 
 
 def outside_of(path):
-    """Ask the rule of the hierarchy as both read it, which has to be the same."""
+    """Ask the rule of the hierarchy as read by both, with equal answers."""
     first, second = Hierarchy.read(path), tree_in(path)
     outside = outside_intervals(first.labels, first.parents.tolist())
     assert sorted(outside) == sorted(outside_intervals(second.labels, second.parents))
@@ -73,9 +73,9 @@ def test_published_hierarchies_with_slips_are_read_and_counted(shared_data, file
 def test_the_command_that_checks_hierarchies_names_the_first(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("31;[30, 40[;*\n50;[30, 40[;*\n")
-    done = CliRunner().invoke(app, ["hierarchy", "check", str(path)])
-    assert done.exit_code == 2
-    assert "'50' stands under '[30, 40[', but lies outside; move it" in done.output
+    result = CliRunner().invoke(app, ["hierarchy", "check", str(path)])
+    assert result.exit_code == 2
+    assert "'50' stands under '[30, 40[', but lies outside; move it" in result.output
 
 
 @pytest.mark.gated
@@ -147,7 +147,7 @@ def test_the_way_out_where_a_root_counts_as_suppressed():
             )
             assert release.table["age"].to_list() == ["Any"] * 5
     # Where a root has another name, this is no way out.
-    with pytest.raises(InfeasibleError) as told:
+    with pytest.raises(InfeasibleError) as error:
         ic.anonymize(
             table,
             ic.Schema(quasi={"age": named, "sex": Flat()}),
@@ -155,4 +155,4 @@ def test_the_way_out_where_a_root_counts_as_suppressed():
             "optimal",
             levels={"age": 1, "sex": 0},
         )
-    assert "root" not in str(told.value)
+    assert "root" not in str(error.value)

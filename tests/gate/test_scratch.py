@@ -1,4 +1,4 @@
-"""What verify puts aside: raw values in a private folder, which does not stay, whatever ends the run."""
+"""Raw values of verify in a private folder, which never stays after the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts that reach people inside cells, labels of hierarchies and quasi-identifiers that leave as they are."""
+"""Texts that reach people inside cells, labels of hierarchies and plainly released quasi-identifiers."""
 
 from __future__ import annotations
 
@@ -96,9 +96,9 @@ def test_the_quasi_identifiers_of_an_anatomy_leave_as_they_are():
             "ill": [ILLS[row // 10 % 3] for row in range(200)],
         }
     )
-    asked = ic.Policy(ic.Schema(quasi=["age", "mail"], sensitive=["ill"]), [ic.LDiversity(2)])
+    policy = ic.Policy(ic.Schema(quasi=["age", "mail"], sensitive=["ill"]), [ic.LDiversity(2)])
     with pytest.raises(ic.VerdictError, match="personal-text: mail"):
-        ic.anatomize(rows, asked)
+        ic.anatomize(rows, policy)
 
 
 def test_what_a_randomized_column_hides_another_one_may_tell():

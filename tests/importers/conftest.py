@@ -12,14 +12,14 @@ from incrowd.faces.cli import main
 
 @pytest.fixture
 def run_command(capsys, monkeypatch):
-    """Run a command; return its exit status and what it printed."""
+    """Run a command, and return the exit status and the output."""
 
     def call(*arguments):
         monkeypatch.setattr(sys, "argv", ["incrowd", *map(str, arguments)])
         capsys.readouterr()
         with pytest.raises(SystemExit) as stop:
             main()
-        told = capsys.readouterr()
-        return SimpleNamespace(status=int(stop.value.code or 0), out=told.out, err=told.err)
+        output = capsys.readouterr()
+        return SimpleNamespace(status=int(stop.value.code or 0), out=output.out, err=output.err)
 
     return call

@@ -62,16 +62,16 @@ def roles(found):
 
 
 def test_metadata_of_mu_argus_becomes_a_draft(read):
-    found = read(MU)
-    assert roles(found) == {"hhnum": "household", "weight": "weight", "town": "quasi", "sex": "quasi"}
-    assert [name for name, _ in found.questions] == ["province", "income"]
-    schema = found.policy.schema
+    result = read(MU)
+    assert roles(result) == {"hhnum": "household", "weight": "weight", "town": "quasi", "sex": "quasi"}
+    assert [name for name, _ in result.questions] == ["province", "income"]
+    schema = result.policy.schema
     assert schema["town"].hierarchy.spec() == {"prefix": True}
     assert (schema["town"].weight, schema["sex"].weight) == (0.5, 1)
     # A code means missing in its column alone.
     assert schema.null_values == ()
     assert (schema["town"].missing, schema["sex"].missing, schema["weight"].missing) == (("X",), ("9",), ())
-    told = "\n".join(found.unread)
+    text = "\n".join(result.unread)
     for words in (
         "'town' <CODELIST>: labels",
         "'hhnum': missing codes are not read; empty",
@@ -79,34 +79,34 @@ def test_metadata_of_mu_argus_becomes_a_draft(read):
         "fixed width",
         "k is 3",
     ):
-        assert re.search(words, told), words
+        assert re.search(words, text), words
 
 
 def test_missing_codes_are_those_of_their_columns(read):
-    found = read("a 1 3 999\n<RECODABLE>\nb 4 2 99 98\n<RECODABLE>\nc 6 3 999 99\n<RECODABLE>\n")
-    schema = found.policy.schema
+    result = read("a 1 3 999\n<RECODABLE>\nb 4 2 99 98\n<RECODABLE>\nc 6 3 999 99\n<RECODABLE>\n")
+    schema = result.policy.schema
     assert [schema[name].missing for name in "abc"] == [("999",), ("99", "98"), ("999", "99")]
 
 
 def test_metadata_of_tau_argus_names_its_code_list(read, tmp_path):
     (tmp_path / "region.hrc").write_text("N\n-N1\n-N2\nS\n")
-    found = read(TAU)
-    schema = found.policy.schema
-    assert roles(found) == {"Region": "quasi", "Size": "quasi"}
+    result = read(TAU)
+    schema = result.policy.schema
+    assert roles(result) == {"Region": "quasi", "Size": "quasi"}
     assert [schema["Region"].hierarchy.path(rank) for rank in range(3)] == [
         ("N1", "N", "*"), ("N2", "N", "*"), ("S", "*"),
     ]  # fmt: skip
-    assert isinstance(found.policy.algorithm, ic.Optimal)
-    told = "\n".join(found.unread)
+    assert isinstance(result.policy.algorithm, ic.Optimal)
+    text = "\n".join(result.unread)
     for words in ("line 1: <SEPARATOR>", "'Size' <HIERLEVELS>", "'Value' <SHADOW>: has no counterpart"):
-        assert words in told
-    assert "fixed width" not in told
+        assert words in text
+    assert "fixed width" not in text
 
 
 def test_a_code_list_that_is_not_there_is_named(read):
-    found = read(TAU)
-    assert found.policy.schema["Region"].hierarchy is None
-    assert re.search("'Region': its code list is not read .*region.hrc", "\n".join(found.unread))
+    result = read(TAU)
+    assert result.policy.schema["Region"].hierarchy is None
+    assert re.search("'Region': its code list is not read .*region.hrc", "\n".join(result.unread))
 
 
 @pytest.mark.parametrize(
@@ -132,8 +132,8 @@ def test_data_of_r_are_told_apart(tmp_path):
 
 def test_a_draft_is_written_with_its_questions(tmp_path, run_command):
     (tmp_path / "m.rda").write_text(MU)
-    done = run_command("import", tmp_path / "m.rda", "-o", tmp_path / "p")
-    assert done.status == 0, done.err
+    result = run_command("import", tmp_path / "m.rda", "-o", tmp_path / "p")
+    assert result.status == 0, result.err
     text = (tmp_path / "p/policy.toml").read_text()
     assert '[columns.income]\nrole = "?"' in text
     (tmp_path / "p/policy.toml").write_text(text.replace('"?"', '"sensitive"'))

@@ -21,8 +21,8 @@ AGES = "".join(f"{age};{'young' if age < 22 else 'older'};*\n" for age in range(
 
 
 def project(path, *criteria, weights=(0.5, 0.5), outliers="0.1", **parts):
-    """Write a project; `parts` take the place of its own."""
-    asked = "".join(f"<criterion>{each}</criterion>" for each in criteria)
+    """Write a project, where `parts` replace the default parts."""
+    xml = "".join(f"<criterion>{each}</criterion>" for each in criteria)
     weighed = "".join(
         f"<attributeWeight><attribute>{name}</attribute><weight>{weight}</weight></attributeWeight>"
         for name, weight in zip(("age", "sex"), weights, strict=True)
@@ -33,22 +33,22 @@ def project(path, *criteria, weights=(0.5, 0.5), outliers="0.1", **parts):
         COLUMN.format("sex", "QUASI_IDENTIFYING", "All", "All"),
         COLUMN.format("ill", "SENSITIVE", "All", "All"),
     )
-    found = {
+    result = {
         "metadata.xml": "<metadata><version>3.7.0</version></metadata>",
         "project.xml": "<project><separator>;</separator></project>",
         "input/definition.xml": f"<definition>{''.join(columns)}</definition>",
         "input/config.xml": f"<config><relativeMaxOutliers>{outliers}</relativeMaxOutliers>"
         f"<metric>Loss (0.5/1.0/1.0)</metric><attributeWeights>{weighed}</attributeWeights>"
-        f"<criteria>{asked}</criteria></config>",
+        f"<criteria>{xml}</criteria></config>",
         "input/hierarchies/age.csv": AGES,
         "input/hierarchies/sex.csv": "M;*\nF;*\n",
         "data/input.csv": ROWS,
         "infoloss.dat": "not read",
     } | parts
-    with zipfile.ZipFile(path, "w") as made:
-        for name, text in found.items():
+    with zipfile.ZipFile(path, "w") as outcome:
+        for name, text in result.items():
             if text is not None:
-                made.writestr(name, text)
+                outcome.writestr(name, text)
     return path
 
 
@@ -57,24 +57,24 @@ def test_a_project_is_released_and_verified_as_it_is(run_command, tmp_path):
     run = run_command
     assert run("import", tmp_path / "p.deid", "-o", tmp_path / "p").status == 0
     policy = str(tmp_path / "p" / "policy.toml")
-    done = run("anonymize", tmp_path / "p" / "data.csv", "--policy", policy, "-o", tmp_path / "safe.csv")
-    assert done.status == 0, done.err
+    result = run("anonymize", tmp_path / "p" / "data.csv", "--policy", policy, "-o", tmp_path / "safe.csv")
+    assert result.status == 0, result.err
     assert run("verify", tmp_path / "safe.csv", "--policy", policy).status == 0
     assert oct((tmp_path / "p").stat().st_mode)[-3:] == "700"
 
 
 def test_roles_hierarchies_levels_weights_and_limits_are_read(tmp_path):
-    found = read_project(project(tmp_path / "p.deid", "5-anonymity", weights=(0.9, 0.1)))
-    schema = found.policy.schema
+    result = read_project(project(tmp_path / "p.deid", "5-anonymity", weights=(0.9, 0.1)))
+    schema = result.policy.schema
     assert {each.name: each.role for each in schema.attributes} == {
         "name": "identifying", "age": "quasi", "sex": "quasi", "ill": "sensitive",
     }  # fmt: skip
     assert (schema["age"].levels, schema["sex"].levels) == ((1, None), None)
     assert schema["age"].hierarchy.path(schema["age"].hierarchy.rank("20")) == ("20", "young", "*")
     assert (schema["age"].weight, schema["sex"].weight) == (0.9, 0.1)
-    assert (found.policy.max_suppression, found.policy.algorithm.name) == (0.1, "optimal")
-    assert (found.delimiter, found.unread) == (";", ())
-    assert found.data == ROWS.encode()
+    assert (result.policy.max_suppression, result.policy.algorithm.name) == (0.1, "optimal")
+    assert (result.delimiter, result.unread) == (";", ())
+    assert result.data == ROWS.encode()
     assert read_project(project(tmp_path / "q.deid", "5-anonymity")).policy.schema["age"].weight == 1
 
 
@@ -104,8 +104,8 @@ MODELS = {
 
 @pytest.mark.parametrize("text", MODELS)
 def test_every_model_that_has_a_counterpart_is_read(tmp_path, text):
-    found = read_project(project(tmp_path / "p.deid", text))
-    assert (found.policy.models, found.unread) == ((MODELS[text],), ())
+    result = read_project(project(tmp_path / "p.deid", text))
+    assert (result.policy.models, result.unread) == ((MODELS[text],), ())
 
 
 @pytest.mark.parametrize(
@@ -114,18 +114,18 @@ def test_every_model_that_has_a_counterpart_is_read(tmp_path, text):
      "(0.05, 0.2 (0.2), 0.1)-avg-reidentification-risk", "0-anonymity", "something new"],
 )  # fmt: skip
 def test_what_has_no_counterpart_is_named_and_not_in_the_policy(run_command, tmp_path, text):
-    found = read_project(project(tmp_path / "p.deid", "3-anonymity", text))
-    assert found.policy.models == (ic.KAnonymity(3),)
-    [told] = found.unread
-    assert ("research subset" if text == "Inclusion" else text) in told
-    done = run_command("import", tmp_path / "p.deid", "-o", tmp_path / "p")
-    assert f"not read: {told}" in done.err
+    result = read_project(project(tmp_path / "p.deid", "3-anonymity", text))
+    assert result.policy.models == (ic.KAnonymity(3),)
+    [line] = result.unread
+    assert ("research subset" if text == "Inclusion" else text) in line
+    outcome = run_command("import", tmp_path / "p.deid", "-o", tmp_path / "p")
+    assert f"not read: {line}" in outcome.err
 
 
 def test_a_project_without_a_model_that_is_understood_releases_nothing(run_command, tmp_path):
     project(tmp_path / "p.deid", "(0.01)-sample-uniqueness")
     run_command("import", tmp_path / "p.deid", "-o", tmp_path / "p")
-    done = run_command(
+    result = run_command(
         "anonymize",
         tmp_path / "p" / "data.csv",
         "--policy",
@@ -133,17 +133,17 @@ def test_a_project_without_a_model_that_is_understood_releases_nothing(run_comma
         "-o",
         tmp_path / "x.csv",
     )
-    assert done.status == 2
-    assert "name at least one model" in done.err
+    assert result.status == 2
+    assert "name at least one model" in result.err
 
 
 def test_other_quality_models_and_hierarchies_that_are_no_tree_are_named(tmp_path):
     config = "<config><metric>Discernibility</metric><criteria><criterion>2-anonymity</criterion></criteria></config>"
     parts = {"input/config.xml": config, "input/hierarchies/sex.csv": "M;a;*\nF;b;*\nX;a;b\n"}
-    found = read_project(project(tmp_path / "p.deid", **parts))
-    assert re.search("quality model 'Discernibility'", " ".join(found.unread))
-    assert re.search("column 'sex': its hierarchy is no tree", " ".join(found.unread))
-    assert found.policy.schema["sex"].hierarchy is None
+    result = read_project(project(tmp_path / "p.deid", **parts))
+    assert re.search("quality model 'Discernibility'", " ".join(result.unread))
+    assert re.search("column 'sex': its hierarchy is no tree", " ".join(result.unread))
+    assert result.policy.schema["sex"].hierarchy is None
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ NEST = "<a>" * 100_000 + "</a>" * 100_000
 )
 def test_odd_parts_end_in_one_line_or_are_named_as_unread(parts, run_command, tmp_path):
     project(tmp_path / "p.deid", "5-anonymity", **parts)
-    done = run_command("import", tmp_path / "p.deid", "-o", tmp_path / "p")
-    assert done.status in (0, 2)
-    assert "internal error" not in done.err
-    assert done.status == 0 or len(done.err.splitlines()) == 1
+    result = run_command("import", tmp_path / "p.deid", "-o", tmp_path / "p")
+    assert result.status in (0, 2)
+    assert "internal error" not in result.err
+    assert result.status == 0 or len(result.err.splitlines()) == 1

@@ -1,4 +1,4 @@
-"""Scripts of sdcMicro: read and never run; what has no counterpart is named with its line."""
+"""Scripts of sdcMicro: read and never run, where calls without a counterpart are named with the line."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def made(*calls, keys='"age", "zip"', more=""):
 
 
 def test_a_script_becomes_a_policy(read):
-    found = read(SCRIPT)
-    schema = found.policy.schema
+    result = read(SCRIPT)
+    schema = result.policy.schema
     assert {each.name: each.role for each in schema.attributes} == {
         "income": "insensitive", "savings": "insensitive", "town": "insensitive",
         "sex": "quasi", "zip": "quasi", "age": "quasi", "diagnosis": "sensitive", "w": "weight",
@@ -56,14 +56,14 @@ def test_a_script_becomes_a_policy(read):
     assert schema["income"].treatment == ic.Noise(0.2)
     assert schema["savings"].treatment == ic.Microaggregate(4, within="region")
     assert schema["town"].treatment == ic.Pram(0.7, within="region")
-    assert found.policy.models == (ic.KAnonymity(4),)
-    assert found.policy.wildcards == "matches-any"
-    assert type(found.policy.algorithm) is ic.CellSuppression
-    assert [name for name, _ in found.questions] == ["height"]
+    assert result.policy.models == (ic.KAnonymity(4),)
+    assert result.policy.wildcards == "matches-any"
+    assert type(result.policy.algorithm) is ic.CellSuppression
+    assert [name for name, _ in result.questions] == ["height"]
 
 
 def test_what_is_not_taken_over_is_named_with_its_line(read):
-    told = "\n".join(read(SCRIPT).unread)
+    text = "\n".join(read(SCRIPT).unread)
     for line in (
         "line 5: createSdcObj: seed",
         "line 5: createSdcObj: strataVar",
@@ -72,8 +72,8 @@ def test_what_is_not_taken_over_is_named_with_its_line(read):
         "line 13: report: measures .*the report of a release",
         "line 15: mySpecialThing: is not read",
     ):
-        assert re.search(line, told), (line, told)
-    assert "print" not in told
+        assert re.search(line, text), (line, text)
+    assert "print" not in text
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_a_call_that_says_too_little_or_too_much_is_named(read, call, told):
 
 
 def test_recodes_and_groups_are_hierarchies(read):
-    found = read(
+    result = read(
         made(
             "sdc <- globalRecode(sdc, column = 'age', breaks = seq(0, 100, 10))",
             "sdc <- groupAndRename(sdc, var = 'zip', before = c('a', 'b'), after = 'ab')",
@@ -152,12 +152,12 @@ def test_recodes_and_groups_are_hierarchies(read):
             "sdc <- kAnon(sdc, k = 2)",
         )
     )
-    age, town = (found.policy.schema[name] for name in ("age", "zip"))
+    age, town = (result.policy.schema[name] for name in ("age", "zip"))
     assert (age.hierarchy.spec(), age.levels) == ({"intervals": [10], "origin": 1}, (1, None))
     assert [town.hierarchy.path(rank) for rank in range(5)] == [
         *((leaf, "abc", "*") for leaf in "abc"), *((leaf, "de", "*") for leaf in "de"),
     ]  # fmt: skip
-    assert isinstance(found.policy.algorithm, ic.Optimal)
+    assert isinstance(result.policy.algorithm, ic.Optimal)
 
 
 @pytest.mark.parametrize(
@@ -206,14 +206,14 @@ def test_combs_ask_for_every_set_of_so_many_columns(read, call, models):
     ],
 )
 def test_ends_that_are_cut_off_are_prefixes(read, change, least):
-    found = read(made(change))
-    zip_code = found.policy.schema["zip"]
+    result = read(made(change))
+    zip_code = result.policy.schema["zip"]
     assert (zip_code.hierarchy, zip_code.levels) == (ic.Hierarchy.prefix(), (least, None))
-    assert any("at least" in line and "masked" in line for line in found.unread)
+    assert any("at least" in line and "masked" in line for line in result.unread)
 
 
 def test_limits_and_swaps_are_treatments(read):
-    found = read(
+    result = read(
         made(
             "sdc <- topBotCoding(sdc, value = 90, replacement = 90, kind = 'top', column = 'age')",
             "sdc <- topBotCoding(sdc, value = -5, replacement = -5, kind = 'bottom', column = 'age')",
@@ -222,7 +222,7 @@ def test_limits_and_swaps_are_treatments(read):
             more=", numVars = c('n')",
         )
     )
-    treated = {each.name: each.treatment for each in found.policy.schema.attributes if each.treatment}
+    treated = {each.name: each.treatment for each in result.policy.schema.attributes if each.treatment}
     by_median = read(made("microaggregation(sdc, 'x', measure = 'median')")).policy
     assert by_median.schema["x"].treatment == ic.Microaggregate(3, how="median")
     assert treated == {
@@ -300,8 +300,8 @@ def test_an_imported_script_runs_to_a_verified_release(tmp_path, run_command):
     )
     assert run_command("import", tmp_path / "s.R", "-o", tmp_path / "p").status == 0
     policy, safe = tmp_path / "p/policy.toml", tmp_path / "safe.csv"
-    done = run_command("anonymize", tmp_path / "people.csv", "--policy", policy, "-o", safe)
-    assert done.status == 0, done.err
+    result = run_command("anonymize", tmp_path / "people.csv", "--policy", policy, "-o", safe)
+    assert result.status == 0, result.err
     assert run_command("verify", safe, "--policy", policy).status == 0
     assert pl.read_csv(safe).height == 200
 
@@ -313,8 +313,8 @@ def test_cut_texts_and_bands_run_to_a_verified_release(tmp_path, run_command):
     pl.DataFrame({"age": ages, "zip": zips}).write_csv(tmp_path / "d.csv")
     assert run_command("import", tmp_path / "s.R", "-o", tmp_path / "p").status == 0
     policy, safe = tmp_path / "p/policy.toml", tmp_path / "safe.csv"
-    done = run_command("anonymize", tmp_path / "d.csv", "--policy", policy, "-o", safe)
-    assert done.status == 0, done.err
+    result = run_command("anonymize", tmp_path / "d.csv", "--policy", policy, "-o", safe)
+    assert result.status == 0, result.err
     released = pl.read_csv(safe)
     assert set(released["age"]) == {"<18", "[18-30]", "[31-40]", "[41-50]", "[51-60]", ">=61"}
     assert set(released["zip"]) == {"100*"}
@@ -324,8 +324,8 @@ def test_cut_texts_and_bands_run_to_a_verified_release(tmp_path, run_command):
 
 def test_questions_stop_the_next_command(tmp_path, run_command):
     (tmp_path / "s.R").write_text(made("kAnon(sdc, k = 2)", more=", numVars = 'pay'"))
-    done = run_command("import", tmp_path / "s.R", "-o", tmp_path / "p")
-    assert "give 'pay' a role" in done.out
+    result = run_command("import", tmp_path / "s.R", "-o", tmp_path / "p")
+    assert "give 'pay' a role" in result.out
     (tmp_path / "t.csv").write_text("age,zip,pay\n1,2,3\n")
     stopped = run_command(
         "anonymize", tmp_path / "t.csv", "--policy", tmp_path / "p/policy.toml", "-o", tmp_path / "o.csv"
@@ -336,7 +336,7 @@ def test_questions_stop_the_next_command(tmp_path, run_command):
 
 def test_a_treatment_that_no_such_column_can_have_is_listed_and_the_rest_is_read(read):
     """Key variables are perturbed there, too; that aborted the whole import."""
-    found = read(
+    result = read(
         made(
             'sdc <- pram(sdc, variables = c("roof", "town"), pd = 0.8)',
             'sdc <- addNoise(sdc, variables = "w")',
@@ -347,16 +347,16 @@ def test_a_treatment_that_no_such_column_can_have_is_listed_and_the_rest_is_read
             more=', numVars = c("income", "savings", "height"), pramVars = c("roof", "town"), weightVar = "w"',
         )
     )
-    schema = found.policy.schema
+    schema = result.policy.schema
     assert {each.name: each.role for each in schema.treated} == {
         "town": "insensitive",
         "height": "insensitive",
     }
     assert [each.name for each in schema.quasi] == ["roof", "zip"]
-    assert found.policy.models == (ic.KAnonymity(4),)
-    assert [name for name, _ in found.questions] == ["income", "savings"]
-    told = "\n".join(found.unread)
-    assert re.search(r"line 2: pram: column 'roof': pram: a quasi-identifier is generalized", told)
-    assert re.search(r"line 3: addNoise: column 'w'", told)
-    assert re.search(r"line 4: microaggregation: column 'zip'", told)
-    assert len(re.findall("line 4: microaggregation", told)) == 1
+    assert result.policy.models == (ic.KAnonymity(4),)
+    assert [name for name, _ in result.questions] == ["income", "savings"]
+    text = "\n".join(result.unread)
+    assert re.search(r"line 2: pram: column 'roof': pram: a quasi-identifier is generalized", text)
+    assert re.search(r"line 3: addNoise: column 'w'", text)
+    assert re.search(r"line 4: microaggregation: column 'zip'", text)
+    assert len(re.findall("line 4: microaggregation", text)) == 1

@@ -1,4 +1,4 @@
-"""Calls that people write by habit, and names that no file can hold: the answer says what to write."""
+"""Habitual calls, and names that no file can hold: the answer shows the correct call."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def test_names_of_columns_that_are_formulas_are_escaped_and_read_back(tmp_path):
     release.write(tmp_path / "safe.csv", escape_formulas=True)
     assert (tmp_path / "safe.csv").read_text().splitlines()[0] == f"age,'{name},-5"
     paths = tmp_path / "safe.csv", tmp_path / "policy.toml"
-    found = ic.verify(*paths, against=tmp_path / "raw.csv", escaped=True)
-    assert found.verdict.text == release.verdict.text
+    verification = ic.verify(*paths, against=tmp_path / "raw.csv", escaped=True)
+    assert verification.verdict.text == release.verdict.text
     again = ic.assess(paths[0], policy.schema, "k-anonymity:2", csv_format=ic.CsvFormat(escaped=True))
     assert "20 records" in repr(again)
 

@@ -28,10 +28,10 @@ def test_people_come_again_and_their_rows_look_alike():
 
 
 def test_the_same_seed_gives_the_same_table():
-    made = ic.samples.encounters(500, seed=5)
-    assert made.equals(ic.samples.encounters(500, seed=5))
-    assert not made.equals(ic.samples.encounters(500, seed=6))
-    assert made["patient_id"].n_unique() == 350
+    result = ic.samples.encounters(500, seed=5)
+    assert result.equals(ic.samples.encounters(500, seed=5))
+    assert not result.equals(ic.samples.encounters(500, seed=6))
+    assert result["patient_id"].n_unique() == 350
     assert ic.samples.encounters(40, people=1)["patient_id"].n_unique() == 1
 
 

@@ -37,7 +37,7 @@ def points_of(problem: SearchProblem) -> Points:
 
 
 def cost_of(problem: SearchProblem, class_of) -> int:
-    """What all records cost, class by class, cell by cell."""
+    """The cost of all records, class by class, cell by cell."""
     costs, points = costs_of(problem.frequency, problem.attributes), points_of(problem)
     total = 0
     for number in set(np.asarray(class_of).tolist()):
@@ -57,7 +57,7 @@ def cost_of(problem: SearchProblem, class_of) -> int:
 
 
 def column_cost(points: Points, costs, class_of) -> int:
-    """What the kernels say that all records cost."""
+    """The kernels' cost of all records."""
     total = 0
     for number in set(class_of.tolist()):
         ranks = points.ranks[class_of == number]
@@ -84,7 +84,7 @@ def partitions(items: list[int]):
 
 
 def cheapest(problem: SearchProblem, k: int) -> int:
-    """What the best partition into classes of k records costs, of all there are."""
+    """The cost of the best partition into classes of k records."""
     keys, weights = problem.frequency.keys, problem.frequency.weights
     best = None
     for parts in partitions(list(range(keys))):
@@ -128,9 +128,9 @@ def test_small_tables_are_recoded_at_the_least_loss_there_is():
         problem = problem_of(town_table(seed, 7), TOWN_SCHEMA, 2)
         class_of, _ = ic.Agglomerative().assign(problem)
         best = cheapest(problem, 2)
-        found = cost_of(problem, class_of)
-        assert found >= best
-        gaps.append(found / best - 1 if best else 0.0)
+        result = cost_of(problem, class_of)
+        assert result >= best
+        gaps.append(result / best - 1 if best else 0.0)
     assert sum(gap == 0 for gap in gaps) >= 10
     assert max(gaps) < 0.2
 
@@ -148,7 +148,7 @@ def test_every_class_has_k_records_and_nothing_costs_more_than_mondrian(seed, k)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([2, 3, 5]))
 def test_no_step_costs_more_than_the_one_before(seed, k):
     problem = problem_of(town_table(seed, 80), TOWN_SCHEMA, k)
-    ranks, costs = in_columns(PricedKeys.of(problem.frequency, problem.attributes), range(3))
+    ranks, costs = in_columns(PricedKeys.of_table(problem.frequency, problem.attributes), range(3))
     points, cells = Points(ranks, problem.frequency.weights), tabulate(costs)
     keys = np.arange(problem.frequency.keys)
     class_of = joined(points, cells, k)
@@ -212,11 +212,11 @@ def test_threads_do_not_change_the_result(monkeypatch):
     problem = problem_of(town_table(1, 4000), TOWN_SCHEMA, 3)
     algorithm = ic.Agglomerative(block=300, rounds=2)
     monkeypatch.setattr(jit, "PARALLEL_FROM", 0)
-    found = []
+    result = []
     for threads in ("1", "4"):
         monkeypatch.setenv("INCROWD_THREADS", threads)
-        found.append(algorithm.assign(problem)[0].tolist())
-    assert found[0] == found[1]
+        result.append(algorithm.assign(problem)[0].tolist())
+    assert result[0] == result[1]
 
 
 def test_a_seed_decides_what_is_random():
@@ -229,7 +229,7 @@ def test_a_seed_decides_what_is_random():
 
 
 def test_keys_of_large_tables_are_joined_in_smaller_blocks(monkeypatch):
-    """What is lost by that is won back by exchanging keys, all but a little."""
+    """Exchanging keys wins nearly all of the loss back."""
     table = hospital(2000, seed=6).select("age", "zip", "length_of_stay")
     schema = ic.Schema(quasi={"age": None, "zip": ZIPS, "length_of_stay": None})
     problem = problem_of(table, schema, 5)
@@ -283,7 +283,7 @@ def test_rows_that_are_alike_stay_together():
 
 
 def lonely_values(seed: int) -> pl.DataFrame:
-    """Make columns of one value, but for one row each: a cut beside it leaves a single key."""
+    """Make columns of a single value, but for a row each: a cut beside that row leaves a single key."""
     random = np.random.default_rng(seed)
     columns = {"d": random.integers(0, 1000, 400)}
     for j in range(6):
@@ -294,7 +294,7 @@ def lonely_values(seed: int) -> pl.DataFrame:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_blocks_have_enough_records_for_a_class(seed):
-    """Blocks of one key had become classes of one record, and their number was more than there was room for."""
+    """Blocks of a single key had become classes of a single record, more classes than room."""
     table = lonely_values(seed)
     schema = ic.Schema(quasi=table.columns)
     problem = problem_of(table, schema, 5)
@@ -312,7 +312,7 @@ def test_small_blocks_are_joined_with_those_that_come_next(totals, least):
     assume(sum(totals) >= least)
     block_of = np.repeat(np.arange(len(totals)), 2)
     records = np.array([part for total in totals for part in (total, 0)])
-    found = _with_enough(block_of, records, least)
+    result = _with_enough(block_of, records, least)
     expected: list[list[int]] = [[]]
     for block in range(len(totals)):
         if sum(totals[other] for other in expected[-1]) >= least:
@@ -321,7 +321,9 @@ def test_small_blocks_are_joined_with_those_that_come_next(totals, least):
     if sum(totals[other] for other in expected[-1]) < least:
         last = expected.pop()
         expected[-1] += last
-    assert [sorted(set(block_of[found == number].tolist())) for number in range(found.max() + 1)] == expected
+    assert [
+        sorted(set(block_of[result == number].tolist())) for number in range(result.max() + 1)
+    ] == expected
 
 
 def test_classes_of_too_few_records_find_room():

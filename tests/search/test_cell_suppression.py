@@ -1,4 +1,4 @@
-"""Cell suppression where `*` matches any value: a plain second reading of what each record matches."""
+"""Cell suppression where `*` matches any value: a plain second reading of each record's matches."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def suppressed(table: pl.DataFrame, models, schema: ic.Schema | None = None, **s
 
 
 def stars(release: ic.Release) -> int:
-    """Suppressed cells; a record that is left out has lost all of its cells."""
+    """Suppressed cells, where a left-out record has lost all cells."""
     names = [attribute.name for attribute in release.policy.schema.quasi]
     shown = sum(int((release.table[name].cast(pl.String) == "*").sum()) for name in names)
     return shown + len(names) * release.left_out
@@ -76,13 +76,13 @@ def test_one_cell_is_enough_where_it_matches_all():
 def test_every_record_matches_enough_and_no_more_is_suppressed(table, k, limit, what):
     assume(k <= table.height)
     schema, settings = schema_of(table), {"max_suppression": limit, "suppressed": what}
-    found = []
+    result = []
     for wildcards in ("value", "matches-any"):
         try:
-            found.append(suppressed(table, f"k-anonymity:{k}", schema, wildcards=wildcards, **settings))
+            result.append(suppressed(table, f"k-anonymity:{k}", schema, wildcards=wildcards, **settings))
         except (ic.InfeasibleError, ic.ParameterError, ic.TableError):
-            found.append(None)
-    strict, release = found
+            result.append(None)
+    strict, release = result
     if release is None:
         assert strict is None
         return
@@ -149,7 +149,9 @@ def test_an_attacker_who_knows_some_columns_matches_in_these():
 def test_importance_decides_what_is_suppressed():
     table = pl.DataFrame({"n": [*"1212"], "c": [*"uuvv"]})
     for heavy, light in (("n", "c"), ("c", "n")):
-        schema = ic.Schema.of([ic.Attribute(heavy, "quasi", weight=5), ic.Attribute(light, "quasi")])
+        schema = ic.Schema.of_attributes(
+            [ic.Attribute(heavy, "quasi", weight=5), ic.Attribute(light, "quasi")]
+        )
         release = suppressed(table, "k-anonymity:2", schema)
         assert "*" not in set(release.table[heavy])
         assert (release.table[light] == "*").sum() == 2
@@ -167,7 +169,7 @@ def test_a_record_that_agrees_with_nobody_is_helped_by_others():
 @pytest.mark.parametrize(
     ("schema", "models"),
     [
-        (ic.Schema.of([ic.Attribute("age", "quasi"), ic.Attribute("zip", "quasi", output="set")]), ["k-anonymity:2"]),
+        (ic.Schema.of_attributes([ic.Attribute("age", "quasi"), ic.Attribute("zip", "quasi", output="set")]), ["k-anonymity:2"]),
         (ic.Schema(quasi=["zip"], unlisted="drop"), ["k-anonymity:2"]),
         (ic.Schema(quasi=["age", "zip"]), ["k-anonymity:2", "normalized-entropy:h=0.99,over=mean"]),
     ],

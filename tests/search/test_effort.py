@@ -30,7 +30,7 @@ def wide() -> pl.DataFrame:
 
 
 def hierarchies(*, free: int = len(COLUMNS)) -> ic.Schema:
-    """Give every column three levels; those after the first few are fixed at the last one."""
+    """Give every column three levels, and fix all but the first few columns at the last level."""
     bounds = {name: None if place < free else (2, 2) for place, name in enumerate(COLUMNS)}
     return ic.Schema(
         quasi={
@@ -70,7 +70,7 @@ def test_fixed_levels_of_more_columns_than_an_array_has_axes_are_searched(name, 
 
 
 def yes_or_no(*, four: int, two: int, fixed: int = 0) -> tuple[pl.DataFrame, ic.Schema]:
-    """Make a table of columns with four levels and with two, and fix the last of these."""
+    """Make a table of columns with four levels and with two, and fix the latter."""
     random = np.random.default_rng(4)
     columns = [f"q{number}" for number in range(four + two)]
     digits = [random.integers(100, 1000, 40) if place < four else random.integers(0, 2, 40)
@@ -159,15 +159,15 @@ def test_a_lattice_is_explored_within_a_budget(wide):
 @pytest.fixture
 def searches(monkeypatch) -> list[explorer.Explorer]:
     """All explorers that the searches of a test make."""
-    made = []
+    result = []
     begin = explorer.Explorer.__init__
 
     def noted(self, *args, **settings):
-        made.append(self)
+        result.append(self)
         begin(self, *args, **settings)
 
     monkeypatch.setattr(explorer.Explorer, "__init__", noted)
-    return made
+    return result
 
 
 @pytest.fixture
@@ -190,7 +190,7 @@ def clock(monkeypatch) -> list[float]:
 
 
 def in_rounds(free: int, rounds: str, budget: str) -> ic.Release:
-    """Recode a thousand rows, most of them rare; what is suppressed is recoded in rounds."""
+    """Recode a thousand mostly rare rows, with the suppressed rows recoded in rounds."""
     digits = 10 + np.random.default_rng(1).geometric(0.1, (1_000, len(COLUMNS))) % 90
     table = pl.DataFrame(digits.astype(str), schema=COLUMNS, orient="row")
     algorithm = ic.Optimal(recode_suppressed=True, rounds=rounds, budget=budget)
@@ -222,9 +222,9 @@ def test_all_rounds_share_one_budget_of_nodes(searches, rounds):
 
 @pytest.mark.slow
 def test_a_budget_that_is_too_short_for_the_whole_lattice_is_followed_by_a_search_from_the_top(wide):
-    found = ic.anonymize(wide, hierarchies(free=8), [ic.KAnonymity(3)], ic.Optimal(budget="1"))
-    assert not found.lattice.proved
-    assert len(found.lattice.nodes) <= 2 + 9
+    release = ic.anonymize(wide, hierarchies(free=8), [ic.KAnonymity(3)], ic.Optimal(budget="1"))
+    assert not release.lattice.proved
+    assert len(release.lattice.nodes) <= 2 + 9
 
 
 PAIRS = ["k-member", "clustering", "mdav", "oka"]
@@ -239,10 +239,8 @@ def million() -> pl.DataFrame:
 @pytest.mark.parametrize("name", PAIRS)
 def test_a_million_distinct_records_are_refused_before_hours_of_comparisons(million, name):
     schema = ic.Schema(quasi=["number"], unlisted="drop")
-    wanted = (
-        f"^{name}: 1,000,000 records are [0-9,]+ pairs to compare, and it compares 274,877,906,944 at most"
-    )
-    with pytest.raises(ic.ParameterError, match=wanted + ".*use mondrian"):
+    text = f"^{name}: 1,000,000 records are [0-9,]+ pairs to compare, and it compares 274,877,906,944 at most"
+    with pytest.raises(ic.ParameterError, match=text + ".*use mondrian"):
         ic.anonymize(million, schema, [ic.KAnonymity(2)], ALGORITHMS.get(name)())
 
 
@@ -284,15 +282,15 @@ def test_prefixes_of_long_texts_are_refused():
     ],
 )
 def test_sets_that_would_fill_a_disk_are_refused(rows, width, k, wanted):
-    """A cell of a megabyte stands in every record of its class."""
+    """A cell of a megabyte stands in every record of the class."""
     table = pl.DataFrame({"name": [f"Z{row:0{width - 1}}" for row in range(rows)], "one": "1"})
 
     def of(**how) -> ic.Schema:
         return ic.Schema(quasi={"name": ic.Attribute("name", "quasi", kind="category", **how), "one": None})
 
-    with pytest.raises(ic.SchemaError, match=f"column 'name': .* {wanted}.* give it a hierarchy") as told:
+    with pytest.raises(ic.SchemaError, match=f"column 'name': .* {wanted}.* give it a hierarchy") as error:
         ic.anonymize(table, of(), [ic.KAnonymity(k)])
-    assert "Z" not in str(told.value)
+    assert "Z" not in str(error.value)
     for way_out in (of(hierarchy=Flat()), of(output="suppress")):
         assert set(ic.anonymize(table, way_out, [ic.KAnonymity(k)]).table["name"]) == {"*"}
     with pytest.raises(ic.SchemaError, match="cells that list or repeat them would hand them out"):
@@ -308,7 +306,7 @@ def test_chosen_nodes_of_many_columns_settle_most_and_are_not_comparable(learned
     order = np.random.default_rng(3).permutation(size)
     chosen = np.empty(many, np.int64)
     counts = np.empty((1 + learned, size), np.int32)
-    found = choose_nodes(order[alive[order]], shape, strides, counts, many, chosen)
+    result = choose_nodes(order[alive[order]], shape, strides, counts, many, chosen)
     after = {int(node): int(alive[order[place:]].sum()) for place, node in enumerate(order)}
     living = np.flatnonzero(alive).tolist()
 
@@ -329,4 +327,4 @@ def test_chosen_nodes_of_many_columns_settle_most_and_are_not_comparable(learned
         if not free:
             break
         expected.append(max(free, key=settled))
-    assert chosen[:found].tolist() == expected
+    assert chosen[:result].tolist() == expected

@@ -1,4 +1,4 @@
-"""The other full-domain algorithms: what each promises, and published figures."""
+"""The other full-domain algorithms: promises of each, and published figures."""
 
 from __future__ import annotations
 
@@ -131,11 +131,11 @@ def test_datafly_climbs_where_most_values_are(frame, limit, k):
 
 def test_datafly_suppresses_at_most_k():
     frame = pl.DataFrame({"q": ["a"] * 10 + ["b"] * 2 + ["c"] * 2})
-    asked = ic.Schema(quasi={"q": ic.Hierarchy.from_nested({"*": {"x": ["a", "b"], "y": ["c", "d"]}})})
+    schema = ic.Schema(quasi={"q": ic.Hierarchy.from_nested({"*": {"x": ["a", "b"], "y": ["c", "d"]}})})
     models = [ic.KAnonymity(3)]
-    loose = ic.anonymize(frame, asked, models, ic.Datafly(), max_suppression=0.5, suppressed="keep")
+    loose = ic.anonymize(frame, schema, models, ic.Datafly(), max_suppression=0.5, suppressed="keep")
     strict = ic.anonymize(
-        frame, asked, models, ic.Datafly(suppress_k=True), max_suppression=0.5, suppressed="keep"
+        frame, schema, models, ic.Datafly(suppress_k=True), max_suppression=0.5, suppressed="keep"
     )
     assert (loose.recoding.levels, loose.privacy.suppressed) == ((0,), 4)
     assert (strict.recoding.levels, strict.privacy.suppressed) == ((1,), 2)
@@ -153,7 +153,7 @@ ANJANA = {
 @pytest.mark.few(3)
 @pytest.mark.parametrize("run", ANJANA)
 def test_datafly_of_anjana(shared_data, run):
-    """ANJANA 1.2.3 on Adult: the levels of its greedy climb, the records kept and the classes."""
+    """ANJANA 1.2.3 on Adult: the levels of the greedy climb, the records kept and the classes."""
     folder = shared_data / "anjana"
     lines = (folder / "anjana_results.jsonl").read_text().splitlines()
     expected = next(entry for entry in map(json.loads, lines) if entry["run"] == run)
@@ -164,14 +164,14 @@ def test_datafly_of_anjana(shared_data, run):
         "age": "age", "education": "education", "marital-status": "marital", "occupation": "occupation",
         "sex": "sex", "native-country": "country",
     }  # fmt: skip
-    asked = ic.Schema(
+    schema = ic.Schema(
         quasi={
             name: ic.Hierarchy.read(folder / "hierarchies" / f"{file}.csv") for name, file in files.items()
         },
         unlisted="drop",
     )
     release = ic.anonymize(
-        frame, asked, [ic.KAnonymity(k)], ic.Datafly(), max_suppression=limit, suppressed="keep"
+        frame, schema, [ic.KAnonymity(k)], ic.Datafly(), max_suppression=limit, suppressed="keep"
     )
     assert list(release.recoding.levels) == expected["transf"]
     assert frame.height - release.privacy.suppressed == expected["rows"]
@@ -197,18 +197,18 @@ def test_bottom_up_of_the_course(shared_data, k, l, levels, md, lm, classes):  #
     frame = read(folder / "adult-hw1.csv")
     [sensitive] = [name for name in frame.columns if name not in HOMEWORK]
     files = {name: next((folder / "DGHs").glob(f"{name}.*")) for name in HOMEWORK}
-    asked = ic.Schema(
+    schema = ic.Schema(
         quasi={name: ic.Hierarchy.read(path) for name, path in files.items()}, sensitive=[sensitive]
     )
     models = [ic.KAnonymity(k), *([ic.LDiversity(l)] if l > 1 else [])]
-    release = ic.anonymize(frame, asked, models, ic.BottomUp())
+    release = ic.anonymize(frame, schema, models, ic.BottomUp())
     assert release.recoding.levels == levels
     assert sum(levels) == (14 if k < 64 and l == 1 else 15)
     assert release.utility["loss"].value * frame.height == pytest.approx(lm, abs=5e-7)
     climbed = sum(
         min(level, len(domain.tree.path(int(rank))) - 1) * int(n)
         for domain, codes, level in zip(release.recoding.domains, release.recoding.keys, levels, strict=True)
-        for rank, n in zip(codes, weights_of(release, frame, asked), strict=True)
+        for rank, n in zip(codes, weights_of(release, frame, schema), strict=True)
     )
     assert climbed == md
     if classes is not None:
@@ -302,11 +302,13 @@ def test_a_node_can_be_chosen():
     with pytest.raises(ic.ParameterError, match="'w' is no quasi-identifier"):
         ic.anonymize(frame, schema(), models, levels={"w": 1})
     for levels in (7, (0, 7), (7, None)):
-        given = {"levels": {"t": 7}} if levels == 7 else {}
+        settings = {"levels": {"t": 7}} if levels == 7 else {}
         with pytest.raises(
             ic.ParameterError, match=r"'t': level 7 is above its height; the levels are 0 \.\. 3"
         ):
-            ic.anonymize(frame, schema(t={} if given else {"levels": levels}), models, ic.Optimal(), **given)
+            ic.anonymize(
+                frame, schema(t={} if settings else {"levels": levels}), models, ic.Optimal(), **settings
+            )
     with pytest.raises(ic.InfeasibleError, match="no full-domain recoding among 1 satisfies"):
         ic.anonymize(frame, schema(), [ic.KAnonymity(6)], levels={"t": 0, "u": 0, "v": 0})
     with pytest.raises(ic.ParameterError, match="'t' has levels, which mondrian does not know"):
@@ -318,28 +320,28 @@ def test_a_node_can_be_chosen():
 
 
 def test_an_infeasible_policy_says_what_would_help():
-    """Eleven alike and one apart: the top is `*` throughout, and below it one record stands alone."""
+    """Eleven records alike and another apart: the top is `*` throughout, and below, the other is alone."""
     frame = pl.DataFrame({"q": ["a"] * 11 + ["b"], "p": ["c"] * 12})
-    asked = ic.Schema(quasi={"q": ic.Hierarchy.flat(), "p": ic.Hierarchy.flat()})
+    schema = ic.Schema(quasi={"q": ic.Hierarchy.flat(), "p": ic.Hierarchy.flat()})
     for models, expected in (
         ([ic.KAnonymity(3)], None),
         ([ic.KAnonymity(13)], "k=13 is more than the table's 12 records"),
     ):
         if expected is None:
-            assert ic.anonymize(frame, asked, models, ic.Optimal()).recoding.levels == (1, 0)
+            assert ic.anonymize(frame, schema, models, ic.Optimal()).recoding.levels == (1, 0)
         else:
             with pytest.raises(ic.ParameterError, match=expected):
-                ic.anonymize(frame, asked, models, ic.Optimal())
+                ic.anonymize(frame, schema, models, ic.Optimal())
     fixed = {"q": 0}
     with pytest.raises(ic.InfeasibleError) as error:
-        ic.anonymize(frame, asked, [ic.KAnonymity(3)], levels=fixed)
+        ic.anonymize(frame, schema, [ic.KAnonymity(3)], levels=fixed)
     assert str(error.value) == (
         "no full-domain recoding among 2 satisfies the models with at most 0.00% suppressed; at q=0, p=1 "
         "k-anonymity reaches k=1 where 3 was asked; there, max_suppression=0.0834 would do; "
         "k=1 alone would do without"
     )
     release = ic.anonymize(
-        frame, asked, [ic.KAnonymity(3)], levels=fixed, max_suppression=0.0834, suppressed="keep"
+        frame, schema, [ic.KAnonymity(3)], levels=fixed, max_suppression=0.0834, suppressed="keep"
     )
     assert release.privacy.suppressed == 1
     with pytest.raises(ic.InfeasibleError, match=r"l-diversity for 's' reaches l=1 where 2 was asked"):
@@ -366,9 +368,9 @@ RAGGED = ic.Hierarchy.from_paths([["a", "A", "*"], ["b", "*"], ["c", "*"]])
 @pytest.mark.parametrize("algorithm", ["optimal", "datafly", "ola", "flash", "samarati", "bottom-up"])
 def test_a_ragged_column_that_reaches_its_root_is_infeasible(algorithm):
     frame = pl.DataFrame({"q": ["b", "b", "b", "c"]})
-    asked = ic.Schema(quasi={"q": RAGGED})
+    schema = ic.Schema(quasi={"q": RAGGED})
     with pytest.raises(ic.InfeasibleError, match=r"has \* in every quasi-identifier; at the top a root "):
-        ic.anonymize(frame, asked, [ic.KAnonymity(2)], ALGORITHMS.get(algorithm)(), levels={"q": 1})
+        ic.anonymize(frame, schema, [ic.KAnonymity(2)], ALGORITHMS.get(algorithm)(), levels={"q": 1})
 
 
 def test_rows_that_came_in_suppressed_are_named_as_the_reason():
@@ -394,12 +396,12 @@ SEARCHES = [
     roots=st.sampled_from([("*", "all", "*"), ("*", "*", "*")]),
 )
 def test_advice_can_be_followed(frame, limit, models, algorithm, fixed, roots):
-    """What an infeasible search says would do does, for every algorithm that gives advice."""
-    asked = schema(roots=roots)
+    """The advice of an infeasible search works, for every algorithm that gives advice."""
+    roles = schema(roots=roots)
 
     def run(models, limit, algorithm=algorithm):
         return ic.anonymize(
-            frame, asked, models, algorithm, levels=fixed, max_suppression=limit, suppressed="keep"
+            frame, roles, models, algorithm, levels=fixed, max_suppression=limit, suppressed="keep"
         )
 
     try:
@@ -408,12 +410,12 @@ def test_advice_can_be_followed(frame, limit, models, algorithm, fixed, roots):
         reject()
     except ic.InfeasibleError as error:
         words = str(error)
-        if found := re.search(r"max_suppression=([0-9.]+) would do", words):
-            share = float(found[1])
+        if match := re.search(r"max_suppression=([0-9.]+) would do", words):
+            share = float(match[1])
             assert share > limit
             assert 0 < run(models, share).privacy.suppressed_share <= share
-        if found := re.search(r"k=([0-9]+) alone would do", words):
-            assert run([ic.KAnonymity(int(found[1]))], limit).privacy.suppressed_share <= limit
+        if match := re.search(r"k=([0-9]+) alone would do", words):
+            assert run([ic.KAnonymity(int(match[1]))], limit).privacy.suppressed_share <= limit
         if "use optimal" in words:
             assert run(models, limit, ic.Optimal()).privacy.holds
 
@@ -426,7 +428,10 @@ def test_a_level_above_the_height_is_refused(entry, hierarchy, levels):
     wrong = f"column 'q': level {max(filter(None, levels))} is above its height; the levels are 0 .. 1"
     with pytest.raises(ic.ParameterError, match=f"^{re.escape(wrong)}$"):
         ic.anonymize(
-            pl.DataFrame({"q": ["a", "a", "b", "c"]}), ic.Schema.of([column]), [ic.KAnonymity(2)], entry()
+            pl.DataFrame({"q": ["a", "a", "b", "c"]}),
+            ic.Schema.of_attributes([column]),
+            [ic.KAnonymity(2)],
+            entry(),
         )
 
 

@@ -1,4 +1,4 @@
-"""Lattices that are too large to be searched whole: nodes are guessed, and the best of them are good."""
+"""Lattices too large for a whole search: nodes are guessed, and the best of the guesses are good."""
 
 from __future__ import annotations
 
@@ -56,19 +56,19 @@ def test_few_nodes_are_enough_for_the_optimum(monkeypatch, limit):
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("limit", "worse"), [(0.1, 0.003), (1.0, 0.02)])
 def test_without_guesses_the_same_budget_is_not_enough(monkeypatch, from_the_top, limit, worse):
-    """Else the test above would not tell what the guesses do."""
+    """Otherwise the test above would not show an effect of guesses."""
     guided = ic.Optimal(budget="600").search(problem(limit)).lattice.best.score
-    monkeypatch.setattr(Guide, "of", classmethod(lambda cls, explorer: None))
+    monkeypatch.setattr(Guide, "of_explorer", classmethod(lambda cls, explorer: None))
     # What proves the bound finds good nodes, too.
-    monkeypatch.setattr(Proof, "of", classmethod(lambda cls, explorer, deadline: None))
+    monkeypatch.setattr(Proof, "of_explorer", classmethod(lambda cls, explorer, deadline: None))
     assert ic.Optimal(budget="600").search(problem(limit)).lattice.best.score > guided + worse
 
 
 @pytest.mark.parametrize("aggregate", ["mean", "geometric-mean", "max"])
 @pytest.mark.parametrize("metric", ["loss", "precision", "non-uniform-entropy"])
 def test_what_is_guessed_of_a_share_is_near_what_it_costs(metric, aggregate):
-    asked = problem(1.0)
-    explorer = Explorer(asked, METRICS.get(metric)(), aggregate)
+    search = problem(1.0)
+    explorer = Explorer(search, METRICS.get(metric)(), aggregate)
     nodes = [node for node in explorer.look((2,) * 9, (3, 2, 2) * 3, (2, 3, 3) * 3) if node.anonymous]
     assert len(nodes) == 3
     levels = np.array([node.levels for node in nodes])
@@ -82,20 +82,20 @@ def test_what_is_guessed_of_a_share_is_near_what_it_costs(metric, aggregate):
 
 def test_metrics_of_classes_are_searched_without_guesses(from_the_top):
     explorer = Explorer(problem(0.1), METRICS.get("discernibility")())
-    assert Guide.of(explorer) is None
+    assert Guide.of_explorer(explorer) is None
     space = ic.Optimal("discernibility", budget="300").search(problem(0.1)).lattice
     assert len(space.nodes) <= 301
     assert space.best.anonymous
 
 
 def test_a_seed_gives_one_search_and_threads_none(monkeypatch, from_the_top):
-    found = {}
+    result = {}
     for seed, threads in ((0, "1"), (0, "2"), (1, "1")):
         monkeypatch.setenv("INCROWD_THREADS", threads)
         space = ic.Optimal(budget="200").search(problem(0.1, seed)).lattice
-        found[seed, threads] = [node.levels for node in space.nodes]
-    assert found[0, "1"] == found[0, "2"]
-    assert found[0, "1"] != found[1, "1"]
+        result[seed, threads] = [node.levels for node in space.nodes]
+    assert result[0, "1"] == result[0, "2"]
+    assert result[0, "1"] != result[1, "1"]
 
 
 def test_a_lattice_of_one_node_has_nothing_to_guess(from_the_top):
@@ -107,7 +107,7 @@ def test_a_lattice_of_one_node_has_nothing_to_guess(from_the_top):
 
 
 def test_progress_is_told_from_the_first_nodes_on(from_the_top):
-    """Chains of guesses come first, and on a large table they take seconds."""
+    """Chains of guesses come first, and on a large table the guesses take seconds."""
     told = []
 
     class Telling(Silent):

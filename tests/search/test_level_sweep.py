@@ -35,7 +35,7 @@ SWEEP = ic.Optimal(recode_suppressed=True)
 
 @pytest.fixture(scope="module", params=[1, 4], autouse=True)
 def columns_at_once(request):
-    """Group one column after the other, and as many at once as usual."""
+    """Group column after column, and as many at once as usual."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(_sweep, "_AT_ONCE", request.param)
         yield
@@ -66,18 +66,20 @@ def slow_sweep(rows: list[tuple], k: int) -> dict[tuple, tuple[int, ...]]:
         product(range(4), range(3)),
         key=lambda node: (round(sum(loss(cell(row, node)) for row in rows) / len(rows), 9), node),
     )
-    left, found = list(rows), {}
+    left, result = list(rows), {}
     for node in nodes[:-1]:
         groups = Counter(cell(row, node) for row in left)
-        found |= {row[:2]: node for row in left if groups[cell(row, node)] >= k}
-        left = [row for row in left if row[:2] not in found]
-    return found
+        result |= {row[:2]: node for row in left if groups[cell(row, node)] >= k}
+        left = [row for row in left if row[:2] not in result]
+    return result
 
 
 def swept(table: pl.DataFrame, models, share: float = 1.0) -> _LevelSweep:
-    found = _LevelSweep(SearchProblem(engine_for(table).count(SCHEMA).frequency, models, SCHEMA.quasi, share))
-    found.release_in_order()
-    return found
+    result = _LevelSweep(
+        SearchProblem(engine_for(table).count(SCHEMA).frequency, models, SCHEMA.quasi, share)
+    )
+    result.release_in_order()
+    return result
 
 
 def levels_of(found: _LevelSweep, table: pl.DataFrame) -> dict[tuple, tuple[int, ...]]:
@@ -94,8 +96,8 @@ def levels_of(found: _LevelSweep, table: pl.DataFrame) -> dict[tuple, tuple[int,
 @given(st.integers(0, 2**32 - 1), st.integers(2, 40), st.integers(2, 5))
 def test_whoever_has_company_is_released_at_the_cheapest_levels(seed, rows, k):
     table = made_up(seed, rows)
-    found = swept(table, [ic.KAnonymity(k)])
-    assert levels_of(found, table) == slow_sweep(table.rows(), k)
+    classes = swept(table, [ic.KAnonymity(k)])
+    assert levels_of(classes, table) == slow_sweep(table.rows(), k)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(6, 40), st.integers(2, 5))
@@ -122,9 +124,9 @@ def test_whoever_is_left_joins_the_class_that_loses_least(seed, rows, k):
 
     grows = min(joined(*about, members) for about, members in classes.items())
     best = before + min(grows, len(left))
-    found = swept(table, [ic.KAnonymity(k)])
-    found.join_left()
-    assert found.loss_of(found.recoding("optimal")) == pytest.approx(best / len(table), abs=1e-12)
+    result = swept(table, [ic.KAnonymity(k)])
+    result.join_left()
+    assert result.loss_of(result.recoding("optimal")) == pytest.approx(best / len(table), abs=1e-12)
 
 
 @pytest.mark.few(1)
@@ -155,7 +157,7 @@ def test_models_hold_and_nothing_is_lost_by_a_sweep(seed, rows, k, share):
 
 def test_bounds_of_levels_are_kept_and_two_values_that_never_meet_stay_apart():
     table = pl.DataFrame({"age": ["20"] * 3 + ["30"], "town": ["a"] * 3 + ["b"]})
-    schema = ic.Schema.of(
+    schema = ic.Schema.of_attributes(
         [
             ic.Attribute("age", "quasi", hierarchy=AGES, levels=(0, 2)),
             ic.Attribute("town", "quasi", hierarchy=TOWNS, levels=(1, 2)),
@@ -203,7 +205,7 @@ TREE = ic.Hierarchy.from_paths([["a", "A", "*"], ["b", "A", "*"], ["c", "C", "*"
 @pytest.mark.parametrize("algorithm", [ic.Optimal, ic.Datafly, ic.Samarati])
 @pytest.mark.parametrize("rounds", ["sweep", "search"])
 def test_a_sweep_in_which_no_class_holds_leaves_what_the_search_found(algorithm, rounds):
-    """A sweep knows whom single values cover in a population, and not yet whom their cell covers."""
+    """A sweep knows the people of single values in a population, and not yet the people of a cell."""
     frame, people = pl.DataFrame({"q": ["c", "a"]}), pl.DataFrame({"q": ["c", "a", "b"]})
     release = ic.anonymize(
         frame, ic.Schema(quasi={"q": TREE}), [ic.DeltaPresence(0.55)],

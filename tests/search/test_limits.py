@@ -1,4 +1,4 @@
-"""What a search may do is settled before it begins."""
+"""The permissions of a search are settled before the start."""
 
 from __future__ import annotations
 
@@ -25,36 +25,36 @@ def problem(rows: int, share: float, gone: int = 0, k: int = 2) -> SearchProblem
 @given(rows=st.integers(1, 60), part=st.integers(0, 60), nudge=st.sampled_from([0.0, 1e-9, -1e-9]))
 def test_the_share_itself_decides_how_many_records_may_go(rows, part, nudge):
     share = min(max(part / rows + nudge, 0.0), 1.0)
-    allowed = Limits.of(problem(rows, share)).allowed
+    allowed = Limits.of_problem(problem(rows, share)).allowed
     assert allowed == max(count for count in range(rows + 1) if count / rows <= share)
 
 
 def test_limits_cannot_be_changed():
-    limits = Limits.of(problem(10, 0.5))
+    limits = Limits.of_problem(problem(10, 0.5))
     with pytest.raises(FrozenInstanceError):
         limits.allowed = 10
     assert (limits.at_most(2).allowed, limits.at_most(9).allowed, limits.allowed) == (2, 5, 5)
 
 
 def test_an_algorithm_may_allow_itself_less():
-    asked = problem(10, 0.9, gone=1, k=3)
+    search = problem(10, 0.9, gone=1, k=3)
     allowed = {
-        "optimal": ic.Optimal().limits(asked).allowed,
-        "bottom-up": ic.BottomUp().limits(asked).allowed,
-        "datafly": ic.Datafly().limits(asked).allowed,
-        "datafly, k at most": ic.Datafly(suppress_k=True).limits(asked).allowed,
+        "optimal": ic.Optimal().limits(search).allowed,
+        "bottom-up": ic.BottomUp().limits(search).allowed,
+        "datafly": ic.Datafly().limits(search).allowed,
+        "datafly, k at most": ic.Datafly(suppress_k=True).limits(search).allowed,
     }
     assert allowed == {"optimal": 9, "bottom-up": 1, "datafly": 9, "datafly, k at most": 4}
-    assert not ic.BottomUp().limits(asked).suppresses
+    assert not ic.BottomUp().limits(search).suppresses
     # What looks at nodes keeps to that, also where the algorithm tries what an error advises.
-    assert ic.BottomUp().explorer(asked).limits.allowed == 1
+    assert ic.BottomUp().explorer(search).limits.allowed == 1
 
 
 def test_budgets_are_read_once():
-    asked = problem(10, 0.0)
-    budgets = {text: ic.Optimal(budget=text).limits(asked).budget for text in ("30s", "2m", "500")}
+    search = problem(10, 0.0)
+    budgets = {text: ic.Optimal(budget=text).limits(search).budget for text in ("30s", "2m", "500")}
     assert budgets == {"30s": Budget(seconds=30), "2m": Budget(seconds=120), "500": Budget(nodes=500)}
-    assert ic.Optimal().limits(asked).budget == Budget()
+    assert ic.Optimal().limits(search).budget == Budget()
     assert [Budget(nodes=5).begin().spent(looked) for looked in (4, 5)] == [False, True]
     assert Budget(seconds=0).begin().spent(0)
 
@@ -71,15 +71,15 @@ def test_what_is_spent_of_a_budget_is_what_progress_tells(monkeypatch):
 
 
 def test_as_many_nodes_are_looked_at_at_once_as_there_is_time_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What each took so far is the guess, a few begin, and a budget of nodes is kept by the node."""
+    """The past time per node is the guess, a few nodes begin, and a budget of nodes is kept exactly."""
     now = 100.0
     monkeypatch.setattr("incrowd.search.lattice.lattice.time.monotonic", lambda: now)
-    deadline = Budget.of("10s").begin()
+    deadline = Budget.of_text("10s").begin()
     assert 1 <= deadline.left(0) < 64
     now = 102.0
     # 20 nodes in two seconds: 80 in the eight that are left.
     assert deadline.left(20) == 80
     now = 109.99
     assert deadline.left(20) == 1
-    assert Budget.of("500").begin().left(480) == 20
+    assert Budget.of_text("500").begin().left(480) == 20
     assert Budget().begin().left(10**6) == 2**31

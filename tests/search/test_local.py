@@ -138,7 +138,7 @@ ADULT = [
     ids=["k", "k and l", "k and p"],
 )
 def test_the_notebook(shared_data, models, partitions, first, last):
-    """The teaching notebook "Privacy in Data Storage": partitions, and the printed rows with their numbers."""
+    """The teaching notebook "Privacy in Data Storage": partitions, and the printed rows with figures."""
     text = gzip.decompress((shared_data / "adult" / "adult.all.txt.gz").read_bytes()).decode()
     frame = pl.read_csv(
         io.StringIO(text.replace(", ", ",")), has_header=False, new_columns=ADULT, infer_schema_length=None
@@ -169,8 +169,8 @@ def test_the_notebook(shared_data, models, partitions, first, last):
 def test_clustering_reads_as_the_assignment_does(table, k, weights):
     assume(k <= table.height)
     schema = schema_of("n", "t", "c", weights=weights)
-    found = assigned(ic.Clustering(), table, schema, [ic.KAnonymity(k)])
-    assert found == clustering(Records(table, schema), k)
+    classes = assigned(ic.Clustering(), table, schema, [ic.KAnonymity(k)])
+    assert classes == clustering(Records(table, schema), k)
 
 
 @given(
@@ -187,19 +187,19 @@ def test_k_member_reads_as_the_paper_does(table, k, seed, weights, asked):
         # The fewer records are asked at once, the more often others may be cheaper.
         patch.setattr(_points, "_ASKED", asked[0])
         patch.setattr(_points, "_ASKED_AT_MOST", asked[1])
-        found = assigned(ic.KMember(), table, schema, [ic.KAnonymity(k)], seed)
-    assert found == k_member(Records(table, schema), k, seed)
+        classes = assigned(ic.KMember(), table, schema, [ic.KAnonymity(k)], seed)
+    assert classes == k_member(Records(table, schema), k, seed)
 
 
 def test_records_are_asked_again_where_others_may_be_cheaper(monkeypatch):
-    """Without it, the test above would try nothing."""
+    """Otherwise the test above would try nothing."""
     asked, work = [], _points.UnusedByCost.nearest
     monkeypatch.setattr(_points, "_ASKED", 1)
     monkeypatch.setattr(
         _points.UnusedByCost, "nearest", lambda self, want: asked.append(want) or work(self, want)
     )
-    found = assigned(ic.KMember(), scattered(40, 1), schema_of("n", "m"), [ic.KAnonymity(8)])
-    assert len(asked) > len(set(found)) == 5
+    classes = assigned(ic.KMember(), scattered(40, 1), schema_of("n", "m"), [ic.KAnonymity(8)])
+    assert len(asked) > len(set(classes)) == 5
 
 
 @given(
@@ -211,8 +211,8 @@ def test_oka_reads_as_the_paper_does(rows, seed, k, weights):
     schema = schema_of("n", "m", "t", "c", weights=weights)
     codes = engine_for(table).count(schema).frequency.by_record().codes
     order = sorted(range(rows), key=lambda row: tuple(int(column[row]) for column in codes))
-    found = assigned(ic.OKA(), table, schema, [ic.KAnonymity(k)], seed % 7)
-    assert found == oka(Records(table, schema), k, seed % 7, order)
+    classes = assigned(ic.OKA(), table, schema, [ic.KAnonymity(k)], seed % 7)
+    assert classes == oka(Records(table, schema), k, seed % 7, order)
 
 
 @given(
@@ -222,8 +222,8 @@ def test_mdav_reads_as_the_paper_does(rows, seed, k, weights):
     assume(k <= rows)
     table = scattered(rows, seed)
     schema = schema_of("n", "m", "t", "c", weights=weights)
-    found = assigned(ic.MDAV(), table, schema, [ic.KAnonymity(k)])
-    assert found == mdav(Records(table, schema), k)
+    classes = assigned(ic.MDAV(), table, schema, [ic.KAnonymity(k)])
+    assert classes == mdav(Records(table, schema), k)
 
 
 @given(st.lists(st.integers(-20, 20), min_size=1, max_size=25), st.integers(1, 6))
@@ -406,14 +406,14 @@ def test_cell_suppression_leaves_what_it_does_not_blank(table, k, limit):
     before = [tuple(None if v is None else str(v) for v in row) for row in table.select("n", "t", "c").rows()]
     after = cells_of(release, ["n", "t", "c"])
     classes = Counter(after)
-    kept = Counter(before)
+    counts = Counter(before)
     for old, new in zip(before, after, strict=True):
         assert all(cell in ("*", value) for value, cell in zip(old, new, strict=True))
         assert classes[new] >= k or set(new) == {"*"}
     # Nobody who is in a class already is blanked, unless to take somebody in.
-    assert sum(cell == "*" for row in after for cell in row) <= 3 * sum(n for n in kept.values() if n < k) + (
-        0 if limit == 1 else 3 * table.height
-    )
+    assert sum(cell == "*" for row in after for cell in row) <= 3 * sum(
+        n for n in counts.values() if n < k
+    ) + (0 if limit == 1 else 3 * table.height)
 
 
 def test_importance_decides_what_is_blanked():
@@ -439,7 +439,7 @@ def test_the_last_records_are_suppressed_only_where_that_is_allowed():
 
 def test_an_output_style_of_its_own_wins():
     table = pl.DataFrame({"n": [1, 2, 1, 2], "c": [*"uuvv"], "s": ["x"] * 4})
-    schema = ic.Schema.of(
+    schema = ic.Schema.of_attributes(
         [ic.Attribute("n", "quasi", output="range"), ic.Attribute("c", "quasi", weight=9)], unlisted="drop"
     )
     release = ic.anonymize(table, schema, [ic.KAnonymity(2)], ic.CellSuppression(), ends="exact")
@@ -503,7 +503,7 @@ def test_a_recoding_in_rounds_can_be_saved(tmp_path):
 
 
 def test_a_class_that_fails_joins_the_nearest():
-    """k=2 gives three pairs; the pair without a second value joins the one beside it, not the far one."""
+    """k=2 gives three pairs, and the pair without a second value joins the near pair, not the far pair."""
     table = pl.DataFrame({"n": [0, 1, 10, 11, 50, 51], "s": ["x", "y", "x", "x", "x", "y"]})
     release = ic.anonymize(
         table, schema_of("n"), [ic.KAnonymity(2), ic.LDiversity(2)], ic.Clustering(), ends="exact"
@@ -524,16 +524,16 @@ def test_people_are_not_counted_where_records_are_parted(algorithm):
 @pytest.mark.parametrize("algorithm", LOCAL, ids=lambda entry: entry.name)
 def test_seeds_matter_to_those_that_say_so(algorithm):
     table = scattered(60, 5)
-    found = {
+    classes = {
         tuple(assigned(algorithm(), table, schema_of("n", "m", "t"), [ic.KAnonymity(4)], seed))
         for seed in range(8)
     }
-    assert (len(found) > 1) == algorithm.seeded
+    assert (len(classes) > 1) == algorithm.seeded
 
 
 @pytest.mark.parametrize("algorithm", LOCAL, ids=lambda entry: entry.name)
 def test_long_tables_of_equal_records(algorithm):
-    """Distances are all 0, and one class's worth of records is left over."""
+    """Distances are all 0, and the records of a single class are left over."""
     table = pl.DataFrame({"n": [4] * 203, "c": ["u"] * 203, "s": ["x"] * 203})
     release = ic.anonymize(table, schema_of("n", "c"), [ic.KAnonymity(4)], algorithm())
     assert set(release.table["n"]) == {"4"}

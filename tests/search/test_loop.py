@@ -72,8 +72,8 @@ def test_nodes_and_the_optimum_are_those_of_single_looks(
         name: {"weight": weight, "levels": bounds}
         for name, weight, bounds in zip("tuv", weights, levels, strict=True)
     }
-    asked, models = schema(**given_to), [ic.KAnonymity(k)]
-    expected = every_node(frame, asked, models, limit, metric, aggregate)
+    roles, models = schema(**given_to), [ic.KAnonymity(k)]
+    expected = every_node(frame, roles, models, limit, metric, aggregate)
     with pytest.MonkeyPatch.context() as patch:
         # Tables are made anew where there is no room for them; groups are forgotten, or found by hashing.
         patch.setattr(rollup, "_TABLES", room[0])
@@ -81,7 +81,7 @@ def test_nodes_and_the_optimum_are_those_of_single_looks(
         patch.setattr(sizes, "_KEPT_SHARE", room[2])
         patch.setattr(sizes, "_DIRECT", room[3])
         try:
-            space, problem = search(frame, asked, models, limit, metric, aggregate)
+            space, problem = search(frame, roles, models, limit, metric, aggregate)
         except ic.InfeasibleError:
             assert not expected
             return
@@ -112,12 +112,12 @@ def test_nodes_and_the_optimum_are_those_of_single_looks(
     low=st.integers(0, 1),
 )
 def test_no_node_scores_below_what_is_said_of_it(frame, k, limit, metric, low):
-    asked, models = schema(t={"levels": (low, 3)}), [ic.KAnonymity(k)]
-    expected = every_node(frame, asked, models, limit, metric, "mean")
+    roles, models = schema(t={"levels": (low, 3)}), [ic.KAnonymity(k)]
+    expected = every_node(frame, roles, models, limit, metric, "mean")
     with pytest.MonkeyPatch.context() as patch:
         least = bounds_of(patch)
         try:
-            _, problem = search(frame, asked, models, limit, metric)
+            _, problem = search(frame, roles, models, limit, metric)
         except ic.InfeasibleError:
             reject()
     lattice = Explorer(problem, METRICS.get(metric)()).lattice
@@ -126,7 +126,7 @@ def test_no_node_scores_below_what_is_said_of_it(frame, k, limit, metric, low):
 
 
 def bounds_of(patch) -> list[np.ndarray]:
-    """Keep what searches say of nodes, float64[nodes] each."""
+    """Keep the bounds that searches give of nodes, float64[nodes] each."""
     kept, work = [], explorer.settle
 
     def keeping(*given):
@@ -143,9 +143,9 @@ def test_what_is_said_of_classes_of_many_parts_is_true(monkeypatch, metric):
     random = np.random.default_rng(4)
     digits = {name: random.geometric(0.02, 6000) % 500 + 500 for name in "ab"}
     frame = pl.DataFrame({name: values.astype(str) for name, values in digits.items()})
-    asked = ic.Schema(quasi={name: ic.Attribute(name, "quasi", hierarchy=Prefix()) for name in "ab"})
+    schema = ic.Schema(quasi={name: ic.Attribute(name, "quasi", hierarchy=Prefix()) for name in "ab"})
     least = bounds_of(monkeypatch)
-    space, problem = search(frame, asked, [ic.KAnonymity(3)], 0.3, metric)
+    space, problem = search(frame, schema, [ic.KAnonymity(3)], 0.3, metric)
     alone = by_numpy(problem, metric)
     every = alone.look(*(alone.lattice.levels(node) for node in range(alone.lattice.size)))
     assert close(space.best.score, min(node.score for node in every))
@@ -157,7 +157,7 @@ def test_what_is_said_of_classes_of_many_parts_is_true(monkeypatch, metric):
 
 
 def test_the_compiled_search_is_taken(calls):
-    """Without it, nothing above would be tried."""
+    """Without the compiled search, the tests above would try nothing."""
     random = np.random.default_rng(3)
     frame = pl.DataFrame({name: random.choice(leaves, 90) for name, leaves in LEAVES.items()})
     frame = frame.with_columns(s=pl.lit("p"), r=pl.lit("k"))
@@ -179,16 +179,16 @@ def threads_of(patch) -> set[int]:
 def test_what_is_found_does_not_depend_on_threads(monkeypatch, metric):
     """Scores to the last bit, and the order of the nodes."""
     monkeypatch.setattr(jit, "PARALLEL_FROM", 0)
-    table, asked = hospital(3_000), hospital_schema()
-    found = []
+    table, schema = hospital(3_000), hospital_schema()
+    result = []
     for threads in ("1", "2", "3"):
         monkeypatch.setenv("INCROWD_THREADS", threads)
         with pytest.MonkeyPatch.context() as patch:
             began = threads_of(patch)
-            space, _ = search(table, asked, [ic.KAnonymity(5)], 0.05, metric)
+            space, _ = search(table, schema, [ic.KAnonymity(5)], 0.05, metric)
         assert (len(began) > 1) == (threads != "1")
-        found.append((space.best, space.nodes))
-    assert found[0] == found[1] == found[2]
+        result.append((space.best, space.nodes))
+    assert result[0] == result[1] == result[2]
 
 
 def wide(columns: int) -> tuple[pl.DataFrame, ic.Schema]:
@@ -222,7 +222,7 @@ def test_cells_that_take_several_words_are_those_of_single_looks(calls, columns)
     frame = pl.DataFrame({f"c{j}": values for j, values in enumerate(of_column)}).cast(pl.String)
     frame = pl.concat([frame, frame.sample(300, seed=1)])
     several = [*range(5), columns - 2, columns - 1]
-    asked = ic.Schema(
+    schema = ic.Schema(
         quasi={
             name: ic.Attribute(
                 name, "quasi", hierarchy=ic.Hierarchy.flat(), levels=None if j in several else (0, 0)
@@ -230,7 +230,7 @@ def test_cells_that_take_several_words_are_those_of_single_looks(calls, columns)
             for j, name in enumerate(frame.columns)
         }
     )
-    space, problem = search(frame, asked, [ic.KAnonymity(2)], 0.3, "average-class-size")
+    space, problem = search(frame, schema, [ic.KAnonymity(2)], 0.3, "average-class-size")
     assert 0 < sum(calls) <= len(space.nodes)
     alone = by_numpy(problem, "average-class-size")
     for node in space.nodes:
@@ -242,11 +242,11 @@ def test_cells_that_take_several_words_are_those_of_single_looks(calls, columns)
 
 @pytest.mark.parametrize("metric", ["loss", "non-uniform-entropy", "average-class-size", "ambiguity"])
 def test_leaves_that_do_not_occur_have_no_place_but_count_as_loss(calls, metric):
-    """Two values of each column occur; the loss of a cell is its share of all leaves, as measured apart."""
+    """Two values of each column occur, and the loss of a cell is the share of all leaves."""
     frame = pl.DataFrame({"t": ["a12", "b2"] * 6, "u": ["x2", "y3", "y3"] * 4, "v": ["2", "5", "5", "2"] * 3})
     frame = frame.with_columns(s=pl.lit("p"), r=pl.lit("k"))
     space, problem = search(frame, schema(), [ic.KAnonymity(2)], 0.2, metric)
-    cells = numbered(problem, Lattice.of(problem.frequency, problem.attributes))
+    cells = numbered(problem, Lattice.of_table(problem.frequency, problem.attributes))
     assert [ranks.tolist() for ranks in cells.ranks] == [[1, 4], [1, 4], [1, 4]]
     assert cells.counts == [[2, 2, 2, 1], [2, 2, 1], [2, 2, 1]]
     assert sum(calls)
@@ -274,11 +274,11 @@ def test_models_of_values_are_searched_node_by_node(calls):
 
 def test_a_budget_of_nodes_is_kept(calls):
     frame = pl.DataFrame({f"c{j}": [f"{(i * (j + 3)) % 7}" for i in range(60)] for j in range(6)})
-    asked = ic.Schema(quasi={name: ic.Hierarchy.flat() for name in frame.columns})
-    whole, _ = search(frame, asked, [ic.KAnonymity(3)], 0.1)
+    schema = ic.Schema(quasi={name: ic.Hierarchy.flat() for name in frame.columns})
+    whole, _ = search(frame, schema, [ic.KAnonymity(3)], 0.1)
     assert whole.proved
     calls.clear()
-    spent, _ = search(frame, asked, [ic.KAnonymity(3)], 0.1, budget="4")
+    spent, _ = search(frame, schema, [ic.KAnonymity(3)], 0.1, budget="4")
     assert not spent.proved
     assert len(spent.nodes) == sum(calls) == 4
     assert spent.best.score >= whole.best.score
@@ -305,8 +305,8 @@ def test_nodes_settle_nodes_above_and_below(shared_data, metric, limit, most):
 
 def test_of_equals_that_were_looked_at_the_first_is_taken():
     """The node that was met first was taken, (5, 0, 5, 1, 1, 1, 3, 5)."""
-    table, asked = hospital(20_000), hospital_schema()
-    space, _ = search(table, asked, [ic.KAnonymity(100)], 0.02, "average-class-size")
+    table, schema = hospital(20_000), hospital_schema()
+    space, _ = search(table, schema, [ic.KAnonymity(100)], 0.02, "average-class-size")
     equals = [node.levels for node in space.nodes if node.score == space.best.score]
     assert len(equals) > 1
     assert space.best.levels == min(equals)

@@ -1,4 +1,4 @@
-"""Mondrian against a slow reading of its own definition, record by record."""
+"""Mondrian against a slow reading of the definition, record by record."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class SavingDown(Reference):
         return float(domain.span(np.array([min(values)]), np.array([max(values)]))[0])
 
     def saved(self, part: list[int], j: int) -> tuple[float, int]:
-        """What the best cut by an attribute saves, and the rank that it is at; -1 where there is none."""
+        """The saving of the best cut by an attribute, and the rank of the cut, or -1 without a cut."""
         if len({self.ranks[row][j] for row in part}) < 2:
             return -1.0, -1
         return self.saved_in_tree(part, j) if self.domains[j].hierarchy else self.saved_between(part, j)
@@ -158,15 +158,15 @@ class SavingDown(Reference):
         return self.saved_down(part, j)
 
     def saved_between(self, part: list[int], j: int) -> tuple[float, int]:
-        found = (-1.0, -1)
+        result = (-1.0, -1)
         for cut in sorted({self.ranks[row][j] for row in part})[1:]:
             left = [row for row in part if self.ranks[row][j] < cut]
             right = [row for row in part if self.ranks[row][j] >= cut]
             saving = len(part) * self.span(part, j)
             saving = saving - len(left) * self.span(left, j) - len(right) * self.span(right, j)
-            if min(len(left), len(right)) >= self.least and saving > found[0]:
-                found = saving, cut
-        return found
+            if min(len(left), len(right)) >= self.least and saving > result[0]:
+                result = saving, cut
+        return result
 
     def saved_down(self, part: list[int], j: int) -> tuple[float, int]:
         tree, ranks = self.domains[j].hierarchy, [self.ranks[row][j] for row in part]
@@ -230,11 +230,11 @@ def test_agrees_with_the_definition(rules, reading, table, k, l):  # noqa: E741
     frequency = engine_for(table).count(SCHEMA).frequency
     models = (ic.KAnonymity(k), ic.LDiversity(l))
     recoding = searched(rules, frequency, models)
-    found: dict[int, set[int]] = {}
+    result: dict[int, set[int]] = {}
     for row, key in enumerate(frequency.row_keys):
-        found.setdefault(int(recoding.class_of_key[key]), set()).add(row)
+        result.setdefault(int(recoding.class_of_key[key]), set()).add(row)
     reference = reading(frequency, lambda part: len({sensitive[row] for row in part}) >= l, max(k, l))
-    assert {frozenset(rows) for rows in found.values()} == reference.classes()
+    assert {frozenset(rows) for rows in result.values()} == reference.classes()
 
 
 def searched(algorithm, frequency, models, **settings):
@@ -244,14 +244,14 @@ def searched(algorithm, frequency, models, **settings):
 
 def blanked(frequency, recoding) -> int:
     """Columns that have a cell for all values in over half of the records that are not suppressed."""
-    kept = frequency.weights * ~recoding.suppressed
+    weights = frequency.weights * ~recoding.suppressed
     columns = zip(recoding.domains, recoding.cells, strict=True)
     whole = [
-        (cells.starred | ((cells.lo == 0) & (cells.hi == domain.size - 1))[cells.codes]) * kept
+        (cells.starred | ((cells.lo == 0) & (cells.hi == domain.size - 1))[cells.codes]) * weights
         for domain, cells in columns
         if domain.size > 1
     ]
-    return sum(2 * int(each.sum()) > int(kept.sum()) for each in whole)
+    return sum(2 * int(each.sum()) > int(weights.sum()) for each in whole)
 
 
 def loss_of(frequency, recoding) -> float:
@@ -272,7 +272,7 @@ def test_without_a_rule_the_result_that_loses_less_is_taken(table, k):
 
 
 def test_records_with_a_list_that_is_too_long_are_counted():
-    """Two records get a list of two values: too long by a limit of one."""
+    """Two records get a list of two values: too long by a limit of a single value."""
     table = pl.DataFrame({"n": [0, 1, 30, 31], "t": ["a1"] * 4, "c": ["u", "v", "w", "w"], "s": ["x"] * 4})
     frequency = engine_for(table).count(SCHEMA).frequency
     solution = ic.Mondrian(choose="range").search(SearchProblem(frequency, [ic.KAnonymity(2)], SCHEMA.quasi))

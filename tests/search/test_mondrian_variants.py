@@ -34,10 +34,10 @@ def test_the_notebook_rules_read_as_the_notebook_does(table, k, l):  # noqa: E74
         lambda part: len(part) >= max(k, 1) and len({sensitive[row] for row in part}) >= l,
     )
     rules = ic.Mondrian(choose="span", median="below", categories="appearance")
-    found = assigned(rules, table, schema_of("n", "t", "c"), [ic.KAnonymity(k), ic.LDiversity(l)])
+    classes = assigned(rules, table, schema_of("n", "t", "c"), [ic.KAnonymity(k), ic.LDiversity(l)])
     # The order of the classes is the notebook's, too.
     assert [
-        [row for row, held in enumerate(found) if held == number] for number in range(len(expected))
+        [row for row, held in enumerate(classes) if held == number] for number in range(len(expected))
     ] == expected
 
 
@@ -45,7 +45,7 @@ def test_the_notebook_rules_read_as_the_notebook_does(table, k, l):  # noqa: E74
 def test_relaxed_halves_whatever_the_ties(values, k):
     assume(k <= len(values) and len(set(values)) > 1)
     table = pl.DataFrame({"n": values, "s": ["x"] * len(values)})
-    found = assigned(ic.Mondrian(mode="relaxed"), table, schema_of("n"), [ic.KAnonymity(k)])
+    classes = assigned(ic.Mondrian(mode="relaxed"), table, schema_of("n"), [ic.KAnonymity(k)])
 
     def halves(rows: list[int]) -> list[list[int]]:
         if len(rows) < 2 * k or len({values[row] for row in rows}) == 1:
@@ -55,7 +55,7 @@ def test_relaxed_halves_whatever_the_ties(values, k):
         left = set(in_order[: len(rows) // 2])
         return halves([r for r in rows if r in left]) + halves([r for r in rows if r not in left])
 
-    assert together(found) == {frozenset(part) for part in halves(list(range(len(values))))}
+    assert together(classes) == {frozenset(part) for part in halves(list(range(len(values))))}
 
 
 def test_relaxed_parts_what_strict_cannot():
@@ -70,19 +70,19 @@ def test_relaxed_parts_what_strict_cannot():
 def test_max_depth_bounds_the_cuts(table, depth):
     schema = schema_of("n", "c")
     shallow = ic.Mondrian(categories="ordered", max_depth=depth)
-    found = together(assigned(shallow, table, schema, [ic.KAnonymity(1)]))
-    assert len(found) <= 2**depth
+    result = together(assigned(shallow, table, schema, [ic.KAnonymity(1)]))
+    assert len(result) <= 2**depth
     deeper = together(assigned(ic.Mondrian(categories="ordered"), table, schema, [ic.KAnonymity(1)]))
-    assert all(any(fine <= coarse for coarse in found) for fine in deeper)
+    assert all(any(fine <= coarse for coarse in result) for fine in deeper)
 
 
 @given(tables(), st.integers(1, 4))
 def test_gain_chooses_the_threshold_that_tells_most(table, k):
-    """One number: the first cut is the one of largest information gain, of equal ones the lowest."""
+    """A single number: the first cut has the largest information gain, and of equal cuts the lowest rank."""
     table = table.with_columns(pl.col("n").fill_null(40))
     assume(2 * k <= table.height)
     by_gain = ic.Mondrian(choose="gain", target="s", max_depth=1)
-    found = together(assigned(by_gain, table, schema_of("n"), [ic.KAnonymity(k)]))
+    result = together(assigned(by_gain, table, schema_of("n"), [ic.KAnonymity(k)]))
     values, target = table["n"].to_list(), table["s"].to_list()
 
     def left_over(cut: int) -> float:
@@ -95,10 +95,10 @@ def test_gain_chooses_the_threshold_that_tells_most(table, k):
         if min(sum(v < cut for v in values), sum(v >= cut for v in values)) >= k
     ]
     if not cuts:
-        assert len(found) == 1
+        assert len(result) == 1
         return
-    assert len(found) == 2
-    border = max(min(values[row] for row in rows) for rows in found)
+    assert len(result) == 2
+    border = max(min(values[row] for row in rows) for rows in result)
     assert left_over(border) == pytest.approx(min(map(left_over, cuts)), abs=1e-9)
 
 

@@ -64,13 +64,13 @@ LIKE_ANOTHER = (
 )
 def test_nothing_in_the_lattice_is_better(name, frame, limit, metric, aggregate, weights, threads):
     models = MODELS[name]
-    asked = schema(**{name: {"weight": weight} for name, weight in zip("tuv", weights, strict=True)})
-    expected = every_node(frame, asked, models, limit, metric, aggregate)
+    roles = schema(**{name: {"weight": weight} for name, weight in zip("tuv", weights, strict=True)})
+    expected = every_node(frame, roles, models, limit, metric, aggregate)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("INCROWD_THREADS", threads)
         try:
             release = ic.anonymize(
-                frame, asked, models, ic.Optimal(metric, aggregate), max_suppression=limit, suppressed="keep"
+                frame, roles, models, ic.Optimal(metric, aggregate), max_suppression=limit, suppressed="keep"
             )
         except ic.InfeasibleError:
             assert not expected
@@ -112,18 +112,18 @@ LISTS = {
 @examples(8)
 @given(frame=tables(), limit=st.sampled_from([0.0, 0.1, 0.35]))
 def test_nothing_in_the_lattice_is_better_of_lists(name, frame, limit):
-    """What settles nodes judges lists by their parts, too."""
+    """The judge of nodes reads lists by parts, too."""
     cells = {"p": "a", "q": "b; a", "z": "c;b", "k": "a;c", "m": "c"}
     frame = frame.with_columns(pl.col("s", "r").replace(cells))
     plain = schema()
-    asked = ic.Schema.of(
+    roles = ic.Schema.of_attributes(
         replace(each, parts=";" if each.role == "sensitive" else None) for each in plain.attributes
     )
-    expected = every_node(frame, asked, LISTS[name], limit, "loss", "mean")
+    expected = every_node(frame, roles, LISTS[name], limit, "loss", "mean")
     try:
         # Left out, suppressed records would change the shares that the others are compared with.
         release = ic.anonymize(
-            frame, asked, LISTS[name], ic.Optimal(), max_suppression=limit, suppressed="keep"
+            frame, roles, LISTS[name], ic.Optimal(), max_suppression=limit, suppressed="keep"
         )
     except ic.InfeasibleError:
         assert not expected
@@ -160,11 +160,11 @@ def test_levels_are_kept_within_bounds(frame, limit, k, data):
         name: {"levels": data.draw(st.sampled_from([(0, None), (0, 1), (1, 2), (1, 1), (0, 0)]), label=name)}
         for name in "tuv"
     }
-    asked = schema(**bounds)
-    expected = every_node(frame, asked, [ic.KAnonymity(k)], limit, "loss", "mean")
+    roles = schema(**bounds)
+    expected = every_node(frame, roles, [ic.KAnonymity(k)], limit, "loss", "mean")
     try:
         release = ic.anonymize(
-            frame, asked, [ic.KAnonymity(k)], ic.Optimal(), max_suppression=limit, suppressed="keep"
+            frame, roles, [ic.KAnonymity(k)], ic.Optimal(), max_suppression=limit, suppressed="keep"
         )
     except ic.InfeasibleError:
         assert not expected
@@ -178,12 +178,12 @@ def test_levels_are_kept_within_bounds(frame, limit, k, data):
 @examples(20)
 @given(frame=tables(), k=st.integers(1, 4))
 def test_a_large_lattice_is_searched_from_its_top(frame, k):
-    """Where neither counting nodes nor a proof ends it, going down from the top finds the same optimum."""
+    """Without an end by counting or by proof, going down from the top finds the same optimum."""
     models = [ic.KAnonymity(k)]
     expected = every_node(frame, schema(), models, 0.1, "loss", "mean")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(optimal, "_ENUMERATED", 1)
-        patch.setattr("incrowd.search.lattice.proof.Proof.of", lambda *_: None)
+        patch.setattr("incrowd.search.lattice.proof.Proof.of_explorer", lambda *_: None)
         try:
             space = ic.anonymize(
                 frame, schema(), models, ic.Optimal(), max_suppression=0.1, suppressed="keep"
@@ -211,16 +211,16 @@ def test_populations_are_recoded_like_the_table(models, frame, people, limit):
     """Every node is applied to the rows and measured as a release; k-map alone may suppress."""
     everybody = pl.concat([frame, people])
     # Above, short branches of the first tree reach its root, whose `*` covers the others' values, too.
-    asked = schema(t={"levels": (0, 1)})
+    roles = schema(t={"levels": (0, 1)})
     limit = limit if models[0].name == "k-map" else 0.0
-    counted = engine_for(frame).count(asked)
-    frequency = with_population(counted.frequency, asked, everybody)
+    counted = engine_for(frame).count(roles)
+    frequency = with_population(counted.frequency, roles, everybody)
     expected = {}
     for levels in np.ndindex(2, 3, 3):
-        explored = Explorer(SearchProblem(frequency, models, asked.quasi, limit), METRICS.get("loss")())
+        explored = Explorer(SearchProblem(frequency, models, roles.quasi, limit), METRICS.get("loss")())
         recoding = FullDomain.build(frequency, levels, explored.suppressed_keys(levels))
-        released = counted.apply(asked, recoding).table
-        assessment = ic.assess(released, asked, models, population=everybody)
+        released = counted.apply(roles, recoding).table
+        assessment = ic.assess(released, roles, models, population=everybody)
         [node] = explored.look(levels)
         good = assessment.holds and assessment.suppressed_share <= limit
         assert node.anonymous == good, levels
@@ -228,7 +228,7 @@ def test_populations_are_recoded_like_the_table(models, frame, people, limit):
             expected[levels] = node.score
     try:
         release = ic.anonymize(
-            frame, asked, models, ic.Optimal(), max_suppression=limit, suppressed="keep", population=everybody
+            frame, roles, models, ic.Optimal(), max_suppression=limit, suppressed="keep", population=everybody
         )
     except ic.InfeasibleError:
         assert not expected
@@ -238,19 +238,19 @@ def test_populations_are_recoded_like_the_table(models, frame, people, limit):
 
 def test_a_budget_is_kept_and_said():
     frame = pl.DataFrame({f"c{j}": [f"{(i * (j + 3)) % 7}" for i in range(60)] for j in range(6)})
-    asked = ic.Schema(quasi={name: ic.Hierarchy.flat() for name in frame.columns})
+    schema = ic.Schema(quasi={name: ic.Hierarchy.flat() for name in frame.columns})
     whole = ic.anonymize(
-        frame, asked, [ic.KAnonymity(3)], ic.Optimal(), max_suppression=0.1, suppressed="keep"
+        frame, schema, [ic.KAnonymity(3)], ic.Optimal(), max_suppression=0.1, suppressed="keep"
     ).lattice
     assert whole.proved
     spent = ic.anonymize(
-        frame, asked, [ic.KAnonymity(3)], ic.Optimal(budget="4"), max_suppression=0.1, suppressed="keep"
+        frame, schema, [ic.KAnonymity(3)], ic.Optimal(budget="4"), max_suppression=0.1, suppressed="keep"
     ).lattice
     assert not spent.proved
     assert len(spent.nodes) <= 5
     assert spent.best.score >= whole.best.score
     timed = ic.anonymize(
-        frame, asked, [ic.KAnonymity(3)], ic.Optimal(budget="1m"), max_suppression=0.1, suppressed="keep"
+        frame, schema, [ic.KAnonymity(3)], ic.Optimal(budget="1m"), max_suppression=0.1, suppressed="keep"
     )
     assert timed.lattice.proved
     for wrong in ("soon", "0", "-3s", "1.5s", ""):
@@ -259,17 +259,17 @@ def test_a_budget_is_kept_and_said():
 
 
 def test_more_than_64_bits_of_cells():
-    """Ten columns of hundreds of values do not fit one word; the grouping goes in passes."""
+    """Ten columns of hundreds of values do not fit a single word, so the grouping goes in passes."""
     frame = pl.DataFrame(
         {f"c{j}": [f"{(i * i * (j + 1)) % (293 + j)}" for i in range(400)] for j in range(10)}
     )
     doubled = pl.concat([frame, frame])
-    asked = ic.Schema(quasi={name: ic.Hierarchy.flat() for name in frame.columns})
-    release = ic.anonymize(doubled, asked, [ic.KAnonymity(2)], ic.Optimal())
+    schema = ic.Schema(quasi={name: ic.Hierarchy.flat() for name in frame.columns})
+    release = ic.anonymize(doubled, schema, [ic.KAnonymity(2)], ic.Optimal())
     assert release.recoding.levels == (0,) * 10
     assert release.privacy.classes == frame.unique().height
     with pytest.raises(ic.InfeasibleError):
-        ic.anonymize(frame.head(7), asked, [ic.KAnonymity(7)], ic.Optimal())
+        ic.anonymize(frame.head(7), schema, [ic.KAnonymity(7)], ic.Optimal())
 
 
 ARX = [
@@ -289,13 +289,13 @@ def test_optima_of_arx(shared_data, models, limit, sensitive, levels, suppressed
     """ARX 3.9 on Adult (30,162 rows, nine hierarchies), loss by geometric mean; scores confirmed to 1e-9."""
     folder = shared_data / "arx-adult"
     trees = {name: ic.Hierarchy.read(folder / f"adult_hierarchy_{name}.csv") for name in ADULT}
-    asked = ic.Schema(
+    schema = ic.Schema(
         quasi={name: trees[name] for name in ADULT if name != sensitive},
         sensitive={} if sensitive is None else {sensitive: trees[sensitive]},
     )
     release = ic.anonymize(
         read(folder / "adult.csv", separator=";"),
-        asked,
+        schema,
         models,
         ic.Optimal(aggregate="geometric-mean"),
         max_suppression=limit,
@@ -313,11 +313,11 @@ def test_optima_of_arx(shared_data, models, limit, sensitive, levels, suppressed
 @examples(20)
 @given(frame=tables(), budget=st.integers(1, 12), limit=st.sampled_from([0.1, 0.35]))
 def test_a_search_that_was_stopped_says_how_far_it_may_be_from_the_optimum(frame, budget, limit):
-    asked, models = schema(), [ic.KAnonymity(2)]
-    scores = every_node(frame, asked, models, limit, "loss", "mean").values()
+    roles, models = schema(), [ic.KAnonymity(2)]
+    scores = every_node(frame, roles, models, limit, "loss", "mean").values()
     try:
         space = ic.anonymize(
-            frame, asked, models, ic.Optimal(budget=str(budget)), max_suppression=limit, suppressed="keep"
+            frame, roles, models, ic.Optimal(budget=str(budget)), max_suppression=limit, suppressed="keep"
         ).lattice
     except ic.InfeasibleError:
         reject()
@@ -329,8 +329,8 @@ def test_a_search_that_was_stopped_says_how_far_it_may_be_from_the_optimum(frame
         assert space.bound == space.best.score
     else:
         assert space.gap >= 0
-        wanted = f"no node is more than {space.gap:.2%} better"
-        assert (wanted in search_text(space)) == (space.bound > 0 and space.gap > 0)
+        text = f"no node is more than {space.gap:.2%} better"
+        assert (text in search_text(space)) == (space.bound > 0 and space.gap > 0)
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.1]))

@@ -1,4 +1,4 @@
-"""What a search of a huge lattice proves: no node that may be chosen scores less than the bound."""
+"""The proof of a search in a huge lattice: no permitted node scores less than the bound."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def proof_of(frame, asked, models, limit, metric="loss", aggregate="mean") -> Pr
     frequency = engine_for(frame).count(asked).frequency
     problem = SearchProblem(frequency, models, asked.quasi, limit)
     explorer = Explorer(problem, METRICS.get(metric)(), aggregate)
-    proof = Proof.of(explorer, Budget().begin())
+    proof = Proof.of_explorer(explorer, Budget().begin())
     assert proof is not None
     return proof
 
@@ -56,9 +56,9 @@ def test_the_bound_is_never_above_the_optimum(frame, models, limit, metric, aggr
         name: {"weight": weight, "levels": bounds}
         for name, weight, bounds in zip("tuv", weights, levels, strict=True)
     }
-    asked = schema(**given_to)
-    expected = every_node(frame, asked, models, limit, metric, aggregate)
-    proof = proof_of(frame, asked, models, limit, metric, aggregate)
+    roles = schema(**given_to)
+    expected = every_node(frame, roles, models, limit, metric, aggregate)
+    proof = proof_of(frame, roles, models, limit, metric, aggregate)
     least = min(expected.values(), default=np.inf)
     while (node := proof.step()) is not None:
         assert proof.bound <= least
@@ -72,8 +72,8 @@ def test_the_bound_is_never_above_the_optimum(frame, models, limit, metric, aggr
 @pytest.mark.parametrize("aggregate", ["mean", "geometric-mean"])
 def test_a_lattice_of_one_node_is_proved_at_once(aggregate):
     frame = pl.DataFrame({"t": ["b1"] * 4 + ["b2"], "u": ["x1"] * 5, "v": ["2"] * 5, "s": "p", "r": "k"})
-    asked = schema(**{name: {"levels": (1, 1)} for name in "tuv"})
-    proof = proof_of(frame, asked, [ic.KAnonymity(5)], 0.5, "loss", aggregate)
+    roles = schema(**{name: {"levels": (1, 1)} for name in "tuv"})
+    proof = proof_of(frame, roles, [ic.KAnonymity(5)], 0.5, "loss", aggregate)
     nodes = [proof.step() for _ in range(2)]
     assert nodes[0] is not None
     assert nodes[1] is None
@@ -122,4 +122,6 @@ def test_bound_rises_with_the_budget(monkeypatch):
 
 @pytest.mark.parametrize(("metric", "aggregate"), [("loss", "max"), ("discernibility", "mean")])
 def test_nothing_is_proved_where_losses_are_no_sum(metric, aggregate):
-    assert Proof.of(Explorer(counted(0.1), METRICS.get(metric)(), aggregate), Budget().begin()) is None
+    assert (
+        Proof.of_explorer(Explorer(counted(0.1), METRICS.get(metric)(), aggregate), Budget().begin()) is None
+    )

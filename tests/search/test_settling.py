@@ -1,4 +1,4 @@
-"""What one node settles about others: fewer looks, and never a wrong verdict."""
+"""A single node settles others: fewer looks, and never a wrong verdict."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_class_too_small_is_found_at_every_node_at_once(frame, k, data):
     data=st.data(),
 )
 def test_a_class_that_fails_is_found_at_every_node_at_once(frame, k, model, data):
-    """The class of one key is judged at each node by the classes of a release to its levels."""
+    """The class of a key is judged at each node by the classes of a release at the levels."""
     lattice = explorer(frame, [ic.KAnonymity(k), model])
     levels = data.draw(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 2)))
     [node] = lattice.look(levels)
@@ -99,7 +99,7 @@ def test_a_class_that_fails_is_found_at_every_node_at_once(frame, k, model, data
 @examples(60)
 @given(frame=tables(gone=0), k=st.integers(1, 5), most=st.integers(1, 4))
 def test_the_classes_of_the_rarest_keys_are_followed_before_any_look(frame, k, most):
-    """Rare is the key whose cells at all levels below the top have the smallest product of shares."""
+    """Rare is the key with the smallest product of the cells' shares at all levels below the top."""
     lattice = explorer(frame, [ic.KAnonymity(k)])
     frequency, rarity = lattice.problem.frequency, []
     columns = []
@@ -133,14 +133,14 @@ def test_the_classes_of_the_rarest_keys_are_followed_before_any_look(frame, k, m
 
 @pytest.mark.parametrize(("distance", "most"), [("equal", 12), ("hierarchical", 17)])
 def test_a_class_too_far_away_settles_most_nodes(shared_data, distance, most):
-    """Without it, the search looks at 37 and 33 nodes."""
+    """Otherwise the search looks at 37 and 33 nodes."""
     folder = shared_data / "arx-adult"
     trees = {name: ic.Hierarchy.read(folder / f"adult_hierarchy_{name}.csv") for name in ADULT}
     tree = trees.pop("occupation")
-    asked = ic.Schema(quasi=trees, sensitive={"occupation": tree})
+    schema = ic.Schema(quasi=trees, sensitive={"occupation": tree})
     models = [ic.KAnonymity(5), ic.TCloseness(0.2, distance)]
     table = read(folder / "adult.csv", separator=";")
-    space = ic.anonymize(table, asked, models, ic.Optimal("loss", "geometric-mean")).lattice
+    space = ic.anonymize(table, schema, models, ic.Optimal("loss", "geometric-mean")).lattice
     assert space.proved
     assert len(space.nodes) <= most
 
@@ -162,13 +162,13 @@ def test_nothing_is_marked_where_records_may_be_suppressed():
     [("loss", 40), ("precision", 40), ("non-uniform-entropy", 40), ("average-class-size", 80)],
 )
 def test_few_nodes_are_looked_at_where_nothing_may_be_suppressed(shared_data, metric, most):
-    """Of 12,960; walks that halve chains look at 63 to 217 of them."""
+    """Of 12,960 nodes, walks that halve chains look at 63 to 217."""
     folder = shared_data / "arx-adult"
-    asked = ic.Schema(
+    schema = ic.Schema(
         quasi={name: ic.Hierarchy.read(folder / f"adult_hierarchy_{name}.csv") for name in ADULT}
     )
     table = read(folder / "adult.csv", separator=";")
-    space = ic.anonymize(table, asked, [ic.KAnonymity(5)], ic.Optimal(metric)).lattice
+    space = ic.anonymize(table, schema, [ic.KAnonymity(5)], ic.Optimal(metric)).lattice
     assert space.proved
     assert len(space.nodes) <= most
 
@@ -181,14 +181,14 @@ def test_few_nodes_are_looked_at_where_nothing_may_be_suppressed(shared_data, me
     ],
 )
 def test_what_classes_fall_into_settles_nodes_below(shared_data, metric, most):
-    """Without it, the search looks at 3,783 and 1,388 nodes."""
+    """Otherwise the search looks at 3,783 and 1,388 nodes."""
     folder = shared_data / "arx-adult"
-    asked = ic.Schema(
+    schema = ic.Schema(
         quasi={name: ic.Hierarchy.read(folder / f"adult_hierarchy_{name}.csv") for name in ADULT}
     )
     table = read(folder / "adult.csv", separator=";")
     space = ic.anonymize(
-        table, asked, [ic.KAnonymity(5)], ic.Optimal(metric), max_suppression=0.05, suppressed="keep"
+        table, schema, [ic.KAnonymity(5)], ic.Optimal(metric), max_suppression=0.05, suppressed="keep"
     ).lattice
     assert space.proved
     assert len(space.nodes) <= most
@@ -225,7 +225,7 @@ LOSING = [
 @examples(15)
 @given(data=st.data())
 def test_what_a_class_must_lose_is_lost_in_every_part_that_satisfies_the_model(model, data):
-    """Every subset of a class is tried; what remains when the fewest leave is as small as was said, or smaller."""
+    """Every subset of a class is tried: the rest after the fewest leave is as small as said, or smaller."""
     many = data.draw(st.integers(1, 7), label="records of the class")
     rows = many + data.draw(st.integers(1, 6), label="records of others")
     values = st.sampled_from("pqz")
@@ -239,21 +239,21 @@ def test_what_a_class_must_lose_is_lost_in_every_part_that_satisfies_the_model(m
         }
     )
     tree = ic.Hierarchy.from_nested({"*": {"x": ["x1", "x2"], "y": ["y1"]}})
-    asked = ic.Schema(quasi=["id"], sensitive={"s": None, "n": None, "h": tree})
-    frequency = engine_for(frame).count(asked, joint=True).frequency
+    schema = ic.Schema(quasi=["id"], sensitive={"s": None, "n": None, "h": tree})
+    frequency = engine_for(frame).count(schema, joint=True).frequency
     row_of_key = [int(frequency.domains[0].values[code]) for code in frequency.codes[0]]
     inside = np.array([row < many for row in row_of_key])
     whole = EquivalenceClasses.from_assignment(frequency, np.where(inside, 0, 1).astype(np.int32), 2)
     lost = int(model.certain_losses(whole)[0])
     assert (lost == 0) == bool(model.holds(whole)[0])
-    for kept in range(1, 2**many):
-        part = np.array([bool(kept >> row & 1) if row < many else False for row in row_of_key])
+    for subset in range(1, 2**many):
+        part = np.array([bool(subset >> row & 1) if row < many else False for row in row_of_key])
         place = np.where(part, 0, np.where(inside, 1, 2)).astype(np.int32)
-        if kept == 2**many - 1:
+        if subset == 2**many - 1:
             place = np.where(inside, 0, 1).astype(np.int32)
         classes = EquivalenceClasses.from_assignment(frequency, place, int(place.max()) + 1)
         if model.holds(classes)[0]:
-            assert many - kept.bit_count() >= lost
+            assert many - subset.bit_count() >= lost
 
 
 def parts_of(records):
@@ -295,8 +295,8 @@ def test_what_a_class_of_people_must_lose_is_lost_however_it_is_divided(data, t)
 
     known = {}
     for parts in parts_of(range(many)):
-        kept = sum(map(len, parts))
-        if many - kept < lost:
+        number = sum(map(len, parts))
+        if many - number < lost:
             assert not all(known.setdefault(tuple(part), near(part)) for part in parts)
 
 
@@ -333,14 +333,14 @@ def test_nodes_that_are_far_from_t_settle_those_below(shared_data, limit, most):
     """With suppression the search had to look at 1,525 and 2,299 nodes."""
     folder = shared_data / "arx-adult"
     trees = {name: ic.Hierarchy.read(folder / f"adult_hierarchy_{name}.csv") for name in ADULT}
-    asked = ic.Schema(
+    schema = ic.Schema(
         quasi={name: trees[name] for name in ADULT if name != "occupation"},
         sensitive={"occupation": trees["occupation"]},
     )
     table = read(folder / "adult.csv", separator=";")
     algorithm = ic.Optimal(aggregate="geometric-mean")
     models = [ic.KAnonymity(5), ic.TCloseness(0.2)]
-    space = ic.anonymize(table, asked, models, algorithm, max_suppression=limit, suppressed="keep").lattice
+    space = ic.anonymize(table, schema, models, algorithm, max_suppression=limit, suppressed="keep").lattice
     assert space.proved
     assert len(space.nodes) <= most
 
@@ -348,8 +348,8 @@ def test_nodes_that_are_far_from_t_settle_those_below(shared_data, limit, most):
 def bases_of(nodes, heights, lot):
     levels = np.array(nodes)
     bases, above = np.empty_like(levels), np.empty(len(levels), np.int64)
-    found = below_several(levels, np.array(heights), 3, lot, bases, above)
-    return sorted(zip(map(tuple, bases[:found].tolist()), above[:found].tolist(), strict=True))
+    result = below_several(levels, np.array(heights), 3, lot, bases, above)
+    return sorted(zip(map(tuple, bases[:result].tolist()), above[:result].tolist(), strict=True))
 
 
 def test_what_lies_below_several_nodes_is_found():
@@ -370,9 +370,9 @@ def test_what_lies_below_several_nodes_is_found():
 )
 def test_a_node_below_several_is_the_highest_one(nodes, lot):
     """Each node counts for one of them at most, and lots are not larger where nodes differ."""
-    found = bases_of(nodes, (4, 2, 7), lot)
-    assert sum(many for _, many in found) <= len(nodes)
-    for base, many in found:
+    result = bases_of(nodes, (4, 2, 7), lot)
+    assert sum(many for _, many in result) <= len(nodes)
+    for base, many in result:
         above = [node for node in nodes if all(np.array(node) >= np.array(base))]
         assert len(above) >= many >= 3
         assert many <= lot or nodes.count(base) >= many
@@ -383,14 +383,14 @@ def test_nodes_are_made_of_one_below_them_and_are_the_same(shared_data, model):
     folder = shared_data / "arx-adult"
     trees = {name: ic.Hierarchy.read(folder / f"adult_hierarchy_{name}.csv") for name in ADULT}
     sensitive = ADULT[-2:] if model else []
-    asked = ic.Schema(
+    schema = ic.Schema(
         quasi={name: trees[name] for name in ADULT[:7]}, sensitive={name: trees[name] for name in sensitive}
     )
-    frequency = engine_for(read(folder / "adult.csv", separator=";")).count(asked).frequency
+    frequency = engine_for(read(folder / "adult.csv", separator=";")).count(schema).frequency
     models = [ic.KAnonymity(5), *([model] if model else [])]
     nodes = [(0, 3, 0, 1, 1, 1, 1), (0, 3, 1, 0, 1, 1, 1), (0, 2, 1, 1, 2, 1, 1), (0, 2, 1, 1, 1, 2, 1)]
     plain, prepared = (
-        Explorer(SearchProblem(frequency, models, asked.quasi, 0.3), METRICS.get("loss")()) for _ in range(2)
+        Explorer(SearchProblem(frequency, models, schema.quasi, 0.3), METRICS.get("loss")()) for _ in range(2)
     )
     prepared.prepare(nodes)
     rolled = []
@@ -407,15 +407,15 @@ def test_nodes_are_made_of_one_below_them_and_are_the_same(shared_data, model):
 
 
 def test_classes_are_counted_at_every_node_without_a_sensitive_attribute():
-    """Profitability judges each class by its records alone, where the average risk fails for all together."""
+    """Profitability judges each class by the class's records, and the average risk fails for all together."""
     random = np.random.default_rng(3)
     searches = 0
     for _ in range(60):
         rows = int(random.integers(4, 40))
         frame = pl.DataFrame({name: random.choice(leaves, rows) for name, leaves in LEAVES.items()})
-        asked = ic.Schema(quasi={attribute.name: attribute for attribute in schema().quasi})
+        roles = ic.Schema(quasi={attribute.name: attribute for attribute in schema().quasi})
         models = [ic.AverageRisk(0.3), ic.Profitability()]
-        problem = SearchProblem(engine_for(frame).count(asked).frequency, models, asked.quasi, 0.0)
+        problem = SearchProblem(engine_for(frame).count(roles).frequency, models, roles.quasi, 0.0)
         lattice = Explorer(problem, METRICS.get("loss")())
         nodes = np.arange(lattice.lattice.size)
         key = int(problem.frequency.key_of_row("counting")[0])

@@ -22,7 +22,7 @@ SCHEMA = ic.Schema(quasi=QUASI)
 
 @pytest.fixture(scope="module", params=[1, 4], autouse=True)
 def columns_at_once(request):
-    """Group one column after the other, and as many at once as usual."""
+    """Group column after column, and as many at once as usual."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(_sweep, "_AT_ONCE", request.param)
         yield
@@ -33,11 +33,11 @@ def test_combinations_of_many_attributes_fit_into_memory(attributes):
     """With 29 attributes of two rungs there are 2 ** 29 combinations, too many to be sorted."""
     groups = np.zeros(3, np.int64)
     ladders = [[_sweep.Rung(0, groups, 0.0), _sweep.Rung(1, groups, float(j))] for j in range(attributes)]
-    kept = _sweep._thinned(ladders)
-    assert np.prod([float(len(ladder)) for ladder in kept]) == _sweep._MOST_NODES
+    rest = _sweep._thinned(ladders)
+    assert np.prod([float(len(ladder)) for ladder in rest]) == _sweep._MOST_NODES
     # The cheapest lose their finer rung, and every ladder ends in its coarsest one.
-    assert [len(ladder) for ladder in kept] == [1] * (attributes - 20) + [2] * 20
-    assert [ladder[-1] for ladder in kept] == [ladder[-1] for ladder in ladders]
+    assert [len(ladder) for ladder in rest] == [1] * (attributes - 20) + [2] * 20
+    assert [ladder[-1] for ladder in rest] == [ladder[-1] for ladder in ladders]
 
 
 def table_with_both_ends(seed: int, rows: int) -> pl.DataFrame:
@@ -46,7 +46,7 @@ def table_with_both_ends(seed: int, rows: int) -> pl.DataFrame:
 
 
 def slow_sweep(rows: list[tuple], k: int) -> list[frozenset[int]]:
-    """Rungs as functions of a value; a combination costs what its groups cost a record on average."""
+    """Rungs as functions of a value, where a combination costs the average of the groups' record costs."""
     ages = sorted({age for age, _, _ in rows if age is not None})
     jobs = sorted({job for _, _, job in rows})
     values = len(ages) + any(age is None for age, _, _ in rows)
@@ -107,12 +107,12 @@ def slow_sweep(rows: list[tuple], k: int) -> list[frozenset[int]]:
 def test_whoever_has_company_leaves_at_the_cheapest_rungs(seed, rows, k):
     table = table_with_both_ends(seed, rows)
     frequency = engine_for(table).count(SCHEMA).frequency
-    found = swept(PricedKeys.of(frequency, SCHEMA.quasi), k, 10_000)
+    result = swept(PricedKeys.of_table(frequency, SCHEMA.quasi), k, 10_000)
     expected = slow_sweep(table.rows(), k)
-    if found is None:
+    if result is None:
         assert expected == []
         return
-    of_row = found[frequency.row_keys]
+    of_row = result[frequency.row_keys]
     classes = [frozenset(np.flatnonzero(of_row == number).tolist()) for number in set(of_row.tolist())]
     assert {each for each in classes if len(each) < k} == set()
     assert sorted(classes, key=min) == expected
@@ -123,9 +123,9 @@ def test_fewer_nodes_and_fewer_rungs_hold_k_as_well(monkeypatch):
     frequency = engine_for(table).count(SCHEMA).frequency
     for nodes, most in ((5, 1 << 20), (1000, 12), (3, 4)):
         monkeypatch.setattr(_sweep, "_MOST_NODES", most)
-        found = swept(PricedKeys.of(frequency, SCHEMA.quasi), 5, nodes)
-        assert np.bincount(found, frequency.weights).min() >= 5
-        assert found.min() == 0
+        classes = swept(PricedKeys.of_table(frequency, SCHEMA.quasi), 5, nodes)
+        assert np.bincount(classes, frequency.weights).min() >= 5
+        assert classes.min() == 0
 
 
 @pytest.mark.slow

@@ -40,9 +40,9 @@ def checked(folder, release="release.csv", policy="policy.toml"):
 
 @pytest.mark.slow
 def test_the_saved_release_is_the_one_of_its_account(saved):
-    found = checked(saved)
-    assert found.keeps_limits
-    assert not any("digest" in line for line in found.unchecked)
+    verification = checked(saved)
+    assert verification.keeps_limits
+    assert not any("digest" in line for line in verification.unchecked)
     account = json.loads((saved / "release.json").read_text())
     assert account["incrowd"] == ic.__version__
     printed = subprocess.run(["sha256sum", saved / "release.csv"], capture_output=True, text=True, check=True)
@@ -54,10 +54,10 @@ def test_duplicated_rows_are_found(copy):
     (copy / "release.csv").write_text("".join([*lines, *lines[1:]]))
     # Every model holds all the more where every row stands in the file twice.
     assert verify(copy / "release.csv", copy / "policy.toml").keeps_limits
-    found = checked(copy)
-    assert not found.keeps_limits
-    assert ["SHA-256" in line for line in found.problems] == [True, False]
-    assert "the release has 800 records, and its account says 400" in found.problems[1]
+    verification = checked(copy)
+    assert not verification.keeps_limits
+    assert ["SHA-256" in line for line in verification.problems] == [True, False]
+    assert "the release has 800 records, and its account says 400" in verification.problems[1]
 
 
 def test_a_swapped_cell_and_a_loosened_policy_are_found(copy):
@@ -96,8 +96,8 @@ def test_the_reasons_of_suppressed_records_are_as_many_as_these(partly, reasons,
     account = json.loads((partly / "release.json").read_text())
     account["suppression"]["reasons"] = reasons
     (partly / "release.json").write_text(json.dumps(account))
-    found = checked(partly)
-    problems = [each for each in found.problems if "reasons" in each]
+    verification = checked(partly)
+    problems = [each for each in verification.problems if "reasons" in each]
     assert len(problems) == (problem is not None)
     assert all(problem in each for each in problems)
 

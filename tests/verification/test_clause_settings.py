@@ -1,4 +1,4 @@
-"""What a profile or a policy sets is checked when it is read: no text of it becomes SQL, and none runs later."""
+"""Settings of a profile or a policy are checked at reading: no text becomes SQL, and none runs later."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from incrowd.attacks.kinds import ATTACKS as KINDS
 from incrowd.core.errors import PolicyError
-from incrowd.release.policy.policy import toml_value
+from incrowd.release.policy.toml_lines import toml_value
 from incrowd_gate.profiles import ATTACKS, CHECKS, INPUTS, PROFILES, Attestation, Choice, read_profile
 from incrowd_gate.profiles import SIGNS as NAMED_SIGNS
 from incrowd_gate.texts import SIGNS
@@ -26,7 +26,7 @@ GOOD = {int: 3, float: 0.5, bool: True, str: "x"}
 
 
 def own(folder: Path, check: object, settings: dict[str, object]) -> None:
-    """Read a profile of one clause."""
+    """Read a profile of a single clause."""
     clause = {"id": "a", "text": "A.", "source": "S", "check": check, **settings}
     lines = (f"{name} = {written(value)}" for name, value in clause.items())
     (folder / "own.toml").write_text(HEAD + "\n".join(["[[clauses]]", *lines]))
@@ -153,11 +153,11 @@ def test_an_input_is_checked_when_the_policy_is_read(name):
     for value in WRONG:
         settings = {"name": PROFILE_OF[name], "inputs": {name: value}}
         if fits(INPUTS[name], value):
-            Choice.of(settings, Path())
+            Choice.of_settings(settings, Path())
             continue
         refused += 1
         with pytest.raises(PolicyError, match=f"profile.inputs: {name} must "):
-            Choice.of(settings, Path())
+            Choice.of_settings(settings, Path())
     assert refused > 8
 
 
@@ -174,11 +174,11 @@ NO_DAYS = ("9999-12-31", "3000-01-01", "2999-02-28", "0001-01-01", "1066-10-14",
 @pytest.mark.parametrize("wrong", [*({"by": each} for each in NOTHING), *({"says": each} for each in NOTHING),
                                    *({"on": each} for each in NO_DAYS)])  # fmt: skip
 def test_nobody_attests_in_the_future_or_without_words(wrong):
-    assert Attestation.of(SAID).by == "A. Officer"
+    assert Attestation.of_entry(SAID).by == "A. Officer"
     with pytest.raises(PolicyError, match=r"profile.attested"):
-        Attestation.of(SAID | wrong)
+        Attestation.of_entry(SAID | wrong)
 
 
 def test_names_of_all_scripts_attest():
     for name in ("Ada", "山田", "Ю", "محمد", "Ó", "K. O'Neil 3rd"):
-        assert Attestation.of(SAID | {"by": name}).by == name
+        assert Attestation.of_entry(SAID | {"by": name}).by == name

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from crossed import quick
-from incrowd.release.policy.policy import toml_value
+from incrowd.release.policy.toml_lines import toml_value
 from incrowd.release.verification import verify
 from incrowd_gate.profiles import PROFILES, read_profile
 from incrowd_verify.result import ClauseResult
@@ -28,7 +28,7 @@ AGES = ["[0-49]", "[50-89]"]
 def judged(
     folder: Path, profile: str, clause: str, table: pl.DataFrame, more: str = "", null_values: str = ""
 ) -> ClauseResult:
-    """Judge one clause of a profile alone."""
+    """Judge a single clause of a profile."""
     return judged_alone(folder, profile, [clause], table, more, null_values)[clause]
 
 
@@ -53,9 +53,9 @@ def judged_alone(
     policy += f"[[models]]\nmodel = 'k-anonymity'\nk = 1\n[profile]\nname = 'own.toml'\n{more}"
     (folder / "policy.toml").write_text(policy, encoding="utf-8")
     table.write_parquet(folder / "safe.parquet")
-    found = verify(folder / "safe.parquet", folder / "policy.toml").clauses
-    assert [each.id for each in found] == clauses
-    return {each.id: each for each in found}
+    result = verify(folder / "safe.parquet", folder / "policy.toml").clauses
+    assert [each.id for each in result] == clauses
+    return {each.id: each for each in result}
 
 
 def people(records: int = 48) -> pl.DataFrame:
@@ -107,13 +107,13 @@ def test_a_column_is_found_by_its_name_however_that_is_written(clause_of, tmp_pa
     names = dict.fromkeys(name for word in words if word[0] != "*" and len(word) > 1 for name in styles(word))
     names |= dict.fromkeys(f"patient{word[1:]}" for word in words if word[0] == "*")
     assert len(names) > 100
-    found = judged(
+    result = judged(
         tmp_path,
         profile,
         clause,
         people().with_columns(pl.lit("x").alias(name) for name in names),
     )
-    lacking = [name for name in names if f"cells of {name}, which is called so: 48" not in found.detail]
+    lacking = [name for name in names if f"cells of {name}, which is called so: 48" not in result.detail]
     assert lacking == []
 
 
@@ -130,8 +130,8 @@ def test_places_and_ages_are_found_by_the_name_of_the_column(clause, words, cell
     names = list(dict.fromkeys(name for word in words.split() for name in styles(word)))
     assert len(names) > 60
     table = people().with_columns(pl.lit(cell).alias(name) for name in names)
-    found = judged(tmp_path, "hipaa-safe-harbor", clause, table, "[profile.inputs]\nyear = 2026\n")
-    assert [name for name in names if f" of {name} that " not in found.detail] == []
+    result = judged(tmp_path, "hipaa-safe-harbor", clause, table, "[profile.inputs]\nyear = 2026\n")
+    assert [name for name in names if f" of {name} that " not in result.detail] == []
 
 
 # --- looks of cells -----------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ def spelled_telephones() -> Iterator[str]:
 
 
 def each_of(*texts: str) -> Iterator[str]:
-    """Yield texts as they are, in other cases and with blanks around."""
+    """Yield texts unchanged, in other cases and with blanks around."""
     for text in texts:
         yield from (text, f" {text}", f"{text} ", f"\t{text}", f"{text}\u200b", text.upper(), text.lower())
 
@@ -243,14 +243,14 @@ def test_a_cell_that_looks_so_never_passes(clause, tmp_path):
     names = [f"{'zip' if clause == 'places' else 'x'}_{number}" for number in range(len(texts))]
     columns = dict(zip(names, texts, strict=True))
     whole = people().with_columns(pl.lit(text).alias(name) for name, text in columns.items())
-    found = judged(tmp_path, "hipaa-safe-harbor", clause, whole)
-    assert {columns[name] for name in found_of(found, names)} == set()
+    result = judged(tmp_path, "hipaa-safe-harbor", clause, whole)
+    assert {columns[name] for name in found_of(result, names)} == set()
     # A single one among harmless cells; a name alone cannot be told there, nor can days since 1900.
     one = whole.with_columns(
         pl.when(pl.int_range(48) > 0).then(pl.lit("fine")).otherwise(name).alias(name) for name in names
     )
-    found = judged(tmp_path, "hipaa-safe-harbor", clause, one)
-    assert {columns[name] for name in found_of(found, names)} == set()
+    result = judged(tmp_path, "hipaa-safe-harbor", clause, one)
+    assert {columns[name] for name in found_of(result, names)} == set()
 
 
 HARMLESS = ("2020", "1987", "2020s", "[2020-2024]", "2020-01-01 - 2024-12-31", "*", "north", "stage 2", "E11.9", "J45", "12", "99", "120", "[0-49]", "40-49",
@@ -290,8 +290,8 @@ def test_an_old_age_never_passes(column, made, tmp_path):
         pl.when(pl.int_range(48) > 0).then(pl.lit(fine)).otherwise(pl.lit(text)).alias(name)
         for name, text in zip(names, texts, strict=True)
     )
-    found = judged(tmp_path, "hipaa-safe-harbor", "ages", table, "[profile.inputs]\nyear = 2026\n")
-    assert {texts[names.index(name)] for name in found_of(found, names)} == set()
+    result = judged(tmp_path, "hipaa-safe-harbor", "ages", table, "[profile.inputs]\nyear = 2026\n")
+    assert {texts[names.index(name)] for name in found_of(result, names)} == set()
 
 
 @pytest.mark.few(3)
@@ -311,7 +311,7 @@ def test_one_open_group_of_the_old_passes(text, tmp_path):
 
 
 def small_groups(most: int) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Yield releases with a class of at most so many records, each with what its cells are."""
+    """Yield releases with a class of at most so many records, each with a description of the cells."""
     sizes = range(1, most + 1)
     cells = (("*", "*"), ("*", "F"), (None, "F"), (None, None), ("[90-99]", "F"), ("[0-49] ", "F"), ("[0-49]", "f"), ("[0-49]", ""), ("", ""), ("*", None),
              ("[0-049]", "F"), ("[0-49]", "*"), ("\u200b[0-49]", "F"), ("[0\u201349]", "F"), ("0-49", "F"), ("[0-49]", "Ｆ"), ("na", "F"), ("[0-49]", "F\u0301"),
@@ -415,8 +415,8 @@ def test_a_largest_value_of_few_never_passes(others, tmp_path):
         pl.Series(name, [text, *([others] * 5), *usual, "100", "200"])
         for name, text in zip(names, texts, strict=True)
     )
-    found = judged(tmp_path, "statistical-office", "top-coding", table)
-    missed = {texts[names.index(name)] for name in found_of(found, names)}
+    result = judged(tmp_path, "statistical-office", "top-coding", table)
+    missed = {texts[names.index(name)] for name in found_of(result, names)}
     assert missed <= {"<400", "-400"}
     flag = people().with_columns(pl.Series("flag", ["1"] + ["0"] * 47))
     assert judged(tmp_path, "statistical-office", "top-coding", flag).state == "not met"
@@ -444,7 +444,7 @@ NAMES = ("singling-out-univariate", "singling-out-multivariate", "linkability", 
 
 
 def forged() -> Iterator[tuple[str, object]]:
-    """Yield what is no outcome of attacks that stay below 5 %."""
+    """Yield wrong outcomes of attacks that claim to stay below 5 %."""
 
     def entries(**changed: object) -> list[dict[str, object]]:
         return [{"name": name, "attacks": 500, "main": RATE, "risk": None} | changed for name in NAMES]
@@ -491,8 +491,8 @@ def test_attacks_that_were_not_tried_or_succeed_too_often_never_pass(profile, tm
 
     def passing(data: object) -> set[str]:
         (tmp_path / "attacks.json").write_text(json.dumps(data))
-        found = judged_alone(tmp_path, profile, clauses, people(), more)
-        return {clause for clause, each in found.items() if each.state != "not met"}
+        result = judged_alone(tmp_path, profile, clauses, people(), more)
+        return {clause for clause, each in result.items() if each.state != "not met"}
 
     good = [{"name": name, "attacks": 500, "main": RATE, "risk": None} for name in NAMES]
     assert passing({"attacks": good}) == {*clauses}
@@ -508,8 +508,8 @@ def test_attacks_that_were_not_tried_or_succeed_too_often_never_pass(profile, tm
         assert passing({"attacks": lacking}) == {clause for clause in clauses if name not in wanted[clause]}
     for text in ("", "{", "[" * 100_000, "\x00", '{"attacks": ' + "9" * 5000 + "}"):
         (tmp_path / "attacks.json").write_text(text)
-        found = judged_alone(tmp_path, profile, clauses, people(), more)
-        assert {each.state for each in found.values()} == {"not met"}
+        result = judged_alone(tmp_path, profile, clauses, people(), more)
+        assert {each.state for each in result.values()} == {"not met"}
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "none", "device"])
@@ -523,15 +523,15 @@ def test_an_input_that_is_no_file_is_not_waited_for(kind, tmp_path):
         os.mkfifo(place)
     elif kind == "device":
         place.symlink_to("/dev/zero")
-    found = judged(
+    result = judged(
         tmp_path,
         "wp216",
         "linkability",
         people(),
         "[profile.inputs]\nattacks = 'attacks.json'\nrate = 0.05\n",
     )
-    assert (found.state, found.unanswered) == ("not met", True)
-    assert "attacks.json is no file" in found.detail
+    assert (result.state, result.unanswered) == ("not met", True)
+    assert "attacks.json is no file" in result.detail
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The command of the verifier alone says what `incrowd verify` says, and ends with the same status."""
+"""The command of the verifier alone agrees with `incrowd verify`, also in the exit status."""
 
 from __future__ import annotations
 
@@ -104,15 +104,15 @@ def test_a_library_that_is_absent_is_an_extra_of_the_verifier(folder):
         "sys.argv = ['incrowd-verify', 'release.xlsx', '--policy', 'good.toml']\n"
         "from incrowd_verify.cli import main\nmain()\n"
     )
-    done = alone(folder, "-c", program)
-    assert done.returncode == 2
-    assert "pip install './verify[excel]'" in done.stderr
+    process = alone(folder, "-c", program)
+    assert process.returncode == 2
+    assert "pip install './verify[excel]'" in process.stderr
 
 
 def test_an_address_is_for_the_other_command(folder):
-    done = alone(
+    process = alone(
         folder, "-m", "incrowd_verify", "postgresql://me:secret@there/people", "--policy", "good.toml"
     )
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "`incrowd verify` reads databases" in done.stderr
-    assert "secret" not in done.stderr
+    assert (process.returncode, process.stdout) == (2, "")
+    assert "`incrowd verify` reads databases" in process.stderr
+    assert "secret" not in process.stderr

@@ -1,4 +1,4 @@
-"""One script of SQL for an auditor: DuckDB alone gives the verdict that verify gives, also of what was changed."""
+"""One script of SQL for an auditor: DuckDB alone gives verify's verdict, also on changed files."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ ALONE = [
 
 
 def asked(kind, table):
-    """Every model in every variant, each with the limit that the table reaches, where it may have that."""
-    found = []
+    """Every model in every variant, each with the limit that the table reaches, if allowed."""
+    result = []
     for model in variants(kind):
         if model.name not in ALONE or getattr(model, "attacker", "") == "journalist":
             continue
@@ -40,9 +40,9 @@ def asked(kind, table):
             reached = overall(model, quantity, kind, table)
             whole = model.parameters()[quantity].kind is int or (quantity == "l" and reached == int(reached))
             with contextlib.suppress(ic.ParameterError):
-                found.append(at_limit(model, quantity, int(reached) if whole else float(reached)))
-    assert len(found) > 5
-    return found
+                result.append(at_limit(model, quantity, int(reached) if whole else float(reached)))
+    assert len(result) > 5
+    return result
 
 
 def written(folder, rows, values, kind, models, **settings):
@@ -56,7 +56,7 @@ def written(folder, rows, values, kind, models, **settings):
 
 
 def changed(rows, how):
-    """Return the rows after somebody changed them, each time at another place."""
+    """Return the rows after a change, each time at another place."""
     chance, rows = random.Random(how), list(rows)
     place, other = chance.sample(range(len(rows)), 2)
     if how % 4 == 0:
@@ -72,17 +72,17 @@ def changed(rows, how):
 
 def defined(models, wildcards):
     """The models that mean something where cells match others."""
-    found = []
+    result = []
     for model in models:
         with contextlib.suppress(ic.ParameterError):
             model.check_wildcards(wildcards)
-            found.append(model)
-    assert found
-    return found
+            result.append(model)
+    assert result
+    return result
 
 
 def holding(checks):
-    """What became of the limits of each model: the checks before and behind are about the file and the cells."""
+    """The checks of each model's limits, between the checks of the file and of the cells."""
     by_model = [(check.split()[0], holds) for check, holds in checks]
     return sorted((model, holds) for model, holds in by_model if model in ALONE)
 
@@ -110,7 +110,7 @@ def test_every_limit_holds_where_verify_says_so(tmp_path, kind, wildcards):
 
 @pytest.fixture(scope="module")
 def released(tmp_path_factory):
-    """A release with hierarchies, a treatment, an attacker and suppressed records, its policy and its script."""
+    """A release with hierarchies, a treatment, an attacker and suppressed records, a policy and a script."""
     folder = tmp_path_factory.mktemp("released")
     table = ic.samples.hospital(600, 4)
     schema = ic.Schema(
@@ -217,11 +217,11 @@ def test_the_checks_that_fail_are_named(released, tmp_path):
     _, table, script = released
     assert failed(script) == []
     set_cell(table, "age", "21").with_columns(name=pl.lit("Ann")).write_csv(tmp_path / "t.csv")
-    found = failed(script, tmp_path / "t.csv")
-    assert found[0] == "columns too many"
-    assert "k-anonymity k" in found
-    assert "k-anonymity k against 'neighbour', who knows age, sex" in found
-    assert "cells that do not suit the policy: age" in found
+    result = failed(script, tmp_path / "t.csv")
+    assert result[0] == "columns too many"
+    assert "k-anonymity k" in result
+    assert "k-anonymity k against 'neighbour', who knows age, sex" in result
+    assert "cells that do not suit the policy: age" in result
 
 
 def test_it_needs_duckdb_and_nothing_of_ours(released, tmp_path):
@@ -232,10 +232,10 @@ def test_it_needs_duckdb_and_nothing_of_ours(released, tmp_path):
         "import sys; sys.modules['incrowd'] = None; import duckdb; "
         "print(duckdb.connect().execute(open('checks.sql').read()).fetchone()[0])"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path
     )
-    assert done.stdout == f"{ALL_HOLD}\n", done.stderr
+    assert process.stdout == f"{ALL_HOLD}\n", process.stderr
 
 
 def test_it_holds_no_raw_value(released):

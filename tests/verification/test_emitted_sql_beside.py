@@ -22,7 +22,7 @@ TOWNS = {"*": {"ab": ["a", "b"], "cd": ["c", "d"]}}
 
 
 def write_tables(folder, rows):
-    """Write the raw table and the release, whose rows are in one order."""
+    """Write the raw table and the release, with rows in the same order."""
     raw = pl.DataFrame(rows, schema=["person", "q", "s"], orient="row")
     raw.write_csv(folder / "raw.csv")
     raw.select(pl.col("q").replace({"a": "ab", "b": "ab", "c": "cd", "d": "cd"}), "s").write_csv(
@@ -31,7 +31,7 @@ def write_tables(folder, rows):
 
 
 def people_rows(number, values):
-    """Rows of people who have several, and one who says nobody's name."""
+    """Rows of people with several rows, and a row without a name."""
     chance = random.Random(number)
     named = [f"p{chance.randrange(number)}" for _ in range(3 * number)]
     return [
@@ -45,20 +45,20 @@ def findings_of(result):
 
 
 def at_what_is_reached(models, given, write):
-    """Give every model the limit that it reaches, one for each of its quantities."""
+    """Give every model the limit that the table reaches, a limit for each quantity."""
     write(models)
-    found = []
+    result = []
     places = iter(findings_of(verify(**given)))
     for model in models:
         for _ in limits(model) or [""]:
             _, quantity, reached = next(places)
             if quantity not in limits(model) or reached is None:
-                found.append(model)
+                result.append(model)
                 continue
             whole = model.parameters()[quantity].kind is int
             with contextlib.suppress(ic.ParameterError):
-                found.append(at_limit(model, quantity, int(reached) if whole else reached))
-    return found
+                result.append(at_limit(model, quantity, int(reached) if whole else reached))
+    return result
 
 
 def holding(checks):
@@ -76,7 +76,7 @@ def test_limits_about_people_hold_where_verify_says_so(tmp_path, kind, wildcards
     sensitive = {"number": "number", "category": "category", "tree": tree}[kind]
     everybody = [(f"p{number}", "abcd"[number % 4]) for number in range(40)]
     pl.DataFrame(everybody, schema=["person", "q"], orient="row").write_csv(tmp_path / "people.csv")
-    given = {
+    settings = {
         "path": tmp_path / "t.csv",
         "policy_path": tmp_path / "policy.toml",
         "against": tmp_path / "raw.csv",
@@ -95,13 +95,13 @@ def test_limits_about_people_hold_where_verify_says_so(tmp_path, kind, wildcards
             model.check_wildcards(wildcards)
             models.append(model)
     assert models
-    models = at_what_is_reached(models, given, write)
+    models = at_what_is_reached(models, settings, write)
     write(models)
     seen = set()
     for how in range(3):
-        result = verify(**given)
+        result = verify(**settings)
         expected = sorted((each.model, bool(each.holds)) for each in result.findings)
-        satisfied, checks = told(checks_as_sql(**given))
+        satisfied, checks = told(checks_as_sql(**settings))
         assert holding(checks) == expected, how
         assert satisfied == result.keeps_limits
         seen |= set(expected)
@@ -159,10 +159,10 @@ CHANGES = {
 def test_what_somebody_changed_is_found_beside_the_raw_table(saved, tmp_path, change):
     column, what = CHANGES[change]
     table = pl.read_csv(saved["path"], infer_schema=False)
-    shown = table.with_row_index().filter(pl.col("age") != "*")
+    rows = table.with_row_index().filter(pl.col("age") != "*")
     first, other = (
-        shown.row(0, named=True),
-        shown.filter(pl.col(column) != shown[column][0]).row(0, named=True),
+        rows.row(0, named=True),
+        rows.filter(pl.col(column) != rows[column][0]).row(0, named=True),
     )
     cells = table[column].to_list()
     cells[first["index"]] = other[column]
@@ -175,25 +175,25 @@ def test_what_somebody_changed_is_found_beside_the_raw_table(saved, tmp_path, ch
 def test_a_row_map_of_another_release_fails(saved, tmp_path):
     rows = pl.read_parquet(saved["row_map"])
     rows.with_columns(pl.col("row").reverse()).write_parquet(tmp_path / "rows.parquet")
-    given = saved | {"row_map": tmp_path / "rows.parquet"}
-    assert not verify(**given).keeps_limits
-    assert not verdict(checks_as_sql(**given))
+    settings = saved | {"row_map": tmp_path / "rows.parquet"}
+    assert not verify(**settings).keeps_limits
+    assert not verdict(checks_as_sql(**settings))
 
 
 def test_means_are_compared_with_those_of_their_classes(tmp_path):
-    """Two classes; a mean is true where it is that of its records, and a cell of another class is not."""
+    """Two classes: a mean is true if equal to that of the records, and a cell of another class is not."""
     (tmp_path / "raw.csv").write_text("q,r\n1,a\n3,a\n10,b\n20,b\n")
     columns = [entry("q", "quasi", "kind = 'number'\noutput = 'mean'"), entry("r", "quasi")]
     (tmp_path / "p.toml").write_text(policy_text(columns, [K2], "keep_order = true"))
-    given = {
+    settings = {
         "path": tmp_path / "t.csv",
         "policy_path": tmp_path / "p.toml",
         "against": tmp_path / "raw.csv",
     }
     for first, holds in (("2", True), ("15", False)):
         (tmp_path / "t.csv").write_text(f"q,r\n{first},a\n{first},a\n15,b\n15,b\n")
-        assert verify(**given).keeps_limits is holds
-        assert verdict(checks_as_sql(**given)) is holds
+        assert verify(**settings).keeps_limits is holds
+        assert verdict(checks_as_sql(**settings)) is holds
 
 
 def test_a_population_needs_no_raw_table(tmp_path):
@@ -201,7 +201,7 @@ def test_a_population_needs_no_raw_table(tmp_path):
     (tmp_path / "people.csv").write_text("q\n" + "a\n" * 3 + "b\n")
     columns = [entry("q", "quasi", "hierarchy = 'q.txt'")]
     (tmp_path / "q.txt").write_text("ab\n\ta\n\tb\n")
-    given = {
+    settings = {
         "path": tmp_path / "t.csv",
         "policy_path": tmp_path / "p.toml",
         "population": tmp_path / "people.csv",
@@ -210,15 +210,15 @@ def test_a_population_needs_no_raw_table(tmp_path):
         (tmp_path / "p.toml").write_text(
             policy_text(columns, [f'model = "k-map"\nk = {k}'], "max_suppression = 0.5")
         )
-        assert verify(**given).keeps_limits is holds
-        assert verdict(checks_as_sql(**given)) is holds
+        assert verify(**settings).keeps_limits is holds
+        assert verdict(checks_as_sql(**settings)) is holds
 
 
 def test_weights_of_the_raw_table_stand_for_a_population(tmp_path):
     (tmp_path / "t.csv").write_text("q\na\na\nb\n")
     (tmp_path / "raw.csv").write_text("q,w\na,1.5\na,2\nb,4.25\n")
     columns = [entry("q", "quasi"), entry("w", "weight")]
-    given = {
+    settings = {
         "path": tmp_path / "t.csv",
         "policy_path": tmp_path / "p.toml",
         "against": tmp_path / "raw.csv",
@@ -227,8 +227,8 @@ def test_weights_of_the_raw_table_stand_for_a_population(tmp_path):
         (tmp_path / "p.toml").write_text(
             policy_text(columns, [f'model = "k-map"\nk = {k}'], "keep_order = true")
         )
-        assert verify(**given).keeps_limits is holds
-        assert verdict(checks_as_sql(**given)) is holds
+        assert verify(**settings).keeps_limits is holds
+        assert verdict(checks_as_sql(**settings)) is holds
 
 
 SPELLED = {
@@ -240,7 +240,7 @@ SPELLED = {
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("spelling", "extra"), [("numbers", "t"), ("days", "l")])
 def test_sensitive_columns_may_be_spelled_locally(tmp_path, spelling, extra):
-    """Texts of one number are one value, and distances are those of numbers."""
+    """Texts of the same number are the same value, and distances are those of numbers."""
     declared, values = SPELLED[spelling]
     models = [{"t": 'model = "t-closeness"\nt = 0.15', "l": 'model = "l-diversity"\nl = 3'}[extra]]
     (tmp_path / "p.toml").write_text(
@@ -262,7 +262,7 @@ def test_sensitive_columns_may_be_spelled_locally(tmp_path, spelling, extra):
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("form", "named"), crossed(["csv", "csv.gz", "parquet"], ["folder", "pattern"]))
 def test_folders_and_patterns_are_read_by_duckdb(tmp_path, form, named):
-    """A folder tells a column; a file that joins it later is checked, too."""
+    """A folder tells a column, and a later file is checked, too."""
     for year in ("2024", "2025"):
         folder = tmp_path / "out" / f"year={year}"
         folder.mkdir(parents=True)
@@ -306,13 +306,13 @@ def test_a_table_of_duckdb_is_read_where_it_is(tmp_path, monkeypatch):
     (tmp_path / "p.toml").write_text(
         policy_text([entry("q", "quasi"), entry("s", "sensitive")], [K2, 'model = "l-diversity"\nl = 2'])
     )
-    given = {"path": "duckdb:///t.duckdb", "table": "safe", "policy_path": tmp_path / "p.toml"}
-    assert verify(**given).keeps_limits
-    script = checks_as_sql(**given)
+    settings = {"path": "duckdb:///t.duckdb", "table": "safe", "policy_path": tmp_path / "p.toml"}
+    assert verify(**settings).keeps_limits
+    script = checks_as_sql(**settings)
     assert verdict(script)
     with duckdb.connect("t.duckdb") as con:
         con.execute("DELETE FROM safe WHERE s = 2")
-    assert not verify(**given).keeps_limits
+    assert not verify(**settings).keeps_limits
     assert not verdict(script)
 
 
@@ -336,25 +336,25 @@ def test_what_is_not_told_is_refused(tmp_path):
 
 
 def test_what_people_do_not_change_needs_none(tmp_path):
-    """Distinct values of a class are those of its people, so they are checked without knowing these."""
+    """Distinct values of a class are those of the people, so no check needs to know the people."""
     columns = [entry("q", "quasi"), entry("s", "sensitive"), entry("p", "person")]
     (tmp_path / "p.toml").write_text(
         policy_text(columns, ['model = "l-diversity"\nl = 2\nkind = "distinct"'])
     )
-    given = {"path": tmp_path / "t.csv", "policy_path": tmp_path / "p.toml"}
+    settings = {"path": tmp_path / "t.csv", "policy_path": tmp_path / "p.toml"}
     for values, holds in (("12", True), ("11", False)):
         (tmp_path / "t.csv").write_text("q,s\n" + "".join(f"a,{value}\n" for value in values))
-        assert verify(**given).keeps_limits is holds
-        assert verdict(checks_as_sql(**given)) is holds
+        assert verify(**settings).keeps_limits is holds
+        assert verdict(checks_as_sql(**settings)) is holds
 
 
 def test_a_treated_column_that_is_missing_fails(tmp_path):
     (tmp_path / "t.csv").write_text("q\na\na\n")
     columns = [entry("q", "quasi"), entry("phone", "insensitive", "treat = { keep-last = 2 }")]
     (tmp_path / "p.toml").write_text(policy_text(columns, [K2]))
-    given = {"path": tmp_path / "t.csv", "policy_path": tmp_path / "p.toml"}
-    assert not verify(**given).keeps_limits
-    script = checks_as_sql(**given)
+    settings = {"path": tmp_path / "t.csv", "policy_path": tmp_path / "p.toml"}
+    assert not verify(**settings).keeps_limits
+    script = checks_as_sql(**settings)
     assert failed(script) == ["the treated column 'phone' was in the file, when this was written"]
     (tmp_path / "t.csv").write_text("q,phone\na,55512\na,55512\n")
     assert not verdict(script)
@@ -364,13 +364,13 @@ def test_a_raw_table_without_a_quasi_identifier_fails(tmp_path):
     (tmp_path / "t.csv").write_text("q,s\na,1\na,2\n")
     (tmp_path / "raw.csv").write_text("s\n1\n2\n")
     (tmp_path / "p.toml").write_text(policy_text([entry("q", "quasi")], [K2]))
-    given = {
+    settings = {
         "path": tmp_path / "t.csv",
         "policy_path": tmp_path / "p.toml",
         "against": tmp_path / "raw.csv",
     }
-    assert not verify(**given).keeps_limits
-    assert "the raw table had the column(s) 'q', when this was written" in failed(checks_as_sql(**given))
+    assert not verify(**settings).keeps_limits
+    assert "the raw table had the column(s) 'q', when this was written" in failed(checks_as_sql(**settings))
 
 
 @pytest.mark.parametrize(
@@ -390,5 +390,5 @@ def test_tables_that_duckdb_alone_does_not_read_are_refused(tmp_path, named, why
     (tmp_path / "two/a.csv").write_text("q,r\na,b\n")
     (tmp_path / "two/b.csv").write_text("q;r\na;b\n")
     pl.DataFrame({"q": ["a"]}).write_ipc(tmp_path / "t.feather")
-    given = {"path": named if "://" in named else tmp_path / named}
-    assert why in refused(tmp_path, [entry("q", "quasi")], [K2], **given)
+    settings = {"path": named if "://" in named else tmp_path / named}
+    assert why in refused(tmp_path, [entry("q", "quasi")], [K2], **settings)

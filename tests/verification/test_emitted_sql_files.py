@@ -1,4 +1,4 @@
-"""Scripts read what DuckDB reads by itself, however the columns are called, and nothing else."""
+"""Scripts read DuckDB's own kinds of files, with any names of columns, and nothing else."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_blanks_around_values_are_no_part_of_them(tmp_path):
 
 
 def test_keys_of_json_lines_are_its_columns(tmp_path):
-    """A key that joins later is a column too many, and one that is gone is missed."""
+    """A later key is a column too many, and a removed key is missed."""
     path = written(tmp_path / "t.jsonl", ROWS)
     options = given(path)
     script = checks_as_sql(**options)

@@ -1,4 +1,4 @@
-"""Scripts add up what controlled rounding keeps, as verify does."""
+"""Scripts add up sums that controlled rounding keeps, as verify does."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_the_sum_and_those_of_groups_are_told(tmp_path, released, told):
 
 @pytest.mark.slow
 def test_the_verdict_is_that_of_verify_at_every_sum(tmp_path):
-    """Releases whose numbers were rounded up or down by chance."""
+    """Releases of randomly rounded numbers have the verdict of verify."""
     chance, verdicts = random.Random(3), []
     for _ in range(share(20)):
         released = [f"{round(float(number) / 500 + chance.uniform(-0.4, 0.4)) * 500}" for number in NUMBERS]

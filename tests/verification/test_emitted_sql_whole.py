@@ -1,4 +1,4 @@
-"""Scripts beside a raw table whose order is not that of the release: the tables are compared as a whole."""
+"""Scripts beside a raw table in another order than the release: the tables are compared as a whole."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def write(given, rows, head):
 @pytest.mark.slow
 @pytest.mark.parametrize("order", ORDERS)
 def test_the_verdict_is_that_of_verify(given, order):
-    """Of each release by its own script, and by the script of the true one."""
+    """Each release has the verdict by a separate script, and by the script of the true release."""
     write(given, GOOD, ORDERS[order])
     first = checks_as_sql(**given)
     verdicts = {}
@@ -125,7 +125,7 @@ def test_people_are_records_where_nobody_has_two(given):
     script = checks_as_sql(**given)
     assert verdict(script)
     given["against"].write_text(RAW.replace("\nB,", "\nA,"))
-    assert verify(**given).is_open
+    assert verify(**given).is_unchecked
     assert failed(script) == ["rows of the raw table of somebody who has another"]
     with pytest.raises(ic.ParameterError, match="name the row map"):
         checks_as_sql(**given)
@@ -133,7 +133,7 @@ def test_people_are_records_where_nobody_has_two(given):
 
 @pytest.mark.slow
 def test_a_release_in_random_order_is_compared_with_its_raw_table(tmp_path):
-    """A saved release as `anonymize` orders it, without its row map, and copies of which a cell was changed."""
+    """A saved release in the order of `anonymize`, without the row map, and copies with a changed cell."""
     table = ic.samples.hospital(120, 3)
     table.write_csv(tmp_path / "raw.csv")
     schema = ic.Schema(
@@ -147,16 +147,16 @@ def test_a_release_in_random_order_is_compared_with_its_raw_table(tmp_path):
     )
     release = ic.anonymize(tmp_path / "raw.csv", schema, [ic.KAnonymity(3)], "mondrian", unanswered="write")
     release.save(tmp_path / "out")
-    given = {"policy_path": tmp_path / "out/internal/policy.toml", "against": tmp_path / "raw.csv"}
+    settings = {"policy_path": tmp_path / "out/internal/policy.toml", "against": tmp_path / "raw.csv"}
     safe = tmp_path / "out/release.csv"
-    assert verdict(checks_as_sql(safe, **given))
+    assert verdict(checks_as_sql(safe, **settings))
     rows = pl.read_csv(safe, infer_schema=False)
     chance, verdicts = random.Random(1), set()
     for name in ("age", "diagnosis", "zip"):
         cells = rows[name].to_list()
         cells[chance.randrange(len(cells))] = chance.choice(cells)
         rows.with_columns(pl.Series(name, cells)).write_csv(tmp_path / "t.csv")
-        expected = verify(tmp_path / "t.csv", **given).keeps_limits
-        assert verdict(checks_as_sql(tmp_path / "t.csv", **given)) == expected
+        expected = verify(tmp_path / "t.csv", **settings).keeps_limits
+        assert verdict(checks_as_sql(tmp_path / "t.csv", **settings)) == expected
         verdicts.add(expected)
     assert False in verdicts

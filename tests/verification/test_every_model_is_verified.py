@@ -1,4 +1,4 @@
-"""Every model that a policy can ask for: what verify measures, against a slow reading and against assess."""
+"""Every model that a policy can ask for: verify's figures, against a slow reading and against assess."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def measured(folder):
 
 
 def counted_by(model, *, person):
-    """Whether a model can be asked where no column names a person; with one, each has one row here."""
+    """Whether a model works without a person column; with such a column each person has a single row here."""
     return person or not isinstance(model, ic.KMAnonymity)
 
 
@@ -77,19 +77,19 @@ def test_figures_are_those_of_the_slow_reading(tmp_path, kind, number, person):
     write_classes(
         tmp_path, rows_like(kind, table), people(table, outside), models, kind, len(table[0]), person=person
     )
-    found = iter(measured(tmp_path).findings)
+    findings = iter(measured(tmp_path).findings)
     for model in models:
         for quantity in [part.limit_name for part in model.parts()]:
-            finding = next(found)
+            finding = next(findings)
             assert (finding.model, finding.quantity) == (model.name, quantity)
             assert finding.unit == ("people" if person else "records")
             expected = overall(model, quantity, kind, table, outside)
             assert finding.reached == pytest.approx(float(expected), rel=1e-12, abs=1e-12), model
-    assert next(found, None) is None
+    assert next(findings, None) is None
 
 
 def tampered(rows, how):
-    """Return the rows after somebody has changed them, each change at a place that hurts or does not."""
+    """Return the rows after a change, each change at a place that hurts or does not."""
     rows = list(rows)
     place = how % len(rows)
     key, value = rows[place]
@@ -115,14 +115,14 @@ def counted(rows, values):
 @pytest.mark.few(1)
 @pytest.mark.parametrize("how", range(8))
 def test_what_was_changed_fails_where_the_slow_reading_says_so(tmp_path, how):
-    """Limits are what the table reaches, so they hold with equality; after a change the reading decides."""
+    """Limits equal the table's reach and hold with equality, and after a change the reading decides."""
     kind, table, person = KINDS[how % 3], TABLES[how % 3], how % 2 > 0
     models = [
-        made
+        result
         for model in variants(kind)
         if counted_by(model, person=person)
         for quantity in limits(model)
-        if (made := reaching(model, quantity, overall(model, quantity, kind, table))) is not None
+        if (result := reaching(model, quantity, overall(model, quantity, kind, table))) is not None
     ]
     write_classes(tmp_path, rows_of(table), people(table, 0), models, kind, len(table[0]), person=person)
     assert len(models) > 20
@@ -146,7 +146,7 @@ def test_what_was_changed_fails_where_the_slow_reading_says_so(tmp_path, how):
 
 
 def reaching(model, quantity, value):
-    """Return the model with the limit that a table reaches, where it may have that limit."""
+    """Return the model with the limit that a table reaches, if such a limit is allowed."""
     declared = model.parameters()[quantity]
     limit = int(value) if declared.kind is int or (quantity == "l" and value == int(value)) else float(value)
     try:
@@ -168,11 +168,11 @@ def test_joint_settings_and_several_attributes_agree_with_assess(tmp_path):
     ]
     models += [ic.AlphaKAnonymity(1.0, 1, value="x", attribute="s"), ic.LKCPrivacy(1, 1, 1.0), ic.P29(0.0)]
     ic.Policy(schema, tuple(models)).write(tmp_path / "policy.toml")
-    found = verify(tmp_path / "t.csv", tmp_path / "policy.toml").findings
+    findings = verify(tmp_path / "t.csv", tmp_path / "policy.toml").findings
     expected = ic.assess(tmp_path / "t.csv", schema, models).privacy
-    assert [(f.model, f.quantity, f.attribute) for f in found] == [
+    assert [(f.model, f.quantity, f.attribute) for f in findings] == [
         (m.model, m.quantity, m.attribute) for m in expected if m.limit is not None
     ]
-    for mine, other in zip(found, (m for m in expected if m.limit is not None), strict=True):
+    for mine, other in zip(findings, (m for m in expected if m.limit is not None), strict=True):
         assert mine.reached == pytest.approx(other.value, rel=1e-12), other
         assert mine.holds == other.holds

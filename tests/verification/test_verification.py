@@ -1,4 +1,4 @@
-"""The verifier: that it is independent, that it gives published figures, and how it counts."""
+"""The verifier: independence, published figures, and counting."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def test_a_release_is_verified_where_there_is_no_anonymizer(tmp_path):
         'version = 1\n[columns.age]\nrole = "quasi"\nkind = "number"\n[[models]]\nmodel = "k-anonymity"\nk = 2\n'
     )
     call = [sys.executable, "-c", ALONE, str(tmp_path / "safe.csv"), str(tmp_path / "policy.toml")]
-    done = subprocess.run(call, capture_output=True, text=True, check=False)
-    assert (done.stdout, done.stderr) == ("holds 4\n", "")
+    process = subprocess.run(call, capture_output=True, text=True, check=False)
+    assert (process.stdout, process.stderr) == ("holds 4\n", "")
 
 
 # --- published figures ---------------------------------------------------------------------------------
@@ -95,10 +95,10 @@ def test_worked_example_of_petworks(check, tmp_path, attribute, distance, expect
     (tmp_path / "disease.txt").write_text(WORKED_TREE)
     columns = worked_columns("hierarchy = 'disease.txt'")
     auto = "auto" if distance != "equal" else "equal"
-    found = only(check(WORKED, columns, [t(float(expected), attribute=attribute, distance=auto)]))
-    assert found.distance == distance
-    assert found.reached == pytest.approx(float(expected), abs=1e-15)
-    assert found.holds, "a limit is met with equality"
+    result = only(check(WORKED, columns, [t(float(expected), attribute=attribute, distance=auto)]))
+    assert result.distance == distance
+    assert result.reached == pytest.approx(float(expected), abs=1e-15)
+    assert result.holds, "a limit is met with equality"
     below = float(expected) - 1e-9
     assert not check(WORKED, columns, [t(below, attribute=attribute, distance=auto)]).keeps_limits
 
@@ -114,15 +114,15 @@ def test_worked_example_of_petworks(check, tmp_path, attribute, distance, expect
 def test_worked_example_second_class(check, tmp_path, attribute, distance, expected):
     # The first class suppressed is measured no more, while the whole table stays what it was.
     (tmp_path / "disease.txt").write_text(WORKED_TREE)
-    found = check(
+    result = check(
         WORKED.replace("197*", "*"),
         worked_columns("hierarchy = 'disease.txt'"),
         [t(float(expected), attribute=attribute, distance=distance)],
         "max_suppression = 0.4\nsuppressed = 'keep'",
     )
-    assert found.keeps_limits
-    assert (found.records, found.suppressed, found.classes) == (5, 2, 1)
-    assert only(found).reached == pytest.approx(float(expected), abs=1e-15)
+    assert result.keeps_limits
+    assert (result.records, result.suppressed, result.classes) == (5, 2, 1)
+    assert only(result).reached == pytest.approx(float(expected), abs=1e-15)
 
 
 # The patient table of Li, Li and Venkatasubramanian (2007), as PETWorks stores it.

@@ -1,4 +1,4 @@
-"""Models that verify measures with SQL of its own, against assess on the same file."""
+"""Models that verify measures with separate SQL, against assess on the same file."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ SECOND = [
     ).filter(lambda rows: any(row[0] != "*" for row in rows))
 )
 def test_more_models_agree_with_assess(rows):
-    """Each model that verify learned later, against what assess measures on the same file."""
+    """Each model that verify learned later, against assess on the same file."""
     schema = ic.Schema(quasi=["q"], sensitive=["s", "n"])
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "t.csv"
         pl.DataFrame(rows, schema=["q", "s", "n"], orient="row").write_csv(path)
         ic.Policy(schema, tuple(SECOND), max_suppression=1.0).write(Path(folder) / "p.toml")
-        found = ic.verify(path, Path(folder) / "p.toml")
+        verification = ic.verify(path, Path(folder) / "p.toml")
         assessed = ic.assess(path, schema, SECOND)
-    assert found.keeps_limits
+    assert verification.keeps_limits
     measured = [m for m in assessed.privacy if m.limit is not None]
-    assert len(found.findings) == len(measured) == 10
-    for finding, expected in zip(found.findings, measured, strict=True):
+    assert len(verification.findings) == len(measured) == 10
+    for finding, expected in zip(verification.findings, measured, strict=True):
         assert (finding.model, finding.attribute) == (expected.model, expected.attribute)
         assert finding.reached == pytest.approx(expected.value, rel=1e-12)
         assert finding.holds == expected.holds

@@ -1,4 +1,4 @@
-"""A release beside its raw table, and the kinds of tables that verify reads."""
+"""A release beside the raw table, and the kinds of tables that verify reads."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_means_of_times_are_true(tmp_path):
         for _ in range(400)
     ]
     pl.DataFrame({"seen": moments}).write_parquet(tmp_path / "raw.parquet")
-    schema = ic.Schema.of([ic.Attribute("seen", "quasi", output="mean")])
+    schema = ic.Schema.of_attributes([ic.Attribute("seen", "quasi", output="mean")])
     ic.anonymize(tmp_path / "raw.parquet", ic.Policy(schema, ["k-anonymity:3"]), unanswered="write").save(
         tmp_path / "out"
     )

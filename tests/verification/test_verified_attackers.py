@@ -1,4 +1,4 @@
-"""A policy with several attackers: verify judges what each of them sees."""
+"""A policy with several attackers: verify judges the view of each."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def theirs(model):
 
 
 def read(whose, made, values, known):
-    """Read what somebody sees who knows some columns. A suppressed row is in no group."""
+    """Read the view of an attacker with some columns, where a suppressed row is in no group."""
     hidden = [set(cells) == {"*"} for cells in zip(*(made[name].to_list() for name in QUASI), strict=True)]
     cells = [
         ["*" if out else ("seen", cell) for cell, out in zip(made[name].to_list(), hidden, strict=True)]
@@ -39,14 +39,14 @@ def read(whose, made, values, known):
 
 
 def read_saved(table, given, known, *, person):
-    """Read a saved release as one of its attackers sees it."""
+    """Read a saved release in the view of an attacker."""
     values = table[pl.read_parquet(given["row_map"])["row"].to_numpy() - 1]
-    made = pl.read_csv(given["path"], infer_schema=False)
-    return read(values["person"].to_list() if person else range(len(table)), made, values, known)
+    frame = pl.read_csv(given["path"], infer_schema=False)
+    return read(values["person"].to_list() if person else range(len(table)), frame, values, known)
 
 
 def by(person):
-    """Return the settings of a schema whose figures are by people, or by rows."""
+    """Return the settings of a schema with figures by people, or by rows."""
     return {} if person else {"person": (), "identifying": ["person"]}
 
 
@@ -62,26 +62,26 @@ def test_figures_are_those_of_the_release_and_of_groups_as_sets(tmp_path, algori
     models = [*(model for model, _ in pairs), *filter(theirs, other_models(algorithm))]
     attackers = [ic.Attacker(f"a{number}", known, models) for number, known in enumerate(KNOWN)]
     together = [model for model, _ in pairs if "joint" in model.settings()]
-    release, given = saved(tmp_path, table, [*together, *attackers], algorithm, **by(person))
-    found = verify(**given)
-    made = [measured for measured in release.privacy.privacy if measured.limit is not None]
-    assert len(found.findings) == len(made) > 150
-    for finding, measured in zip(found.findings, made, strict=True):
+    release, settings = saved(tmp_path, table, [*together, *attackers], algorithm, **by(person))
+    verification = verify(**settings)
+    measures = [measured for measured in release.privacy.privacy if measured.limit is not None]
+    assert len(verification.findings) == len(measures) > 150
+    for finding, measured in zip(verification.findings, measures, strict=True):
         assert (finding.model, finding.quantity) == (measured.model, measured.quantity)
         assert (finding.attacker, finding.knows) == (measured.attacker, measured.knows)
         assert (finding.attribute, finding.unit) == (measured.attribute, "people" if person else "records")
         assert finding.reached == near(measured.value), finding
         assert finding.holds is measured.holds is True
     for number, known in enumerate(KNOWN):
-        reading = read_saved(table, given, known, person=person)
-        mine = [finding for finding in found.findings if finding.attacker == f"a{number}"]
+        reading = read_saved(table, settings, known, person=person)
+        mine = [finding for finding in verification.findings if finding.attacker == f"a{number}"]
         for finding, how in zip(mine, [how for _, hows in pairs for how in hows], strict=False):
             assert finding.reached == near(how(reading)), finding
-    assert found.keeps_limits
+    assert verification.keeps_limits
 
 
 def test_what_each_sees_of_a_small_table(tmp_path):
-    """Missing is a cell like others; a record with `*` in what is known is seen, a suppressed one is not."""
+    """Missing is a cell like others: a record with `*` in known cells is seen, a suppressed record is not."""
     rows = [
         ("1", "a", "x"),
         ("1", "b", "x"),
@@ -97,12 +97,24 @@ def test_what_each_sees_of_a_small_table(tmp_path):
     attackers = [ic.Attacker(name, [name], models) for name in QUASI]
     schema = ic.Schema(QUASI, ["ill"], null_values=[""])
     ic.Policy(schema, attackers, max_suppression=0.5).write(tmp_path / "p.toml")
-    found = verify(tmp_path / "t.csv", tmp_path / "p.toml")
+    verification = verify(tmp_path / "t.csv", tmp_path / "p.toml")
     # Ages: 1 three times (x, x, y), 2 once (x), * twice (y, y). Of all: 3 x, 3 y, 1 z.
-    assert [finding.reached for finding in found.findings[:5]] == [1, 1, near(4 / 7), near(3 / 6), 3 / 6]
+    assert [finding.reached for finding in verification.findings[:5]] == [
+        1,
+        1,
+        near(4 / 7),
+        near(3 / 6),
+        3 / 6,
+    ]
     # Towns: a three times (x, y, y), b once (x), missing twice (y, x).
-    assert [finding.reached for finding in found.findings[5:]] == [1, 1, near(4 / 7), near(3 / 6), 3 / 6]
-    assert (found.classes, found.suppressed, found.keeps_limits) == (5, 1, True)
+    assert [finding.reached for finding in verification.findings[5:]] == [
+        1,
+        1,
+        near(4 / 7),
+        near(3 / 6),
+        3 / 6,
+    ]
+    assert (verification.classes, verification.suppressed, verification.keeps_limits) == (5, 1, True)
 
 
 def test_nobody_is_counted_twice_in_a_group(tmp_path):
@@ -117,17 +129,17 @@ def test_nobody_is_counted_twice_in_a_group(tmp_path):
         ic.Schema(QUASI, ["ill"], person="who"), [ic.Attacker("x", ["age"], applied_to)], keep_order=True
     )
     policy.write(tmp_path / "p.toml")
-    found = verify(tmp_path / "t.csv", tmp_path / "p.toml", against=tmp_path / "raw.csv")
+    verification = verify(tmp_path / "t.csv", tmp_path / "p.toml", against=tmp_path / "raw.csv")
     # Both have x: it is certain of whoever is 30. Each of the two has a risk of 1/2.
-    assert [finding.reached for finding in found.findings] == [2, 1, 2, 1]
-    assert [finding.holds for finding in found.findings] == [True, True, False, False]
+    assert [finding.reached for finding in verification.findings] == [2, 1, 2, 1]
+    assert [finding.holds for finding in verification.findings] == [True, True, False, False]
 
 
 # --- verdicts ---------------------------------------------------------------------------------------------
 
 
 def extended(given, *attackers):
-    """Write the policy of a release with other models: those of attackers, of their names and letters."""
+    """Write the policy of a release with other models: those of attackers, with names and letters."""
     text = given["policy_path"].read_text()
     head, tail = re.split(r"\[\[(?:models|attackers)\]\]", text)[0], text[text.index("[algorithm]") :]
     tables = "".join(
@@ -143,32 +155,32 @@ def extended(given, *attackers):
 )
 def test_a_release_fails_for_one_attacker_alone(tmp_path, algorithm, person):
     table = people_table(7, people=60)
-    _, given = saved(tmp_path, table, [ic.KAnonymity(2)], algorithm, **by(person))
+    _, settings = saved(tmp_path, table, [ic.KAnonymity(2)], algorithm, **by(person))
     everybody = [list(known) for size in (1, 2) for known in combinations(QUASI, size)]
-    readings = [read_saved(table, given, known, person=person) for known in everybody]
+    readings = [read_saved(table, settings, known, person=person) for known in everybody]
     for chosen in (None, 0, 1, 2):
         limits = [reading.k() + (number == chosen) for number, reading in enumerate(readings)]
         extended(
-            given,
+            settings,
             *(
                 (f"n{n}", known, f"k = {k}")
                 for n, (known, k) in enumerate(zip(everybody, limits, strict=True))
             ),
         )
-        found = verify(**given)
-        assert [finding.reached for finding in found.findings] == [reading.k() for reading in readings]
-        assert [finding.holds for finding in found.findings] == [n != chosen for n in range(3)]
-        assert found.keeps_limits is (chosen is None)
+        verification = verify(**settings)
+        assert [finding.reached for finding in verification.findings] == [reading.k() for reading in readings]
+        assert [finding.holds for finding in verification.findings] == [n != chosen for n in range(3)]
+        assert verification.keeps_limits is (chosen is None)
     assert len({reading.k() for reading in readings}) > 1, "else the test shows little"
 
 
 @pytest.mark.slow
 def test_verdicts_by_records_are_those_by_people_or_open(tmp_path):
     table = people_table(2, people=60)
-    _, given = saved(tmp_path, table, [ic.KAnonymity(2)])
-    extended(given, *(("x", ["age"], f"k = {k}\nl = {1 + k % 4}\nt = {k / 60}") for k in range(1, 60, 3)))
-    known = verify(**given).findings
-    alone = verify(given["path"], given["policy_path"])
+    _, settings = saved(tmp_path, table, [ic.KAnonymity(2)])
+    extended(settings, *(("x", ["age"], f"k = {k}\nl = {1 + k % 4}\nt = {k / 60}") for k in range(1, 60, 3)))
+    known = verify(**settings).findings
+    alone = verify(settings["path"], settings["policy_path"])
     for mine, other in zip(alone.findings, known, strict=True):
         assert mine.holds in (None, other.holds)
         assert mine.unit == "records"
@@ -181,8 +193,8 @@ def test_no_class_no_group(tmp_path):
     pl.DataFrame({"age": ["*"], "town": ["*"], "ill": ["x"]}).write_csv(tmp_path / "t.csv")
     attackers = [ic.Attacker("x", ["age"], [ic.KAnonymity(1), ic.LDiversity(1)])]
     ic.Policy(ic.Schema(QUASI, ["ill"]), attackers, max_suppression=1.0).write(tmp_path / "p.toml")
-    found = verify(tmp_path / "t.csv", tmp_path / "p.toml")
-    assert [(finding.reached, finding.holds) for finding in found.findings] == [(None, False)] * 2
+    verification = verify(tmp_path / "t.csv", tmp_path / "p.toml")
+    assert [(finding.reached, finding.holds) for finding in verification.findings] == [(None, False)] * 2
 
 
 # --- the policy -------------------------------------------------------------------------------------------
@@ -205,9 +217,9 @@ def written(folder, text):
 def test_letters_stand_for_models_and_come_last(tmp_path):
     text = INSURER + 'k = 2\nt = 0.5\nl = 2\nmodels = [{ model = "maximum-risk", risk = 0.5 }]\n'
     text += '[[attackers]]\nname = "both"\nknows = ["sex", "zip", "sex"]\nk = 2\n'
-    found = verify(*written(tmp_path, with_attackers(text)))
+    verification = verify(*written(tmp_path, with_attackers(text)))
     assert [
-        (finding.model, finding.asked, finding.attacker, finding.knows) for finding in found.findings
+        (finding.model, finding.asked, finding.attacker, finding.knows) for finding in verification.findings
     ] == [
         ("maximum-risk", 0.5, "insurer", ("zip",)),
         ("k-anonymity", 2, "insurer", ("zip",)),
@@ -215,25 +227,25 @@ def test_letters_stand_for_models_and_come_last(tmp_path):
         ("t-closeness", 0.5, "insurer", ("zip",)),
         ("k-anonymity", 2, "both", ("sex", "zip")),
     ]
-    assert [finding.reached for finding in found.findings[:3]] == [0.5, 2, 2]
-    assert [finding.holds for finding in found.findings] == [True, True, True, True, False]
+    assert [finding.reached for finding in verification.findings[:3]] == [0.5, 2, 2]
+    assert [finding.holds for finding in verification.findings] == [True, True, True, True, False]
 
 
 def test_models_without_attackers_are_of_somebody_who_knows_everything(tmp_path):
-    found = verify(*written(tmp_path, with_attackers(INSURER + "k = 2\n", [K2])))
-    assert [(finding.attacker, finding.knows, finding.reached) for finding in found.findings] == [
+    verification = verify(*written(tmp_path, with_attackers(INSURER + "k = 2\n", [K2])))
+    assert [(finding.attacker, finding.knows, finding.reached) for finding in verification.findings] == [
         (None, (), 1),
         ("insurer", ("zip",), 2),
     ]
-    assert not found.keeps_limits
+    assert not verification.keeps_limits
 
 
 def test_what_is_shown_names_attackers(tmp_path):
     released, policy = written(tmp_path, with_attackers(INSURER + "k = 3\n", [K2]))
     arguments = ["verify", str(released), "--policy", str(policy)]
-    shown = CliRunner().invoke(app, arguments)
-    assert shown.exit_code == 1
-    lines = [line.split() for line in shown.stdout.splitlines()]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 1
+    lines = [line.split() for line in result.stdout.splitlines()]
     assert ["model", "attribute", "against", "reached", "asked"] in lines
     assert ["k-anonymity", "1", "2", "FAILS"] in lines
     assert ["k-anonymity", "insurer", "(who", "knows", "zip)", "2", "3", "FAILS"] in lines

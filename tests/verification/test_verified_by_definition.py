@@ -54,7 +54,7 @@ def ordered_reference(inside: Sequence[str], whole: Sequence[str]) -> Fraction:
 
 
 def hierarchical_reference(inside: Sequence[str], whole: Sequence[str]) -> Fraction:
-    """Section 5.1.2 of the t-closeness paper: what is evened out at each inner node, times its height."""
+    """Section 5.1.2 of the t-closeness paper: the mass evened out at each inner node, times the height."""
     p, q = shares(inside), shares(whole)
     extra: dict[str, list[Fraction]] = defaultdict(list)  # of each inner node's children
     for value in q:

@@ -1,4 +1,4 @@
-"""Each clause of a profile on a table that passes, and on one that fails by one cell."""
+"""Each clause of a profile on a table that passes, and on a table that fails by a single cell."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def table() -> pl.DataFrame:
 
 
 class Judge:
-    """Writes a release and its policy, and returns the clauses by their ids."""
+    """Writes a release and a policy, and returns the clauses by id."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -85,7 +85,7 @@ def unmet(states: dict[str, str]) -> set[str]:
 
 
 def changed(table: pl.DataFrame, name: str, cell: str, places: int = 1) -> pl.DataFrame:
-    """Return a table in which some cells of a column, the first ones, are another."""
+    """Return a table with another cell in the first rows of a column."""
     cells = table[name].to_list()
     return table.with_columns(pl.Series(name, [cell] * places + cells[places:], dtype=pl.String))
 
@@ -166,7 +166,7 @@ def test_safe_harbor_holds_where_nothing_is_wrong_and_somebody_attests_the_rest(
 @pytest.mark.slow
 @pytest.mark.parametrize("language", quick(range(5), 1))
 def test_an_identifier_is_found_by_its_name_in_five_languages(judge, table, language):
-    """All clauses have a column each in one table, and each is broken by its own alone."""
+    """All clauses have a column each in a common table, and each is broken by that column alone."""
     names = {clause: languages[language] for clause, languages in IDENTIFIERS.items()}
     named = table.with_columns(pl.lit("x").alias(name) for name in names.values())
     assert unmet(judge(named, "hipaa-safe-harbor", KNOWLEDGE)) == {*names}
@@ -187,10 +187,10 @@ def test_an_identifier_is_found_by_its_name_in_five_languages(judge, table, lang
 @pytest.mark.slow
 def test_an_identifier_is_found_by_its_looks(judge, table):
     looks = {clause: languages[5] for clause, languages in IDENTIFIERS.items() if languages[5]}
-    shown = table.with_columns(
+    rows = table.with_columns(
         pl.lit(cell).alias(f"column_{place}") for place, cell in enumerate(looks.values())
     )
-    assert unmet(judge(shown, "hipaa-safe-harbor", KNOWLEDGE)) == {*looks}
+    assert unmet(judge(rows, "hipaa-safe-harbor", KNOWLEDGE)) == {*looks}
     for place, clause in enumerate(looks):
         broken = judge.said[clause].partition("; not checked: ")[0]
         assert set(re.findall(r"column_\d+", broken)) == {f"column_{place}"}, clause
@@ -396,7 +396,7 @@ def test_a_framework_is_met_by_checks_and_answers_and_by_nothing_less(judge, tab
 @pytest.mark.parametrize("name", PROFILES)
 def test_a_profile_without_inputs_and_answers_is_never_met(judge, table, name):
     states = judge(table, name)
-    asked = {each.id for each in read_profile(name).clauses if each.question is not None}
-    assert asked <= unmet(states)
+    ids = {each.id for each in read_profile(name).clauses if each.question is not None}
+    assert ids <= unmet(states)
     assert judge.found.to_dict()["profile"] == read_profile(name).full_name
     assert len(judge.found.to_dict()["clauses"]) == len(states)

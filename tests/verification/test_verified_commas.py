@@ -1,4 +1,4 @@
-"""The verifier and its scripts read cells with decimal commas, and tell those that are wrong."""
+"""The verifier and the scripts read cells with decimal commas, and report wrong cells."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STYLES = {
 def made(request, tmp_path):
     settings, wrong = STYLES[request.param]
     tree = settings.get("tree")
-    schema = ic.Schema.of(
+    schema = ic.Schema.of_attributes(
         [ic.Attribute("rate", "quasi", decimal=",", hierarchy=tree), ic.Attribute("ill", "sensitive")]
     )
     settings = {name: value for name, value in settings.items() if name != "tree"}
@@ -47,29 +47,29 @@ def names_of(folder) -> dict[str, object]:
 @pytest.mark.few(1)
 def test_the_script_says_what_verify_says(made):
     folder, wrong = made
-    release, asked = folder / "out/release.csv", folder / "out/policy.toml"
+    release, path = folder / "out/release.csv", folder / "out/policy.toml"
     assert "," in pl.read_csv(release, infer_schema=False)["rate"].str.join("")[0]
-    assert ic.verify(release, asked, **names_of(folder)).keeps_limits
+    assert ic.verify(release, path, **names_of(folder)).keeps_limits
     for tables in ({}, names_of(folder)):
-        script = checks_as_sql(release, asked, **tables)
+        script = checks_as_sql(release, path, **tables)
         assert verdict(script), failed(script)
     table = pl.read_csv(release, infer_schema=False)
     table = table.with_columns(rate=pl.lit(wrong))
     table.write_csv(folder / "wrong.csv")
-    checked = ic.verify(folder / "wrong.csv", asked, **names_of(folder))
+    checked = ic.verify(folder / "wrong.csv", path, **names_of(folder))
     assert not checked.keeps_limits
     assert any("'rate'" in problem for problem in checked.problems)
-    assert not verdict(checks_as_sql(folder / "wrong.csv", asked, **names_of(folder)))
+    assert not verdict(checks_as_sql(folder / "wrong.csv", path, **names_of(folder)))
 
 
 def test_ends_beside_the_grid_are_told_without_the_raw_table(tmp_path):
-    schema = ic.Schema.of([ic.Attribute("rate", "quasi", decimal=",", grid=0.5)], unlisted="drop")
+    schema = ic.Schema.of_attributes([ic.Attribute("rate", "quasi", decimal=",", grid=0.5)], unlisted="drop")
     ic.anonymize(RAW, ic.Policy(schema, ["k-anonymity:3"]), unanswered="write").save(tmp_path / "out")
-    asked = tmp_path / "out/policy.toml"
+    path = tmp_path / "out/policy.toml"
     table = pl.read_csv(tmp_path / "out/release.csv", infer_schema=False)
-    assert ic.verify(tmp_path / "out/release.csv", asked).keeps_limits
+    assert ic.verify(tmp_path / "out/release.csv", path).keeps_limits
     table.with_columns(rate=pl.lit("[1,5-2,4]")).write_csv(tmp_path / "wrong.csv")
-    assert not ic.verify(tmp_path / "wrong.csv", asked).keeps_limits
+    assert not ic.verify(tmp_path / "wrong.csv", path).keeps_limits
 
 
 @pytest.mark.few(2)

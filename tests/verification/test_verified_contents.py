@@ -1,4 +1,4 @@
-"""What a released file may hold, and what a policy and its hierarchies may say."""
+"""The permitted contents of a released file, of a policy and of hierarchies."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ ROWS = [
 
 @pytest.fixture
 def check(tmp_path):
-    """Verify a release of the policy above, one of them changed."""
+    """Verify a release of the policy above, with a changed file."""
 
     def run(rows=ROWS, header=("place", "age", "disease"), policy=POLICY, tree=TREE, **options):
         (tmp_path / "places.txt").write_text(tree)

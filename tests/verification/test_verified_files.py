@@ -225,7 +225,7 @@ def test_errors_are_input_errors(check):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes have no names here")
 @pytest.mark.parametrize("which", ["release", "policy", "account", "profile", "hierarchy", "raw"])
 def test_a_pipe_is_refused_and_not_waited_for(tmp_path, which):
-    """Nobody writes into it, so a reader would wait without end."""
+    """Nobody writes into the pipe, so a reader would wait without end."""
     (tmp_path / "safe.csv").write_text("age\n" + "[1-5]\n" * 4)
     (tmp_path / "tree.csv").write_text("1;[1-5]\n2;[1-5]\n")
     place = tmp_path / "pipe.csv"

@@ -1,4 +1,4 @@
-"""With the raw table, the verifier finds derived and blanked columns, the same ones as a release does."""
+"""With the raw table, the verifier finds derived and blanked columns, as a release does."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def seen(folder, release, raw, **options):
     checked = verify(folder / "out" / "release.csv", folder / "out" / "policy.toml", against=raw, **options)
     assert checked.keeps_limits, checked.problems
     return [
-        {(each.name, each.columns, each.text, each.way_out) for each in found}
-        for found in (release.points, checked.points)
+        {(each.name, each.columns, each.text, each.way_out) for each in points}
+        for points in (release.points, checked.points)
     ]
 
 
@@ -82,7 +82,11 @@ def test_cells_that_say_no_more_than_a_star_are_seen_beside_the_raw_table(tmp_pa
     """All rows are of 2024, so each cell stands for every row; only the raw table shows that."""
     visit = ic.Attribute("visit", "quasi", hierarchy=TREES["visit"], levels=(2, 2))
     release = ic.anonymize(
-        TABLE, ic.Schema.of([visit], unlisted="drop"), "k-anonymity:8", "optimal", unanswered="write"
+        TABLE,
+        ic.Schema.of_attributes([visit], unlisted="drop"),
+        "k-anonymity:8",
+        "optimal",
+        unanswered="write",
     )
     assert set(release.table["visit"]) == {"2024"}
     TABLE.write_csv(tmp_path / "raw.csv")
@@ -106,10 +110,10 @@ def gate(tmp_path):
         for name, rows in (("out", cells), ("raw", raw)):
             lines = ["age,more", *(",".join(f'"{cell}"' if cell else "" for cell in row) for row in rows)]
             (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n")
-        found = verify(
+        verification = verify(
             tmp_path / "out.csv", tmp_path / "policy.toml", against=tmp_path / "raw.csv", **options
         )
-        return {(each.name, *each.columns): each.share for each in found.points}
+        return {(each.name, *each.columns): each.share for each in verification.points}
 
     return run
 
@@ -134,15 +138,15 @@ def gate(tmp_path):
 def test_a_cell_that_covers_every_raw_value_leaves_nothing(gate, cells, values, share):
     other = ["a", "b"] * 4
     quasi = (AGES, entry("more", "quasi"))
-    found = gate(zip(cells, other, strict=True), zip(values, other, strict=True), quasi)
-    assert found == ({} if share is None else {("blanked-column", "age"): share})
+    result = gate(zip(cells, other, strict=True), zip(values, other, strict=True), quasi)
+    assert result == ({} if share is None else {("blanked-column", "age"): share})
 
 
 def test_suppressed_records_count_neither_in_the_release_nor_in_the_raw_table(gate):
     rows = [("[1-4]", "a"), ("[1-4]", "a"), ("[1-2]", "b"), ("*", "*"), ("*", "*")]
     raw = [(1, "a"), (4, "a"), (1, "b"), (2, "a"), ("*", "*")]
-    found = gate(rows, raw, (AGES, entry("more", "quasi")))
-    assert found == {("blanked-column", "age"): 2 / 3, ("much-suppressed",): 0.4}
+    result = gate(rows, raw, (AGES, entry("more", "quasi")))
+    assert result == {("blanked-column", "age"): 2 / 3, ("much-suppressed",): 0.4}
 
 
 def test_a_mean_of_all_leaves_nothing(gate):
@@ -182,10 +186,10 @@ def test_a_mean_of_all_leaves_nothing(gate):
     ],
 )
 def test_a_column_that_tells_an_age_or_follows_from_it(gate, ages, more, derived):
-    found = gate(
+    result = gate(
         [("*", each) for each in more], list(zip(ages, more, strict=True)), (entry("age", "quasi"), KEPT)
     )
-    assert {name for name in found if name[0] == "derived-column"} == (
+    assert {name for name in result if name[0] == "derived-column"} == (
         {("derived-column", "more", "age")} if derived else set()
     )
 
@@ -204,37 +208,37 @@ def test_a_part_of_dates_that_are_all_different(gate, form):
     plain = [part.lstrip("0") for part in parts]
     quasi = (entry("age", "quasi"), KEPT)
     for more in (parts, plain):
-        found = gate([("*", each) for each in more], list(zip(DAYS, more, strict=True)), quasi)
-        assert found["derived-column", "more", "age"] == 1
+        result = gate([("*", each) for each in more], list(zip(DAYS, more, strict=True)), quasi)
+        assert result["derived-column", "more", "age"] == 1
     wrong = [*parts[1:], "00"]
     assert ("derived-column", "more", "age") not in gate(
         [("*", each) for each in wrong], list(zip(DAYS, wrong, strict=True)), quasi
     )
     undated = ["", "unknown", *DAYS[2:]]
-    found = gate([("*", each) for each in parts], list(zip(undated, parts, strict=True)), quasi)
-    assert ("derived-column", "more", "age") not in found
+    result = gate([("*", each) for each in parts], list(zip(undated, parts, strict=True)), quasi)
+    assert ("derived-column", "more", "age") not in result
 
 
 def test_what_leaves_unlisted_is_looked_at_and_what_is_treated_is_not(gate):
     ages, more = list(range(10, 20)) * 2, ["ab"[age % 2] for age in range(10, 20)] * 2
     rows, raw = [("*", each) for each in more], list(zip(ages, more, strict=True))
-    kept = gate(rows, raw, (AGES,), 'unlisted = "keep"')
-    assert ("derived-column", "more", "age") in kept
+    points = gate(rows, raw, (AGES,), 'unlisted = "keep"')
+    assert ("derived-column", "more", "age") in points
     treated = entry("more", "insensitive", "treat = 'pseudonym'")
     assert ("derived-column", "more", "age") not in gate(rows, raw, (AGES, treated))
 
 
 def test_some_rows_of_the_raw_table_are_looked_at_in_its_own_order(gate, tmp_path):
-    """As `anonymize` does: the other half of the rows breaks what these show."""
+    """As in `anonymize`, the other half of the rows breaks the pattern of the first."""
     ages = list(range(10, 30)) * 2_000
     chosen = [row * 2654435761 % 2**32 < 2**31 for row in range(len(ages))]
     more = ["ab"[age % 2] if row else "a" for age, row in zip(ages, chosen, strict=True)]
     order = np.random.default_rng(1).permutation(len(ages))
     pl.DataFrame({"row": order + 1}).write_parquet(tmp_path / "rows.parquet")
-    found = gate(
+    result = gate(
         [("*", more[row]) for row in order], zip(ages, more, strict=True), row_map=tmp_path / "rows.parquet"
     )
-    assert found["derived-column", "more", "age"] == 1
+    assert result["derived-column", "more", "age"] == 1
 
 
 def test_a_policy_accepts_them(gate):
@@ -262,8 +266,8 @@ def test_the_verifier_and_the_release_agree_on_ids_that_repeat(name, tmp_path):
     table.write_csv(tmp_path / "raw.csv")
     schema = ic.Schema(quasi=["age"], identifying=[name])
     release = ic.anonymize(table, schema=schema, models=[ic.KAnonymity(5)], unanswered="write")
-    found = {(point.name, point.columns) for point in release.points}
-    assert found == ({("repeated-id", (name,))} if name == "bib_num" else set())
+    result = {(point.name, point.columns) for point in release.points}
+    assert result == ({("repeated-id", (name,))} if name == "bib_num" else set())
     rows = tmp_path / "out" / "internal" / "rows.parquet"
     ours, theirs = seen(tmp_path, release, tmp_path / "raw.csv", row_map=rows)
     assert ours == theirs

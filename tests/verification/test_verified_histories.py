@@ -1,4 +1,4 @@
-"""km-anonymity: verify counts who shares the classes of a person, or says that it could not."""
+"""km-anonymity: verify counts people with all classes of a person, or says that no count is possible."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ POWERS = [1, 2, 3, 4, 7, 0]
 def test_figures_are_those_of_the_release_and_of_people_as_sets(tmp_path, algorithm):
     table = people_table(5, people=60)
     models = [ic.KMAnonymity(2, power) for power in (1, 2, 3, 0)]
-    release, given = saved(tmp_path, table, models, algorithm)
-    found = verify(**given)
-    reading = read(table, given)
-    for finding, measured, model in zip(found.findings, release.privacy.privacy, models, strict=False):
+    release, settings = saved(tmp_path, table, models, algorithm)
+    verification = verify(**settings)
+    reading = read(table, settings)
+    for finding, measured, model in zip(verification.findings, release.privacy.privacy, models, strict=False):
         assert (finding.model, finding.quantity, finding.unit) == ("km-anonymity", "k", "people")
         assert finding.reached == measured.value == reading.km(model.power)[0]
-    assert len(found.findings) == 4
-    assert found.keeps_limits
+    assert len(verification.findings) == 4
+    assert verification.keeps_limits
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_a_release_that_was_not_made_for_it(tmp_path, seed):
-    """The limit is met with equality, and one more fails; classes are many and small."""
+    """The limit is met with equality, and a higher limit fails; classes are many and small."""
     table = people_table(seed, people=50)
     _, given = saved(tmp_path, table, [ic.KAnonymity(3)])
     reading = read(table, given)
@@ -48,16 +48,16 @@ def test_a_release_that_was_not_made_for_it(tmp_path, seed):
     for more in (0, 1):
         models = [ic.KMAnonymity(k + more, power) for k, power in zip(least, POWERS, strict=True)]
         ic.Policy(schema, models, max_suppression=0.3).write(tmp_path / "p.toml", force=True)
-        found = verify(policy_path=tmp_path / "p.toml", **settings)
-        assert [finding.reached for finding in found.findings] == least
-        assert [finding.holds for finding in found.findings] == [not more] * len(POWERS)
+        verification = verify(policy_path=tmp_path / "p.toml", **settings)
+        assert [finding.reached for finding in verification.findings] == least
+        assert [finding.holds for finding in verification.findings] == [not more] * len(POWERS)
 
 
 CROWDS = st.lists(st.sets(st.integers(0, 5), min_size=1, max_size=6), min_size=1, max_size=12)
 
 
 def shared(crowd, power):
-    """Return the fewest people who share what is known, by verify and by people as sets."""
+    """Return the fewest people with all known cells, by verify and by people as sets."""
     pairs = [(person, number) for person, numbers in enumerate(crowd) for number in numbers]
     reading = Reading([person for person, _ in pairs], [[number for _, number in pairs]], {})
     with duckdb.connect() as con:
@@ -71,8 +71,8 @@ def shared(crowd, power):
 
 @drawn(CROWDS, st.sampled_from([0, 1, 2, 3, 4, 5, 6, 9]))
 def test_any_crowd_is_counted_as_sets_are(crowd, power):
-    found, expected = shared(crowd, power)
-    assert found == expected
+    result, expected = shared(crowd, power)
+    assert result == expected
 
 
 @pytest.mark.parametrize("times", [1, 2])
@@ -86,7 +86,7 @@ def test_of_all_sets_of_three_classes_each_is_of_as_many_people(power, fewest, t
 
 
 def checked(folder, rows, models, **more):
-    """Verify a release of rows of a person and a town, beside its raw table."""
+    """Verify a release of rows of a person and a town, against the raw table."""
     raw = pl.DataFrame(rows, schema=["who", "town"], orient="row")
     raw.write_parquet(folder / "raw.parquet")
     raw.select("town").write_csv(folder / "t.csv")
@@ -99,43 +99,43 @@ VISITS = [("Ann", "x"), ("Ann", "y"), ("Bob", "x"), ("Cid", "x"), ("Cid", "z"), 
 
 
 def test_two_visits_that_nobody_else_has(tmp_path):
-    found = checked(tmp_path, VISITS, [ic.KMAnonymity(2, power) for power in (1, 2, 0)])
-    assert [finding.reached for finding in found.findings] == [2, 1, 1]
-    assert [finding.holds for finding in found.findings] == [True, False, False]
+    verification = checked(tmp_path, VISITS, [ic.KMAnonymity(2, power) for power in (1, 2, 0)])
+    assert [finding.reached for finding in verification.findings] == [2, 1, 1]
+    assert [finding.holds for finding in verification.findings] == [True, False, False]
     # Two who have the same two visits hide each other, and whoever has one of them.
-    found = checked(tmp_path, [*VISITS, ("Fay", "y"), ("Fay", "x"), ("Gus", "z"), ("Gus", "x")], [ic.KMAnonymity(2)])  # fmt: skip
-    assert (found.findings[0].reached, found.keeps_limits) == (2, True)
+    verification = checked(tmp_path, [*VISITS, ("Fay", "y"), ("Fay", "x"), ("Gus", "z"), ("Gus", "x")], [ic.KMAnonymity(2)])  # fmt: skip
+    assert (verification.findings[0].reached, verification.keeps_limits) == (2, True)
 
 
 def test_a_suppressed_record_tells_nothing(tmp_path):
     rows = [("Ann", "x"), ("Ann", "*"), ("Bob", "x"), ("Bob", "x")]
-    found = checked(tmp_path, rows, [ic.KMAnonymity(2, power) for power in (2, 0)])
-    assert [finding.reached for finding in found.findings] == [2, 2]
+    verification = checked(tmp_path, rows, [ic.KMAnonymity(2, power) for power in (2, 0)])
+    assert [finding.reached for finding in verification.findings] == [2, 2]
     every = checked(tmp_path, [("Ann", "*"), ("Ann", "*")], [ic.KMAnonymity(1)])
     assert (every.findings[0].reached, every.findings[0].holds) == (None, False)
 
 
 def test_who_is_unnamed_has_one_row(tmp_path):
     rows = [(None, "x"), (None, "y"), ("Ann", "x"), ("Ann", "y"), ("Bob", "x"), ("Bob", "y")]
-    found = checked(tmp_path, rows, [ic.KMAnonymity(2, power) for power in (1, 2, 0)])
-    assert [finding.reached for finding in found.findings] == [3, 2, 2]
+    verification = checked(tmp_path, rows, [ic.KMAnonymity(2, power) for power in (1, 2, 0)])
+    assert [finding.reached for finding in verification.findings] == [3, 2, 2]
 
 
 def test_where_everybody_has_one_row_a_class_is_all_that_is_known(tmp_path):
     rows = [("a", "x"), ("b", "x"), ("c", "y"), ("d", "y"), ("e", "y")]
-    found = checked(tmp_path, rows, [ic.KMAnonymity(2, power) for power in (1, 2, 0)])
-    assert [(finding.reached, finding.unit) for finding in found.findings] == [(2, "people")] * 3
-    assert found.keeps_limits
+    verification = checked(tmp_path, rows, [ic.KMAnonymity(2, power) for power in (1, 2, 0)])
+    assert [(finding.reached, finding.unit) for finding in verification.findings] == [(2, "people")] * 3
+    assert verification.keeps_limits
 
 
 def test_without_people_it_is_not_checked_or_fails(tmp_path):
     models = [ic.KMAnonymity(k, power) for power in (1, 2, 0) for k in (1, 2, 3)]
-    found = checked(tmp_path, VISITS, models, against=None)
-    assert {(finding.reached, finding.unit) for finding in found.findings} == {(2, "records")}
+    verification = checked(tmp_path, VISITS, models, against=None)
+    assert {(finding.reached, finding.unit) for finding in verification.findings} == {(2, "records")}
     # A class of two records has at most two people.
-    assert [finding.holds for finding in found.findings] == [None, None, False] * 3
+    assert [finding.holds for finding in verification.findings] == [None, None, False] * 3
     alone = checked(tmp_path, VISITS, [ic.KMAnonymity(2)], against=None)
-    assert alone.is_open
+    assert alone.is_unchecked
     assert "how many people the classes have" in "; ".join(alone.unchecked)
 
 

@@ -1,4 +1,4 @@
-"""Texts that look like numbers: whom their cells cover, said by the measures, the verifier and its script."""
+"""Texts that look like numbers: the covered people, by the measures, the verifier and the script."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def test_all_readers_say_whom_a_cell_covers(people, spec, data, tmp_path_factory
     pl.DataFrame({"q": cells}).write_parquet(folder / "t.parquet")
     pl.DataFrame({"q": people}).write_parquet(folder / "p.parquet")
     schema = ic.Schema(quasi={"q": given_as})
-    found = ic.assess(folder / "t.parquet", schema, [ic.KMap(1)], population=folder / "p.parquet")
-    assert found.privacy[0].value == expected
-    assert found.risk["journalist"]["max"] == 1 / expected
+    assessment = ic.assess(folder / "t.parquet", schema, [ic.KMap(1)], population=folder / "p.parquet")
+    assert assessment.privacy[0].value == expected
+    assert assessment.risk["journalist"]["max"] == 1 / expected
     for k in (expected, expected + 1):
         if k > len(people):
             continue
@@ -71,7 +71,7 @@ def test_all_readers_say_whom_a_cell_covers(people, spec, data, tmp_path_factory
 
 @pytest.mark.parametrize("cell", ["1.0", "[1-2]"])
 def test_a_cell_that_only_looks_like_the_raw_value_is_not_true_of_it(tmp_path, cell):
-    """In a column of categories 1.0 and [1-2] are values of their own."""
+    """In a column of categories 1.0 and [1-2] are separate values."""
     (tmp_path / "p.toml").write_text(
         policy_text([entry("q", "quasi")], ['model = "k-anonymity"\nk = 1'], "keep_order = true")
     )

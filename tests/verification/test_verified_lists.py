@@ -1,4 +1,4 @@
-"""Lists in cells, as the verifier judges them: by its own reading, and the same as an assessment."""
+"""Lists in cells in the verifier's judgement: by a separate reading, and the same as an assessment."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ def test_a_value_to_protect_may_be_a_part(check):
 
 
 def test_suppressed_records_are_judged_by_the_parts_of_their_lists(check):
-    kept = "".join(f"1,{cell}\n" for cell in ("a;b", "c", "d"))
+    text = "".join(f"1,{cell}\n" for cell in ("a;b", "c", "d"))
     good, bad = "*,a\n*,b;c\n*,d\n", "*,a;b\n*,a;c\n*,a\n"
-    assert check("zip,x\n" + kept + good, LISTS, [L, t(0.9)], JUDGED).keeps_limits
-    (problem,) = check("zip,x\n" + kept + bad, LISTS, [L], JUDGED).problems
+    assert check("zip,x\n" + text + good, LISTS, [L, t(0.9)], JUDGED).keeps_limits
+    (problem,) = check("zip,x\n" + text + bad, LISTS, [L], JUDGED).problems
     assert problem == "3 suppressed records do not satisfy l-diversity as a class of their own"
 
 
@@ -112,11 +112,11 @@ def test_every_figure_is_that_of_an_assessment(tmp_path, case):
     frame.write_csv(tmp_path / "raw.csv")
     policy = ic.Policy(schema, tuple(models), wildcards=wildcards, keep_order=True)
     policy.write(tmp_path / "policy.toml")
-    found = verify(tmp_path / "t.csv", tmp_path / "policy.toml", against=tmp_path / "raw.csv").findings
+    findings = verify(tmp_path / "t.csv", tmp_path / "policy.toml", against=tmp_path / "raw.csv").findings
     assessed = ic.assess(frame, schema, models, wildcards=wildcards).results.asked
-    reached = [(each.model, each.quantity, each.attribute) for each in found]
+    reached = [(each.model, each.quantity, each.attribute) for each in findings]
     assert reached == [(each.model, each.quantity, each.attribute) for each in assessed]
-    assert [each.reached for each in found] == [pytest.approx(each.value, rel=1e-12) for each in assessed]
+    assert [each.reached for each in findings] == [pytest.approx(each.value, rel=1e-12) for each in assessed]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A release beside an earlier one: each is checked alone, and the limits on both as one table."""
+"""A release beside an earlier release: each is checked alone, and the limits on both as a single table."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ l = 2
 
 
 def reached(*tables):
-    """The smallest class and the fewest values of some tables, read as one."""
+    """The smallest class and the fewest values of some tables, read as a single table."""
     classes = defaultdict(list)
     for table in tables:
         for age, ill in table.select("age", "ill").rows():
@@ -66,9 +66,9 @@ def test_each_file_and_both_are_checked(tmp_path, policy, seed):
     now, before = drawn(seed, 5 + seed), drawn(100 + seed, 12 + seed)
     now.select("ill", "age").write_csv(tmp_path / "now.csv")
     (before.write_parquet if seed % 2 else before.write_csv)(tmp_path / "before")
-    found = verify(tmp_path / "now.csv", policy, previous_release=tmp_path / "before")
+    verification = verify(tmp_path / "now.csv", policy, previous_release=tmp_path / "before")
     sides = (now,), (before,), (now, before)
-    parts = found, found.earlier, found.together
+    parts = verification, verification.earlier, verification.together
     for part, tables in zip(parts, sides, strict=True):
         assert figures(part) == reached(*tables)
         assert part.records == sum(map(len, tables))
@@ -76,18 +76,18 @@ def test_each_file_and_both_are_checked(tmp_path, policy, seed):
         None not in reached(*tables) and reached(*tables) >= (4, 0) and reached(*tables)[1] >= 2
         for tables in sides
     ]
-    assert found.keeps_limits == all(well)
-    assert not found.is_open
+    assert verification.keeps_limits == all(well)
+    assert not verification.is_open
     one = verify(tmp_path / "now.csv", policy, previous_release=tmp_path / "before", published_as_one=True)
     assert one.findings == one.earlier.findings == ()
-    assert one.together.findings == found.together.findings
+    assert one.together.findings == verification.together.findings
     assert one.keeps_limits == well[2]
-    told = json.loads(json.dumps(found.to_dict()))
-    assert told["ok"] == found.ok
-    assert told["together"]["findings"] == found.together.to_dict()["findings"]
-    assert "published_as_one" not in told
+    document = json.loads(json.dumps(verification.to_dict()))
+    assert document["ok"] == verification.ok
+    assert document["together"]["findings"] == verification.together.to_dict()["findings"]
+    assert "published_as_one" not in document
     assert one.to_dict()["published_as_one"]
-    assert found._repr_html_().count("<table>") == 3
+    assert verification._repr_html_().count("<table>") == 3
 
 
 @pytest.mark.slow
@@ -100,15 +100,15 @@ def test_what_else_is_wrong_in_either_file_counts(tmp_path, policy):
     )
     for files in (("good", "bad"), ("bad", "good")):
         for one in (False, True):
-            found = verify(
+            verification = verify(
                 tmp_path / f"{files[0]}.csv",
                 policy,
                 previous_release=tmp_path / f"{files[1]}.csv",
                 published_as_one=one,
             )
-            assert not found.keeps_limits
-            assert not found.is_open
-    assert found.problems == ("the identifying column 'name' is in the file",)
+            assert not verification.keeps_limits
+            assert not verification.is_open
+    assert verification.problems == ("the identifying column 'name' is in the file",)
     assert verify(tmp_path / "good.csv", policy, previous_release=tmp_path / "good.csv").keeps_limits
 
 
@@ -133,9 +133,9 @@ def test_values_are_one_whatever_their_type(tmp_path, policy, here, there):
         pl.DataFrame({"age": ["x"] * 6, "ill": pl.concat([values, values])}).write_parquet(
             tmp_path / f"{name}.parquet"
         )
-    found = verify(tmp_path / "here.parquet", policy, previous_release=tmp_path / "there.parquet")
-    assert found.keeps_limits
-    assert figures(found.together) == (12, 3)
+    verification = verify(tmp_path / "here.parquet", policy, previous_release=tmp_path / "there.parquet")
+    assert verification.keeps_limits
+    assert figures(verification.together) == (12, 3)
 
 
 def test_people_of_both_are_not_known(tmp_path):
@@ -144,14 +144,14 @@ def test_people_of_both_are_not_known(tmp_path):
     table = pl.DataFrame({"age": [1, 1, 2, 2], "who": [*"ABCD"]})
     table.write_csv(tmp_path / "raw.csv")
     ic.anonymize(tmp_path / "raw.csv", policy, force=True, unanswered="write").save(tmp_path / "out")
-    given = (tmp_path / "out" / "release.csv", tmp_path / "out" / "internal" / "policy.toml")
-    assert verify(*given, against=tmp_path / "raw.csv").keeps_limits
-    found = verify(*given, against=tmp_path / "raw.csv", previous_release=given[0])
-    assert found.findings[0].holds is not None
-    assert found.together.findings[0].holds is None
-    assert found.is_open
-    assert not found.keeps_limits
-    assert "nothing tells who is in both releases" in " ".join(found.together.unchecked)
+    arguments = (tmp_path / "out" / "release.csv", tmp_path / "out" / "internal" / "policy.toml")
+    assert verify(*arguments, against=tmp_path / "raw.csv").keeps_limits
+    verification = verify(*arguments, against=tmp_path / "raw.csv", previous_release=arguments[0])
+    assert verification.findings[0].holds is not None
+    assert verification.together.findings[0].holds is None
+    assert verification.is_open
+    assert not verification.keeps_limits
+    assert "nothing tells who is in both releases" in " ".join(verification.together.unchecked)
 
 
 def test_what_apply_writes_is_verified_as_a_pair(tmp_path):
@@ -162,20 +162,20 @@ def test_what_apply_writes_is_verified_as_a_pair(tmp_path):
         {"age": [age for age in range(20, 25) for _ in range(10)], "ill": [*"abcdabcdab"] * 5}
     )
     january.write_csv(tmp_path / "january.csv")
-    made = ic.anonymize(tmp_path / "january.csv", policy, unanswered="write")
-    made.save(tmp_path / "out")
+    release = ic.anonymize(tmp_path / "january.csv", policy, unanswered="write")
+    release.save(tmp_path / "out")
     batch = pl.DataFrame({"age": [22], "ill": ["SYPHILIS"]})
     batch.write_csv(tmp_path / "february.csv")
     earlier = {"previous_release": tmp_path / "out" / "release.csv"}
     merged = ic.apply_recoding(
-        made.recoding, tmp_path / "february.csv", policy, published_as_one=True, **earlier
+        release.recoding, tmp_path / "february.csv", policy, published_as_one=True, **earlier
     )
     merged.write(tmp_path / "safe.csv")
-    given = (tmp_path / "safe.csv", tmp_path / "out" / "policy.toml")
-    found = verify(*given, **earlier)
-    assert not found.keeps_limits
-    assert found.together.keeps_limits
-    assert verify(*given, published_as_one=True, **earlier).keeps_limits
+    arguments = (tmp_path / "safe.csv", tmp_path / "out" / "policy.toml")
+    verification = verify(*arguments, **earlier)
+    assert not verification.keeps_limits
+    assert verification.together.keeps_limits
+    assert verify(*arguments, published_as_one=True, **earlier).keeps_limits
 
 
 def test_wrong_calls(tmp_path, policy):

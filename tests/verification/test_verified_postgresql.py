@@ -37,7 +37,7 @@ ALIKE = ("single", "midnight", "padded", "small", "money")
 
 @pytest.fixture(scope="module")
 def server(postgres):
-    """A table of all types; sessions write days, times and numbers as few programs expect them."""
+    """A table of all types, where sessions write days, times and numbers in rare forms."""
     columns = ", ".join(f"({value})::{kind} AS {name}" for name, (kind, value) in TYPED.items())
     name = "(SELECT current_database())"
     settings = {"datestyle": "SQL, DMY", "timezone": "Asia/Tokyo", "extra_float_digits": "-3"}
@@ -55,7 +55,7 @@ def server(postgres):
 
 
 def released(server, policy, path):
-    """Release into the table v_safe and into a file; return what was measured."""
+    """Release into the table v_safe and into a file, and return the measures."""
     with ic.Database(server) as database:
         release = ic.anonymize(database.table("v_people"), policy, unanswered="write")
         release.write(path)
@@ -71,15 +71,15 @@ def beside(server, policy, release, table=None):
 @pytest.mark.parametrize("name", quick(TYPED, *(name for name in TYPED if name not in (*QUICK, *ALIKE))))
 def test_releases_of_typed_columns_hold_and_tampered_ones_do_not(server, tmp_path, name):
     others = [ic.Attribute(other, "insensitive") for other in TYPED if other != name]
-    schema = ic.Schema.of([ic.Attribute(name, "quasi"), *others], unlisted="drop")
+    schema = ic.Schema.of_attributes([ic.Attribute(name, "quasi"), *others], unlisted="drop")
     # Of rounded ends, those of one class may cover the other.
     policy = ic.Policy(schema, (ic.KAnonymity(3),), ends="exact")
     policy.write(tmp_path / "policy.toml")
     release = released(server, policy, tmp_path / "safe.parquet")
     assert release.privacy.classes > 1
     for place, table in ((server, "v_safe"), (tmp_path / "safe.parquet", None)):
-        found = beside(server, tmp_path / "policy.toml", place, table)
-        assert (found.keeps_limits, found.problems, found.unchecked, found.classes) == (
+        result = beside(server, tmp_path / "policy.toml", place, table)
+        assert (result.keeps_limits, result.problems, result.unchecked, result.classes) == (
             True,
             (),
             (),
@@ -89,8 +89,8 @@ def test_releases_of_typed_columns_hold_and_tampered_ones_do_not(server, tmp_pat
     statement(server, f"UPDATE v_safe SET {name} = (SELECT max({name}) FROM v_safe) "
               f"WHERE {name} IS NULL OR {name} = (SELECT min({name}) FROM v_safe)")  # fmt: skip
     assert verify(server, tmp_path / "policy.toml", table="v_safe").keeps_limits
-    found = beside(server, tmp_path / "policy.toml", server, "v_safe")
-    assert "records have cells that are true of too few records" in " ".join(found.problems)
+    result = beside(server, tmp_path / "policy.toml", server, "v_safe")
+    assert "records have cells that are true of too few records" in " ".join(result.problems)
 
 
 @pytest.mark.few(1)
@@ -98,17 +98,19 @@ def test_releases_of_typed_columns_hold_and_tampered_ones_do_not(server, tmp_pat
 def test_figures_of_typed_sensitive_columns(server, tmp_path, name):
     models = (ic.KAnonymity(2), ic.LDiversity(1), ic.TCloseness(1.0))
     policy = ic.Policy(
-        ic.Schema.of([ic.Attribute("ward", "quasi"), ic.Attribute(name, "sensitive")], unlisted="drop"),
+        ic.Schema.of_attributes(
+            [ic.Attribute("ward", "quasi"), ic.Attribute(name, "sensitive")], unlisted="drop"
+        ),
         models,
     )
     policy.write(tmp_path / "policy.toml")
     release = released(server, policy, tmp_path / "safe.parquet")
     expected = {each.model: each.value for each in release.privacy.privacy if each.limit is not None}
     for place, table in ((server, "v_safe"), (tmp_path / "safe.parquet", None)):
-        found = beside(server, tmp_path / "policy.toml", place, table)
-        assert (found.keeps_limits, found.problems) == (True, ())
-        for finding in found.findings:
+        verification = beside(server, tmp_path / "policy.toml", place, table)
+        assert (verification.keeps_limits, verification.problems) == (True, ())
+        for finding in verification.findings:
             assert finding.reached == pytest.approx(expected[finding.model], abs=1e-12), finding.model
     statement(server, f"UPDATE v_safe SET {name} = (SELECT max({name}::text) FROM v_safe)::{TYPED[name][0]}")
-    found = beside(server, tmp_path / "policy.toml", server, "v_safe")
-    assert f"the column(s) '{name}' differ from the raw table" in " ".join(found.problems)
+    verification = beside(server, tmp_path / "policy.toml", server, "v_safe")
+    assert f"the column(s) '{name}' differ from the raw table" in " ".join(verification.problems)

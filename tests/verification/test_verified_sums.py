@@ -23,7 +23,7 @@ RAW = pl.DataFrame(
 
 def saved(folder, treatment, raw=RAW, **attribute):
     raw.write_csv(folder / "raw.csv")
-    schema = ic.Schema.of(
+    schema = ic.Schema.of_attributes(
         [
             ic.Attribute("age", "quasi"),
             ic.Attribute("pay", "insensitive", treatment=ic.Round(**treatment), **attribute),
@@ -47,13 +47,13 @@ CONTROLLED = {"base": 500, "how": "controlled", "within": "site"}
 @pytest.mark.parametrize("treatment", [CONTROLLED, {"base": 0.25, "how": "controlled"}])
 @pytest.mark.random_order
 def test_sums_that_stayed_are_verified(tmp_path, treatment):
-    found = verified(tmp_path, *saved(tmp_path, treatment))
-    assert found.keeps_limits
-    assert not any("sum" in words for words in (*found.problems, *found.unchecked))
+    result = verified(tmp_path, *saved(tmp_path, treatment))
+    assert result.keeps_limits
+    assert not any("sum" in words for words in (*result.problems, *result.unchecked))
 
 
 def changed(file, by, where=None):
-    """Add to the first numbers of a release, as somebody does who does not want to be seen."""
+    """Add to the first numbers of a release, as a careful forger does."""
     table = pl.read_csv(file)
     at = (where if where is not None else pl.lit(value=True)) & pl.col("pay").is_not_null()
     first = table.with_row_index("row").filter(at)["row"][0]
@@ -65,16 +65,16 @@ def changed(file, by, where=None):
 def test_a_sum_that_moved_is_told(tmp_path):
     file, policy = saved(tmp_path, CONTROLLED)
     changed(file, 500)
-    found = verified(tmp_path, file, policy)
-    assert "the sum of column 'pay' moved by more than half of 500, its base" in found.problems
+    result = verified(tmp_path, file, policy)
+    assert "the sum of column 'pay' moved by more than half of 500, its base" in result.problems
 
 
 def test_sums_of_groups_that_moved_are_told_though_the_column_kept_its_own(tmp_path):
     file, policy = saved(tmp_path, CONTROLLED)
     changed(file, 1000, pl.col("site") == "n")
     changed(file, -1000, pl.col("site").is_null())
-    found = verified(tmp_path, file, policy)
-    [problem] = found.problems
+    result = verified(tmp_path, file, policy)
+    [problem] = result.problems
     assert problem == "the sum of column 'pay' moved by 500, its base, or more in 2 groups of 'site'"
     # A slow reading, in fractions.
     before, after = ({} for _ in range(2))
@@ -96,9 +96,9 @@ def test_sums_of_groups_that_moved_are_told_though_the_column_kept_its_own(tmp_p
 )
 def test_what_cannot_be_told_is_said(tmp_path, treatment, given, said):
     file, policy = saved(tmp_path, treatment)
-    found = verified(tmp_path, file, policy) if given else ic.verify(file, policy)
-    told = [words for words in found.unchecked if "sum" in words]
-    assert found.keeps_limits
+    verification = verified(tmp_path, file, policy) if given else ic.verify(file, policy)
+    told = [words for words in verification.unchecked if "sum" in words]
+    assert verification.keeps_limits
     assert len(told) == (said is not None)
     assert said is None or said in told[0]
 
@@ -109,6 +109,6 @@ def test_numbers_are_read_as_their_column_writes_them(tmp_path):
 
     raw = RAW.with_columns(pay=pl.Series([spelled(number) for number in RAW["pay"]]))
     file, policy = saved(tmp_path, CONTROLLED, raw, decimal=",", thousands=".")
-    found = verified(tmp_path, file, policy)
-    assert not found.problems
-    assert not any("sum" in words for words in found.unchecked)
+    result = verified(tmp_path, file, policy)
+    assert not result.problems
+    assert not any("sum" in words for words in result.unchecked)

@@ -1,4 +1,4 @@
-"""The verifier judges the suppressed records of a release as a class of their own."""
+"""The verifier judges the suppressed records of a release as a separate class."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MIXED = [("*", ill) for ill in ("HIV", "a", "b", "HIV", "c")]
 
 
 def placed(folder, others, setting="", raw=None):
-    """Write a release and its policy, and its raw table where there is one."""
+    """Write a release and a policy, and the raw table if there is any."""
     pl.DataFrame(rows(*others), ["side", "ill"], orient="row").write_csv(folder / "release.csv")
     (folder / "policy.toml").write_text(POLICY.format(setting=setting))
     if raw is not None:
@@ -64,15 +64,15 @@ def placed(folder, others, setting="", raw=None):
 )
 def test_suppressed_records_satisfy_the_limits_as_a_class(tmp_path, others, setting, problem):
     files = placed(tmp_path, others, setting)
-    found = verify(*files)
-    assert found.problems == (() if problem is None else (problem,))
-    assert found.ok is (problem is None)
-    assert all(each.holds for each in found.findings)
+    verification = verify(*files)
+    assert verification.problems == (() if problem is None else (problem,))
+    assert verification.ok is (problem is None)
+    assert all(each.holds for each in verification.findings)
     assert verdict(checks_as_sql(*files)) is (problem is None)
 
 
 def test_attackers_are_shown_a_class_of_its_own(tmp_path):
-    """A record of which the side alone is suppressed does not stand by the suppressed ones."""
+    """A record with only the side suppressed does not stand by the suppressed records."""
     table = pl.DataFrame(
         [*((side, sex, "ab"[n % 2]) for side in "LR*" for sex in "mf" for n in range(6)), *[("*", "*", ill) for ill in "abab"]],
         ["side", "sex", "ill"],
@@ -82,8 +82,8 @@ def test_attackers_are_shown_a_class_of_its_own(tmp_path):
     body = POLICY.format(setting="") + '[columns.sex]\nrole = "quasi"\n'
     body += '[[attackers]]\nname = "insurer"\nknows = ["side"]\nk = 5\n'
     (tmp_path / "policy.toml").write_text(body)
-    found = verify(tmp_path / "release.csv", tmp_path / "policy.toml")
-    assert found.problems == (
+    verification = verify(tmp_path / "release.csv", tmp_path / "policy.toml")
+    assert verification.problems == (
         "4 suppressed records do not satisfy k-anonymity against 'insurer' as a class of their own",
     )
     assert not verdict(checks_as_sql(tmp_path / "release.csv", tmp_path / "policy.toml"))
@@ -96,9 +96,9 @@ RAW = rows(("P", "HIV"), ("Q", "HIV"))
 @pytest.mark.parametrize("setting", ["", 'suppressed = "drop"'])
 def test_records_that_are_left_out_count_as_suppressed(tmp_path, setting):
     files = placed(tmp_path, [], setting, RAW)
-    found = verify(*files, against=tmp_path / "raw.csv")
-    assert found.problems == ()
-    assert "2 records of the raw table are not in the release; they count as suppressed" in found.notes
+    verification = verify(*files, against=tmp_path / "raw.csv")
+    assert verification.problems == ()
+    assert "2 records of the raw table are not in the release; they count as suppressed" in verification.notes
     assert verdict(checks_as_sql(*files, against=tmp_path / "raw.csv"))
     text = (tmp_path / "policy.toml").read_text()
     (tmp_path / "policy.toml").write_text(text.replace("max_suppression = 0.3", "max_suppression = 0.07"))
@@ -118,21 +118,21 @@ def test_no_record_of_a_release_that_keeps_them_is_missing(tmp_path):
 def test_a_row_map_tells_which_records_are_left_out(tmp_path):
     files = placed(tmp_path, [], "", [RAW[24], *RAW[:24], RAW[25]])
     pl.DataFrame({"row": range(2, 26)}).write_parquet(tmp_path / "rows.parquet")
-    given = {"against": tmp_path / "raw.csv", "row_map": tmp_path / "rows.parquet"}
-    assert verify(*files, **given).problems == ()
-    assert verdict(checks_as_sql(*files, **given))
+    settings = {"against": tmp_path / "raw.csv", "row_map": tmp_path / "rows.parquet"}
+    assert verify(*files, **settings).problems == ()
+    assert verdict(checks_as_sql(*files, **settings))
     pl.DataFrame({"row": [1, *range(3, 26)]}).write_parquet(tmp_path / "rows.parquet")
-    assert verify(*files, **given).problems
+    assert verify(*files, **settings).problems
     pl.DataFrame({"row": range(4, 28)}).write_parquet(tmp_path / "rows.parquet")
     with pytest.raises(ic.TableError, match="does not name each of 24 records once"):
-        verify(*files, **given)
+        verify(*files, **settings)
 
 
 def test_records_added_in_place_of_those_left_out_are_noticed(tmp_path):
     """As many records may be missing as the policy allows, and none may be another."""
     files = placed(tmp_path, [("L", "d")], "", RAW)
-    found = verify(*files, against=tmp_path / "raw.csv")
-    assert found.problems
+    verification = verify(*files, against=tmp_path / "raw.csv")
+    assert verification.problems
 
 
 @pytest.mark.few(1)
@@ -158,26 +158,26 @@ def test_saved_releases_are_verified(tmp_path, person, models):
         release.save(folder)
         given = {"against": tmp_path / "raw.csv", "row_map": folder / "internal" / "rows.parquet"}
         for beside in ({}, given):
-            found = verify(
+            verification = verify(
                 folder / "release.csv", folder / "policy.toml", account=folder / "release.json", **beside
             )
-            assert found.problems == ()
-            assert found.ok or found.is_open
-            assert found.records == release.privacy.records
+            assert verification.problems == ()
+            assert verification.ok or verification.is_open
+            assert verification.records == release.privacy.records
 
 
 @pytest.mark.slow
 def test_the_command_says_so(tmp_path):
     files = placed(tmp_path, ALIKE)
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "incrowd", "verify", files[0], "--policy", files[1]],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert found.returncode == 1
+    assert process.returncode == 1
     assert "do not satisfy l-diversity as a class of their own" in " ".join(
-        (found.stdout + found.stderr).split()
+        (process.stdout + process.stderr).split()
     )
 
 
@@ -197,10 +197,10 @@ def test_rows_that_were_taken_out_by_hand_are_told_by_the_account_or_the_row_map
     assert honest.verdict == release.verdict
     cut = pl.read_csv(files[0], infer_schema=False).filter(pl.col("ill") != "hiv")
     cut.write_csv(files[0])
-    found = verify(*files, against=tmp_path / "raw.csv")
+    verification = verify(*files, against=tmp_path / "raw.csv")
     said = "4 raw records are not in the release, and which rows are missing was not checked."
-    assert found.verdict.text.endswith(said)
-    assert said in found.to_dict()["verdict"]["text"]
+    assert verification.verdict.text.endswith(said)
+    assert said in verification.to_dict()["verdict"]["text"]
     by_account = verify(*files, against=tmp_path / "raw.csv", account=tmp_path / "out" / "release.json")
     assert by_account.verdict.state == "broken"
     with pytest.raises(ic.TableError, match="row map"):

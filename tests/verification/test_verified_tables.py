@@ -1,4 +1,4 @@
-"""Count tables beside the raw table and the policy: honest ones hold, and each forgery is told by its name."""
+"""Count tables beside the raw table and the policy: honest tables hold, and each forgery is named."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def schema(person="who"):
 
 @pytest.fixture
 def folder(tmp_path, people):
-    """Save tables with their policy and their raw table, and return how they are checked."""
+    """Save tables with a policy and a raw table, and return the arguments of the check."""
 
     def saved(*tables, rows=people, person="who", to="tables", columns=None):
         place = tmp_path / to
@@ -160,9 +160,9 @@ def test_rounded_and_perturbed_tables_hold_and_forged_ones_are_told(
     place = folder(table, rows=people)
     assert check(place).verdict.state == "holds"
     # A finest cell, with all totals above: sums of what is shown hold for small counts.
-    shown = {(row[0], row[1]): row[2] for row in pl.read_csv(place / "out/t.csv").iter_rows()}
+    cells = {(row[0], row[1]): row[2] for row in pl.read_csv(place / "out/t.csv").iter_rows()}
     for area, ill in product(("a", "north", "Total"), ("flu", "Total")):
-        forge(place, "t", {"area": area, "ill": ill}, shown[area, ill] + 20)
+        forge(place, "t", {"area": area, "ill": ill}, cells[area, ill] + 20)
     sentence = next(text for text in sentences(check(place)) if "count" in text)
     # Of small counts, the totals are those of what is shown.
     if "small" in more.values():
@@ -179,7 +179,7 @@ def test_rounded_and_perturbed_tables_hold_and_forged_ones_are_told(
 @pytest.mark.few(4)
 @pytest.mark.parametrize("seed", range(26, 32))
 def test_what_one_table_tells_of_a_cell_is_known_of_it_in_the_others(tmp_path, seed):
-    """Tables with rounding = 'small' bound their totals differently; the maker and the verifier take both."""
+    """Tables with rounding = 'small' bound totals differently, and the maker and the verifier take both."""
     rng = np.random.default_rng(seed)
     rows, draw = int(rng.integers(40, 200)), rng.choice
     table = pl.DataFrame(
@@ -234,8 +234,8 @@ def test_another_key_table_than_that_of_the_policy_is_told(folder, people, tmp_p
     place = folder(layout, rows=people)
     threshold_rounding(3, 5, keys=8).to_frame().write_csv("office.csv")
     assert check(place).verdict.state == "broken"
-    told = "Table t is made by other rules than the policy's: key_table, deviation."
-    assert told in sentences(check(place))
+    text = "Table t is made by other rules than the policy's: key_table, deviation."
+    assert text in sentences(check(place))
     (tmp_path / "office.csv").unlink()
     with pytest.raises(PolicyError, match=r"office\.csv cannot be read"):
         check(place)
@@ -303,9 +303,9 @@ def test_a_key_table_that_is_none_is_named(tmp_path, content, message):
 def test_the_counts_before_a_rule_are_those_that_it_turns_into_the_value(threshold, base):
     rule = threshold_rounding(threshold, base, keys=1)
     counts = np.arange(400)
-    shown = rule.release(counts, np.zeros(400, np.uint64))
-    for value in np.unique(shown[:300]):
-        fitting = counts[shown == value]
+    values = rule.release(counts, np.zeros(400, np.uint64))
+    for value in np.unique(values[:300]):
+        fitting = counts[values == value]
         assert _before_rule(float(value), threshold, base) == (fitting.min(), fitting.max())
 
 
@@ -320,10 +320,10 @@ def test_records_are_counted_where_the_table_says_so(folder):
 
 
 def test_a_column_that_is_counted_and_summed_is_read_once(folder, people):
-    """Its numbers have commas, which are written as points before it is counted, and not again."""
+    """The numbers have commas, which are written as points before the count, and not again."""
     commas = people.with_columns(cost=pl.col("cost").floordiv(100).cast(pl.Int64).cast(pl.String) + ",50")
     cost = ic.Attribute("cost", "quasi", decimal=",")
-    counted = ic.Schema.of([cost, ic.Attribute("area", "quasi", kind="category")], unlisted="drop")
+    counted = ic.Schema.of_attributes([cost, ic.Attribute("area", "quasi", kind="category")], unlisted="drop")
     table = ic.CountTable("cost", rows=["cost"], columns=["area"], sum="cost")
     assert check(folder(table, rows=commas, columns=counted)).ok
 
@@ -432,10 +432,10 @@ def test_a_small_cell_that_is_shown_is_told(folder, people):
     )
     area, ill, few = counts.row(0)
     forge(place, "area-ill", {"area": area, "ill": ill}, few)
-    told = f"Table area-ill: 1 cell is unsafe by its rules and shown: area = {area} and ill = {ill}."
+    text = f"Table area-ill: 1 cell is unsafe by its rules and shown: area = {area} and ill = {ill}."
     checked = check(place)
     assert checked.verdict.state == "broken"
-    assert told in sentences(checked)
+    assert text in sentences(checked)
 
 
 def test_a_sum_that_few_people_make_is_told(folder, people):
@@ -462,10 +462,10 @@ def test_a_table_that_was_left_out_or_made_otherwise_is_told(folder):
         ),
     ).write(place / "policy.toml", force=True)
     for raw in (True, False):
-        told = sentences(check(place, raw=raw))
-        assert "Table ages of the policy is not in the folder." in told
-        assert "Table age-ill is in the folder, and the policy has none of this name." in told
-        assert "Table area-ill is made by other rules than the policy's: threshold, zeros, width." in told
+        text = sentences(check(place, raw=raw))
+        assert "Table ages of the policy is not in the folder." in text
+        assert "Table age-ill is in the folder, and the policy has none of this name." in text
+        assert "Table area-ill is made by other rules than the policy's: threshold, zeros, width." in text
 
 
 def test_a_raw_table_with_values_that_no_code_has_is_told_without_them(folder, people):

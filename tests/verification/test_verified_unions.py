@@ -1,4 +1,4 @@
-"""Hidden cells of count tables that are known together, or to those who alone make others."""
+"""Hidden cells of count tables that are known together, or to the sole contributors of others."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_nobody_together_is_an_empty_cell(tmp_path, zeros):
 
 
 def test_a_difference_of_lines_is_known_as_well(tmp_path):
-    """The codes of north are all hidden, and so is north: what is left of the total is south."""
+    """The codes of north are all hidden, and so is north: the rest of the total is south."""
     trees = {"g": {"north": ["a", "b"], "south": ["c", "d"]}}
     rows = people(*crowd("a", many=2), *crowd("b", many=9), ("c", 1, 70), ("d", 1, 80))
     hidden = [("north",), ("a",), ("south",), ("c",), ("d",)]
@@ -139,7 +139,7 @@ def test_a_difference_of_lines_is_known_as_well(tmp_path):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_every_combination_is_known_or_made_of_such_that_are(seed):
-    """Of random lines all sums and differences of one to three are tried, as the definition has it."""
+    """All sums and differences of up to three random lines are tried, as in the definition."""
     draw = np.random.default_rng(seed)
     names = [frozenset([("g", f"{n}")]) for n in range(6)]
     lines = []
@@ -216,7 +216,7 @@ def test_few_people_of_a_total_without_a_code_are_told_where_people_have_several
 
 
 def test_nobody_knows_to_be_alone_in_a_count_of_records_where_nobody_has_two(tmp_path):
-    """It is a count of people then: b is 0..7, and with a known it would be 0..6."""
+    """The count is of people then: b is 0..7, and with a known, b would be 0..6."""
     rows = people(
         ("a", 1, 0), *(("b", n, 0) for n in (2, 3)), *(("c", n, 0) for n in (4, 5, 6, 7)), *crowd("d")
     )
@@ -247,7 +247,7 @@ def test_towns_tell_the_area_that_they_are_in(tmp_path, raw, holds):
 
 
 def test_columns_of_one_table_say_themselves_what_they_have_to_do_with_each_other(tmp_path):
-    """All have y, so y is the sum of x and z; whoever sees the table does not know that."""
+    """All have y, so y is the sum of x and z, and a reader of the table does not know that."""
     rows = people(*crowd("x", "y"), *crowd("z", "y", first=200))
     table = ic.CountTable("t", rows=["g"], columns=["h"], zeros="hide")
     hidden = [("Total", "y"), ("x", "y"), ("z", "y"), ("Total", "w"), ("x", "w"), ("z", "w")]

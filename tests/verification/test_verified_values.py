@@ -1,4 +1,4 @@
-"""What the verifier makes of values, hierarchies and policies."""
+"""The verifier's reading of values, hierarchies and policies."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_hierarchy_file_must_be_there_and_know_every_value(check, tmp_path):
 
 
 def levels_apart(spec: dict[str, Any], values: list[str]) -> tuple[int, dict[tuple[str, str], int]]:
-    """Height of the tree, and for each pair the height of their lowest common ancestor."""
+    """Height of the tree, and for each pair the height of the lowest common ancestor."""
     tree = read_tree(spec, values, "x")
     heights = tree.heights()
     ways = {value: [*tree.way_up(value), 0] for value in values}
@@ -200,9 +200,9 @@ def levels_apart(spec: dict[str, Any], values: list[str]) -> tuple[int, dict[tup
     ],
 )
 def test_builders(spec, values, height, pairs):
-    found_height, found = levels_apart(spec, values.split())
+    found_height, result = levels_apart(spec, values.split())
     assert found_height == height
-    assert {tuple(pair.split()): levels for pair, levels in pairs.items()}.items() <= found.items()
+    assert {tuple(pair.split()): levels for pair, levels in pairs.items()}.items() <= result.items()
 
 
 @pytest.mark.parametrize(
@@ -239,9 +239,9 @@ def test_broken_builders(spec, error, message):
 def test_order_hierarchy_in_a_policy(check):
     tree = "hierarchy = { order = ['none', 'some', 'much', 'all'] }"
     columns = [entry("zip", "quasi"), entry("x", "sensitive", tree)]
-    found = only(check("zip,x\n1*,none\n1*,some\n2*,much\n2*,all\n", columns, [t()]))
+    result = only(check("zip,x\n1*,none\n1*,some\n2*,much\n2*,all\n", columns, [t()]))
     # half of the table has to cross the root from either class
-    assert (found.distance, found.reached) == ("hierarchical", 0.5)
+    assert (result.distance, result.reached) == ("hierarchical", 0.5)
 
 
 # --- the policy ----------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Tables of many columns: they are read in parts, and nothing else changes."""
+"""Tables of many columns are read in parts, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def table_of(columns):
 
 
 def released(folder, columns, keep_order):
-    """Save a table, its release with all columns, and the policy."""
+    """Save a table, a release with all columns, and the policy."""
     table = table_of(columns)
     table.write_csv(folder / "raw.csv")
     some = table.select("age", "disease")
@@ -69,10 +69,10 @@ def test_parts_of_a_wide_table_tell_what_the_whole_tells(tmp_path, monkeypatch, 
 
 @pytest.mark.slow
 def test_the_wide_table_is_not_asked_about_each_column(tmp_path, monkeypatch):
-    asked = []
+    calls = []
 
     def row(self, sql, parameters=None):
-        asked.append(sql)
+        calls.append(sql)
         return tuple(self.con.execute(sql, parameters).fetchone())
 
     monkeypatch.setattr(checks.Checks, "row", row)
@@ -80,12 +80,12 @@ def test_the_wide_table_is_not_asked_about_each_column(tmp_path, monkeypatch):
     for columns in (130, 190):
         (tmp_path / str(columns)).mkdir()
         files = released(tmp_path / str(columns), columns, True)
-        asked.clear()
+        calls.clear()
         verify(*files, against=tmp_path / str(columns) / "raw.csv")
         # Of each id that repeats the people are counted: these are questions about points.
         wide = [
-            sql for sql in asked if ("FROM released" in sql or "JOIN raw" in sql) and "AS people" not in sql
+            sql for sql in calls if ("FROM released" in sql or "JOIN raw" in sql) and "AS people" not in sql
         ]
-        counts.append((len(wide), len(asked)))
+        counts.append((len(wide), len(calls)))
     assert counts[0][0] == counts[1][0]
     assert counts[0][1] < counts[1][1]

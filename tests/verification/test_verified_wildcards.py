@@ -1,4 +1,4 @@
-"""What `*` and missing cells match: verify measures it by itself."""
+"""Matches of `*` and missing cells: verify measures with separate code."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ QUASI = ["a", "b", "c"]
 
 def models(wildcards: str, *, people: bool) -> list[ic.PrivacyModel]:
     """Return every model that knows the meaning, with limits that nearly every table meets."""
-    found = [variant for entry in MODELS for variant in entry.variants()]
-    found += [
+    result = [variant for entry in MODELS for variant in entry.variants()]
+    result += [
         type(model).from_settings(model.settings() | {"joint": True})
-        for model in found
+        for model in result
         if "joint" in model.settings()
     ]
-    found.append(ic.LKCPrivacy(2, 1, 1.0, value="flu", attribute="ill"))
+    result.append(ic.LKCPrivacy(2, 1, 1.0, value="flu", attribute="ill"))
     return [
         model
-        for model in found
+        for model in result
         if wildcards in model.wildcards
         and model.settings().get("absent") != "infinite"
         and model.settings().get("kind") not in ("enhanced", "grassberger")
@@ -41,7 +41,7 @@ def models(wildcards: str, *, people: bool) -> list[ic.PrivacyModel]:
 
 
 def saved(folder, table, asked, wildcards, *, people):
-    """Release a table as it is, and save it; return it with what verify is given."""
+    """Release a table unchanged, save the release, and return the release with the arguments of verify."""
     raw = folder / "raw.csv"
     table.write_csv(raw)
     once = table.filter(pl.col("person").is_not_null()).unique("person") if people else table
@@ -74,29 +74,29 @@ def test_figures_are_those_of_the_release(tmp_path, seed, wildcards, people):
         for one, two in combinations(QUASI, 2)
     ]
     asked = [*models(wildcards, people=people), *attackers]
-    release, given = saved(tmp_path, table, asked, wildcards, people=people)
-    found = verify(**given)
-    made = [measured for measured in release.privacy.privacy if measured.limit is not None]
-    assert len(found.findings) == len(made) > 25
-    for finding, measured in zip(found.findings, made, strict=True):
+    release, settings = saved(tmp_path, table, asked, wildcards, people=people)
+    verification = verify(**settings)
+    measures = [measured for measured in release.privacy.privacy if measured.limit is not None]
+    assert len(verification.findings) == len(measures) > 25
+    for finding, measured in zip(verification.findings, measures, strict=True):
         assert (finding.model, finding.quantity) == (measured.model, measured.quantity)
         assert (finding.attribute, finding.attacker) == (measured.attribute, measured.attacker)
         assert finding.reached == pytest.approx(measured.value, rel=1e-12, abs=1e-12), finding
         assert finding.holds is measured.holds
-    assert found.wildcards == release.privacy.wildcards == wildcards
+    assert verification.wildcards == release.privacy.wildcards == wildcards
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("people", [False, True], ids=["rows", "people"])
 def test_a_population_is_compared_with_whoever_counts_alone(tmp_path, people):
     table = made_up(1, people=people)
-    asked = [ic.KMap(1)] if people else [ic.KMap(1), ic.DeltaPresence(1.0, 0.0)]
-    release, given = saved(tmp_path, table, asked, "conservative", people=people)
-    found = verify(**given).findings
-    assert [each.reached for each in found] == [
+    models = [ic.KMap(1)] if people else [ic.KMap(1), ic.DeltaPresence(1.0, 0.0)]
+    release, settings = saved(tmp_path, table, models, "conservative", people=people)
+    findings = verify(**settings).findings
+    assert [each.reached for each in findings] == [
         each.value for each in release.privacy.privacy if each.limit is not None
     ]
-    assert found[0].reached == 1
+    assert findings[0].reached == 1
 
 
 def test_the_policy_says_it_and_the_outcome_depends_on_it(tmp_path):
@@ -105,10 +105,10 @@ def test_the_policy_says_it_and_the_outcome_depends_on_it(tmp_path):
     for wildcards in ("value", "matches-any", "conservative"):
         policy = tmp_path / "policy.toml"
         policy.write_text(policy_text(SIMPLE, [K2], f'wildcards = "{wildcards}"\nmax_suppression = 0.5'))
-        done = CliRunner().invoke(
+        result = CliRunner().invoke(
             app, ["verify", str(tmp_path / "release.csv"), "--policy", str(policy), "--json"]
         )
-        said = json.loads(done.stdout)
+        said = json.loads(result.stdout)
         assert said["wildcards"] == wildcards
         verdicts[wildcards] = said["findings"][0]["reached"]
     # The suppressed row matches nobody; the missing zip matches both others.

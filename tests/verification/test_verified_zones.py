@@ -37,16 +37,16 @@ def test_a_release_of_local_days_is_right_by_local_days(tmp_path, zone, recipe):
     raw = table(zone, len(zone))
     raw.write_parquet(tmp_path / "raw.parquet")
     seen = ic.Attribute("seen", "quasi", hierarchy=ic.Hierarchy.dates(*recipe))
-    schema = ic.Schema.of([seen, ic.Attribute("age", "quasi"), ic.Attribute("ill", "insensitive")])
+    schema = ic.Schema.of_attributes([seen, ic.Attribute("age", "quasi"), ic.Attribute("ill", "insensitive")])
     release = ic.anonymize(
         tmp_path / "raw.parquet", ic.Policy(schema, [ic.KAnonymity(4)]), unanswered="write"
     )
     release.save(tmp_path / "out")
     safe = next(path for path in (tmp_path / "out").glob("release.*") if path.suffix != ".json")
     beside = {"against": tmp_path / "raw.parquet", "row_map": tmp_path / "out" / "internal" / "rows.parquet"}
-    found = verify(safe, tmp_path / "out" / "policy.toml", **beside)
-    assert found.problems == ()
-    assert found.verdict == release.verdict
+    verification = verify(safe, tmp_path / "out" / "policy.toml", **beside)
+    assert verification.problems == ()
+    assert verification.verdict == release.verdict
 
 
 def test_a_cell_of_the_day_in_utc_is_not_true(tmp_path):
@@ -60,5 +60,7 @@ def test_a_cell_of_the_day_in_utc_is_not_true(tmp_path):
     )
     for month, wrong in (("2025-07", 0), ("2025-06", 1)):
         pl.DataFrame({"seen": [month] * 8}).write_csv(tmp_path / "safe.csv")
-        found = verify(tmp_path / "safe.csv", tmp_path / "policy.toml", against=tmp_path / "raw.parquet")
-        assert len(found.problems) == wrong
+        verification = verify(
+            tmp_path / "safe.csv", tmp_path / "policy.toml", against=tmp_path / "raw.parquet"
+        )
+        assert len(verification.problems) == wrong

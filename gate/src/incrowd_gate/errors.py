@@ -23,7 +23,7 @@ _UNSEEN = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u2028-\\u202e\\u2066-\
 
 
 def quoted(value: object) -> str:
-    """Quote what the caller gave, cut to some 60 characters; never for a value of the table."""
+    """Quote the caller's value, cut to some 60 characters; never for a value of the table."""
     try:
         text = repr(value)
     except ValueError:
@@ -35,7 +35,7 @@ def quoted(value: object) -> str:
 
 
 def visible(text: str) -> str:
-    r"""Write out the signs of a text that steer a terminal or turn the order of what follows around.
+    r"""Write out the signs of a text that steer a terminal or turn the order of the next signs around.
 
     Examples
     --------
@@ -65,7 +65,7 @@ _WORDING: ContextVar[Wording | None] = ContextVar("wording", default=None)
 
 @contextmanager
 def worded(words: Wording) -> Iterator[None]:
-    """Let an interface name the settings in messages; without one they are arguments of functions."""
+    """Let an interface name the settings in messages; otherwise settings are arguments of functions."""
     before = _WORDING.set(words)
     try:
         yield
@@ -74,17 +74,17 @@ def worded(words: Wording) -> Iterator[None]:
 
 
 def wording() -> Wording | None:
-    """Return how the interface names settings, or None if they are arguments of functions."""
+    """Return how the interface names settings, or None if settings are arguments of functions."""
     return _WORDING.get()
 
 
 def reword(words: Wording) -> None:
-    """Let an interface name the settings in messages from now on, as in a thread of its own."""
+    """Let an interface name the settings in messages from now on, as in a separate thread."""
     _WORDING.set(words)
 
 
 def setting(argument: str, option: str, policy: str = "") -> str:
-    """Name a setting as the reader of a message gives it.
+    """Name a setting as an argument, an option or an entry of a policy, as the reader of a message needs.
 
     - `argument`: the setting in Python, such as ``force=True``.
     - `option`: the setting of a command, such as ``--force``.
@@ -102,7 +102,7 @@ def null_values_setting(text: str = "") -> str:
 
 
 def row_map_setting() -> str:
-    """Return how a caller names a row map, and where it is: it is written with a release, never later."""
+    """Return the setting of a row map, and the place of the file, written with a release, never later."""
     written = setting("the file of Release.write_row_map", "the file that `anonymize --row-map FILE` wrote")
     asked = setting("row_map=", "--row-map")
     return f"the row map ({asked}), internal/rows.parquet of a saved folder or {written}"
@@ -140,7 +140,7 @@ def read_as_labels(known: Iterable[str], unknown: Iterable[str]) -> str:
 
 
 def open_roles(names: Iterable[str]) -> str:
-    """Say of columns that their role is still a question (`role = "?"`), and how to answer it.
+    """Say that the role of columns is still a question (`role = "?"`), and how to answer.
 
     Examples
     --------
@@ -161,7 +161,7 @@ _NEAR = 0.65
 
 
 def did_you_mean(given: object, known: Iterable[str]) -> str:
-    """Return a question for the end of a message, where a known name is much like the given one."""
+    """Return a question for the end of a message, where a known name is much like the given name."""
     from difflib import get_close_matches
 
     names = [str(name) for name in known]
@@ -193,7 +193,7 @@ def _same_letters(given: Iterable[str], known: Iterable[str]) -> list[str]:
 
 
 def those_are(known: Iterable[str], given: object) -> str:
-    """List known names for the end of a message, and ask for the one that is much like the given name."""
+    """List known names for the end of a message, and ask for a name that is much like the given name."""
     names = list(known)
     return f"those are {named(names) or 'none'}{did_you_mean(given, names)}"
 
@@ -222,7 +222,7 @@ class SchemaError(InputError):
 
 
 class HierarchyError(InputError):
-    """A hierarchy is no tree, cannot be read, or does not know a value of its column."""
+    """A hierarchy is no tree, cannot be read, or does not know a value of the column."""
 
 
 class PolicyError(InputError):
@@ -230,7 +230,7 @@ class PolicyError(InputError):
 
 
 class ParameterError(InputError):
-    """A parameter is of the wrong type or outside its range."""
+    """A parameter is of the wrong type or outside the allowed range."""
 
 
 class TableError(InputError):
@@ -327,7 +327,7 @@ def on_the_command_line(install: str = INSTALL) -> AbstractContextManager[None]:
 
 
 def options_taken(names: Iterable[str]) -> None:
-    """Let messages name only these options of a command, such as ``max_suppression``, where they name any."""
+    """Let messages name only the given options of a command, such as ``max_suppression``."""
     words = wording()
     if isinstance(words, CommandWords):
         reword(CommandWords(names, words.install))

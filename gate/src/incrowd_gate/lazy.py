@@ -1,4 +1,4 @@
-"""Modules that are imported when one of their names is first used."""
+"""Modules that are imported at the first use of a name inside."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["LazyModule", "NDArray", "duckdb", "np", "pl"]
 
 
 class LazyModule(ModuleType):
-    """A module that is imported when one of its names is used.
+    """A module that is imported at the first use of a name inside.
 
     An extra that is not installed raises the usual `ModuleNotFoundError` then.
     """

@@ -1,4 +1,4 @@
-"""A parameter that is declared once: its type, its range and its meaning."""
+"""A parameter that is declared once: type, range and meaning."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true o
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Parameter:
-    """One declared parameter.
+    """A declared parameter.
 
     Attributes
     ----------
@@ -107,13 +107,13 @@ class Parameter:
         return self.check(value, owner, name)
 
     def field(self, default: Any = dataclasses.MISSING) -> Any:
-        """Return the field of a dataclass that has this parameter; an optional one is None by default."""
+        """Return the field of a dataclass with the parameter; an optional parameter is None by default."""
         if self.optional and default is dataclasses.MISSING:
             default = None
         return dataclasses.field(default=default, metadata={"parameter": self})
 
     def within(self, low: float | None = None, high: float | None = None) -> Parameter:
-        """Return the parameter with other bounds, as where the table sets them."""
+        """Return the parameter with other bounds, such as bounds from the table."""
         return dataclasses.replace(self, low=low, high=high)
 
 

@@ -24,7 +24,7 @@ UNANSWERED = Parameter(
 
 
 class Kind(NamedTuple):
-    """One kind of point: its meaning in a phrase, and whether a policy can accept it with a reason.
+    """A kind of point: the meaning in a phrase, and whether a policy can accept the point with a reason.
 
     A release with a `broken` one is broken, whatever anybody answers.
     """
@@ -103,7 +103,7 @@ class Accepted:
     why: str = ""
 
     def to_dict(self) -> dict[str, str]:
-        """Return plain data, as a policy file has it."""
+        """Return plain data in the form of a policy file."""
         settings = {"point": self.point, "column": self.column, "why": self.why}
         return {name: value for name, value in settings.items() if value is not None}
 

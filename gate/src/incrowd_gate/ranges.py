@@ -1,4 +1,4 @@
-"""Ranges of numbers and dates in any spelling, as they stand in cells and labels.
+"""Ranges of numbers and dates in any spelling, as in cells and labels.
 
 Spellings are read a second time: their skeletons, without numbers and dates, are looked up. That of
 ``46 years and over`` is ``# and over``, that of ``[46, inf)`` is ``[#,∞)``. docs/values.md shows them all.
@@ -57,7 +57,7 @@ _SHORT_OF = (
 
 
 class Bounds(NamedTuple):
-    """A range: its ends as places, whether they belong to it, and as they are written; None has no end."""
+    """A range: the ends as places (None: no end), whether each end is included, and the ends as written."""
 
     low: Fraction | None
     high: Fraction | None
@@ -71,7 +71,7 @@ class Bounds(NamedTuple):
         return after and (self.high is None or place < self.high or (self.has_high and place == self.high))
 
     def within(self, outer: Bounds) -> bool:
-        """Say whether all of the range lies in another one."""
+        """Say whether all of the range lies in another range."""
         starts = outer.low is None or (
             self.low is not None and (outer.low, not outer.has_low) <= (self.low, not self.has_low)
         )
@@ -81,7 +81,7 @@ class Bounds(NamedTuple):
         return starts and ends
 
     def of_whole_numbers(self) -> Bounds:
-        """Return a range of whole numbers with ends that belong to it."""
+        """Return a range of whole numbers with both ends included."""
         low = self.low if self.low is None or self.has_low else Fraction(floor(self.low) + 1)
         high = self.high if self.high is None or self.has_high else Fraction(ceil(self.high) - 1)
         return self._replace(low=low, high=high, has_low=True, has_high=True)
@@ -104,7 +104,7 @@ def _closed() -> Iterator[tuple[str, tuple[bool, bool, bool, bool]]]:
 
 
 def _endless() -> Iterator[tuple[str, tuple[bool, bool, bool, bool]]]:
-    """List the skeletons of ranges with one end (see `_skeletons`)."""
+    """List the skeletons of ranges with a single end (see `_skeletons`)."""
     least, most = (True, False, True, False), (False, True, False, True)
     over, under = (True, False, False, False), (False, True, False, False)
     for left, right, dash in product("[(]", "])[", ",;"):
@@ -129,7 +129,7 @@ def _endless() -> Iterator[tuple[str, tuple[bool, bool, bool, bool]]]:
 
 @cache
 def _skeletons() -> dict[str, tuple[bool, bool, bool, bool]]:
-    """List the skeleton of each spelling: whether it has a low end, a high one, and holds each."""
+    """List the skeleton of each spelling: whether a low and a high end exist, and are included."""
     return {**dict(_closed()), **dict(_endless())}
 
 
@@ -146,7 +146,7 @@ def bounds_of(cell: str, kind: str) -> Bounds | None:
 
 
 def _left(text: str, *, dated: bool = False) -> str:
-    """Return the skeleton of a text whose ends are marked: no units and currencies, no loose blanks."""
+    """Return the skeleton of a text with marked ends: no units and currencies, no loose blanks."""
     text = re.sub(r"[+-]?(?:infinity|inf)(?![a-z])", lambda sign: sign[0][: sign[0][0] in "+-"] + "∞", text)
     if dated:
         # A hyphen between dates has blanks around it, or stands between two years.
@@ -202,7 +202,7 @@ def _of_dates(text: str) -> Bounds | None:
 
 
 def _calendar(found: re.Match[str]) -> tuple[Fraction, Fraction, int, str, str] | None:
-    """Return the start and the end of a part of the calendar in seconds, its form, and its days as texts.
+    """Return the start and the end of a part of the calendar in seconds, the form, and the days as texts.
 
     A moment with a time starts where it ends. A form above 10 is a month or more, which is a range by itself.
     """

@@ -1,4 +1,4 @@
-"""A private folder for copies that verify makes. If a run is killed, the next run removes its folder.
+"""A private folder for copies that verify makes; the next run removes the folder of a killed run.
 
 Names and locks are those of the private folders of all other commands. So the next run of any command removes
 the folders of dead processes and keeps the others.
@@ -23,7 +23,7 @@ LOCK = "lock"
 
 
 class PrivateFolder:
-    """A folder of mode 0700 among the temporary files, locked as long as its process lives.
+    """A folder of mode 0700 among the temporary files, locked as long as the process lives.
 
     It goes at the end of a ``with`` block, which it gives the path to, or when the process ends.
     """
@@ -31,7 +31,7 @@ class PrivateFolder:
     def __init__(self) -> None:
         parent = Path(tempfile.gettempdir())
         _remove_dead(parent)
-        self._path, lock = _made(parent)
+        self._path, lock = _make_folder(parent)
         self._end = weakref.finalize(self, _remove, self._path, lock, os.getpid())
 
     def __enter__(self) -> Path:
@@ -41,7 +41,7 @@ class PrivateFolder:
         self._end()
 
 
-def _made(parent: Path) -> tuple[Path, int]:
+def _make_folder(parent: Path) -> tuple[Path, int]:
     while True:
         path = parent / f"incrowd-{secrets.token_hex(6)}.tmp"
         path.mkdir(0o700)
@@ -58,7 +58,7 @@ def _made(parent: Path) -> tuple[Path, int]:
 
 
 def _remove_dead(parent: Path) -> None:
-    """Remove the folders of this user whose lock nobody holds."""
+    """Remove the folders of this user with a lock that nobody holds."""
     with contextlib.suppress(OSError):
         for name in filter(_NAME.fullmatch, os.listdir(parent)):
             with contextlib.suppress(OSError):
@@ -89,7 +89,7 @@ def _remove_if_dead(folder: Path) -> None:
 
 
 def clear(folder: Path) -> None:
-    """Remove a folder, its lock last, by which the next run finds it if this one is killed."""
+    """Remove a folder, the lock last, by which the next run finds the folder of a killed run."""
     with contextlib.suppress(OSError):
         for name in os.listdir(folder):
             if name != LOCK:

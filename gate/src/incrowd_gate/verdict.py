@@ -73,11 +73,11 @@ class Verdict:
 
     @property
     def text(self) -> str:
-        """The verdict as a sentence, with the remark as another one."""
+        """The verdict as a sentence, with the remark as another sentence."""
         if self.broken:
             said = f"the {self.what} does not satisfy its policy ({_kinds(self.broken)})."
         elif self.open:
-            said = f"{_number(self.open, 'waits', 'wait')} for an answer ({_kinds(self.open)})."
+            said = f"{_number_of_points(self.open, 'waits', 'wait')} for an answer ({_kinds(self.open)})."
         elif self.accepted:
             answers = _kinds(self.accepted)
             said = f"the {self.what} satisfies its policy, and each point has an answer ({answers})."
@@ -88,7 +88,7 @@ class Verdict:
     @property
     def brief(self) -> str:
         """The verdict in a few words: ``holds``, ``2 points are open`` or ``broken``."""
-        return self.state if self.state != "open" else _number(self.open, "is open", "are open")
+        return self.state if self.state != "open" else _number_of_points(self.open, "is open", "are open")
 
     def lines(self) -> list[str]:
         """Return broken, open and accepted points as sentences, of many only the first."""
@@ -158,7 +158,7 @@ def _more(points: Sequence[Point]) -> list[str]:
     return [f"And {kinds.total():,} more: {counts}. Leave out the columns that nobody needs, and run again."]
 
 
-def _number(points: Sequence[Point], one: str, several: str) -> str:
+def _number_of_points(points: Sequence[Point], one: str, several: str) -> str:
     """Return the number of points with a verb in singular or plural."""
     return f"1 point {one}" if len(points) == 1 else f"{len(points):,} points {several}"
 

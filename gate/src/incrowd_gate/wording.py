@@ -1,4 +1,4 @@
-"""The sentences of points, with one function for each kind.
+"""The sentences of points, with a function for each kind.
 
 The code that makes a release and the code that verifies it count by themselves. They share these words, so
 that the same figures have the same words.
@@ -108,7 +108,7 @@ def unanswered(kind: str, column: str | None, why: str) -> Point:
 
 
 def linked_tables(columns: Sequence[str]) -> Point:
-    """Return the point of count tables that tie some columns to one another in a ring."""
+    """Return the point of count tables that tie some columns together in a ring."""
     return Point(
         "linked-tables", tuple(columns), None,
         f"Tables tie {named(columns)} to one another in a ring with too many combinations: the sums of the "
@@ -204,7 +204,7 @@ def unique_together(pairs: Mapping[tuple[str, str], float]) -> Iterator[Point]:
 def outlying_value(
     name: str, share: float, records: int, *, largest: bool, dates: bool, rounded: bool
 ) -> Point:
-    """Return the point of a column in which one record is far beyond all others.
+    """Return the point of a column in which a record is far beyond all others.
 
     - `records`: records of which the number or date is known.
     - `largest`: whether it is the largest value or the smallest.
@@ -244,7 +244,7 @@ def _treat(name: str, treatment: str, value: str) -> str:
 
 
 def personal_text(name: str, shares: Mapping[str, tuple[int, float]], share: float) -> Point:
-    """Return the point of a column whose texts name or reach people.
+    """Return the point of a column with texts that name or reach people.
 
     - `shares`: records, and their share, by what was recognized, as ``telephone numbers``.
     - `share`: share of the records with any of these, 0..1.
@@ -260,7 +260,7 @@ def personal_text(name: str, shares: Mapping[str, tuple[int, float]], share: flo
 
 
 def named_identifier(name: str, why: str) -> Point:
-    """Return the point of a column that names or reaches one person each, whatever its role.
+    """Return the point of a column with values that each name or reach a person, in any role.
 
     `why`: how that is known, as the end of a sentence.
     """
@@ -303,7 +303,7 @@ def unread_column(name: str, why: str) -> Point:
 
 
 def list_cells(name: str, share: float) -> Point:
-    """Return the point of a sensitive column whose cells list several values."""
+    """Return the point of a sensitive column with cells that list several values."""
     return Point(
         "list-cells", (name,), share,
         f"{name} lists several values in a cell, in {percent(share)} of the records. The models compare "
@@ -377,7 +377,7 @@ def untrue_label(name: str, labels: int) -> Point:
 
 
 def blanked(name: str, share: float, *, local: bool, has_level: bool) -> Point:
-    """Return the point of a quasi-identifier whose cells mostly stand for every value.
+    """Return the point of a quasi-identifier with cells that mostly stand for every value.
 
     - `local`: whether the algorithm recodes locally.
     - `has_level`: whether the lowest level that it may have is above 0.

@@ -1,4 +1,4 @@
-"""Attacks that are tried on a release and counted: one kind in one file each."""
+"""Attacks that are tried on a release and counted, with a file for each kind."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def composition_of_ledger(ledger: Ledger) -> Attack:
             f"{ledger.folder}: the ledger has no release with classes; `anonymize` with a ledger records "
             "some, and `ledger verify` says whether lines are gone"
         )
-    releases = [ReleasePeople.of(entry, people) for entry, people in entries]
+    releases = [ReleasePeople.of_entry(entry, people) for entry, people in entries]
     parts = [deduced_people(releases)]
     for last, (entry, people) in enumerate(entries):
         others = releases[:last]

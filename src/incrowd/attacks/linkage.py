@@ -1,4 +1,4 @@
-"""Linkage: people of an external table and their released records."""
+"""Linkage of people of an external table to released records."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def linkage(setting: Setting, known: Sequence[str], attacks: int) -> Attack:
     return Attack("linkage", number, wilson(right, number), wilson(guessed, number), None, None)
 
 
-def _known(call: AttackCall) -> Sequence[str]:
+def _known_columns(call: AttackCall) -> Sequence[str]:
     """Return the quasi-identifiers that the external table has, by default all."""
     return call.setting.quasi if call.known is None else call.known
 
@@ -41,6 +41,6 @@ LINKAGE = AttackKind(
     "linkage",
     "aligned=True, row_map= or by=",
     lambda call: call.aligned,
-    lambda call: linkage(call.setting, _known(call), call.attacks),
-    columns=lambda call: set(_known(call)) & set(call.setting.quasi),
+    lambda call: linkage(call.setting, _known_columns(call), call.attacks),
+    columns=lambda call: set(_known_columns(call)) & set(call.setting.quasi),
 )

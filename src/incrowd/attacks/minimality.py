@@ -74,7 +74,7 @@ def minimality(raw: Any, release: Any, policy: Policy, secret: str, attacks: int
     TableError
         When the policy does not make this release of this table.
     """
-    world = _World.of(raw, policy, secret)
+    world = _World.of_table(raw, policy, secret)
     if not world.is_of(release):
         raise TableError(
             "minimality: the policy makes another release of this table; give the policy, with its "
@@ -100,7 +100,7 @@ def minimality(raw: Any, release: Any, policy: Policy, secret: str, attacks: int
             if world.same_with(rows, assignment):
                 possible.append(assignment)
         if possible:
-            posteriors.append(_Posterior.of(np.array(possible), values, exact=exact))
+            posteriors.append(_Posterior.of_assignments(np.array(possible), values, exact=exact))
         else:
             unknown += 1
     if not posteriors:
@@ -138,7 +138,9 @@ class _Posterior:
     usual: int
 
     @classmethod
-    def of(cls, possible: NDArray[np.int64], truth: NDArray[np.int64], *, exact: bool) -> _Posterior:
+    def of_assignments(
+        cls, possible: NDArray[np.int64], truth: NDArray[np.int64], *, exact: bool
+    ) -> _Posterior:
         """Weigh the assignments, int[assignments, people], that lead to the release."""
         # Chosen by one half and measured by the other, so that the largest is not largest by chance.
         choosing, measuring = (possible, possible) if exact else (possible[::2], possible[1::2])
@@ -160,7 +162,7 @@ _LEFT_OUT = "\0left out"
 
 @dataclass(frozen=True)
 class _World:
-    """A table, its release, and a way to release other tables by the same policy."""
+    """A table, a release of the table, and a way to release other tables by the same policy."""
 
     frame: pl.DataFrame
     policy: Policy
@@ -169,7 +171,7 @@ class _World:
     values: NDArray[np.int64]
 
     @classmethod
-    def of(cls, raw: Any, policy: Policy, secret: str) -> _World:
+    def of_table(cls, raw: Any, policy: Policy, secret: str) -> _World:
         from incrowd.engines import loaded
 
         if policy.algorithm.settings().get("budget") is not None:

@@ -24,7 +24,7 @@ def ordered_columns(setting: Setting) -> list[str]:
 
 
 def order(setting: Setting) -> Attack:
-    """Assume that a column sorts the rows, and intersect each cell with the bounds of its neighbours.
+    """Assume that a column sorts the rows, and intersect each cell with the bounds of neighbouring cells.
 
     Logs are in the order of time, so row N is no later than row N + 1. A released row is parted into runs in
     which the cells can be sorted. Within a run a value is at least the largest lower bound before it, and at

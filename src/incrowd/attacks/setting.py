@@ -51,7 +51,7 @@ class Sets(NamedTuple):
     starts: NDArray[np.int64]
 
     @classmethod
-    def of(cls, listed: Mapping[int, NDArray[np.int64]], labels: int) -> Sets:
+    def of_labels(cls, listed: Mapping[int, NDArray[np.int64]], labels: int) -> Sets:
         """Lay out the ranks of labels by label number, leaving out labels without ranks."""
         sets = {label: np.sort(ranks) for label, ranks in listed.items() if len(ranks)}
         number = np.full(labels, -1, np.int64)
@@ -114,7 +114,7 @@ class Column:
     numbers: NDArray[np.float64]
 
     @classmethod
-    def of(
+    def of_cells(
         cls,
         domain: Domain,
         ranks: NDArray[np.integer],
@@ -128,7 +128,7 @@ class Column:
             # What is beyond all doubles counts as the last one.
             ends, numbers = (np.clip(read, -_LAST, _LAST) for read in read_intervals(domain, labels))
         listed = listed_of(domain, labels) if numeric else dict(enumerate(ranks_of(domain, labels)))
-        return cls(domain, ranks, labels, codes, Sets.of(listed, len(labels)), numeric, ends, numbers)
+        return cls(domain, ranks, labels, codes, Sets.of_labels(listed, len(labels)), numeric, ends, numbers)
 
     @cached_property
     def low(self) -> NDArray[np.float64]:
@@ -167,34 +167,34 @@ class Column:
         if not self.numeric:
             return bool(informative and alone.all())
         points = (self.ends[informative, 0] == self.ends[informative, 1]) & np.isin(
-            self.ends[informative, 0], self._known
+            self.ends[informative, 0], self._known_numbers
         )
         return bool(informative and (points | alone).all())
 
     @cached_property
     def unread(self) -> Unread | None:
         """The released cells that cannot be read, or None."""
-        return Unread.of(self.domain, self.labels, np.bincount(self.codes, minlength=len(self.labels)))
+        return Unread.of_labels(self.domain, self.labels, np.bincount(self.codes, minlength=len(self.labels)))
 
     @cached_property
-    def _known(self) -> NDArray[np.float64]:
+    def _known_numbers(self) -> NDArray[np.float64]:
         return np.asarray(self.numbers[~np.isnan(self.numbers)])
 
     @cached_property
     def exponent(self) -> int:
         """The power of two by which numbers are scaled."""
-        return exponent_of(np.concatenate((self.ends.ravel(), self._known)))
+        return exponent_of(np.concatenate((self.ends.ravel(), self._known_numbers)))
 
     @cached_property
     def extent(self) -> float:
-        """The distance between the least and the largest number, or 1 if they are equal."""
-        return float(self.place(self._known.max()) - self.place(self._known.min())) or 1.0
+        """The distance between the least and the largest number, or 1 if both are equal."""
+        return float(self.place(self._known_numbers.max()) - self.place(self._known_numbers.min())) or 1.0
 
     @cached_property
     def median(self) -> float:
         """The median of the middles of the released cells."""
         # Of halves, since the sum of two enormous numbers is none.
-        halves = np.concatenate((self.low / 4 + self.high / 4, [self._known[0] / 2]))
+        halves = np.concatenate((self.low / 4 + self.high / 4, [self._known_numbers[0] / 2]))
         return 2 * float(np.nanmedian(halves))
 
     def place(self, numbers: Any) -> Any:
@@ -202,7 +202,7 @@ class Column:
         return np.ldexp(numbers, -self.exponent)
 
     def part(self, code: int, *, corner: bool) -> Part:
-        """Return the condition of a released cell, where `corner` makes points one-sided."""
+        """Return the condition of a released cell, where `corner` extends points to infinity on a side."""
         if not self.numeric:
             return Part(code, 0.0, 0.0)
         low, high = map(float, self.ends[code])
@@ -331,7 +331,7 @@ class Setting:
             if attribute.role == "quasi" and values.domain.missing < 0:
                 # Other tools suppress a cell by leaving it out.
                 labels = [SUPPRESSED if label is None else label for label in labels]
-            column = Column.of(values.domain, values.rank_of_row(), labels, cells.rank_of_row())
+            column = Column.of_cells(values.domain, values.rank_of_row(), labels, cells.rank_of_row())
             self.columns[attribute.name] = column
 
     def cloud(self, names: Sequence[str], order: NDArray[np.int64]) -> Cloud:
@@ -406,7 +406,7 @@ def counted(frame: pl.DataFrame, attribute: Attribute, nulls: tuple[str, ...]) -
     # A query of a wide frame takes as long as it has columns.
     spare = pl.Series(_SPARE, [""]).new_from_index(0, len(frame))
     alone = pl.DataFrame([frame.get_column(attribute.name), spare])
-    schema = Schema.of([attribute, Attribute(_SPARE, "quasi")], null_values=nulls)
+    schema = Schema.of_attributes([attribute, Attribute(_SPARE, "quasi")], null_values=nulls)
     return engine_for(alone).count(schema).frequency.sensitive[0]
 
 

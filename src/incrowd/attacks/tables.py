@@ -90,14 +90,14 @@ def differencing(folders: Sequence[Path], raw: Any = None, policy: Policy | None
         sources = [[table for table in tables if table.quantity == quantity] for tables in read]
         groups = _groups([tables for tables in sources if tables])
         try:
-            sums.add(_Joint.of(groups))
+            sums.add(_Joint.of_groups(groups))
         except TableError:
             # No people fit, so the groups are not within each other: each folder is attacked alone.
             alone = [tables for tables in sources if tables]
             if len(alone) == 1:
                 raise
             for tables in alone:
-                sums.add(_Joint.of([tables]))
+                sums.add(_Joint.of_groups([tables]))
             sums.apart = True
     if raw is not None and policy is not None:
         sums.insiders = _told_to_insiders([table for tables in read for table in tables], raw, policy)
@@ -105,7 +105,7 @@ def differencing(folders: Sequence[Path], raw: Any = None, policy: Policy | None
 
 
 def _told_to_insiders(tables: Sequence[PublishedTable], raw: Any, policy: Policy) -> int:
-    """Count the cells of suppressed tables that people compute who know their own part of them."""
+    """Count the cells of suppressed tables that contributors compute from the contributors' own parts."""
     engine, counts = engine_for(loaded(raw), starred=True), list[tuple[Cells, NDArray[np.bool_]]]()
     settings = {each.name for each in fields(CountTable)}
     for table in tables:
@@ -126,7 +126,7 @@ def _told_to_insiders(tables: Sequence[PublishedTable], raw: Any, policy: Policy
 
 
 def _ends_in_order(table: PublishedTable) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return float64[cells], twice: the ends of each cell by this table alone, in the order of its codes."""
+    """Return float64[cells], twice: the ends of each cell by this table alone, in the order of the codes."""
     codes = product(*(each["codes"] for each in table.dimensions))
     low, high = np.array([table.bounds[table.key(each)] for each in codes], np.float64).T
     return low, high
@@ -145,7 +145,7 @@ def _groups(folders: Sequence[list[PublishedTable]]) -> list[list[PublishedTable
 
 
 def _agree(one: dict[Cell, tuple[float, float]], other: dict[Cell, tuple[float, float]]) -> bool:
-    """Say whether one value of each common cell suits both."""
+    """Say whether some value of each common cell suits both tables."""
     return all(
         max(one[cell][0], other[cell][0]) <= min(one[cell][1], other[cell][1])
         for cell in one.keys() & other.keys()
@@ -153,7 +153,7 @@ def _agree(one: dict[Cell, tuple[float, float]], other: dict[Cell, tuple[float, 
 
 
 def _bounds(tables: Sequence[PublishedTable]) -> dict[Cell, tuple[float, float]]:
-    """Return the least and the largest value of each cell by its publication in any of some tables."""
+    """Return the least and the largest value of each cell over the publications in some tables."""
     bounds: dict[Cell, tuple[float, float]] = {}
     for table in tables:
         for cell, (low, high) in table.bounds.items():
@@ -239,7 +239,7 @@ class _Tally:
 
 @dataclass(frozen=True)
 class _Joint:
-    """All tables of one quantity as one, with the group of people as one more dimension.
+    """All tables of the same quantity as a single table, with the group of people as a further dimension.
 
     A group within another is a part of it, beside the rest::
 
@@ -273,7 +273,7 @@ class _Joint:
     groups: int
 
     @classmethod
-    def of(cls, groups: Sequence[Sequence[PublishedTable]]) -> _Joint:
+    def of_groups(cls, groups: Sequence[Sequence[PublishedTable]]) -> _Joint:
         """Join tables of groups, the largest first."""
         tables = [(table, number) for number, group in enumerate(groups) for table in group]
         # Depth first: group 0, group 1 in it, group 2 in that, then the rests from the inside out.
@@ -284,7 +284,7 @@ class _Joint:
         for table, _ in tables:
             own = [Axis(each["column"], Hierarchy(each["codes"], each["under"])) for each in table.dimensions]
             axes.append([*own, Axis(_GROUP, Hierarchy(names, parents))] if count > 1 else own)
-        linked = Linked.of(axes, _overlapping([table for table, _ in tables]))
+        linked = Linked.of_tables(axes, _overlapping([table for table, _ in tables]))
         low, high = np.zeros(linked.size), np.full(linked.size, inf)
         asked, hidden = np.zeros(linked.size, np.bool_), np.zeros(linked.size, np.bool_)
         joint = cls(tables, axes, linked, low, high, asked, hidden, count)
@@ -326,7 +326,7 @@ class _Joint:
         told = np.zeros(self.linked.size, np.bool_)
         for place, (table, _) in enumerate(self.tables):
             # Without the dimension of groups, which stands last.
-            alone = Linked.of([self.axes[place][: len(table.dimensions)]], _overlapping([table]))
+            alone = Linked.of_tables([self.axes[place][: len(table.dimensions)]], _overlapping([table]))
             cells, least, most = self._published(place)
             low, high = np.zeros(alone.size), np.full(alone.size, inf)
             np.maximum.at(low, alone.cells[0], least)
@@ -350,7 +350,7 @@ class _Joint:
         return int(self._is_small(unions).sum())
 
     def small_shown(self) -> int:
-        """Count the cells that are published as they are with fewer people than the threshold, and any."""
+        """Count the published exact counts above 0 and below the threshold."""
         return int(self._is_small(self.low[self.asked & (self.low == self.high)]).sum())
 
     def _is_small(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -360,7 +360,7 @@ class _Joint:
         return np.asarray((values > 0) & (values < threshold))
 
     def differences(self) -> tuple[int, int]:
-        """Count pairs of a published cell and a part of it that differ by few people; and of two groups."""
+        """Count pairs of a cell and a part that differ by few people, and the pairs of two groups."""
         shown = self.asked & (self.low == self.high)
         pairs: dict[tuple[int, int], bool] = {}
         for axes, cells in zip(self.axes, self.linked.cells, strict=True):
@@ -381,7 +381,7 @@ def _overlapping(tables: Sequence[PublishedTable]) -> set[str]:
 def _nested(
     axes: Sequence[Axis], cells: NDArray[np.int64]
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], bool]]:
-    """Yield cells with cells within them, and whether they differ in the last dimension."""
+    """Yield cells with cells inside, and whether the two differ in the last dimension."""
     ways = [range(axis.tree.height + 1) for axis in axes]
     for steps in product(*ways):
         if not any(steps):

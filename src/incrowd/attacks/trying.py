@@ -1,4 +1,4 @@
-"""The call `attack`: try attacks on a release, and count how often they succeed."""
+"""The call `attack`, which tries attacks on a release and counts how often each succeeds."""
 
 from __future__ import annotations
 

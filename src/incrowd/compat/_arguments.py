@@ -79,7 +79,7 @@ def check_items(value: Any, argument: str, wanted: str) -> list[Any]:
 
 
 def check_columns(value: Any, argument: str, frame: pd.DataFrame, table: str = "df") -> list[Any]:
-    """Return a list of distinct columns of the frame, at least one."""
+    """Return a non-empty list of distinct columns of the frame."""
     names = check_items(value, argument, "a list of column names")
     if not names:
         raise ParameterError(f"{argument}: give a list of one column of {table} or more")

@@ -106,7 +106,7 @@ class Records:
         return self._generalize(class_of_row)
 
     def bottom_up(self, k: int, least: int) -> dict[str, list[str]]:
-        """Return the cells of the suitable lattice node of lowest level, and among these of least LM."""
+        """Return the cells of the suitable lattice node of lowest level, and at equal levels of least LM."""
         columns = list(self.columns.values())
         heights = [column.tree.height for column in columns]
         size = math.prod(height + 1 for height in heights)
@@ -157,7 +157,7 @@ class Records:
         return bool(np.bincount(pairs // width, minlength=len(first)).min() >= least)
 
     def _distances(self, row: int) -> NDArray[Any]:
-        """Return the cost of a common class of each record with this one: LM and MD, in units."""
+        """Return the cost of a common class of each record with this record: LM and MD, in units."""
         total: NDArray[Any] = np.zeros(self.count, self.kind)
         for column in self.columns.values():
             center = column.nodes[column.codes[row]]
@@ -170,7 +170,7 @@ class Records:
         return total
 
     def _generalize(self, class_of_row: NDArray[np.integer]) -> dict[str, list[str]]:
-        """Give every class the lowest nodes that cover its records."""
+        """Give every class the lowest nodes that cover all records of the class."""
         order = np.argsort(class_of_row, kind="stable")
         out = {}
         for name, column in self.columns.items():

@@ -1,4 +1,4 @@
-"""Two models of the notebook alone: its limit on shares, in its own floats, and alternatives of models."""
+"""Two models of the notebook alone: a limit on shares in plain floats, and alternatives of models."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class SharesApart(TCloseness):
 
 
 class AnyOf(PrivacyModel):
-    """A class satisfies all models of at least one set."""
+    """A class satisfies all models of some set."""
 
     monotone = Monotone(generalization=False, suppression=True)
     limit = 1.0

@@ -169,7 +169,7 @@ def clustering_anonymizer(
     k: int,
     output_file: StrPath,
 ) -> None:
-    """Write classes of the k records nearest to a centroid, one centroid after the other.
+    """Write classes of the k records nearest to a centroid, centroid after centroid.
 
     Errors are those of `random_anonymizer`.
     """
@@ -215,7 +215,7 @@ class _Course(NamedTuple):
     schema: Schema
 
 
-def _read(path: Path, folder: Path) -> _Course:
+def _read_course(path: Path, folder: Path) -> _Course:
     from incrowd.core.table.schema import Attribute, Schema
 
     frame, lines = _table(path)
@@ -244,7 +244,7 @@ def _read(path: Path, folder: Path) -> _Course:
             tree = trees[attribute.name]
             renamed = Hierarchy([_STAR if label == "*" else label for label in tree.labels], tree.parents)
             attributes[number] = Attribute(attribute.name, "quasi", kind="category", hierarchy=renamed)
-    return _Course(frame, lines, files, trees, Schema.of(attributes))
+    return _Course(frame, lines, files, trees, Schema.of_attributes(attributes))
 
 
 def _tree(path: Path) -> Hierarchy:
@@ -295,7 +295,7 @@ def _anonymize(
     from incrowd.core.io.targets import writing
 
     path, target = check_path(path, "raw_dataset_file"), check_path(target, "output_file")
-    course = _read(path, check_path(folder, "DGH_folder"))
+    course = _read_course(path, check_path(folder, "DGH_folder"))
     above = any(
         set(course.frame[name]) & set(tree.labels) - set(tree.values) for name, tree in course.trees.items()
     )
@@ -363,7 +363,7 @@ def _pairs(raw: StrPath, anonymized: StrPath, folder: StrPath) -> list[list[_Pai
     """Return the released values of each distinct value, by quasi-identifier."""
     raw = check_path(raw, "raw_dataset_file")
     anonymized = check_path(anonymized, "anonymized_dataset_file")
-    course = _read(raw, check_path(folder, "DGH_folder"))
+    course = _read_course(raw, check_path(folder, "DGH_folder"))
     frame, lines = _table(anonymized)
     if frame.columns != course.frame.columns:
         raise TableError(f"{anonymized}: the columns are not those of {raw}, in their order")

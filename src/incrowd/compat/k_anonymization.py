@@ -63,7 +63,7 @@ class NCP:
         _check_anonymized(anon_data, org_data)
         penalties = 0.0
         for place, categorical in quasi:
-            codes, values = _values(anon_data.iloc[:, place], f"anon_data: column {place}")
+            codes, values = _codes_and_values(anon_data.iloc[:, place], f"anon_data: column {place}")
             if anon_data.iloc[:, place].isna().any():
                 raise TableError(
                     f"anon_data: column {place} has missing cells; write * where one is suppressed"
@@ -100,7 +100,7 @@ class NCP:
             As in `calculate_for_generalization`.
         """
         quasi = _quasi(org_data, qids_idx, is_categorical)
-        rows = _rows(groups, org_data)
+        rows = _rows_of_groups(groups, org_data)
         penalties = 0.0
         for place, categorical in quasi:
             if categorical:
@@ -126,11 +126,11 @@ class NCP:
         Parameters are those of `calculate_for_local_recoding_mean_mode`.
         """
         quasi = _quasi(org_data, qids_idx, is_categorical)
-        rows = _rows(groups, org_data)
+        rows = _rows_of_groups(groups, org_data)
         penalties = 0.0
         for place, categorical in quasi:
             if categorical:
-                _, distinct = _values(org_data.iloc[:, place], f"org_data: column {place}")
+                _, distinct = _codes_and_values(org_data.iloc[:, place], f"org_data: column {place}")
                 counts = _value_counts(rows, place)
                 penalties += int(counts.distinct @ counts.records) / len(distinct)
             else:
@@ -149,7 +149,7 @@ class GroupAnonymizationBuiltIn:
 
     @staticmethod
     def SUMMARIZATION(group: Sequence[Sequence[Any]] | pd.DataFrame, props: Any) -> list[tuple[Any, ...]]:  # noqa: N802
-        """Write numbers as ``low ~ high``, and categories as their sorted values ``a & b``."""
+        """Write numbers as ``low ~ high``, and categories as sorted values ``a & b``."""
 
         def range_of(_: int, values: Sequence[Any]) -> str:
             low, high = min(values), max(values)
@@ -159,7 +159,7 @@ class GroupAnonymizationBuiltIn:
 
     @staticmethod
     def MEAN_MODE(group: Sequence[Sequence[Any]] | pd.DataFrame, props: Any) -> list[tuple[Any, ...]]:  # noqa: N802
-        """Write numbers as their mean, and categories as their (first) most frequent value."""
+        """Write numbers as the mean, and categories as the (first) most frequent value."""
         return _alike(
             group,
             props,
@@ -169,7 +169,7 @@ class GroupAnonymizationBuiltIn:
 
     @staticmethod
     def GENERALIZATION(group: Sequence[Sequence[Any]] | pd.DataFrame, props: Any) -> list[tuple[Any, ...]]:  # noqa: N802
-        """Write values as the lowest hierarchy node above all of them."""
+        """Write values as the lowest common hierarchy node."""
         hierarchies = _property(props, "hierarchies")
         return _alike(group, props, lambda place, values: _above(hierarchies, place, values))
 
@@ -283,7 +283,7 @@ def _numbers(cells: pd.Series[Any], where: str) -> pd.Series[Any]:
     return numbers
 
 
-def _values(cells: pd.Series[Any], where: str) -> tuple[NDArray[np.int64], Sequence[Any]]:
+def _codes_and_values(cells: pd.Series[Any], where: str) -> tuple[NDArray[np.int64], Sequence[Any]]:
     """Return a code for every record, and the value of each code, where missing is a value."""
     try:
         codes, distinct = pd.factorize(cells, use_na_sentinel=False)
@@ -310,7 +310,7 @@ class _Groups(NamedTuple):
     most: NDArray[np.int64]
 
 
-def _rows(groups: Any, org_data: pd.DataFrame) -> _Rows:
+def _rows_of_groups(groups: Any, org_data: pd.DataFrame) -> _Rows:
     wanted = "a list of groups, each a list of records or a DataFrame of them"
     members = [_records(group, "groups", wanted) for group in check_items(groups, "groups", wanted)]
     records = [record for group in members for record in group]
@@ -330,7 +330,7 @@ def _value_counts(rows: _Rows, place: int) -> _Groups:
 
     Positions are not given to pandas as the level of an index: it takes one for the level's *name* first.
     """
-    codes, distinct = _values(rows.cells.iloc[:, place], f"groups: column {place}")
+    codes, distinct = _codes_and_values(rows.cells.iloc[:, place], f"groups: column {place}")
     wide = max(len(distinct), 1)
     cells, counts = np.unique(rows.group * wide + codes, return_counts=True)
     first = np.flatnonzero(np.diff(cells // wide, prepend=-1))
@@ -423,7 +423,7 @@ def _hierarchy(hierarchies: Mapping[Any, Any], place: int, name: Any) -> Any:
 
 
 def _of_levels(levels: Sequence[Mapping[str, Any]]) -> dict[Any, float]:
-    """Read the library's tree: for each level original values and their generalized value."""
+    """Read the library's tree: the generalized value of each original value, by level."""
     below: dict[Any, int] = {}
     leaves: dict[Any, None] = {}
     for number, level in enumerate(levels):

@@ -49,7 +49,7 @@ __all__ = [
 
 def get_spans(df: pd.DataFrame, partition: pd.Index) -> dict[str, Any]:
     """Return the span of every column in a partition: max - min of numbers, else the number of values."""
-    rows = _rows(df, partition)
+    rows = _rows_of_partition(df, partition)
     part = df.loc[rows]
     return {column: _span(part[column]) for column in df.columns}
 
@@ -72,7 +72,7 @@ def split(df: pd.DataFrame, partition: pd.Index, column: str) -> tuple[pd.Index,
 def is_k_anonymous(df: pd.DataFrame, partition: pd.Index, sensitive_column: str, k: int = 3) -> bool:
     """Say whether a partition has k records or more."""
     limit = check_whole_number(k, "k", least=1)
-    return len(_rows(df, partition)) >= limit
+    return len(_rows_of_partition(df, partition)) >= limit
 
 
 def diversity(df: pd.DataFrame, partition: pd.Index, column: str) -> int:
@@ -260,7 +260,7 @@ def _span(cells: pd.Series[Any]) -> Any:
     return span.item() if hasattr(span, "item") else span
 
 
-def _rows(df: pd.DataFrame, partition: Any) -> pd.Index[Any]:
+def _rows_of_partition(df: pd.DataFrame, partition: Any) -> pd.Index[Any]:
     """Return a partition that names rows of the frame."""
     check_frame(df, "df", empty=True)
     if not isinstance(partition, pd.Index):
@@ -277,7 +277,7 @@ def _rows(df: pd.DataFrame, partition: Any) -> pd.Index[Any]:
 
 def _cells(df: pd.DataFrame, partition: Any, column: Any) -> pd.Series[Any]:
     """Return the cells of a column in a partition."""
-    rows = _rows(df, partition)
+    rows = _rows_of_partition(df, partition)
     cells: pd.Series[Any] = df[check_column(column, "column", df)].loc[rows]
     return cells
 
@@ -312,7 +312,7 @@ class _Asked(NamedTuple):
 
 
 class _StandIn:
-    """Stands for a table or a partition: a callable can hand it on, and do nothing else with it."""
+    """A stand-in for a table or a partition, which a callable can only hand on."""
 
     def _refuse(self, *_: object) -> Any:
         raise TypeError("not read")
@@ -331,7 +331,7 @@ _REFUSED = {"DELETE_ATTR", "DELETE_GLOBAL", "PUSH_EXC_INFO", "STORE_ATTR", "STOR
 
 
 class _Trial:
-    """A callable that is called without a table. It sees conditions and plain values, and else it fails.
+    """A callable that is called without a table, sees conditions and plain values, and else fails.
 
     So its answer depends on those of the conditions alone: bit n of `yes` says what condition n says.
     """
@@ -386,7 +386,7 @@ class _Trial:
         return blind
 
     def _visible(self, look: Callable[[str], Any], names: Iterable[str]) -> dict[str, Any]:
-        """Look values up, and leave out those that nobody may see."""
+        """Look values up, leaving out values that the look-up cannot see."""
         values = {}
         for name in names:
             with suppress(AttributeError, KeyError, TypeError, ValueError):
@@ -394,7 +394,7 @@ class _Trial:
         return values
 
     def _inside(self, value: Any) -> Any:
-        """Return the substitute for a value that the callable names; a plain value is its own."""
+        """Return the substitute for a value that the callable names, or the value if plain."""
         if value is None or isinstance(value, int | float | str) or any(value is each for each in _BUILTINS):
             return value
         if isinstance(value, dict):
@@ -463,7 +463,7 @@ def _model_of(df: pd.DataFrame, asked: _Asked) -> PrivacyModel | None:
 
 
 def _text_of(df: pd.DataFrame, name: Any) -> str:
-    """Return a column's position as its name, since engine names are texts and pandas' may be numbers."""
+    """Return a column's position as a name, since engine names are texts and pandas' may be numbers."""
     return str(list(df.columns).index(name))
 
 
@@ -485,7 +485,7 @@ def _run_compiled(
     ]
     table = df[list(dict.fromkeys((*features, *sensitive)))].reset_index(drop=True)
     table.columns = [_text_of(df, name) for name in table.columns]
-    frequency = engine_for(table).count(Schema.of(attributes)).frequency
+    frequency = engine_for(table).count(Schema.of_attributes(attributes)).frequency
     rules = Mondrian(choose="span", median="below", categories="appearance")
     try:
         quasi = attributes[: len(features)]

@@ -43,7 +43,7 @@ def calculate_k_anonymity(group: pd.DataFrame) -> int:
 
 
 def calculate_normalized_entropy(series: pd.Series[Any]) -> float:
-    """Return the entropy of a class's values over log2 of their number, 0 for at most one value."""
+    """Return the entropy of a class's values over log2 of the number of values, 0 for at most 1 value."""
     shares = _shares(check_series(series, "series")).to_numpy(dtype=float)
     shares = shares[shares > 0]
     if len(shares) < 2:
@@ -292,7 +292,7 @@ def ensure_privacy(
         check_whole_number(k, "k", least=0),
         check_number(l, "l", low=0, high=1),
     )
-    schema = Schema.of(
+    schema = Schema.of_attributes(
         [
             *(Attribute(name, "quasi", kind="category") for name in quasi),
             *(Attribute(name, "sensitive", kind="category") for name in sensitive),

@@ -1,1 +1,1 @@
-"""Values, keys, classes and cells, and their forms in files and databases."""
+"""Values, keys, classes and cells, in memory, in files and in databases."""

@@ -1,4 +1,4 @@
-"""Plain documents: one envelope, one spelling of infinity, one way to write a figure."""
+"""Plain documents: the envelope, the spelling of infinity, and the way to write a figure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WHOLE = 10**15
 
 
 def envelope(kind: str, version: int = 1) -> dict[str, Any]:
-    """Return the beginning of every document: its format and the version of that.
+    """Return the beginning of every document: the format and the format's version.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def loss_in_words(share: float) -> str:
 
 
 def figure(value: float | None, digits: int = 4) -> str:
-    """Write a figure for people: whole and large ones without decimals, others with some digits.
+    """Write a figure for people: whole and large figures without decimals, others with some digits.
 
     Examples
     --------

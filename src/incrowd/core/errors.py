@@ -1,4 +1,4 @@
-"""What can go wrong, as one tree of exceptions.
+"""The exceptions of the package, as a tree.
 
 ::
 
@@ -90,20 +90,20 @@ def key_or_row_map() -> str:
 
 
 def exists_already() -> str:
-    """Say of a target that it exists already, and what to do."""
+    """Say of a target that the name exists already, and how to go on."""
     return "exists already; choose another name or say " + setting("force=True", "--force")
 
 
 class EncodingError(TableError):
-    """A text file is not in the encoding in which it was read."""
+    """A text file is not in the encoding used for reading."""
 
 
 class UnavailableError(TableError, AttributeError):
-    """A release that was made block by block does not have this, because it would not fit on one machine."""
+    """A release that was made block by block lacks a part that would not fit on a single machine."""
 
 
 def require_extra(libraries: Iterable[str], extra: str, purpose: str) -> None:
-    """Refuse to begin what needs libraries that are not installed.
+    """Raise if a library of an extra is not installed.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Modules that are imported when they are first used, so that a start of the program does not wait for them.
+"""Modules that are imported at first use, so that a start of the program does not wait.
 
 For example, ``from incrowd.core.lazy import pl`` costs nothing, and ``pl.DataFrame`` then imports Polars.
 Type checkers see the modules themselves.

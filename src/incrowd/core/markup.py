@@ -1,4 +1,4 @@
-"""Small tables in HTML, for notebooks: every text is escaped, and no value of a table is among them."""
+"""Small tables in HTML for notebooks, with every text escaped, and without values of a table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROWS = 30
 def table(
     caption: str, header: Sequence[str], rows: Iterable[Sequence[object]], most: int | None = None
 ) -> str:
-    """Return a table with its texts escaped, and at most so many rows; whole numbers get separators."""
+    """Return a table with escaped texts and a limited number of rows; whole numbers get separators."""
     rows = list(rows)
     more = f"; {len(rows) - most:,} more" if most is not None and len(rows) > most else ""
 
@@ -59,7 +59,7 @@ def cards(figures: Iterable[Sequence[str]]) -> str:
 
 
 class InNotebooks:
-    """A result that a notebook shows as tables, made of some parts of its `to_dict`.
+    """A result that a notebook shows as tables, made of some parts of `to_dict`.
 
     What is shown is named, so that nothing gets onto a page unasked: documents may hold values of a table.
     """
@@ -76,7 +76,7 @@ class InNotebooks:
 
 
 def document(caption: str, parts: Mapping[str, object]) -> str:
-    """Return plain data as tables: figures in the first, and one more for each list of mappings.
+    """Return plain data as tables: figures in the first, and a further table for each list of mappings.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def _records(caption: str, records: Sequence[Mapping[str, object]]) -> str:
 
 
 def _flat(name: str, part: object) -> list[tuple[str, object]]:
-    """Return the figures of a part, those of a mapping each with its name."""
+    """Return the figures of a part, with a name for each figure of a mapping."""
     if isinstance(part, Mapping):
         return [pair for key, value in part.items() for pair in _flat(f"{name}: {key}", value)]
     if isinstance(part, list | tuple):

@@ -1,4 +1,4 @@
-"""Parameters declared once, and the registries whose entries carry them.
+"""Parameters declared once, and the registries of entries with parameters.
 
 A parameter of a privacy model, a metric or an algorithm is declared as a dataclass field with
 `parameter`. That one declaration checks the value, words the error and fills ``--help``, the policy
@@ -52,7 +52,7 @@ _R = TypeVar("_R")
 
 
 def with_keyword_hints(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Return a function that names the right keyword where a call has one that it lacks.
+    """Return a function that names the right keyword where a call has an unknown keyword.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def _hint(name: str, value: object, known: Iterable[str]) -> str:
 
 
 def check_fields(owner: object, title: str) -> None:
-    """Check the declared fields of a dataclass, and give each its declared type.
+    """Check the declared fields of a dataclass, and convert each to the declared type.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def parameter(
 
 @dataclasses.dataclass(frozen=True)
 class Configured:
-    """Base of every registered entry: a frozen dataclass whose fields are declared parameters.
+    """Base of every registered entry: a frozen dataclass with declared parameters as fields.
 
     Attributes
     ----------
@@ -206,7 +206,7 @@ class Configured:
         return self._written(self.settings())
 
     def brief(self) -> str:
-        """Write the entry with those parameters alone that are not the default."""
+        """Write the entry with only the parameters that are not the default."""
         usual = {field.name: field.default for field in dataclasses.fields(self)}
         return self._written({name: x for name, x in self.settings().items() if x != usual[name]})
 

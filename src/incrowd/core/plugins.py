@@ -1,4 +1,4 @@
-"""Entries that other installed packages add to the lists, as entry points of their ``pyproject.toml``.
+"""Entries that other installed packages add to the lists by entry points in ``pyproject.toml``.
 
 For example, a package that brings a privacy model::
 
@@ -24,12 +24,12 @@ def _installed() -> Any:
 
 
 def plugins(group: str) -> dict[str, EntryPoint]:
-    """Return the entry points of a group by their names, without loading them."""
+    """Return the entry points of a group by name, without loading any."""
     return {entry.name: entry for entry in sorted(_installed().select(group=group))}
 
 
 def load(entry: EntryPoint) -> Any:
-    """Return the object of an entry point, or None with a warning where it cannot be loaded."""
+    """Return the object of an entry point, or None with a warning if loading fails."""
     try:
         return entry.load()
     except Exception as error:  # A package of somebody else may raise anything.
@@ -37,7 +37,7 @@ def load(entry: EntryPoint) -> Any:
 
 
 def leave_out(entry: EntryPoint, reason: str) -> None:
-    """Warn that an entry of another package is not in its list, since `reason`."""
+    """Warn that an entry of another package is not in a list, since `reason`."""
     package = "a package" if entry.dist is None else f"the package {entry.dist.name} {entry.dist.version}"
     warnings.warn(
         f"{package} adds {entry.name!r} to {entry.group}, which {reason}; it is left out, so update or "

@@ -1,4 +1,4 @@
-"""Progress: how long-running work reports how far it is, how long it took, and how it is told to stop.
+"""Progress of long-running work: stages, times, and the way to stop a job.
 
 Each thread knows the job that it works for (`running`). So what runs deep below a job, as a kernel or a query
 of a frame, looks whether it was cancelled (`check`), and nobody hands a progress down to it.
@@ -31,14 +31,14 @@ class Progress(Protocol):
     """
 
     def stage(self, name: str) -> None:
-        """Begin a stage, which ends the one before."""
+        """Begin a stage, which ends the stage before."""
 
     def advance(self, done: int, total: int) -> None:
         """Say that `done` of `total` units of the stage are finished."""
 
 
 class Within:
-    """The progress of a part of a job: its stages are named after the part.
+    """The progress of a part of a job, with stages named after the part.
 
     Example: ``Within(progress, "with k = 4")`` tells the stage "search" as "with k = 4: search".
     """
@@ -62,7 +62,7 @@ class Silent:
         """Ignore a stage."""
 
     def advance(self, done: int, total: int) -> None:
-        """Ignore how far it is."""
+        """Ignore how far the stage is."""
 
 
 class Cancelled(BaseException):
@@ -90,7 +90,7 @@ class Cancellable:
         return self._asked.is_set()
 
     def cancel(self) -> None:
-        """Ask the job to stop: at its next report, and at once where its waiting can be ended."""
+        """Ask the job to stop: at the next report, and at once where waiting can be ended."""
         with self._lock:
             self._asked.set()
             for waiting in self._waiting:
@@ -139,7 +139,7 @@ class Cancellable:
 
 
 class _Waiting:
-    """A block that may wait for others, and the thread that ends its waiting."""
+    """A block that may wait for others, and the thread that ends the waiting."""
 
     def __init__(self, interrupt: Callable[[], None]) -> None:
         self._interrupt = interrupt
@@ -148,7 +148,7 @@ class _Waiting:
         self._thread: threading.Thread | None = None
 
     def begin(self) -> None:
-        """Interrupt, again and again: a block may ask one thing after the other."""
+        """Interrupt again and again, as a block may wait several times."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._go, name="incrowd-cancels", daemon=True)
             self._thread.start()
@@ -190,7 +190,7 @@ def running(progress: Progress | Cancellable | None) -> Iterator[None]:
 
 
 def in_job(verb: Callable[P, T]) -> Callable[P, T]:
-    """Let a verb run for the job that its argument `progress` shows."""
+    """Let a verb run for the job of the argument `progress`."""
 
     @wraps(verb)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -206,12 +206,12 @@ def in_job(verb: Callable[P, T]) -> Callable[P, T]:
 
 
 def current() -> Cancellable | None:
-    """Return the job that this thread works for, None where it can work on."""
+    """Return the job that this thread works for, or None without a job."""
     return _JOB.get()
 
 
 def check(progress: Progress | Cancellable | None = None) -> None:
-    """Go on, or end a job that was cancelled: this one, or that for which this thread works.
+    """Raise if a job was cancelled: the given job, or the job that this thread works for.
 
     Raises
     ------
@@ -226,7 +226,7 @@ def check(progress: Progress | Cancellable | None = None) -> None:
 
 @contextmanager
 def interrupting(progress: Progress | Cancellable | None, interrupt: Callable[[], None]) -> Iterator[None]:
-    """Run a block that waits for others, and end its waiting when the job is cancelled.
+    """Run a block that waits for others, and end the waiting when the job is cancelled.
 
     Example: ``with interrupting(progress, connection.interrupt): connection.execute(query)``. The errors of
     what was given up do not get out: `Cancelled` does.
@@ -262,7 +262,7 @@ def shown() -> bool:
 
 
 def with_bar(job: Callable[P, T]) -> Callable[P, T]:
-    """Let a function show a bar in a notebook while it runs, unless it is given a progress of its own.
+    """Let a running function show a bar in a notebook, unless the call passes a progress.
 
     Elsewhere nothing is shown. The bar goes away when the function ends.
     """
@@ -305,22 +305,22 @@ class _Bar:
         self._name, self._percent = "", -1
 
     def stage(self, name: str) -> None:
-        """Show a stage of which nobody knows yet how far it is."""
+        """Show a stage of unknown length."""
         self._name, self._percent = html.escape(name), -1
-        self._show(f"<progress max=100></progress> {self._name}")
+        self._show_html(f"<progress max=100></progress> {self._name}")
 
     def advance(self, done: int, total: int) -> None:
         """Show how far the stage is, by whole percents."""
         percent = 100 * done // max(total, 1)
         if percent != self._percent:
             self._percent = percent
-            self._show(f"<progress max=100 value={percent}></progress> {self._name} {percent} %")
+            self._show_html(f"<progress max=100 value={percent}></progress> {self._name} {percent} %")
 
     def close(self) -> None:
         """Take the bar away."""
-        self._show("")
+        self._show_html("")
 
-    def _show(self, text: str) -> None:
+    def _show_html(self, text: str) -> None:
         if self._handle is not None:
             self._handle.update(self._html(text))
 

@@ -147,14 +147,14 @@ def _hint(answer: Any, right: Any, scope: dict[str, Any], text: str) -> str:
 
 
 def _in_form(answer: Any, right: Any) -> Any:
-    """Return an answer in the form of the right one, where a list or a series is as good."""
+    """Return an answer in the form of the right answer, where a list or a series is as good."""
     if isinstance(answer, pd.Series) and isinstance(right, dict | list | tuple):
         answer = answer.to_dict() if isinstance(right, dict) else answer.tolist()
     return tuple(answer) if isinstance(right, tuple) and isinstance(answer, list | np.ndarray) else answer
 
 
 def _wrong_form(answer: Any, right: Any) -> str:
-    """Return a hint for an answer that is missing, or of another kind than the right one."""
+    """Return a hint for an answer that is missing, or of another kind than the right answer."""
     if answer is ... or answer is None:
         return f"{_BLANK}put your answer in the place of the dots"
     if _kind(right) != _kind(answer):
@@ -196,7 +196,7 @@ def _alike(one: Any, other: Any) -> bool:
     if _kind(one) == _kind(other) == "list":
         return len(one) == len(other) and all(map(_alike, one, other))
     if isinstance(one, str) and isinstance(other, str):
-        return _plain(one) == _plain(other)
+        return _plain_range(one) == _plain_range(other)
     with contextlib.suppress(ValueError):
         return type(one) is type(other) and bool(one == other)
     return False
@@ -205,10 +205,10 @@ def _alike(one: Any, other: Any) -> bool:
 def _records(rows: pd.DataFrame) -> list[tuple[str, ...]]:
     """Return the sorted rows of a table after the names of the columns."""
     columns = sorted(map(str, rows.columns))
-    cells = rows.set_axis(list(map(str, rows.columns)), axis=1)[columns].astype(str).map(_plain)
+    cells = rows.set_axis(list(map(str, rows.columns)), axis=1)[columns].astype(str).map(_plain_range)
     return [tuple(columns), *sorted(cells.itertuples(index=False, name=None))]
 
 
-def _plain(text: str) -> str:
-    """Return a text, a range as ``24-31`` however it is written: ``[24-31]``, ``24 - 31``."""
+def _plain_range(text: str) -> str:
+    """Return a text; a range in any notation, ``[24-31]`` or ``24 - 31``, becomes ``24-31``."""
     return _RANGE.sub(r"\1-\2", text) if _RANGE.fullmatch(text) else text

@@ -38,8 +38,8 @@ class Cell(NamedTuple):
     is_code: bool
 
     @classmethod
-    def of(cls, stored: dict[str, Any]) -> Cell:
-        """Return a stored cell of a notebook, whose role is the first tag."""
+    def of_notebook(cls, stored: dict[str, Any]) -> Cell:
+        """Return a stored cell of a notebook, with the first tag as the role."""
         role = "".join(stored["metadata"].get("tags", [])[:1])
         return cls(role, "".join(stored["source"]), stored["cell_type"] == "code")
 
@@ -74,7 +74,7 @@ class Lesson:
         """
         try:
             document: dict[str, Any] = json.loads(self.path.read_text(encoding="utf-8"))
-            list(map(Cell.of, document["cells"]))
+            list(map(Cell.of_notebook, document["cells"]))
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise ParameterError(f"{self.path}: the file is no notebook (.ipynb)") from None
         return document
@@ -82,7 +82,7 @@ class Lesson:
     @cached_property
     def cells(self) -> list[Cell]:
         """The cells in order."""
-        return list(map(Cell.of, self.document["cells"]))
+        return list(map(Cell.of_notebook, self.document["cells"]))
 
     @property
     def title(self) -> str:
@@ -142,7 +142,7 @@ class Lesson:
         return self._solved[exercise]
 
     def _named_cells(self) -> Iterator[tuple[str, Cell]]:
-        """Yield each cell with the exercise above it."""
+        """Yield each cell with the name of the exercise above."""
         name = ""
         for cell in self.cells:
             if cell.role == "exercise":
@@ -211,7 +211,7 @@ def own_lessons(folder: Path, *, strict: bool = False) -> list[Lesson]:
 
 
 def lessons_beside(folder: Path | None) -> list[Lesson]:
-    """Return the lessons of the course and those of a folder, which take the place of lessons of their file.
+    """Return the lessons of the course and of a folder, with the folder's in place of equal files.
 
     Raises
     ------
@@ -229,7 +229,7 @@ def lessons_beside(folder: Path | None) -> list[Lesson]:
 
 
 def copies(chosen: Sequence[Lesson], folder: Path | None, *, answers: bool) -> dict[str, bytes]:
-    """Return the files of a copy by their names: lessons, and a folder's own answers and tables.
+    """Return the files of a copy by name: lessons, and a folder's answers and tables.
 
     Raises
     ------
@@ -258,7 +258,7 @@ def _lesson_at(path: Path, _states: tuple[tuple[str, int, int], ...]) -> Lesson:
 
 
 def lesson(name: str, among: Sequence[Lesson] = ()) -> Lesson:
-    """Return a lesson by name, number or file: one of a list (by default the course's).
+    """Return a lesson by name, number or file, from a list (by default the course's).
 
     Raises
     ------

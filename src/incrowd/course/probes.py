@@ -153,7 +153,7 @@ def _rebind(function: FunctionType, space: dict[str, Any]) -> FunctionType:
 
 
 def _names(function: Any) -> set[str]:
-    """Return the names that a function uses, including those of functions of its module that it calls."""
+    """Return the names that a function uses, and that called functions of the same module use."""
     function = inspect.unwrap(function)
     names: set[str] = set()
     waiting = [getattr(function, "__code__", None)]

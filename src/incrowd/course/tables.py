@@ -73,7 +73,7 @@ def table(name: str) -> pd.DataFrame:
 
 
 def _own_table(path: Path) -> pd.DataFrame:
-    """Read a CSV file, whose columns of plain numbers are numbers."""
+    """Read a CSV file, with columns of plain numbers as numbers."""
     from incrowd.core.io.files import read_table
 
     frame, _ = read_table(path)

@@ -1,4 +1,4 @@
-"""Base classes of engines, which count rows, recode them and write checked releases, and surveys of rows."""
+"""Base classes of engines, which count and recode rows and write checked releases, and surveys of rows."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ class Engine(ABC):
         return None
 
     def leaving_values(self, column: str) -> tuple[pl.Series, NDArray[np.int64]]:
-        """Return the values of a column as a release has them, and how many rows have each.
+        """Return the values of a column as released, and the number of rows with each value.
 
         Raises
         ------
@@ -337,9 +337,7 @@ class Counted(ABC):
 
     @property
     def values_by_key(self) -> pl.DataFrame | None:
-        """The values of the quasi-identifiers as fetched, and then the key of each combination; None in
-        memory.
-        """
+        """The values of the quasi-identifiers as fetched, then each combination's key; None in memory."""
         return None
 
     def over(self, rows: Engine, *, apart: bool = False) -> Self:
@@ -355,17 +353,15 @@ class Counted(ABC):
         return replace(self, rows=rows)
 
     def places_of(self, keys: NDArray[np.bool_]) -> NDArray[np.int64] | None:
-        """Return the positions of the rows that have some keys, in order, or None where rows have no
-        positions.
-        """
+        """Return the positions of the rows that have some keys, in order; None if rows have no positions."""
         return None
 
     def people_of_cells(self, question: CellQuestion) -> CellPeople:
-        """Count the people of the cells of a table, and their parts of a sum, where the rows are."""
+        """Count the people of the cells of a table, and each person's part of a sum, where the rows are."""
         return self.rows.people_of_cells(self, question)
 
     def columns_in_order(self, schema: Schema) -> list[str]:
-        """Return the columns that the row order reveals, among those not released unchanged.
+        """Return the columns that the row order reveals, among the columns not released unchanged.
 
         Raises
         ------
@@ -396,9 +392,7 @@ class Released:
         return self._in_order(order)
 
     def places(self) -> NDArray[np.int64] | None:
-        """Return the positions of the released rows, in order, or None where all leave or rows have no
-        positions.
-        """
+        """Return the positions of the released rows in order; None if all leave or rows have no positions."""
         return None if self._places is None else self._places()
 
 
@@ -452,10 +446,10 @@ def with_survey_of_rows(
         if schema.null_values:
             values = null_values_of(schema.null_values).without(values)
         numbers = read_weights(values, schema[schema.weights])
-        frequency = frequency.with_sampling(Sampling.of(schema.weights, key, numbers, frequency.keys))
+        frequency = frequency.with_sampling(Sampling.of_weights(schema.weights, key, numbers, frequency.keys))
     if home is not None:
         ones = np.ones(len(key), np.int64)
-        households = Households.of(schema.household, key, home, ones, member)
+        households = Households.of_rows(schema.household, key, home, ones, member)
         frequency = replace(frequency, survey=frequency.survey._replace(households=households))
     return frequency
 
@@ -487,7 +481,7 @@ def with_survey_of_groups(
         values = as_text(distinct(schema.weights))
         counts = np.bincount(codes, rows, len(values)).astype(np.int64)
         numbers = read_weights(values, schema[schema.weights], counts)[codes]
-        sampling = Sampling.of(schema.weights, key, numbers, frequency.keys, rows=rows)
+        sampling = Sampling.of_weights(schema.weights, key, numbers, frequency.keys, rows=rows)
         frequency = frequency.with_sampling(sampling)
     if schema.household:
         groups, key, rows = grouped(list(dict.fromkeys((*schema.household, *schema.person))))
@@ -496,7 +490,7 @@ def with_survey_of_groups(
             for names in (schema.household, schema.person)
         )
         assert home is not None
-        households = Households.of(schema.household, key, home, rows, member)
+        households = Households.of_rows(schema.household, key, home, rows, member)
         frequency = replace(frequency, survey=frequency.survey._replace(households=households))
     return frequency
 

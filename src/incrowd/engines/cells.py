@@ -1,4 +1,4 @@
-"""Counting the people of cells, and their parts of a sum: the question, the answer, and rows in memory.
+"""Counting the people of cells, and each person's part of a sum: question, answer, and rows in memory.
 
 Example: a table of sex by town. Each row is in four cells, those of its sex or of all, and of its town or of
 all. A person counts once in a cell, however many of the person's rows are in it.

@@ -63,7 +63,7 @@ def as_text(values: pl.Series) -> pl.Series:
 
 
 def refuse_objects(types: Mapping[str, pl.DataType], schema: Schema) -> None:
-    """Raise for a released column of nested objects, whose fields have no role.
+    """Raise for a released column of nested objects, as the objects' fields have no role.
 
     Raises
     ------

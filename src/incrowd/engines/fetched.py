@@ -147,12 +147,12 @@ class LeavingColumns:
 
     @property
     def by_value(self) -> list[TreatedColumn]:
-        """The columns whose treated value follows from the untreated values (see `lookup`)."""
+        """The columns with treated values that follow from the untreated values (see `lookup`)."""
         return [column for column in self.columns if not column.by_row]
 
     @property
     def by_row(self) -> list[TreatedColumn]:
-        """The columns whose treated value differs from row to row (see `drawn`)."""
+        """The columns with treated values that differ from row to row (see `drawn`)."""
         return [column for column in self.columns if column.by_row]
 
     @property
@@ -207,7 +207,7 @@ def check_keys(count: int, settings: EngineSettings, names: Sequence[str]) -> No
     TooManyKeysError
     """
     if count > settings.driver_keys:
-        raise TooManyKeysError.of(count, settings.driver_keys, names)
+        raise TooManyKeysError.of_columns(count, settings.driver_keys, names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,14 +274,14 @@ class FetchedCount(Counted):
         -------
         The values as they were fetched, and the released text of each quasi-identifier (`CELL`).
         """
-        return self._recoded(KeyedCells.of(schema, recoding).streamed)
+        return self._recoded(KeyedCells.of_recoding(schema, recoding).streamed)
 
     def numbered_keys(self, schema: Schema, recoding: Recoding) -> tuple[pl.DataFrame, list[pl.Series]]:
         """Return `recoded_keys` with numbers in the place of texts, and the texts of each column.
 
         A text that no key has is missing.
         """
-        cells = KeyedCells.of(schema, recoding)
+        cells = KeyedCells.of_recoding(schema, recoding)
         return self._recoded(cells.numbered), [cells.columns[name][1] for name in self.keys.names]
 
     def _recoded(self, looked_up: Callable[[str, str], pl.Expr]) -> pl.DataFrame:
@@ -384,7 +384,7 @@ class FetchedRows(GroupedRows):
     def people(
         self, sensitive: list[str], lists: list[list[str]], keys: Keys, schema: Schema
     ) -> CodedPeople | None:
-        """Fetch the people as the other system reduces them (see `GroupedRows.people`)."""
+        """Fetch the people as reduced by the other system (see `GroupedRows.people`)."""
         names = keys.names
         reduced = self.combinations.reduced
         if reduced is None or self.combinations.treated_of([*names, *sensitive]):

@@ -1,4 +1,4 @@
-"""The people of cells, as another system counts them: tables to join rows with, queries, and the answer."""
+"""The people of cells, counted by another system: tables to join rows with, queries, and the answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from incrowd.engines.plan import CellsPlan
 
 
 class Lookup(NamedTuple):
-    """A table that rows are joined with: values of columns as they are fetched, and then whole numbers."""
+    """A table that rows are joined with: values of columns as fetched, and then whole numbers."""
 
     names: Sequence[str]
     table: pl.DataFrame
@@ -25,8 +25,8 @@ class Lookup(NamedTuple):
         return self.table.width - len(self.names)
 
     @classmethod
-    def of(cls, amounts: Amounts, *shifts: int) -> Lookup:
-        """Return the number of each value; with shifts, the 32 bits that it has from each on."""
+    def of_amounts(cls, amounts: Amounts, *shifts: int) -> Lookup:
+        """Return the number of each value, or with shifts the number's 32 bits from each shift on."""
         fetched = amounts.columns.values_by_key
         assert fetched is not None
         *values, keys = fetched.get_columns()
@@ -50,9 +50,9 @@ def lookups(count: FetchedCount, question: CellQuestion) -> list[Lookup]:
         table = pl.DataFrame([own.alias("v0"), *codes_of]).unique(maintain_order=True)
         tables.append(Lookup([name], table))
     if question.amounts is not None:
-        tables.append(Lookup.of(question.amounts))
+        tables.append(Lookup.of_amounts(question.amounts))
     if question.marks is not None:
-        tables.append(Lookup.of(question.marks, 32, 0))
+        tables.append(Lookup.of_amounts(question.marks, 32, 0))
     return tables
 
 
@@ -121,7 +121,7 @@ def people_of_answers(
 
 
 def refused_person(names: Sequence[str]) -> TableError:
-    """Say that SQL cannot tell who is missing."""
+    """Return the error that SQL cannot tell which people are missing."""
     return TableError(
         f"{named(names)}: SQL cannot tell which values mean missing here; turn the column into text first"
     )

@@ -34,7 +34,7 @@ T = TypeVar("T")
 def _recode_counts(
     count: StreamedCount, recoding: Recoding, anew: set[str], schema: Schema, *, joint: bool, starred: bool
 ) -> FrequencyTable | None:
-    """Derive the frequency table of a release from the counts before, or None where those do not suffice.
+    """Derive the frequency table of a release from the counts before, or None if the counts do not suffice.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class FilesEngine(ScanEngine):
         alike = all(reads_alike(self.types[name], schema.null_values) for name in read_names)
         if self.files.stored is None or clash or not alike:
             with self._reading(read_names):
-                rows = StreamedRows.of(self.frame, self.types, schema)
+                rows = StreamedRows.of_frame(self.frame, self.types, schema)
                 frequency, keys = fold(rows, schema, self.columns, **options)
         else:
             values = Values(self.types, schema.null_values)
@@ -142,7 +142,7 @@ class FilesEngine(ScanEngine):
         takes longer than writing them, and what was written is counted anew in any case.
         """
         assert isinstance(count.rows, FilesEngine)
-        cells, files = KeyedCells.of(schema, recoding), count.rows.files
+        cells, files = KeyedCells.of_recoding(schema, recoding), count.rows.files
         anew = {each.name for each in count.rows.treated_columns}
         anew -= {each.name for each in self.treated_columns}
         # The files are kept as long as rows are computed from them.
@@ -216,7 +216,7 @@ class FilesEngine(ScanEngine):
         return is_folder(target)
 
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Files:
-        """Write one file, or into a folder as many files as were read (see `Engine.write`).
+        """Write a single file, or into a folder as many files as were read (see `Engine.write`).
 
         Files of a folder are numbered, since names may tell what is not released. Rows in a random order are
         dealt out to files of one length.

@@ -50,7 +50,7 @@ _CODE = "\0code {}"
 
 
 class Values:
-    """Distinct values of columns, whose positions are the codes that rows are grouped by.
+    """Distinct values of columns, with positions as the codes that rows are grouped by.
 
     Attributes
     ----------
@@ -181,7 +181,7 @@ class TooManyKeysError(TableError):
     found: int = 0
 
     @classmethod
-    def of(cls, count: int, limit: int, columns: Sequence[str]) -> TooManyKeysError:
+    def of_columns(cls, count: int, limit: int, columns: Sequence[str]) -> TooManyKeysError:
         """Say how many combinations of which columns there are, and how to have fewer."""
         error = cls(
             f"{count:,} distinct combinations of {named(columns)} are more than the "
@@ -260,7 +260,7 @@ def fold(
     target: str | None,
     starred: bool = False,
 ) -> tuple[FrequencyTable, Keys]:
-    """Count grouped rows, with one grouping for the keys and another for each sensitive attribute.
+    """Count grouped rows, with a grouping for the keys and another for each sensitive attribute.
 
     What is kept is as long as there are distinct keys. Records that look alike cannot be parted, since
     nobody knows which row is which.
@@ -441,7 +441,7 @@ class _Counts(NamedTuple):
         return tuple(self._rank(self.schema[name])[1][grouped[name].to_numpy()] for name in names)
 
     def with_people(self, frequency: FrequencyTable) -> FrequencyTable:
-        """Count the people, and list those with several kinds of rows if the engine can."""
+        """Count the people, and list people with several kinds of rows if the engine can."""
         from incrowd.core.table.frequency import People
         from incrowd.core.table.people import PersonRows
 

@@ -173,7 +173,7 @@ class KeyedCells:
     leaves: pl.Series | None = None
 
     @classmethod
-    def of(cls, schema: Schema, recoding: Recoding) -> KeyedCells:
+    def of_recoding(cls, schema: Schema, recoding: Recoding) -> KeyedCells:
         """Take the texts that a recoding gives the keys."""
         from incrowd.core.recoding import SUPPRESSED
 

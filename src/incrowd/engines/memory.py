@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from incrowd.core.errors import MissingExtraError, SchemaError, TableError
 from incrowd.core.io.columns import FrameNames, repeated_columns
 from incrowd.core.lazy import NDArray, np, nw, pl
-from incrowd.core.treatments.base import Codes
+from incrowd.core.treatments.codes import Codes
 from incrowd.engines.base import NOT_THE_SAME, Counted, Engine, EngineSettings, Released, with_survey_of_rows
 from incrowd.engines.distinct import as_text, dictionary, refuse_objects, require_countable
 
@@ -346,7 +346,7 @@ def frame_in_order(frame: Any, order: RandomOrder) -> Any:
 
 
 def _unreadable(name: str, error: Exception) -> SchemaError:
-    """Word the error for a column whose objects fit no typed column."""
+    """Word the error for a column of objects that fit no typed column."""
     if isinstance(error, UnicodeError):
         return SchemaError(
             f"column {name!r} has a text with half a character in it (a lone surrogate), which no file can "

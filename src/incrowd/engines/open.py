@@ -180,14 +180,16 @@ def with_population(frequency: FrequencyTable, schema: Schema, population: Any) 
     from incrowd.core.recoding.population import as_counted, cover
     from incrowd.core.table.schema import Schema
 
-    quasi = Schema.of((replace(each, key_of=()) for each in schema.quasi), null_values=schema.null_values)
+    quasi = Schema.of_attributes(
+        (replace(each, key_of=()) for each in schema.quasi), null_values=schema.null_values
+    )
     try:
         engine = engine_for(loaded(population))
         has_person = set(schema.person) <= set(engine.columns)
         quasi_there = (
             replace(as_counted(each), key_of=each.key_of if has_person else ()) for each in schema.quasi
         )
-        plainly = Schema.of(
+        plainly = Schema.of_attributes(
             (*(schema.having("person") if has_person else ()), *quasi_there), null_values=schema.null_values
         )
         everybody = engine.count(plainly).frequency

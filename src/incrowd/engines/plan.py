@@ -186,7 +186,7 @@ class PeoplePlan:
         )
 
     def counted(self, columns: Sequence[str]) -> str:
-        """Count the people of each combination of some columns, a row without a name being one person.
+        """Count the people of each combination of some columns, a row without a name being a person.
 
         This and what follows reads columns of the source by their names alone.
         """
@@ -384,7 +384,7 @@ def named_person(
         if nulls.pattern is not None:
             conditions.append(writer.matches(key, nulls.pattern))
     else:
-        texts = [_text(value) for value in nulls.of_type(kind)]
+        texts = [_text_of_value(value) for value in nulls.of_type(kind)]
         as_texts = wire.upper().startswith(("TEXT", "VARCHAR")) and not kind.is_integer()
         if None in texts or (texts and as_texts):
             return None
@@ -394,7 +394,7 @@ def named_person(
     return f"CASE WHEN {' OR '.join(conditions)} THEN NULL ELSE {key} END"
 
 
-def _text(value: Any) -> str | None:
+def _text_of_value(value: Any) -> str | None:
     """Write a value as a database literal, or None for points of time, which databases read differently."""
     if isinstance(value, bool):
         return "true" if value else "false"

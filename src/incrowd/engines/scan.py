@@ -15,7 +15,7 @@ from incrowd.core.errors import TableError
 from incrowd.core.io.columns import column_named, columns_named, nameless, passing, spread_rows
 from incrowd.core.io.targets import HIDDEN, Hidden
 from incrowd.core.lazy import NDArray, np, pl
-from incrowd.core.treatments.base import Codes
+from incrowd.core.treatments.codes import Codes
 from incrowd.engines.base import Counted, Engine, EngineSettings, Released, number_groups
 from incrowd.engines.distinct import ColumnOrder
 from incrowd.engines.fold import CELL, CHANGED, KEY, ROWS, GroupedRows, Keys, Values, fold
@@ -83,7 +83,7 @@ class ScanEngine(Engine):
 
     def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> Counted:
         """Count the rows (see `Engine.count`)."""
-        rows = StreamedRows.of(self.frame, self.types, schema)
+        rows = StreamedRows.of_frame(self.frame, self.types, schema)
         frequency, keys = fold(
             rows, schema, self.columns, joint=joint, target=target, starred=self.settings.starred
         )
@@ -99,7 +99,7 @@ class ScanEngine(Engine):
         from incrowd.core.io.shuffle import ShuffledRows
         from incrowd.core.io.streams import usual_memory
 
-        cells = KeyedCells.of(schema, recoding)
+        cells = KeyedCells.of_recoding(schema, recoding)
 
         def anew(part: pl.DataFrame) -> pl.DataFrame:
             columns = part.get_columns()
@@ -306,8 +306,8 @@ class StreamedRows(GroupedRows):
         self._groups: pl.DataFrame | None = None
 
     @classmethod
-    def of(cls, frame: pl.LazyFrame, types: dict[str, pl.DataType], schema: Schema) -> StreamedRows:
-        """Wrap the rows of a frame, read in a single pass if there is only one sensitive attribute."""
+    def of_frame(cls, frame: pl.LazyFrame, types: dict[str, pl.DataType], schema: Schema) -> StreamedRows:
+        """Wrap the rows of a frame, read in a single pass if only a single attribute is sensitive."""
         columns = [attribute.name for attribute in (*schema.quasi, *schema.sensitive)]
         return cls(frame, Values(types, schema.null_values), columns if len(schema.sensitive) == 1 else ())
 
@@ -469,7 +469,7 @@ def files_of(frame: pl.LazyFrame) -> list[str | Hidden]:
 
 
 def _scanned(words: str, frame: pl.LazyFrame) -> set[str] | None:
-    """Return the files of one scan by the description, or None where unknown."""
+    """Return the files of a single scan by the description, or None where unknown."""
     more = _MORE.fullmatch(words)
     if more is not None:
         for paths in _lists(frame):

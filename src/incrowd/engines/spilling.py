@@ -324,7 +324,7 @@ class SpilledRows(GroupedRows):
         return self._database.execute(statement, list(parameters)).fetchall()[0]
 
     def _number_texts(self, column: _Packed, enum: str, values: Sequence[str | None]) -> _Packed:
-        """Group a column by the places of its texts in a new type of the database."""
+        """Group a column by the places of the texts in a new type of the database."""
         texts = sorted(value for value in values if value is not None)
         # A list as parameter, so that no value becomes a part of the statement.
         self._database.execute(
@@ -442,7 +442,7 @@ class SpilledRows(GroupedRows):
 
 
 def _subtract_lowest(column: _Packed, extent: _Range) -> _Packed:
-    """Group a column by the distance from its lowest value, unless its range is large."""
+    """Group a column by the distance from the lowest value, unless the range is large."""
     low, high, _ = extent
     if low is None:
         return column

@@ -46,7 +46,7 @@ class Incrowd:
     def assess(
         self, schema: Schema | Policy | Iterable[str], models: Any = (), **settings: Any
     ) -> Assessment:
-        """Measure the frame as it stands, as `incrowd.assess` does.
+        """Measure the frame without changes, as `incrowd.assess` does.
 
         Parameters
         ----------
@@ -67,7 +67,7 @@ class Incrowd:
         return anonymize(self._frame, schema, models, algorithm, **settings)
 
     def risk(self, schema: Schema | Policy | Iterable[str], **settings: Any) -> dict[str, dict[str, float]]:
-        """Return the figures of every risk model; parameters are those of `assess`."""
+        """Return the figures of every risk model, with the parameters of `assess`."""
         return dict(self.assess(schema, **settings).risk)
 
     def evaluate(self, released: Any, schema: Schema, **settings: Any) -> Evaluation:
@@ -83,7 +83,7 @@ def _schema(given: Schema | Iterable[str]) -> Any:
 
 
 def _register() -> None:
-    """Give frames their namespace: those of Polars, and those of pandas where it is installed."""
+    """Register the namespace on frames of Polars, and on frames of pandas where pandas is installed."""
     pl.api.register_dataframe_namespace("incrowd")(Incrowd)
     pl.api.register_lazyframe_namespace("incrowd")(Incrowd)
     try:

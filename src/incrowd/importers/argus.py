@@ -20,7 +20,8 @@ from incrowd.core.io.addresses import file_path
 from incrowd.core.table.schema import Attribute, Role, Schema
 from incrowd.importers.imported import Imported, read_text
 from incrowd.measures.privacy import KAnonymity
-from incrowd.release.policy.policy import Policy, toml_value
+from incrowd.release.policy.policy import Policy
+from incrowd.release.policy.toml_lines import toml_value
 from incrowd.search import CellSuppression, Optimal
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def read_project(path: str | os.PathLike[str]) -> Imported:
         unread.append("places in a file of fixed width: write the data as CSV with these names")
     recoded = any(attribute.hierarchy is not None for attribute in attributes)
     search = Optimal() if recoded else CellSuppression()
-    schema = Schema.of(attributes)
+    schema = Schema.of_attributes(attributes)
     policy = Policy(schema, (KAnonymity(3),), search, ends="exact", suppressed="keep")
     return Imported(policy, unread=tuple(unread), questions=tuple(questions))
 
@@ -157,7 +158,7 @@ def _role(variable: _Variable) -> Role | None:
 
 
 def _weights(variables: list[_Variable]) -> Mapping[str, float]:
-    """Return weights of columns from those of suppression, with the default 50 as 1, unless all are equal."""
+    """Return weights of columns from suppression weights, with the default 50 as 1, unless all are equal."""
     quasi = (variable for variable in variables if _role(variable) == "quasi")
     numbers = {variable.name: variable.number(*_WEIGHTS) for variable in quasi}
     weights = {name: weight for name, weight in numbers.items() if weight is not None}

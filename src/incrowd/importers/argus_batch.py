@@ -1,4 +1,4 @@
-"""Batch files of tau-ARGUS (`.arb`): count tables with their rules as a policy.
+"""Batch files of tau-ARGUS (`.arb`): count tables with rules as a policy.
 
 A line has a command and what it is about: ``<OPENMETADATA> "study.rda"`` names the metadata,
 ``<SPECIFYTABLE> "Region""Size"|"Turnover"||`` a table, ``<SAFETYRULE> NK(2,75)|FREQ(5,30)`` its rules, and
@@ -36,7 +36,7 @@ _SILENT = ("OPENMICRODATA", "READMICRODATA", "LOGBOOK", "VERSIONINFO", "CLEAR", 
 
 
 def read_project(path: str | os.PathLike[str]) -> Imported:
-    """Read a batch file of tau-ARGUS with the metadata that it names, which lies beside it.
+    """Read a batch file of tau-ARGUS, and the metadata file beside the batch file.
 
     Raises
     ------
@@ -166,7 +166,9 @@ def _imported(metadata: Imported, tables: tuple[CountTable, ...], unread: list[s
     added = [Attribute(name, "sensitive", kind="number") for name in sorted(sums)]
     policy = replace(
         metadata.policy,
-        schema=Schema.of([*schema.attributes, *added], null_values=schema.null_values, unlisted="drop"),
+        schema=Schema.of_attributes(
+            [*schema.attributes, *added], null_values=schema.null_values, unlisted="drop"
+        ),
         models=(),
         tables=tables,
     )

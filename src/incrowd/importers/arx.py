@@ -89,7 +89,7 @@ class _Reader:
         if "input/definition.xml" not in self._names:
             raise TableError(f"{self._source}: is no project of ARX: it has no input/definition.xml")
         about = self._xml("project.xml") if "project.xml" in self._names else None
-        delimiter = _text(about, "separator") or ";"
+        delimiter = _text_of_child(about, "separator") or ";"
         if len(delimiter) > 1:
             raise TableError(f"{self._source}: the separator of its files is not one character")
         config = self._xml("input/config.xml") if "input/config.xml" in self._names else None
@@ -97,14 +97,19 @@ class _Reader:
         models = list(self._models(config))
         data = self._bytes("data/input.csv", _CSV) if "data/input.csv" in self._names else None
         attributes = self._with_weights(attributes, config)
-        share = float(_text(config, "relativeMaxOutliers") or 0)
-        metric = _text(config, "metric")
+        share = float(_text_of_child(config, "relativeMaxOutliers") or 0)
+        metric = _text_of_child(config, "metric")
         if metric and not metric.startswith("Loss"):
             self._unread.append(f"quality model {quoted(metric)}: the loss LM takes its place")
         most = min(max(share, 0.0), 1.0)
         # ARX releases suppressed records, of which nothing is promised.
         policy = Policy(
-            Schema.of(attributes), tuple(models), Optimal("loss"), most, ends="exact", suppressed="keep"
+            Schema.of_attributes(attributes),
+            tuple(models),
+            Optimal("loss"),
+            most,
+            ends="exact",
+            suppressed="keep",
         )
         return Imported(policy, data, delimiter, tuple(self._unread))
 
@@ -130,7 +135,7 @@ class _Reader:
 
     def _attributes(self, delimiter: str) -> Iterator[Attribute]:
         for element in self._xml("input/definition.xml").iter("assigment"):
-            name, kind = _text(element, "name"), _text(element, "type")
+            name, kind = _text_of_child(element, "name"), _text_of_child(element, "type")
             role = _ROLES.get(kind)
             if not name or role is None:
                 raise TableError(
@@ -140,9 +145,9 @@ class _Reader:
                 self._unread.append(f"column {name!r}: a response variable; see learn")
             hierarchy, levels = None, None
             if role in ("quasi", "sensitive"):
-                hierarchy = self._hierarchy(name, _text(element, "ref"), delimiter)
+                hierarchy = self._hierarchy(name, _text_of_child(element, "ref"), delimiter)
             if role == "quasi":
-                levels = _levels(_text(element, "min"), _text(element, "max"))
+                levels = _levels(_text_of_child(element, "min"), _text_of_child(element, "max"))
             yield Attribute(name, role, hierarchy=hierarchy, levels=levels)
 
     def _hierarchy(self, column: str, ref: str, delimiter: str) -> Hierarchy | None:
@@ -163,7 +168,10 @@ class _Reader:
     def _with_weights(attributes: list[Attribute], config: ElementTree.Element | None) -> list[Attribute]:
         """Return the attributes with the weights of columns, unless all are equal."""
         entries = () if config is None else config.iter("attributeWeight")
-        weights = {_text(entry, "attribute"): float(_text(entry, "weight") or 1) for entry in entries}
+        weights = {
+            _text_of_child(entry, "attribute"): float(_text_of_child(entry, "weight") or 1)
+            for entry in entries
+        }
         quasi = {entry.name: weights.get(entry.name, 0.5) for entry in attributes if entry.role == "quasi"}
         if len(set(quasi.values())) < 2:
             return attributes
@@ -190,7 +198,7 @@ class _Reader:
                 self._unread.append(f"privacy model {quoted(text)}: has no counterpart here")
 
 
-def _text(element: ElementTree.Element | None, name: str) -> str:
+def _text_of_child(element: ElementTree.Element | None, name: str) -> str:
     return "" if element is None else (element.findtext(name) or "").strip()
 
 

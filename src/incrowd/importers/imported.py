@@ -7,7 +7,8 @@ from pathlib import Path
 
 from incrowd.core.errors import TableError
 from incrowd.core.io.addresses import require_regular
-from incrowd.release.policy.policy import Policy, toml_key
+from incrowd.release.policy.policy import Policy
+from incrowd.release.policy.toml_lines import toml_key
 
 __all__ = ["Imported", "read_text"]
 

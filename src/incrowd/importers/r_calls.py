@@ -73,7 +73,7 @@ class Call:
     into: str | None = None
 
     def matched(self, *names: str) -> dict[str, Any]:
-        """Return arguments by name as R matches them, where unnamed ones take the next free name.
+        """Return arguments by name as R matches arguments, where unnamed arguments take the next free name.
 
         Parameters
         ----------
@@ -89,7 +89,7 @@ class Call:
 
 
 def calls_of(text: str, source: str = "the script") -> list[Call]:
-    """Return the calls of a script in the order in which R would make them, inner calls first.
+    """Return the calls of a script in the order in which R makes calls, inner calls first.
 
     Parameters
     ----------
@@ -315,10 +315,10 @@ def _compute(sign: str, left: Any, right: Any) -> Any:
     if any(abs(side) > _LARGEST for side in (left, right)) or (sign == "/" and not right):
         return UNKNOWN
     values = {"*": left * right, "+": left + right, "-": left - right}
-    return _plain(left / right if sign == "/" else values[sign])
+    return _short_number(left / right if sign == "/" else values[sign])
 
 
-def _plain(number: float) -> int | float:
+def _short_number(number: float) -> int | float:
     """Return a number as a person would write it: 0.3 for three times 0.1, and 10 for 10.0."""
     short = float(f"{number:.12g}")
     return int(number) if isinstance(number, int) or short.is_integer() else short

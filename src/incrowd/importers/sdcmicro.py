@@ -72,7 +72,7 @@ _SILENT = frozenset(
 
 
 def read_project(path: str | os.PathLike[str]) -> Imported:
-    """Read a script of sdcMicro in R without running any of it.
+    """Read a script of sdcMicro in R without running any line.
 
     Raises
     ------
@@ -163,7 +163,7 @@ class _Script:
         return Imported(policy, unread=tuple(self.unread), questions=tuple(questions))
 
     def _prefixes(self) -> None:
-        """Make hierarchies for truncated texts, and list those that cannot be made."""
+        """Make hierarchies for truncated texts, and list the truncations without a hierarchy."""
         for column, (count, call) in self.cuts.items():
             if self.roles.get(column) != "quasi":
                 self.leave(call, f"{quoted(column)} is no key variable; change it in the data")
@@ -194,7 +194,7 @@ class _Script:
 
     def _schema(self, weights: Mapping[str, float], treatments: Mapping[str, Treatment]) -> Schema:
         treated: dict[str, Role] = dict.fromkeys(treatments, "insensitive")
-        return Schema.of(
+        return Schema.of_attributes(
             Attribute(
                 name,
                 role,
@@ -430,7 +430,7 @@ def _randomize(script: _Script, call: Call) -> None:
 
 
 def _treated(script: _Script, call: Call, arguments: Mapping[str, Any], *, numeric: bool = True) -> list[str]:
-    """Return the columns of a treatment, by default all of their kind."""
+    """Return the columns of a treatment, by default all of the treatment's kind."""
     if arguments.get("strata_variables") is not None:
         script.leave(call, "strata_variables: taken over is strataVar of createSdcObj alone")
     if arguments.get("variables") is not None:

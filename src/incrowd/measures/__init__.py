@@ -1,1 +1,1 @@
-"""How private and how useful classes are: privacy models, loss metrics and risks, one a file."""
+"""Privacy and utility of classes: privacy models, loss metrics and risks, each in a file."""

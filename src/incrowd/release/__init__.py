@@ -1,1 +1,1 @@
-"""Releases: their policies, their verdict, and the verbs that users call."""
+"""Releases: policies, the verdict, and the verbs that users call."""

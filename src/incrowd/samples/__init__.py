@@ -1,4 +1,4 @@
-"""Made-up tables of people, to try things on: nobody in them exists."""
+"""Made-up tables of people, to try things on, in which nobody exists."""
 
 from __future__ import annotations
 

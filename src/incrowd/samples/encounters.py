@@ -1,4 +1,4 @@
-"""A made-up table of encounters: people come again and again, and their rows look alike.
+"""A made-up table of encounters, in which people come again and again, with similar rows.
 
 One row is one encounter of a patient with a hospital. The columns are those of
 `incrowd.samples.hospital`, but `patient_id` names the person of the row, and most people have several

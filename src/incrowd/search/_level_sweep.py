@@ -82,10 +82,10 @@ class _LevelSweep:
         self.problem = problem
         self.deadline = Budget(seconds=seconds).begin()
         self.frequency = problem.frequency
-        limits = Limits.of(problem)
+        limits = Limits.of_problem(problem)
         self.allowed = limits.allowed - limits.before
         self.lattice = limits.lattice
-        self.keys = PricedKeys.of(self.frequency, problem.attributes)
+        self.keys = PricedKeys.of_table(self.frequency, problem.attributes)
         scale = self.keys.costs.whole.astype(np.float64)
         self.shares = scale / max(scale.sum(), 1.0)
         # Of each attribute what a level does to each rank: its cell, whether that is `*`, and what it loses.

@@ -166,7 +166,7 @@ class _Part:
         return places + [Fraction(0)] * (self.domain.size - len(places))
 
     def distinct(self) -> set[Fraction]:
-        """Return values whose denominators are multiples of all other denominators."""
+        """Return values with denominators that are multiples of all other denominators."""
         level = {self.level}
         if self.is_tree:
             steps = self.domain.tree.height if self.heights else self.domain.size - 1
@@ -231,7 +231,7 @@ class Unused:
         self._work = np.arange(len(points.spots) + 1)
 
     @staticmethod
-    def of(points: Points) -> Unused:
+    def of_points(points: Points) -> Unused:
         """Return the records of all points, handled without the compiler if few."""
         return _FewUnused(points) if so_few(points.records) else Unused(points)
 
@@ -293,7 +293,7 @@ def _first_of_largest(results: Sequence[tuple[int, int]]) -> int:
 
 
 class UnusedByCost(Unused):
-    """Records whose distance is the cost of a common class."""
+    """Records at a distance that is the cost of a common class."""
 
     def __init__(self, points: Points, costs: Costs) -> None:
         super().__init__(points)
@@ -315,7 +315,7 @@ class UnusedByCost(Unused):
             self.near += np.repeat(costs.own[costs.first[:-1] + lo], np.diff(costs.first))
 
     def grow(self, lo: NDArray[np.int64], hi: NDArray[np.int64], want: int, number: int) -> int:
-        """Add to a class, one by one, the `want` records that increase the cost of the class least.
+        """Add to a class in turn the `want` records that increase the cost of the class least.
 
         The cell ``lo .. hi`` is written. Returns the last record that it took; there must be as many.
         """
@@ -405,14 +405,12 @@ class PricedKeys(NamedTuple):
     costs: Costs
 
     @classmethod
-    def of(cls, frequency: FrequencyTable, attributes: Sequence[Attribute]) -> PricedKeys:
+    def of_table(cls, frequency: FrequencyTable, attributes: Sequence[Attribute]) -> PricedKeys:
         """Return the keys of a table with costs."""
         return cls(frequency, attributes, costs_of(frequency, attributes))
 
     def is_set(self, j: int) -> bool:
-        """Say whether a class releases the set of an attribute's values, each further value at the same
-        cost.
-        """
+        """Say whether a class releases a set of an attribute's values, each further value at equal cost."""
         domain = self.frequency.domains[j]
         plain = domain.hierarchy is None and not domain.ordered
         return plain and effective_style(self.attributes[j].output or "auto", domain) in ("set", "mean")
@@ -497,9 +495,7 @@ def _nothing(size: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
 
 
 def class_costs(keys: PricedKeys, indptr: NDArray[np.int64], members: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the loss of a record of each class, where a set counts only the values present:
-    int64[classes].
-    """
+    """Return the loss of a record of each class, where a set counts only present values: int64[classes]."""
     frequency = keys.frequency
     lows, highs = class_cells(frequency, indptr, members)
     class_of = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))

@@ -126,7 +126,7 @@ def sweep(
 
 
 class _Company:
-    """Search for keys whose group under a combination of rungs has enough records.
+    """Search for keys in groups with enough records under a combination of rungs.
 
     Keys are first grouped by the few columns that tell most of them apart. Who has too little company by
     these has too little by all, and later, too, when fewer are left. So they are remembered: a bit for each

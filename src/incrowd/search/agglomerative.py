@@ -108,7 +108,7 @@ class Agglomerative(LocalAlgorithm):
         styles = self.styles(problem.attributes)
         recoding = Local.build(problem.frequency, class_of, count, styles, self.name, problem.set_limit)
         suppressed = recoding.suppressed
-        limits = Limits.of(problem)
+        limits = Limits.of_problem(problem)
         return max(int(problem.frequency.weights[suppressed].sum()) + limits.before - limits.allowed, 0)
 
 
@@ -122,7 +122,7 @@ class _Search:
         frequency = problem.frequency
         self.problem = problem
         self.settings = settings
-        self.keys: PricedKeys = PricedKeys.of(frequency, problem.attributes)
+        self.keys: PricedKeys = PricedKeys.of_table(frequency, problem.attributes)
         # What costs most stands first: then few attributes tell that two keys are too far apart.
         ranks, costs = in_columns(self.keys, _by_cost(self.keys))
         self.cells: Cells = tabulate(costs)

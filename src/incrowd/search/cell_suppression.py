@@ -190,9 +190,7 @@ class _Block:
                 return
 
     def _apart(self, key: int) -> NDArray[np.uint16]:
-        """Return the columns in which a key's raw cells do not match each key's present cells:
-        uint16[keys].
-        """
+        """Return columns where a key's raw cells do not match each key's present cells: uint16[keys]."""
         apart = np.zeros(len(self.weights), np.uint16)
         for codes, bit in zip(self.codes, self.bits, strict=True):
             apart |= (codes != codes[key]) * bit
@@ -223,7 +221,7 @@ class _Block:
         return np.uint16(self.sets[able[0]])
 
     def _within(self, apart: NDArray[np.uint16], amounts: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Add up, for each set of columns, the amounts of keys that differ only in these columns."""
+        """Add up, for each set of columns, the amounts of keys that differ only in that set."""
         sums = np.asarray(np.bincount(apart, amounts, len(self.sets)), np.float64)
         for j in range(len(self.bits)):
             pairs = sums.reshape(-1, 2, 2**j)
@@ -240,9 +238,7 @@ class _Block:
         self.met[key] = self.weights[now].sum()
 
     def _join(self, key: int, apart: NDArray[np.uint16], need: int) -> bool:
-        """Reduce a key to a single cell and suppress the column in other keys, or return False if
-        impossible.
-        """
+        """Reduce a key to a single cell and suppress the column in other keys; return False if impossible."""
         best, choice = np.inf, None
         for bit in self.bits[self.visible[key] & self.bits > 0]:
             able = np.flatnonzero((apart & bit > 0) & (self.visible != bit))
@@ -268,7 +264,7 @@ _SUBSETS = 4096
 
 
 class CellSuppression(LocalAlgorithm):
-    """Replaces single cells by ``*`` and leaves all others as they are.
+    """Replaces single cells by ``*`` and leaves all other cells unchanged.
 
     Example, with k = 2: two records of age 30 have the postal codes 02139 and 02140. Both are released as
     ``30, *``. Two records with age 40 and postal code 02141 keep every cell.

@@ -10,7 +10,7 @@ from incrowd.search.local import LocalAlgorithm
 
 
 class Clustering(LocalAlgorithm):
-    """Gathers the k - 1 nearest records around a centroid. The next centroid is far from all earlier ones.
+    """Gathers the k - 1 nearest records around a centroid, and goes on with a centroid far from all before.
 
     The first centroid is the first record. Each further one is the unused record with the largest sum of
     distances to all earlier centroids. In the end fewer than k records are left. Each joins the cluster of

@@ -1,4 +1,4 @@
-"""The base classes of searches of the lattice, verdicts on its nodes, and information on a target column."""
+"""Base classes of searches of the lattice, verdicts on nodes, and information on a target column."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _FOR_SWEEP = 0.5
 
 @dataclass(frozen=True)
 class FullDomainAlgorithm(Algorithm):
-    """Searches the lattice of full-domain recodings: every column climbs to one level of its hierarchy.
+    """Searches the lattice of full-domain recodings: every column climbs to a single level of a hierarchy.
 
     Classes that fail a model are suppressed whole; a node counts when they are no more records than
     `max_suppression` allows. A class that has ``*`` in every quasi-identifier counts as suppressed. Under
@@ -135,7 +135,7 @@ class FullDomainAlgorithm(Algorithm):
         """Return the limits of a search: all that the problem allows, where the algorithm takes all."""
         from incrowd.search.lattice import Limits
 
-        return Limits.of(problem)
+        return Limits.of_problem(problem)
 
     def check_effort(self, lattice: Lattice) -> None:
         """Raise for a lattice that the algorithm would search for days.
@@ -199,7 +199,7 @@ class FullDomainAlgorithm(Algorithm):
         An algorithm that does not look at every node has to try.
         """
         explorer = self.explorer(problem)
-        return explorer.look(levels)[0].anonymous and (explorer.settles or not self.tags)
+        return explorer.look(levels)[0].anonymous and (explorer.rules.settles or not self.tags)
 
 
 def _in_rounds(
@@ -326,7 +326,7 @@ class Tags:
     """
 
     def __init__(self, explorer: Explorer, name: str) -> None:
-        if not explorer.settles:
+        if not explorer.rules.settles:
             raise ParameterError(
                 f"{name} needs models under which generalizing never hurts (with suppression: under which a "
                 "class that holds absorbs any other); use optimal for these"

@@ -39,7 +39,7 @@ class Incognito(FullDomainAlgorithm):
         return prod(count + 1 for count in lattice.grid)
 
     def choose(self, explorer: Explorer) -> tuple[Node | None, bool]:
-        """Search the subsets of quasi-identifiers, the small ones first."""
+        """Search the subsets of quasi-identifiers, small subsets first."""
         tags = Tags(explorer, self.name)
         lattice = explorer.lattice
         places = range(len(lattice.shape))

@@ -10,7 +10,7 @@ from incrowd.search.local import LocalAlgorithm
 
 
 class KMember(LocalAlgorithm):
-    """Grows one cluster of k records after the other, each time by the record that makes its loss grow least.
+    """Grows clusters of k records in turn, each time by the record that raises the cluster's loss least.
 
     The first cluster starts with the record farthest from a random one. Each further cluster starts with the
     record farthest from the last record of the cluster before. In the end fewer than k records are left. In

@@ -83,7 +83,7 @@ def join_failing(
 
 
 class LocalAlgorithm(Algorithm):
-    """Puts records into classes and gives every class the narrowest cells that cover it.
+    """Puts records into classes and gives every class the narrowest cells that cover the class.
 
     What `assign` makes need not satisfy every model: a class that fails one is joined with the class that
     makes the least loss grow least, until all hold. The whole table as one class has to hold.
@@ -151,7 +151,7 @@ def unreleasable(problem: SearchProblem, recoding: Recoding) -> int:
     from incrowd.core.recoding.observed import set_sizes
     from incrowd.search.lattice import Limits
 
-    frequency, limits = problem.frequency, Limits.of(problem)
+    frequency, limits = problem.frequency, Limits.of_problem(problem)
     suppressed = int(frequency.weights[recoding.suppressed].sum())
     count = max(suppressed + limits.before - limits.allowed, 0)
     for attribute, domain, cells in zip(problem.attributes, recoding.domains, recoding.cells, strict=True):

@@ -15,7 +15,7 @@ _BITS = 60
 
 
 class MDAV(LocalAlgorithm):
-    """Gathers k records around the one farthest from the average, and k around the one farthest from that.
+    """Gathers k records around the record farthest from the average, then k around the farthest from that.
 
     While 3k records or more are left, two clusters are made at a time. Of 2k to 3k - 1 records, one cluster
     is made, and the rest is another.
@@ -49,7 +49,7 @@ class MDAV(LocalAlgorithm):
         from incrowd.search._points import Points, Unused
 
         points = Points(problem.frequency)
-        unused = Unused.of(points)
+        unused = Unused.of_points(points)
         space = _Space(problem, points, unused)
         k = problem.least
         count = 0

@@ -11,7 +11,7 @@ from incrowd.search.local import LocalAlgorithm
 
 
 class Microaggregation(LocalAlgorithm):
-    """Groups the values of one number or date, at least k records each, with the least squared error.
+    """Groups the values of a number or date, at least k records each, with the least squared error.
 
     The error is made by giving every record the mean of its group. The grouping is optimal among all
     groupings with at least k records a group. If another model fails, groups are joined afterwards. Then the

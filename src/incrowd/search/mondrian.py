@@ -345,7 +345,7 @@ class _Search:
         return _Runs.joined(runs), (np.concatenate(uncut_starts), np.concatenate(uncut_stops))
 
     def _go_down(self, parts: Partitions) -> None:
-        """Let partitions whose cut between two leaves failed be cut down the hierarchy."""
+        """Let partitions be cut down the hierarchy after a cut between two leaves failed."""
         from incrowd.core.kernels.mondrian.runs import EITHER
 
         if not self.saves:
@@ -379,10 +379,10 @@ class _Search:
         )
 
     def _carry_out(self, parts: Partitions) -> tuple[NDArray[np.bool_], _Runs]:
-        """Carry out the proposed cuts whose sides satisfy the models, and return the sides."""
+        """Carry out the proposed cuts with sides that satisfy the models, and return the sides."""
         from incrowd.core.kernels import numpy_fallback
         from incrowd.core.kernels.jit import over_ranges
-        from incrowd.core.kernels.mondrian import partition
+        from incrowd.core.kernels.mondrian import merging, partition
 
         cut = np.zeros(len(parts.starts), np.bool_)
         runs: list[_Runs] = []
@@ -402,7 +402,7 @@ class _Search:
             candidates = _Runs(opens, ends, self._sums(opens, ends))
             if self.checked:
                 holds = self._holds(candidates)
-                over_ranges(partition.merge_failing, first, sides, candidates.totals, holds, self.keys.groups)
+                over_ranges(merging.merge_failing, first, sides, candidates.totals, holds, self.keys.groups)
                 good = sides.many == np.diff(first)
                 # Fewer sides are tried again, none at all gives the cut up.
                 good &= np.logical_and.reduceat(holds, first[:-1])

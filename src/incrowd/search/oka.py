@@ -12,7 +12,7 @@ _BATCH = 1024
 
 
 class OKA(LocalAlgorithm):
-    """Puts every record into the nearest of n/k clusters in one pass, then evens out the clusters' sizes.
+    """Puts every record into the nearest of n/k clusters in a single pass, then evens out the sizes.
 
     1. Each cluster starts with a random record. The other records come in the order of their
        quasi-identifiers. Each joins the nearest cluster.
@@ -56,7 +56,7 @@ class OKA(LocalAlgorithm):
         every = np.arange(count)
         class_of_row = np.full(records, -1, np.int32)
         class_of_row[np.sort(random.permutation(records)[:count])] = every
-        centres = Centres.of(count, ranks, costs, class_of_row)
+        centres = Centres.of_clusters(count, ranks, costs, class_of_row)
         in_order = np.lexsort(ranks.T[::-1])
         waiting = in_order[class_of_row[in_order] < 0]
         for start in range(0, len(waiting), _BATCH):
@@ -70,7 +70,7 @@ class OKA(LocalAlgorithm):
         position[inside_out] = np.arange(records) - np.repeat(firsts[:-1], np.diff(firsts))
         surplus = np.flatnonzero(position >= k)
         class_of_row[surplus] = -1
-        centres = Centres.of(count, ranks, costs, class_of_row)
+        centres = Centres.of_clusters(count, ranks, costs, class_of_row)
         for row in random.permutation(surplus).tolist():
             small = np.flatnonzero(centres.sizes < k)
             join_nearest(np.array([row]), small if len(small) else every, ranks, costs, centres, class_of_row)

@@ -112,7 +112,7 @@ class Optimal(FullDomainAlgorithm):
         limits = super().limits(problem)
         nodes = limits.lattice.size
         text = self.budget or (_DOWNWARD if nodes > _ENUMERATED else _WHOLE if nodes > _UNBOUNDED else None)
-        return limits if text is None else replace(limits, budget=Budget.of(text))
+        return limits if text is None else replace(limits, budget=Budget.of_text(text))
 
     def choose(self, explorer: Explorer) -> tuple[Node | None, bool]:
         """Search the whole lattice, or as much as the budget allows."""
@@ -158,7 +158,7 @@ class _Search:
         return self._search() and self._first_of_equals()
 
     def _search(self) -> bool:
-        if self.explorer.settles or self.explorer.may_settle:
+        if self.explorer.rules.settles or self.explorer.rules.may_settle:
             return self._settle()
         if not self._rule_out():
             return False
@@ -277,7 +277,7 @@ class _Search:
             self._learn(self.explorer.look(*self.lattice.levels_of(np.array(first))))
 
     def _next(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Choose nodes of those that are open, the most promising first; none where none is."""
+        """Choose open nodes, the most promising first."""
         from incrowd.core.kernels.lattice.lattice import choose_nodes
 
         # What is learned first settles most, so few are chosen before.
@@ -333,10 +333,10 @@ class _Downward:
 
         self.explorer = explorer
         self.deadline = deadline
-        self.proof = Proof.of(explorer, deadline)
+        self.proof = Proof.of_explorer(explorer, deadline)
         self.proving = self.proof is not None
         self.best: Node | None = None
-        self.guide = Guide.of(explorer)
+        self.guide = Guide.of_explorer(explorer)
         self.waiting: list[tuple[float, tuple[int, ...]]] = []
         self.expanded: set[tuple[int, ...]] = set()
 
@@ -356,7 +356,7 @@ class _Downward:
             if self._is_proved():
                 return False
         # Where anonymous nodes have only anonymous ones above them, none was missed once nothing waits.
-        return not self.waiting and self.explorer.settles
+        return not self.waiting and self.explorer.rules.settles
 
     def _bounding(self) -> list[Node]:
         """Look at a node that may raise the bound."""

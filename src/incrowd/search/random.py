@@ -10,8 +10,7 @@ from incrowd.search.local import LocalAlgorithm
 
 
 class Random(LocalAlgorithm):
-    """Shuffles the records. The first k are a class, the next k another, and so on; the last class takes the
-    rest.
+    """Shuffles the records and cuts the order into classes of k, where the last class takes the rest.
 
     k is the least class size that the models can accept. A class that fails a model is joined with its
     nearest. The policy's seed decides the order: records are permuted as ``numpy.random.seed(seed)`` and

@@ -1,4 +1,4 @@
-"""A transformer for scikit-learn: it learns a recoding from the rows it is fitted on, and applies it.
+"""A transformer for scikit-learn, which learns a recoding from the rows of `fit`, and applies the recoding.
 
 Examples
 --------
@@ -44,7 +44,7 @@ _ENCODINGS = ("auto", "cells")
 
 
 class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Recodes all columns of X so that the rows it is fitted on satisfy privacy models.
+    """Recodes all columns of X so that the rows given to `fit` satisfy privacy models.
 
     `fit` searches a recoding of these rows. `transform` recodes any rows by it, each by itself. So what was
     learned from the training rows of a fold knows nothing of its test rows. What `transform` gives of other
@@ -120,7 +120,7 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
         return tags
 
     def fit(self, X: Any, y: Any = None, *, person: Any = None) -> Anonymizer:  # noqa: N803
-        """Search a recoding of these rows.
+        """Search a recoding of the rows of X.
 
         Parameters
         ----------
@@ -188,7 +188,7 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
         return self
 
     def transform(self, X: Any) -> NDArray[Any]:  # noqa: N803
-        """Recode rows, each by itself and in the order they have.
+        """Recode rows singly, in the order of X.
 
         A row that no class covers has ``*`` in every column. As a number this is the middle of the column: of
         its values where ends are exact, else of the ends that its cells have.
@@ -221,7 +221,7 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
         return np.column_stack([column.astype(kind) for column in columns])
 
     def _frame(self, given: Any, *, reset: bool, least: int) -> pl.DataFrame:
-        """Read X as a frame of Polars, and check it as scikit-learn does."""
+        """Read X as a frame of Polars, with the checks of scikit-learn."""
         if hasattr(given, "columns") and hasattr(given, "shape"):
             validate_data(self, given, reset=reset, skip_check_array=True)
             if given.shape[0] < least or not given.shape[1]:

@@ -1,4 +1,4 @@
-"""Recipes: what they do with values that do not suit them, and exact bins."""
+"""Recipes: unsuitable values, and exact bins."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_prefix_masks_or_refuses_without_showing_a_value(values):
 def test_the_tree_of_prefixes_is_that_of_all_masks_of_all_values(values):
     longest = max(map(len, values))
     paths = [
-        [value, *(value[:kept] + "*" * (longest - kept) for kept in range(longest - 1, 0, -1)), "*"]
+        [value, *(value[:length] + "*" * (longest - length) for length in range(longest - 1, 0, -1)), "*"]
         for value in sorted(values, key=lambda text: text.ljust(longest, "\0"))
     ]
     try:

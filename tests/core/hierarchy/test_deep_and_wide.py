@@ -1,4 +1,4 @@
-"""Hierarchies of 100,000 values, and of 10,000 levels. What is quadratic would take minutes here."""
+"""Hierarchies of 100,000 values and of 10,000 levels, where quadratic code would take minutes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def wide() -> Hierarchy:
 
 @pytest.fixture(scope="module")
 def chain() -> Hierarchy:
-    """Two values below 10,000 groups, one in the other."""
+    """Two values below 10,000 groups, each within the next."""
     labels = [*(f"n{depth}" for depth in range(DEEP)), "a", "b"]
     return Hierarchy(labels, [*range(-1, DEEP), DEEP - 1])
 

@@ -1,4 +1,4 @@
-"""Hierarchy files: what is hard to write, hard to read, or wrong."""
+"""Hierarchy files that are hard to write, hard to read, or wrong."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ODD += ["\u2028", "\u2029", "\x0c", "\x00", "\x1b", "\xa0", "é", "😀", "~", "
 
 @st.composite
 def odd_trees(draw):
-    """Trees whose labels are of the characters that formats stumble on; a child may repeat its parent."""
+    """Trees with labels of characters that are hard for file formats, where a child may repeat a parent."""
     labels = draw(
         st.lists(st.text(st.sampled_from(ODD), min_size=1, max_size=5), min_size=2, max_size=12, unique=True)
     )
@@ -132,7 +132,7 @@ def test_unknown_encoding_and_folders_that_are_not_there(tmp_path):
 
 @pytest.mark.parametrize("levels", [201, 600, 3000])
 def test_trees_too_deep_for_a_format(tmp_path, levels):
-    """Python 3.13 writes 600 nested levels as JSON and does not read them, so the depth has a limit."""
+    """Python 3.13 writes 600 nested levels as JSON and fails to read them, so the depth has a limit."""
     tree = Hierarchy.prefix().build(["x" * levels], "c")
     for suffix in (".json", ".yaml"):
         with pytest.raises(HierarchyError, match="too deep for this format"):

@@ -252,7 +252,7 @@ def test_bins_of_tenths_are_exact(tenths):
     scale=st.sampled_from([1, 10]),
 )
 def test_a_band_is_read_back_as_the_numbers_between_its_cuts(cuts, numbers, scale):
-    """Whole numbers and tenths; a cut belongs to the band above it."""
+    """Bands are whole numbers and tenths, and a cut belongs to the band above."""
     values = [str(Decimal(number) / scale) for number in numbers]
     tree = Hierarchy.bands(*(cut / scale for cut in cuts)).build(values, "c")
     bands = [Decimal("-Infinity"), *(Decimal(cut) / scale for cut in cuts), Decimal("Infinity")]
@@ -355,8 +355,8 @@ def test_a_label_for_a_value_and_another_group_is_refused(shared_data):
 def test_finding_files(tmp_path: Path):
     for name in ("age.txt", "adult_hierarchy_zip.csv", "notes.md", "other.csv"):
         (tmp_path / name).touch()
-    found = find_files(tmp_path, ["age", "zip", "sex", "Age"])
-    assert {column: path.name for column, path in found.items()} == {
+    result = find_files(tmp_path, ["age", "zip", "sex", "Age"])
+    assert {column: path.name for column, path in result.items()} == {
         "age": "age.txt",
         "zip": "adult_hierarchy_zip.csv",
     }

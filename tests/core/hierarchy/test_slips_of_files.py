@@ -1,4 +1,4 @@
-"""Slips in hierarchy files and in columns beside them: the error says what to write."""
+"""Slips in hierarchy files and in columns beside such files: the error shows a correct line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tree type promises whatever the nodes come from."""
+"""The tree type keeps all promises, for nodes of any origin."""
 
 from __future__ import annotations
 

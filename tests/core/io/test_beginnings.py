@@ -123,7 +123,7 @@ TEXTS = st.sampled_from(["Rome", "Oslo", "town", "age", "flu", "A 1", "female", 
 
 @st.composite
 def people(draw):
-    """Tables of people: numbers that some did not tell, texts, and flags that are set to their names."""
+    """Tables of people: numbers with gaps, texts, and flags that are set to a name."""
     rows = draw(st.integers(1, 6))
     columns = {}
     for place, kind in enumerate(draw(st.lists(st.sampled_from("nntf"), min_size=1, max_size=4))):
@@ -142,7 +142,7 @@ def test_random_people_are_no_names(table):
 
 @st.composite
 def tables(draw):
-    """Tables whose first record may be anything."""
+    """Tables with anything as the first record."""
     rows = draw(st.integers(1, 4))
     words = st.sampled_from(["years", "EUR", " a ", "B", "b", "unknown", "30", "%", None])
     columns = {}

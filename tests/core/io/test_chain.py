@@ -1,4 +1,4 @@
-"""The chained file: every change is found, a kill at any write leaves it whole, and writers take turns."""
+"""The chained file: every change is found, a kill leaves a whole file, and writers take turns."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def add(chain, record):
 
 @pytest.fixture
 def chain(tmp_path):
-    made = Chain.create(tmp_path / "chain.jsonl")
+    result = Chain.create(tmp_path / "chain.jsonl")
     for record in RECORDS:
-        add(made, record)
-    return made
+        add(result, record)
+    return result
 
 
 def lines(chain):
@@ -139,7 +139,7 @@ def test_what_the_system_refuses_is_an_error_that_names_the_file(chain, tmp_path
 
 
 def test_a_disk_that_is_full_before_the_head_is_written_leaves_the_chain_as_it_was(chain, monkeypatch):
-    """Else the line would stand there although its writer was told that it does not."""
+    """A full disk leaves no line behind, because the writer was told of a failure."""
     before = chain.path.read_bytes(), chain.read()
     real = os.fsync
 
@@ -171,7 +171,7 @@ STEPS = ("fsync", "replace", "truncate")
 
 
 def _dies(path, number, *, fails):
-    """Add a line, and die at one of the calls of the system; before it, or when half is done."""
+    """Add a line, and die before a numbered call of the system or half through the call."""
     count = itertools.count(1)
 
     def counted(real):
@@ -199,20 +199,20 @@ def test_a_kill_at_any_write_leaves_a_chain_that_goes_on(chain, number, fails):
     )
     process.start()
     process.join(60)
-    found = [each["n"] for each in chain.read().records]
-    assert found in ([0, 1, 2], [0, 1, 2, 3])
+    values = [each["n"] for each in chain.read().records]
+    assert values in ([0, 1, 2], [0, 1, 2, 3])
     if process.exitcode == 0:
-        assert found == [0, 1, 2, 3]
+        assert values == [0, 1, 2, 3]
     if process.exitcode == 5:
-        assert found == [0, 1, 2]
+        assert values == [0, 1, 2]
     add(chain, {"n": 9})
-    assert [each["n"] for each in chain.read().records] == [*found, 9]
+    assert [each["n"] for each in chain.read().records] == [*values, 9]
 
 
 def _writes(path, name, times):
     for number in range(times):
-        with Chain(path).adding() as (found, append):
-            append({"who": name, "number": number, "before": len(found.records)})
+        with Chain(path).adding() as (result, append):
+            append({"who": name, "number": number, "before": len(result.records)})
 
 
 def test_writers_take_turns(tmp_path):

@@ -48,7 +48,7 @@ CELLS = st.one_of(
 
 @st.composite
 def written(draw):
-    """A table of texts, and a CSV of it as some other program might write it."""
+    """A table of texts, and a CSV file of the table in another program's style."""
     columns = draw(st.integers(2, 4))
     rows = draw(st.lists(st.lists(CELLS, min_size=columns, max_size=columns), min_size=1, max_size=8))
     delimiter = draw(st.sampled_from(",;\t|"))
@@ -67,7 +67,7 @@ def test_every_cell_is_read_as_it_is_written(tmp_path_factory, table, encoding):
     rows, delimiter, quoting, text = table
     path = tmp_path_factory.mktemp("csv") / "t.csv"
     path.write_bytes(text.encode(encoding))
-    frame, found = read_table(path, CsvFormat(delimiter, "utf-8" if encoding == "utf-8-sig" else encoding))
+    frame, result = read_table(path, CsvFormat(delimiter, "utf-8" if encoding == "utf-8-sig" else encoding))
     assert frame.height == len(rows)
     expected = [tuple(row) for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)][1:]
     read = [tuple("" if cell is None else cell for cell in row) for row in frame.rows()]
@@ -75,7 +75,7 @@ def test_every_cell_is_read_as_it_is_written(tmp_path_factory, table, encoding):
     if quoting == csv.QUOTE_ALL:
         # A quoted empty field is an empty text and not missing.
         assert frame.null_count().row(0) == (0,) * frame.width
-    assert found.delimiter == delimiter
+    assert result.delimiter == delimiter
 
 
 @given(written())
@@ -103,8 +103,8 @@ def test_what_is_written_reads_back_the_same(tmp_path_factory, table):
 )
 def test_the_delimiter_is_found(tmp_path, text, delimiter):
     (tmp_path / "t.csv").write_text(text)
-    _, found = read_table(tmp_path / "t.csv")
-    assert found.delimiter == delimiter
+    _, result = read_table(tmp_path / "t.csv")
+    assert result.delimiter == delimiter
 
 
 def test_a_blank_behind_the_delimiter_is_no_part_of_the_value(tmp_path):

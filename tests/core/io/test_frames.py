@@ -1,4 +1,4 @@
-"""What is released holds nothing of rows and columns that were dropped, suppressed or recoded before."""
+"""A release holds nothing of rows and columns that were dropped, suppressed or recoded before."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def text(row: int, word: str) -> str:
 
 
 def raw() -> pl.DataFrame:
-    """Rows of which half are to go; one that stays has a rare zip code, which will be suppressed."""
+    """Rows to be halved, with a rare zip code among the remaining rows that will be suppressed."""
     rows = range(ROWS)
     zips = [text(row, "zip") for row in rows]
     zips[0] = f"{MARK} zip code of one live person"
@@ -58,13 +58,13 @@ def raw() -> pl.DataFrame:
 
 
 def polars(*, nested: bool = True) -> pl.DataFrame:
-    """Filtered, and before that blanked where rows go: values stay beneath what is missing."""
+    """A filtered frame, blanked before that where rows go, with values beneath the missing cells."""
     table = raw() if nested else raw().drop("tags", "place", "scan")
     live = pl.Series(LIVE)
     blanked = table.with_columns(
         pl.when(live).then(pl.col(name)).alias(name) for name in ("note", "short", "amount")
     )
-    kept = [keep or row % 8 == 1 for row, keep in enumerate(LIVE)]
+    mask = [keep or row % 8 == 1 for row, keep in enumerate(LIVE)]
     blanked = blanked.with_columns(
         pl.when(live).then(pl.col(name)).otherwise(pl.lit(None)).alias(name)
         for name in table.columns
@@ -73,7 +73,7 @@ def polars(*, nested: bool = True) -> pl.DataFrame:
         zip=pl.when(live).then("zip").otherwise(pl.lit("zip of a live row, number 2")),
         age=pl.when(live).then("age").otherwise(1),
     )
-    return blanked.filter(pl.Series(kept))
+    return blanked.filter(pl.Series(mask))
 
 
 def arrow() -> pa.Table:
@@ -108,7 +108,7 @@ def pandas() -> pd.DataFrame:
 
 
 def written(table) -> dict[str, bytes]:
-    """Return a frame in every form in which it may be handed on."""
+    """Return a frame in every form of exchange."""
     forms = {f"pickle {protocol}": pickle.dumps(table, protocol) for protocol in range(2, 6)}
     buffer = io.BytesIO()
     if isinstance(table, pl.DataFrame):
@@ -162,9 +162,9 @@ def applied(table):
 
 
 def anatomized(table):
-    asked = ic.Schema(quasi=["age"], sensitive=["s"], identifying=["name", "zip"], unlisted="keep")
-    made = ic.anatomize(table, asked, [ic.LDiversity(2)])
-    return [made.quasi_table, made.sensitive_table]
+    schema = ic.Schema(quasi=["age"], sensitive=["s"], identifying=["name", "zip"], unlisted="keep")
+    release = ic.anatomize(table, schema, [ic.LDiversity(2)])
+    return [release.quasi_table, release.sensitive_table]
 
 
 def processed(table):
@@ -241,7 +241,7 @@ def test_what_is_written_anew_is_the_same(values):
 
 
 def categories(kind: str, *, ordered: bool) -> object:
-    """Rows 3 to 9 of a table whose first rows had categories that no later row has; mid is met before low."""
+    """Rows 3 to 9 of a table with unused categories of the first rows, where mid comes before low."""
     names = ["low", f"{MARK} one", "mid", f"{MARK} two", "high"]
     if not ordered:
         names = [f"{MARK} two", "mid", "low", f"{MARK} one", "high"]
@@ -259,7 +259,7 @@ def categories(kind: str, *, ordered: bool) -> object:
 
 
 def names_of(table) -> tuple[list[str], bool]:
-    """Return the categories of column c as a file shows them, and whether they have an order."""
+    """Return the categories of column c as a file shows them, and whether the categories have an order."""
     if isinstance(table, pd.DataFrame):
         assert table["c"].cat.categories.name is None
         return table["c"].cat.categories.tolist(), table["c"].cat.ordered
@@ -293,19 +293,19 @@ def test_a_column_of_categories_comes_back_with_those_that_its_rows_have(kind, o
     table = categories(kind, ordered=ordered)
     if kind != "polars":
         assert leaks(table)
-    made = kept(table, job)
-    assert not leaks(made)
-    names, told = names_of(made)
+    result = kept(table, job)
+    assert not leaks(result)
+    names, told = names_of(result)
     assert told is ordered
     if kind == "polars" and not ordered:
         # Polars numbers them anew in every file, by the rows of that file.
-        assert made["c"].dtype == pl.Categorical
+        assert result["c"].dtype == pl.Categorical
         assert sorted(names) == ["high", "low", "mid"]
     else:
         # The order that was declared, or that of the alphabet; not that of the raw rows.
         assert names == (["low", "mid", "high"] if ordered else ["high", "low", "mid"])
     values = [
-        "" if pd.isna(value) else value for value in nw.from_native(made, eager_only=True)["c"].to_list()
+        "" if pd.isna(value) else value for value in nw.from_native(result, eager_only=True)["c"].to_list()
     ]
     assert sorted(values) == ["", "high", "low", "low", "low", "mid", "mid"]
 

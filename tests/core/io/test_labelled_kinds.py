@@ -1,4 +1,4 @@
-"""Stata, SPSS and SAS: codes, labels and missing codes, what a released cell becomes, and what is left out."""
+"""Stata, SPSS and SAS: codes, labels and missing codes, released cells, and parts that are left out."""
 
 from __future__ import annotations
 
@@ -101,9 +101,9 @@ def sas(path, version=8):
 def release_of(path, **columns):
     """Write a table that came from a file in which some columns have other cells."""
     table, csv_format = read_table(path)
-    made = table.with_columns(pl.Series(name, cells, pl.String) for name, cells in columns.items())
+    rows = table.with_columns(pl.Series(name, cells, pl.String) for name, cells in columns.items())
     out = path.with_name(f"out{path.suffix}")
-    write_table(made, out, out, csv_format)
+    write_table(rows, out, out, csv_format)
     return out
 
 
@@ -121,16 +121,16 @@ def test_a_cell_of_stata_is_its_label_or_its_number(tmp_path):
 def test_a_stata_file_leaves_with_codes_labels_formats_and_missing_codes(tmp_path, version):
     out = release_of(stata(tmp_path / "a.dta", version))
     before, said = pyreadstat.read_dta(tmp_path / "a.dta", user_missing=True, output_format="dict")
-    after, told = pyreadstat.read_dta(out, user_missing=True, output_format="dict")
+    after, metadata = pyreadstat.read_dta(out, user_missing=True, output_format="dict")
     assert after == before
-    assert told.column_names_to_labels == said.column_names_to_labels
-    assert told.original_variable_types == said.original_variable_types
-    assert told.variable_value_labels == {
+    assert metadata.column_names_to_labels == said.column_names_to_labels
+    assert metadata.original_variable_types == said.original_variable_types
+    assert metadata.variable_value_labels == {
         "education": {1: "none", 2: "school", 3: "college"},
         "income": {"a": "refused"},
     }
-    assert told.missing_user_values == {"income": ["a", "b"]}
-    assert told.file_label in (None, "")
+    assert metadata.missing_user_values == {"income": ["a", "b"]}
+    assert metadata.file_label in (None, "")
     # Another reader sees the same.
     assert pd.read_stata(out)["education"].tolist() == ["none", "school", "college", "college"] * 3
     frame = pd.read_stata(out, columns=["income"], convert_missing=True, convert_categoricals=False)
@@ -168,17 +168,17 @@ def test_the_verifier_reads_what_the_engine_reads(tmp_path):
 def test_a_suppressed_number_is_a_missing_code_with_a_label(tmp_path):
     cells = ["30", "*", "32", "33"] * 3
     out = release_of(stata(tmp_path / "a.dta"), age=cells)
-    after, told = pyreadstat.read_dta(out, user_missing=True, output_format="dict")
+    after, metadata = pyreadstat.read_dta(out, user_missing=True, output_format="dict")
     assert after["age"][:4] == [30, "z", 32, 33]
-    assert told.variable_value_labels["age"] == {"z": "*"}
+    assert metadata.variable_value_labels["age"] == {"z": "*"}
     assert pd.read_stata(out, convert_categoricals=False)["age"].sum() == 3 * (30 + 32 + 33)
     assert read_table(out)[0]["age"].to_list() == cells
 
     out = release_of(spss(tmp_path / "a.sav"), age=cells)
-    after, told = pyreadstat.read_sav(out, user_missing=True, output_format="dict")
+    after, metadata = pyreadstat.read_sav(out, user_missing=True, output_format="dict")
     assert after["age"][:4] == [30, -99, 32, 33]
-    assert told.variable_value_labels["age"] == {-99: "*"}
-    assert told.missing_ranges["age"] == [{"lo": -99, "hi": -99}]
+    assert metadata.variable_value_labels["age"] == {-99: "*"}
+    assert metadata.missing_ranges["age"] == [{"lo": -99, "hi": -99}]
     assert pyreadstat.read_sav(out, output_format="dict")[0]["age"][1] is None
     assert read_table(out)[0]["age"].to_list() == cells
 
@@ -191,11 +191,11 @@ def test_a_suppressed_number_is_a_missing_code_with_a_label(tmp_path):
 def test_a_generalized_number_is_a_text_so_that_nobody_computes_with_its_code(tmp_path, make):
     path = make(tmp_path / f"a.{'dta' if make is stata else 'sav'}")
     cells = ["[30-31]", "31", None, "*"] * 3
-    after, told = (pyreadstat.read_dta if make is stata else pyreadstat.read_sav)(
+    after, metadata = (pyreadstat.read_dta if make is stata else pyreadstat.read_sav)(
         release_of(path, age=cells), output_format="dict"
     )
-    assert told.readstat_variable_types["age"] == "string"
-    assert told.column_names_to_labels["age"] == "Age in years"
+    assert metadata.readstat_variable_types["age"] == "string"
+    assert metadata.column_names_to_labels["age"] == "Age in years"
     assert after["age"] == ["[30-31]", "31", "", "*"] * 3
 
 
@@ -205,21 +205,25 @@ def test_a_generalized_category_keeps_its_codes_and_gets_new_ones(tmp_path, make
     cells = ["none", "{school, college}", "*", None] * 3
     read = pyreadstat.read_dta if make is stata else pyreadstat.read_sav
     out = release_of(path, education=cells)
-    after, told = read(out, user_missing=True, output_format="dict")
+    after, metadata = read(out, user_missing=True, output_format="dict")
     suppressed = "z" if make is stata else -9
     assert after["education"][:4] == [1, 11, suppressed, None]
-    assert told.variable_value_labels["education"] == {1: "none", 11: "{school, college}", suppressed: "*"}
+    assert metadata.variable_value_labels["education"] == {
+        1: "none",
+        11: "{school, college}",
+        suppressed: "*",
+    }
     assert read_table(out)[0]["education"].to_list() == cells
     if make is spss:
-        assert told.variable_measure["education"] == "ordinal"
+        assert metadata.variable_measure["education"] == "ordinal"
 
 
 def test_a_label_that_spss_would_cut_makes_a_text(tmp_path):
     long = "{" + ", ".join(f"kind {place}" for place in range(30)) + "}"
     out = release_of(spss(tmp_path / "a.sav"), education=[long, "none", "*"] * 4)
-    after, told = pyreadstat.read_sav(out, output_format="dict")
+    after, metadata = pyreadstat.read_sav(out, output_format="dict")
     assert after["education"][:3] == [long, "none", "*"]
-    assert "education" not in told.variable_value_labels
+    assert "education" not in metadata.variable_value_labels
 
 
 def test_a_number_that_leaves_as_it_came_stays_one(tmp_path):
@@ -238,14 +242,14 @@ def test_missing_codes_of_spss_survive(tmp_path):
     assert table["ward"].to_list()[:4] == ["east", "B", "not asked", None]
     out = release_of(tmp_path / "a.sav")
     before = pyreadstat.read_sav(tmp_path / "a.sav", user_missing=True, output_format="dict")[0]
-    after, told = pyreadstat.read_sav(out, user_missing=True, output_format="dict")
+    after, metadata = pyreadstat.read_sav(out, user_missing=True, output_format="dict")
     assert after == before
-    assert told.missing_ranges == {
+    assert metadata.missing_ranges == {
         "income": [{"lo": 998.0, "hi": 998.0}, {"lo": 999.0, "hi": 999.0}],
         "ward": [{"lo": "NA", "hi": "NA"}],
     }
-    assert told.original_variable_types["income"] == "F8.1"
-    assert told.variable_value_labels["ward"] == {"A": "east", "NA": "not asked"}
+    assert metadata.original_variable_types["income"] == "F8.1"
+    assert metadata.variable_value_labels["ward"] == {"A": "east", "NA": "not asked"}
 
 
 def test_many_missing_codes_of_spss_are_a_range_again(tmp_path):
@@ -268,9 +272,9 @@ def test_missing_codes_of_sas_survive(tmp_path, version):
     assert read_table(out)[0].rows() == table.rows()
     assert (b"LIBV8" in out.read_bytes()) == (version == 8)
     assert out.read_bytes().count(b"R" + bytes(7)) == 1
-    after, told = pyreadstat.read_xport(out, output_format="dict")
+    after, metadata = pyreadstat.read_xport(out, output_format="dict")
     assert after["INCOME"][:4] == [1200.5, None, None, -0.25]
-    assert told.original_variable_types["BORN"] == "YYMMDD10"
+    assert metadata.original_variable_types["BORN"] == "YYMMDD10"
     if version == 5:
         assert pd.read_sas(out, encoding="ascii")["INCOME"].tolist()[3] == -0.25
 
@@ -324,20 +328,20 @@ def test_a_table_of_pandas_with_categories_is_released_in_stata(tmp_path):
     frame.to_stata(tmp_path / "a.dta", write_index=False, data_label="Zoraide", version=118)
     release = ic.anonymize(tmp_path / "a.dta", SCHEMA, "k-anonymity:4", keep_order=True)
     release.write(tmp_path / "b.dta")
-    found = pd.read_stata(tmp_path / "b.dta")
-    assert found["education"].tolist() == frame["education"].tolist()
-    assert list(found["education"].cat.categories) == ["none", "school"]
-    assert found["when"].tolist() == frame["when"].tolist()
-    assert set(found["age"]) <= {"31 or less", "32 or more", "*"}
+    result = pd.read_stata(tmp_path / "b.dta")
+    assert result["education"].tolist() == frame["education"].tolist()
+    assert list(result["education"].cat.categories) == ["none", "school"]
+    assert result["when"].tolist() == frame["when"].tolist()
+    assert set(result["age"]) <= {"31 or less", "32 or more", "*"}
     assert b"Quetzal" not in (tmp_path / "b.dta").read_bytes()
 
 
 def test_means_leave_as_numbers(tmp_path):
     release = ic.anonymize(stata(tmp_path / "a.dta"), SCHEMA, "k-anonymity:4", output="mean", ends="exact")
     release.write(tmp_path / "b.dta")
-    found, said = pyreadstat.read_dta(tmp_path / "b.dta", output_format="dict")
+    frame, said = pyreadstat.read_dta(tmp_path / "b.dta", output_format="dict")
     assert said.readstat_variable_types["age"] in ("double", "int32")
-    assert sum(found["age"]) == 3 * (30 + 31 + 32 + 33)
+    assert sum(frame["age"]) == 3 * (30 + 31 + 32 + 33)
 
 
 def test_a_null_value_makes_a_missing_code_missing(tmp_path):
@@ -409,14 +413,14 @@ def test_columns_of_many_shapes_are_shown_as_their_values():
 @pytest.mark.parametrize("make", [stata, spss], ids=["stata", "spss"])
 def test_a_hierarchy_of_codes_is_told_that_labels_are_read(tmp_path, make):
     path = make(tmp_path / f"people{'.dta' if make is stata else '.sav'}")
-    told = "column 'education': 3 .*a code is read as its label, so list the labels in place of the codes"
+    words = "column 'education': 3 .*a code is read as its label, so list the labels in place of the codes"
     labels = ic.Hierarchy.from_paths([label, "*"] for label in EDUCATION.values())
     for tree in (
         ic.Hierarchy.from_paths([str(code), "*"] for code in EDUCATION),
         ic.Hierarchy.order(list("1237")),
     ):
         schema = ic.Schema(quasi={"education": tree}, unlisted="drop")
-        with pytest.raises(ic.HierarchyError, match=told) as caught:
+        with pytest.raises(ic.HierarchyError, match=words) as caught:
             ic.anonymize(path, ic.Policy(schema, [ic.KAnonymity(2)]))
         assert not any(label in str(caught.value) for label in EDUCATION.values())
     # The way out.

@@ -1,4 +1,4 @@
-"""Rows of the same values get the same number, in the order in which they are met."""
+"""Rows of the same values get the same number, in order of first appearance."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from incrowd.core.io.frames import numbered
-from incrowd.core.treatments.base import Coded, Codes
+from incrowd.core.treatments.codes import Coded, Codes
 
 ROWS = st.lists(st.tuples(st.sampled_from(["a", "b", None]), st.sampled_from([0, 1, None])), max_size=9)
 
@@ -39,7 +39,7 @@ def test_whole_numbers_are_numbered_as_they_are(values):
 
 @given(st.lists(st.sampled_from(["a", "bb", "", None]), max_size=6))
 def test_a_column_is_made_of_its_distinct_values(values):
-    coded = Coded.of(pl.Series(values, dtype=pl.String))
+    coded = Coded.of_values(pl.Series(values, dtype=pl.String))
     assert len(coded.distinct) == len(set(values))
     assert coded.rows().to_list() == values
     # What is read as missing stays so.
@@ -57,7 +57,7 @@ def test_columns_are_numbered_once_and_sooner_where_somebody_knows_how():
 
 @given(data=st.data(), dtype=st.sampled_from([pl.Int8, pl.UInt8, pl.Int64, pl.UInt64, pl.Int128]))
 def test_missing_numbers_have_a_number_of_their_own(data, dtype):
-    """Also where the numbers reach to both ends of their type, so that no other one is free."""
+    """Missing numbers have a number even if a column's values reach both ends of the type."""
     kind = pl.Int64 if dtype == pl.Int128 else dtype
     low, high = pl.select(low=kind.min(), high=kind.max()).row(0)
     near = st.sampled_from([low, low + 1, high - 1, high, 5, None])

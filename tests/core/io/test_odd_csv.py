@@ -1,4 +1,4 @@
-"""CSV files as other programs leave them: blank lines, two byte order marks, a first column `PAR1`."""
+"""CSV files of other programs: blank lines, two byte order marks, a first column `PAR1`."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def test_every_record_is_read_and_nothing_else(tmp_path, content, rows, stream):
     path.write_bytes(content)
     if stream:
         files = scan(path)  # holds the folder of its copies
-        found = files.frame.collect()
+        frame = files.frame.collect()
     else:
-        found = read_table(path)[0]
-    assert found.equals(pl.DataFrame(rows))
+        frame = read_table(path)[0]
+    assert frame.equals(pl.DataFrame(rows))
 
 
 @pytest.mark.few(1)

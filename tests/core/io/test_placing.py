@@ -1,4 +1,4 @@
-"""Files get their names together, or not; the rights of new files are read, and never set for a moment."""
+"""Files get names together or not at all, and rights of new files are read, and never set for a moment."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from incrowd.core.io.targets import Outputs, writing
 
 
 def write(place, text):
-    with writing(place) as made:
-        made.write_text(text)
+    with writing(place) as path:
+        path.write_text(text)
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o027, 0o077, 0o177])
@@ -48,8 +48,8 @@ def test_an_output_may_have_the_name_of_anything_that_is_made_beside_it(
         monkeypatch.setattr(placing, "_rename", lambda *_: False)
     folder = name in ("before", "undone", "lock", "1", "rights")
     for text in ("old", "new"):
-        with writing(tmp_path / name, folder=folder, force=True) as made:
-            (made / "part" if folder else made).write_text(text)
+        with writing(tmp_path / name, folder=folder, force=True) as file:
+            (file / "part" if folder else file).write_text(text)
     assert (tmp_path / name / "part" if folder else tmp_path / name).read_text() == "new"
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
@@ -75,14 +75,14 @@ def test_a_file_system_without_links_is_left_clean(tmp_path, monkeypatch, names)
 
 @pytest.fixture
 def left(tmp_path):
-    """What a run leaves that was killed when its record was on the disk, and nothing had its name yet."""
+    """Leave the remains of a run that was killed after the record was on disk, before any renaming."""
     chain = Chain.create(tmp_path / "chain.jsonl")
     outputs = Outputs()
     target = outputs.add(tmp_path / "out.csv")
-    with writing(target) as made:
-        made.write_text("rows")
+    with writing(target) as path:
+        path.write_text("rows")
     step = target.finish()
-    folder = made.parent.parent
+    folder = path.parent.parent
     mark = placing.Publication([step], [folder]).recorded(chain.path)
     with chain.adding() as (_, append):
         append({"mark": mark})

@@ -1,4 +1,4 @@
-"""Arrow IPC and JSON lines: files that other programs write, and what must not be in ours."""
+"""Arrow IPC and JSON lines: files of other programs, and content that must not be in ours."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ AGES = [30, 31, 32, 33] * 3
 
 
 def released(path, name, **columns):
-    """Write a file with pyarrow, anonymize it and return the table of pyarrow that leaves."""
+    """Write a file with pyarrow, anonymize the file and return the released table of pyarrow."""
     pf.write_feather(pa.table({"age": AGES, **columns}), path / name)
     ic.anonymize(path / name, SCHEMA, "k-anonymity:4").write(path / f"out-{name}")
     return pf.read_table(path / f"out-{name}")
 
 
 def test_a_compressed_file_of_before_version_1_is_refused(tmp_path):
-    """Polars takes it for one without compression, and reads other numbers."""
+    """Polars takes such a file for uncompressed, and reads other numbers."""
     source = Path(pa.__file__).parent / "tests/data/feather/v0.17.0.version.2-compression.lz4.feather"
     assert pf.read_table(source).num_rows == 5
     with pytest.raises(TableError, match=r"written by Arrow 0\.17 with a compression of its own"):
@@ -48,9 +48,9 @@ def test_files_of_pyarrow_are_read_and_written_again(tmp_path, compression, chun
         {"n": pa.array([1, None, 3] * 5), "text": ["é", None, ""] * 5, "x": [0.5, 1.0, None] * 5}
     )
     pf.write_feather(table, tmp_path / "a.feather", compression=compression, chunksize=chunks)
-    found, _ = read_table(tmp_path / "a.feather")
+    frame, _ = read_table(tmp_path / "a.feather")
     copy = tmp_path / "b.feather"
-    write_table(found, copy, copy, CsvFormat())
+    write_table(frame, copy, copy, CsvFormat())
     assert pf.read_table(copy).to_pydict() == table.to_pydict()
 
 
@@ -63,18 +63,18 @@ def test_a_file_of_pandas_gives_the_same_release_as_its_frame(tmp_path):
     assert b"pandas" in (tmp_path / "people.feather").read_bytes()
     release = ic.anonymize(tmp_path / "people.feather", SCHEMA, "k-anonymity:4", keep_order=True)
     release.write(tmp_path / "out.feather")
-    found = pd.read_feather(tmp_path / "out.feather")
+    result = pd.read_feather(tmp_path / "out.feather")
     same = ic.anonymize(frame, SCHEMA, "k-anonymity:4", keep_order=True).table
-    assert found.astype(str).to_dict("list") == same.astype(str).to_dict("list")
-    assert isinstance(found["ward"].dtype, pd.CategoricalDtype)
+    assert result.astype(str).to_dict("list") == same.astype(str).to_dict("list")
+    assert isinstance(result["ward"].dtype, pd.CategoricalDtype)
     assert b"pandas" not in (tmp_path / "out.feather").read_bytes()
 
 
 def test_categories_that_nobody_has_are_not_in_a_release(tmp_path):
     codes = pa.array([0, 2] * 6)
     ward = pa.DictionaryArray.from_arrays(codes, pa.array(["east", "Quetzal", "west"]))
-    found = released(tmp_path, "a.feather", ward=ward)
-    assert found["ward"].chunk(0).dictionary.to_pylist() == ["east", "west"]
+    result = released(tmp_path, "a.feather", ward=ward)
+    assert result["ward"].chunk(0).dictionary.to_pylist() == ["east", "west"]
     assert b"Quetzal" in (tmp_path / "a.feather").read_bytes()
     assert b"Quetzal" not in (tmp_path / "out-a.feather").read_bytes()
 
@@ -83,8 +83,8 @@ def test_texts_beneath_missing_values_and_of_removed_rows_are_not_written(tmp_pa
     hidden = pl.Series(["a text that is long enough for a buffer: Quetzal"] * 6 + ["seen"] * 6)
     path = tmp_path / "a.feather"
     frame = pl.DataFrame({"note": hidden}).with_columns(n=pl.int_range(12))
-    for kept in (frame.tail(6), frame.with_columns(pl.when(pl.col("n") > 5).then("note").alias("note"))):
-        write_table(kept, path, path, CsvFormat())
+    for rows in (frame.tail(6), frame.with_columns(pl.when(pl.col("n") > 5).then("note").alias("note"))):
+        write_table(rows, path, path, CsvFormat())
         assert b"Quetzal" not in path.read_bytes()
         assert pf.read_table(path)["note"].to_pylist()[-6:] == ["seen"] * 6
 
@@ -108,19 +108,19 @@ def test_types_leave_as_they_came(tmp_path):
         "many": pa.array([[1, 2], None] * 6),
         "short": pa.array([0.1, None] * 6, pa.float32()),
     }
-    found = released(tmp_path, "a.feather", **columns)
+    result = released(tmp_path, "a.feather", **columns)
     columns["many"] = pa.array(["1;2", None] * 6)
-    assert {name: found[name].to_pylist() for name in columns} == {
+    assert {name: result[name].to_pylist() for name in columns} == {
         name: column.to_pylist() for name, column in columns.items()
     }
-    assert found.schema.field("money").type == pa.decimal128(10, 2)
+    assert result.schema.field("money").type == pa.decimal128(10, 2)
 
 
 def test_a_duration_and_a_type_with_a_name_leave_as_they_came(tmp_path):
     waits = pa.array([dt.timedelta(seconds=90), None] * 6, pa.duration("s"))
-    kept = released(tmp_path, "a.feather", wait=waits, id=pa.array([b"0123456789abcdef"] * 12, pa.uuid()))
-    assert kept["wait"].to_pylist() == waits.to_pylist()
-    assert kept["id"][0].as_py() == b"0123456789abcdef"
+    stored = released(tmp_path, "a.feather", wait=waits, id=pa.array([b"0123456789abcdef"] * 12, pa.uuid()))
+    assert stored["wait"].to_pylist() == waits.to_pylist()
+    assert stored["id"][0].as_py() == b"0123456789abcdef"
 
 
 UNIONS = pa.UnionArray.from_sparse(pa.array([0, 1], pa.int8()), [pa.array([1, 2]), pa.array(["a", "b"])])
@@ -170,10 +170,10 @@ def test_a_file_of_pandas_is_read_and_released_in_json_lines(tmp_path):
     )
     frame.to_json(tmp_path / "a.jsonl", orient="records", lines=True)
     ic.anonymize(tmp_path / "a.jsonl", SCHEMA, "k-anonymity:4", keep_order=True).write(tmp_path / "b.jsonl")
-    found = [json.loads(line) for line in (tmp_path / "b.jsonl").read_text().splitlines()]
-    assert [row["name"] for row in found] == ["Zoé", 'a "b"', None, ""] * 3
-    assert [row["x"] for row in found] == [1.5, 2.0, None, -3.0] * 3
-    assert {row["age"] for row in found} <= {"31 or less", "32 or more", "*"}
+    records = [json.loads(line) for line in (tmp_path / "b.jsonl").read_text().splitlines()]
+    assert [row["name"] for row in records] == ["Zoé", 'a "b"', None, ""] * 3
+    assert [row["x"] for row in records] == [1.5, 2.0, None, -3.0] * 3
+    assert {row["age"] for row in records} <= {"31 or less", "32 or more", "*"}
 
 
 def test_odd_but_sound_lines_are_read(tmp_path):

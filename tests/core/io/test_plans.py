@@ -1,4 +1,4 @@
-"""Lazy Polars frames: what they read is never replaced, and what they may read isn't either."""
+"""Lazy Polars frames: source files are never replaced, and possible source files neither."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SCHEMA = ic.Schema(["age"], ["ill"])
 
 @pytest.fixture
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with one table in many files and formats."""
+    """A folder with the same table in many files and formats."""
     monkeypatch.chdir(tmp_path)
     for name in (
         "in.parquet",

@@ -1,4 +1,4 @@
-"""Private folders of dead processes go, unless something stops what has to be done before."""
+"""Private folders of dead processes go, unless an earlier step is stopped."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_the_folder_of_a_dead_process_goes(tmp_path):
 
 @pytest.mark.parametrize("error", [OSError, SystemExit, KeyboardInterrupt])
 def test_a_folder_stays_where_what_comes_before_is_stopped(tmp_path, error):
-    """It holds what a killed run replaced, and the next run gives it back."""
+    """The folder holds the files that a killed run replaced, and the next run gives the files back."""
     folder = left_by_a_dead_process(tmp_path)
 
     def stopped(_):
@@ -93,9 +93,9 @@ def test_a_folder_whose_removal_was_killed_goes_later(tmp_path, monkeypatch, kin
     for number in itertools.count():
         child = os.fork()
         if not child:
-            made = make()
-            _fill(place(made))
-            _dies_at(made, number, remove)
+            result = make()
+            _fill(place(result))
+            _dies_at(result, number, remove)
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         assert status in (0, 9)
         remove_dead(tmp_path)

@@ -13,7 +13,7 @@ SIGNALS = [signal.SIGINT, signal.SIGTERM]
 
 
 class Came(Exception):  # noqa: N818
-    """What the handler of a test raises."""
+    """The exception of a test's handler."""
 
 
 @pytest.fixture(params=SIGNALS)

@@ -1,4 +1,4 @@
-"""Files that other programs wrote, one and more of each kind: read, released, and read by other readers again."""
+"""Files of other programs, one and more of each kind: read, released, and read by other readers again."""
 
 from __future__ import annotations
 

@@ -89,6 +89,6 @@ def test_batches_are_cut_into_files(sizes, lengths):
         batches.append(rows[start : start + length])
         start += length
     batches.append(rows[start:])
-    found = [pl.concat(list(part))["n"].to_list() for part in cut_batches(iter(batches), sizes)]
-    assert [len(part) for part in found] == sizes
-    assert list(chain.from_iterable(found)) == rows["n"].to_list()
+    values = [pl.concat(list(part))["n"].to_list() for part in cut_batches(iter(batches), sizes)]
+    assert [len(part) for part in values] == sizes
+    assert list(chain.from_iterable(values)) == rows["n"].to_list()

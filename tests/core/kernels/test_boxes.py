@@ -1,4 +1,4 @@
-"""Boxes of the lattice are written as a walk over all nodes writes them."""
+"""Boxes of the lattice are written as by a walk over all nodes."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ SETTINGS = {name: text for name, text in os.environ.items() if not name.startswi
 
 @pytest.fixture
 def installed(tmp_path: Path) -> Path:
-    """A copy of the package; its folders of machine code are files, so that even root cannot write there."""
+    """A copy of the package with files in place of machine code folders, so that even root cannot write."""
     home = tmp_path / "site"
     shutil.copytree(
         Path(incrowd.__file__).parent, home / "incrowd", ignore=shutil.ignore_patterns("__pycache__", "*.nb?")
@@ -60,45 +60,47 @@ def machine_code(folder: Path) -> list[Path]:
 
 @pytest.mark.slow
 def test_a_read_only_installation_keeps_machine_code_in_a_private_temporary_folder(installed):
-    done = init(installed)
-    assert done.returncode == 0, done.stderr
-    assert "[columns.age]" in done.stdout
-    assert done.stderr.startswith("incrowd: compiled code can be kept neither beside the package nor in the")
-    assert "NUMBA_CACHE_DIR" in done.stderr
-    assert done.stderr.count("compiled code") == 1
-    kept = installed.parent / "temporary" / f"incrowd-kernels-{os.getuid()}"
-    assert stat.S_IMODE(kept.stat().st_mode) == 0o700
-    files = machine_code(kept)
+    process = init(installed)
+    assert process.returncode == 0, process.stderr
+    assert "[columns.age]" in process.stdout
+    assert process.stderr.startswith(
+        "incrowd: compiled code can be kept neither beside the package nor in the"
+    )
+    assert "NUMBA_CACHE_DIR" in process.stderr
+    assert process.stderr.count("compiled code") == 1
+    path = installed.parent / "temporary" / f"incrowd-kernels-{os.getuid()}"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o700
+    files = machine_code(path)
     assert files
     times = [file.stat().st_mtime_ns for file in files]
-    assert init(installed).stdout == done.stdout
+    assert init(installed).stdout == process.stdout
     assert [file.stat().st_mtime_ns for file in files] == times, "found, and not compiled anew"
 
 
 @pytest.mark.slow
 def test_without_any_folder_every_run_compiles(installed):
     (installed.parent / "temporary" / f"incrowd-kernels-{os.getuid()}").write_text("in the way")
-    done = init(installed, NUMBA_CACHE_DIR=str(installed.parent / "people.csv"))
-    assert done.returncode == 0, done.stderr
-    assert "[columns.age]" in done.stdout
-    assert done.stderr.count("every run compiles anew") == done.stderr.count("compiled code") == 1
+    process = init(installed, NUMBA_CACHE_DIR=str(installed.parent / "people.csv"))
+    assert process.returncode == 0, process.stderr
+    assert "[columns.age]" in process.stdout
+    assert process.stderr.count("every run compiles anew") == process.stderr.count("compiled code") == 1
     assert not machine_code(installed.parent)
 
 
 @pytest.mark.slow
 def test_damaged_machine_code_is_made_again(installed):
-    kept = installed.parent / "kept"
-    good = init(installed, NUMBA_CACHE_DIR=str(kept))
+    folder = installed.parent / "kept"
+    good = init(installed, NUMBA_CACHE_DIR=str(folder))
     assert good.returncode == 0
     assert "compiled code" not in good.stderr
-    files = machine_code(kept)
+    files = machine_code(folder)
     assert {file.suffix for file in files} == {".nbi", ".nbc"}
     contents = [file.read_bytes() for file in files]
     # Every damage of a list and of code that it names; all other kernels stay whole, and are not compiled again.
     for number, (file, content) in enumerate(zip(files[:16], contents[:16], strict=True)):
         damage = (b"", b"garbled", content[: len(content) // 2], _flipped(content))
         file.write_bytes(damage[(number + number // 4) % len(damage)])
-    again = init(installed, NUMBA_CACHE_DIR=str(kept))
+    again = init(installed, NUMBA_CACHE_DIR=str(folder))
     assert (again.returncode, again.stderr, again.stdout) == (0, good.stderr, good.stdout)
     for file in files:
         assert cache._unsealed(str(file))
@@ -111,7 +113,7 @@ def _flipped(content: bytes) -> bytes:
 
 @pytest.mark.slow
 def test_kept_code_is_loaded_without_all_that_the_compiler_knows(tmp_path):
-    """Whose first kernel is not kept loads it, and must say the same."""
+    """A program without its first kernel in the cache loads the compiler, and must print the same."""
     job = "import numba, sys; from incrowd.core.kernels import lines; print(lines.scan(data, ','), 'numba.np.linalg' in sys.modules)"
     job = f"import numpy; data = numpy.frombuffer(b'a,b\\n1,2\\n', numpy.uint8); {job}"
     settings = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
@@ -143,7 +145,7 @@ def test_who_waits_is_told_once_that_it_compiles(tmp_path, monkeypatch):
 
 
 class Screen(io.StringIO):
-    """What says that it is a terminal."""
+    """A stream that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True
@@ -223,7 +225,7 @@ print(doubled(2))
 
 @pytest.fixture
 def toy(tmp_path: Path):
-    """A program of one kernel; call it with what it should do and settings of the compiler."""
+    """A program of a single kernel, called with a task and settings of the compiler."""
     (tmp_path / "toy.py").write_text(TOY)
 
     def start(*arguments: str, **settings: str) -> subprocess.Popen[str]:

@@ -18,7 +18,7 @@ Table = list[list[int]]
 
 
 def compressed(table: Table) -> tuple[Counts, np.ndarray, np.ndarray]:
-    """Classes by values, as the kernels want them: counts, class sizes, totals."""
+    """Classes by values in the form of the kernels: counts, class sizes, totals."""
     dense = np.array(table, np.int64)
     codes = [np.flatnonzero(row) for row in dense]
     counts = Counts(
@@ -49,12 +49,12 @@ def equal_by_definition(table: Table) -> list[Fraction]:
 
 
 def hierarchical_by_definition(table: Table, tree: Hierarchy) -> list[Fraction]:
-    """Move what fits under the lowest nodes first: height(node)/height(tree) per unit of mass.
+    """Move mass under the lowest nodes first, at height(node)/height(tree) per unit.
 
     Optimal because the ground distance is an ultrametric; written with sets of leaves, not with ranks of
     nodes, so that it shares nothing with the kernel.
     """
-    found = []
+    result = []
     for gap in gaps(table):
         left, cost = list(gap), Fraction(0)
         for node in sorted(range(tree.n_nodes), key=lambda node: tree.heights[node]):
@@ -69,16 +69,16 @@ def hierarchical_by_definition(table: Table, tree: Hierarchy) -> list[Fraction]:
                         left[i] -= sign * taken
                         rest -= taken
         assert not any(left)
-        found.append(cost)
-    return found
+        result.append(cost)
+    return result
 
 
 def hierarchical(table: Table, tree: Hierarchy) -> list[float]:
     counts, sizes, totals = compressed(table)
-    found = distances.hierarchical_distances(
+    result = distances.hierarchical_distances(
         counts, sizes, totals, distances.Tree(tree.leaves, tree.parents, tree.heights)
     )
-    return found.tolist()
+    return result.tolist()
 
 
 def ordered(table: Table) -> list[float]:
@@ -109,7 +109,7 @@ SICK = [[0, 0, 1, 1, 0], [0, 1, 1, 1, 0]]
 
 
 def test_the_worked_example_of_petworks():
-    """The page on t-closeness of PETWorks, its two swapped cells put right."""
+    """PETWorks's page on t-closeness, with two swapped cells put right."""
     assert ordered(SALARIES) == [3 / 8, 1 / 4]
     assert hierarchical(SICK, DISEASES) == [3 / 20, 1 / 10]
     assert equal(SICK) == [1 / 5, 2 / 15]
@@ -124,7 +124,7 @@ def test_the_salaries_of_the_t_closeness_paper():
 
 
 def test_the_patient_table(shared_data):
-    """PETWorks' patient table: 7/27, 5/27, 8/27 over its hierarchy and 5/9, 1/3, 4/9 with the equal distance."""
+    """PETWorks's patient table: 7/27, 5/27, 8/27 by hierarchy, and 5/9, 1/3, 4/9 by equal distance."""
     folder = shared_data / "petworks" / "patient"
     tree = Hierarchy.read(folder / "patient_hierarchy" / "patient_hierarchy_Disease.csv")
     lines = (folder / "patient_anonymized.csv").read_text(encoding="utf-8-sig").splitlines()
@@ -243,8 +243,8 @@ def test_the_float_path_is_taken_when_it_must():
     total, _, _ = distances._scaled(sizes, totals, 3)
     assert isinstance(total, np.floating)
     assert isinstance(distances._scaled(sizes // 2**20, totals // 2**20, 3)[0], np.integer)
-    found = distances.ordered_distances(counts, sizes, totals)
-    assert found.tolist() == pytest.approx([0.5, 0.5], abs=1e-9)
+    result = distances.ordered_distances(counts, sizes, totals)
+    assert result.tolist() == pytest.approx([0.5, 0.5], abs=1e-9)
 
 
 @given(tables())
@@ -284,11 +284,11 @@ def test_threads_change_nothing(monkeypatch, huge):
         table = [[n * 2**46 for n in row] for row in table]
     tree = Hierarchy.from_nested({"*": {f"g{i}": [f"v{i}{j}" for j in range(4)] for i in range(3)}})
     monkeypatch.setattr(jit, "PARALLEL_FROM", 1)
-    found = []
+    result = []
     for threads in ("1", "2"):
         monkeypatch.setenv("INCROWD_THREADS", threads)
-        found.append((ordered(table), equal(table), hierarchical(table, tree)))
-    assert found[0] == found[1]
+        result.append((ordered(table), equal(table), hierarchical(table, tree)))
+    assert result[0] == result[1]
 
 
 # --- diversity --------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""How work is shared by cores: what has a core of its own does not wait for the others."""
+"""Cores share work, and a part with a core for itself does not wait for the others."""
 
 from __future__ import annotations
 

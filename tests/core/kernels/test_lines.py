@@ -1,4 +1,4 @@
-"""Counting the records of a CSV: in parts as byte by byte, and blank lines where a copy loses them."""
+"""Counting the records of a CSV: in parts as byte by byte, with blank lines that a copy loses."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def test_parts_say_what_one_pass_says(pieces):
     data = bytes_of("".join(pieces))
     one = tuple(int(each) for each in lines._scan(data, np.uint8(44), -1))
     for parts in (1, 2, 3, 7):
-        found = lines._scan_in_parts(data, np.uint8(44), parts)
-        assert found is None or tuple(int(each) for each in found) == one
+        result = lines._scan_in_parts(data, np.uint8(44), parts)
+        assert result is None or tuple(int(each) for each in result) == one
 
 
 def byte_by_byte(data: bytes, limit: int) -> tuple[int, int, int, int, int]:
-    """Scan as `lines.scan` does. A quote opens a field at its first byte alone."""
+    """Scan as `lines.scan` does, where a quote opens a field only as the first byte."""
     expected, records, blank, line, began, fields = -1, 0, 0, 1, 1, 1
     quoted, fresh, empty, i = False, True, True, 0
     while i < len(data) or (i == len(data) and not quoted):
@@ -69,8 +69,8 @@ def test_words_of_bytes_say_what_single_bytes_do(pieces):
     for _ in range(3000):
         data = "".join(drawn.choices(pieces, k=drawn.randint(0, 25))).encode()
         limit = drawn.choice([-1, -1, 1, 2])
-        found = lines._scan(np.frombuffer(data, np.uint8), np.uint8(44), limit)
-        assert tuple(int(each) for each in found) == byte_by_byte(data, limit)
+        result = lines._scan(np.frombuffer(data, np.uint8), np.uint8(44), limit)
+        assert tuple(int(each) for each in result) == byte_by_byte(data, limit)
 
 
 @pytest.mark.parametrize("end", ["", "\n", "\r\n", "\n\n", "\n1,2"])

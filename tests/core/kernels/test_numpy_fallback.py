@@ -1,4 +1,4 @@
-"""What NumPy does for few rows is what the kernels do, to the last bit."""
+"""NumPy computes for few rows exactly as the kernels do, to the last bit."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def either(monkeypatch):
     """Do something by the kernels, and again as where the compiler is not loaded."""
 
     def both(work):
-        found = []
+        result = []
         for loaded in (True, False):
             monkeypatch.setattr(jit, "_is_loaded", lambda loaded=loaded: loaded)
-            found.append(work())
-        return found
+            result.append(work())
+        return result
 
     return both
 
@@ -64,9 +64,9 @@ PIECES = [
 @given(st.lists(st.sampled_from(PIECES)), st.sampled_from([-1, 1, 2]), st.sampled_from(",;"))
 def test_records_are_counted_alike(pieces, limit, mark):
     data = "".join(pieces).encode()
-    found = numpy_fallback.scan(data, mark.encode(), limit)
+    result = numpy_fallback.scan(data, mark.encode(), limit)
     one = tuple(int(each) for each in lines._scan(np.frombuffer(data, np.uint8), np.uint8(ord(mark)), limit))
-    assert found == one or (found is None and b'"' in data)
+    assert result == one or (result is None and b'"' in data)
 
 
 def test_only_an_open_quote_is_left_to_the_kernel():
@@ -118,11 +118,11 @@ PLACE = st.sampled_from([-2.5, 0.0, 1 / 3, 1.0, 1e9])
 @pytest.mark.slow
 @given(st.lists(st.tuples(PLACE, PLACE, PLACE), min_size=1, max_size=40), st.integers(2, 5))
 def test_records_are_gathered_alike(points, k):
-    found = []
+    result = []
     for gather in (groups._gather, numpy_fallback.gather):
-        found.append(np.full(len(points), -1, np.int64))
-        gather(np.array(points), k, found[-1])
-    same(found[:1], found[1:])
+        result.append(np.full(len(points), -1, np.int64))
+        gather(np.array(points), k, result[-1])
+    same(result[:1], result[1:])
 
 
 @given(st.lists(PLACE | st.integers(0, 9).map(float), min_size=1, max_size=40), st.integers(1, 8))
@@ -139,17 +139,17 @@ def test_what_would_not_fit_is_left_to_the_kernel(either, monkeypatch):
 
 
 def assigned_alike(policy, problem):
-    """Compare what the algorithm assigns by the kernels, and where the compiler is not loaded."""
-    found = []
+    """Compare the assignment of an algorithm by the kernels and without the compiler."""
+    result = []
     real = jit._is_loaded
     for loaded in (True, False):
         jit._is_loaded = lambda loaded=loaded: loaded
         try:
-            found.append(policy.algorithm.assign(problem))
+            result.append(policy.algorithm.assign(problem))
         finally:
             jit._is_loaded = real
-    assert found[0][1] == found[1][1]
-    same(found[0][:1], found[1][:1])
+    assert result[0][1] == result[1][1]
+    same(result[0][:1], result[1][:1])
 
 
 COLUMN = st.sampled_from([None, "1", "2", "2.5", "7", "30"])
@@ -170,7 +170,7 @@ def test_mondrian_cuts_alike(rows, k, weight, depth, rules, tree, models):
     table = pl.DataFrame(rows, {"a": pl.String, "b": pl.String, "c": pl.String}, orient="row")
     first = ic.Attribute("a", "quasi", weight=weight, hierarchy=tree)
     last = ic.Attribute("c", "sensitive" if models else "quasi")
-    schema = ic.Schema.of([first, ic.Attribute("b", "quasi"), last])
+    schema = ic.Schema.of_attributes([first, ic.Attribute("b", "quasi"), last])
     models = [ic.KAnonymity(min(k, len(rows))), *models]
     policy = ic.Policy(schema, models, ic.Mondrian(**rules, max_depth=depth))
     problem = search_problem(policy, engine_for(table).count(schema).frequency, schema.quasi, Silent())
@@ -197,7 +197,7 @@ def test_mondrian_goes_down_deep_trees_alike(rules):
 )
 def test_mdav_gathers_alike(rows, k, weight):
     table = pl.DataFrame(rows, {"a": pl.String, "b": pl.String, "c": pl.String}, orient="row")
-    schema = ic.Schema.of([ic.Attribute(name, "quasi", weight=weight) for name in "abc"])
+    schema = ic.Schema.of_attributes([ic.Attribute(name, "quasi", weight=weight) for name in "abc"])
     policy = ic.Policy(schema, [ic.KAnonymity(min(k, len(rows)))], ic.MDAV())
     problem = search_problem(
         policy, engine_for(table).count(schema).frequency.by_record(), schema.quasi, Silent()
@@ -219,7 +219,7 @@ def test_mondrian_cuts_a_table_alike(either, monkeypatch):
 @pytest.mark.few(1)
 @pytest.mark.parametrize("with_compiler", [True, False])
 def test_a_small_table_is_released_and_reported_without_the_compiler(tmp_path, with_compiler):
-    """And the file has the same bytes as with it. A page does without Altair, too."""
+    """The file has the same bytes as with the compiler, and a page needs no Altair either."""
     hospital(1_000, 2).write_csv(tmp_path / "people.csv")
     code = (
         ("import numba\n" if with_compiler else "")
@@ -239,7 +239,7 @@ def test_a_small_table_is_released_and_reported_without_the_compiler(tmp_path, w
         "--accept",
         "unprotected-sensitive:diagnosis=a made-up table",
     ]
-    done = subprocess.run(
+    process = subprocess.run(
         [
             sys.executable,
             "-c",
@@ -259,8 +259,8 @@ def test_a_small_table_is_released_and_reported_without_the_compiler(tmp_path, w
         env=os.environ,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.strip().endswith(f"False {with_compiler}")
+    assert process.returncode == 0, process.stderr
+    assert process.stderr.strip().endswith(f"False {with_compiler}")
     released = ic.anonymize(
         pl.read_csv(tmp_path / "people.csv", infer_schema=False),
         ic.Policy(

@@ -1,4 +1,4 @@
-"""People of classes against plain sets: in classes of few entries, and in those of many."""
+"""People of classes against plain sets, in classes of few and of many entries."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def laid_out(rows: list[list[int]], many: int) -> Entries:
 
 
 def sets_of(rows: list[list[int]], class_of: list[int], classes: int) -> list[set[int]]:
-    found: list[set[int]] = [set() for _ in range(classes)]
+    result: list[set[int]] = [set() for _ in range(classes)]
     for row, number in zip(rows, class_of, strict=True):
         if number >= 0:
-            found[number] |= set(row)
-    return found
+            result[number] |= set(row)
+    return result
 
 
 def entries_of(number: int, class_of: list[int], entries: Entries) -> list[int]:
@@ -57,9 +57,9 @@ def test_everybody_in_a_class_counts_once(many, rows, data):
     entries, people = laid_out(rows, many), sets_of(rows, class_of, 3)
     sums = [sum(int(alike[key]) for key, number in enumerate(class_of) if number == c) for c in range(3)]
 
-    first, found = first_entries(*where, entries)
-    assert found.tolist() == [len(each) for each in people]
-    assert first.sum() == found.sum()
+    first, result = first_entries(*where, entries)
+    assert result.tolist() == [len(each) for each in people]
+    assert first.sum() == result.sum()
     enough = [n + len(each) >= least for n, each in zip(sums, people, strict=True)]
     assert classes_that_reach(*where, alike, entries, least).tolist() == enough
     ends, listed = distinct_entries(*where, entries, np.arange(len(entries.items), dtype=np.int32))

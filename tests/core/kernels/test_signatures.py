@@ -1,4 +1,4 @@
-"""The list of kernels that are compiled ahead of their first use."""
+"""The list of kernels that are compiled before any use."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ def test_a_signature_names_each_kind_of_argument():
 
 
 def test_the_list_grows_by_what_is_kept(tmp_path, monkeypatch):
-    """A list of nothing gets the signature of the kernel that has run here, and keeps what it had."""
+    """An empty list gets the signature of a kernel that has run, and keeps earlier entries."""
     lines._scan(np.frombuffer(b"a,b\n1,2\n", np.uint8), np.uint8(44), 9)
     before = tmp_path / "signatures.json"
     before.write_text('{"gone:kernel": [["int64"]], "trees:_shape": [["int64"]]}')
     monkeypatch.setattr(signatures, "_LIST", before)
-    found = json.loads(signatures.list_of_kept())
-    assert ["uint8 1C read-only", "uint8", "int64"] in found["lines:_scan"]
-    assert ["int64"] in found["trees:_shape"]
-    assert "gone:kernel" not in found
+    document = json.loads(signatures.list_of_kept())
+    assert ["uint8 1C read-only", "uint8", "int64"] in document["lines:_scan"]
+    assert ["int64"] in document["trees:_shape"]
+    assert "gone:kernel" not in document
 
 
 @pytest.mark.parametrize("name", ["trees:none", "nothing:at_all"])

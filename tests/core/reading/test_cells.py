@@ -1,4 +1,4 @@
-"""Every spelling of a range is read as the one that it means, and what is none is not read."""
+"""Every spelling of a range is read by its meaning, and other texts are no range."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One normal form of keys: numbers by value, texts as they are."""
+"""A single normal form of keys: numbers by value, texts unchanged."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ def test_a_day_is_the_same_as_its_midnight():
 @given(st.lists(st.decimals(allow_nan=False, allow_infinity=False, places=6), min_size=2, max_size=5))
 def test_two_numbers_have_one_key_if_and_only_if_they_are_equal(numbers):
     for write in (str, lambda number: f"{number:E}", lambda number: f"{number:f}"):
-        found = keys([write(number) for number in numbers])
-        assert [Fraction(text) for text in found] == [Fraction(number) for number in numbers]
-        assert (len(set(found)) == len(found)) == (len(set(numbers)) == len(numbers))
+        result = keys([write(number) for number in numbers])
+        assert [Fraction(text) for text in result] == [Fraction(number) for number in numbers]
+        assert (len(set(result)) == len(result)) == (len(set(numbers)) == len(numbers))
 
 
 def test_long_numbers_keep_all_their_digits():
@@ -77,7 +77,7 @@ def test_long_numbers_keep_all_their_digits():
 @pytest.mark.parametrize("name", ["^name$", "^.*$", "*", "literal", "a b"])
 def test_a_column_may_have_a_name_that_polars_takes_for_a_pattern(name):
     frame = pl.DataFrame([pl.Series(["1.0", "2", "x"]).alias(name), pl.Series([1.0, 2.5, 3.0]).alias("n")])
-    found = key_texts(frame)
-    assert found.columns == [name, "n"]
-    assert found.rows() == [("1.0", "1"), ("2", "2.5"), ("x", "3")]
+    rows = key_texts(frame)
+    assert rows.columns == [name, "n"]
+    assert rows.rows() == [("1.0", "1"), ("2", "2.5"), ("x", "3")]
     assert key_texts(frame[:2]).rows() == [("1", "1"), ("2", "2.5")]

@@ -39,12 +39,12 @@ def test_ways_to_write_a_null_value(null_value, text, means):
 
 @given(st.lists(NUMBERS, min_size=1, max_size=4), st.lists(NUMBERS, min_size=1, max_size=6))
 def test_a_number_means_the_same_in_every_type_and_as_it_is_written(nulls, cells):
-    """What a column of a type has as missing is what its CSV has."""
-    found = null_values_of(tuple(nulls))
+    """A typed column has the same missing values as a CSV file of the column."""
+    result = null_values_of(tuple(nulls))
     for kind in (pl.Float64, pl.Float32, pl.Int64, pl.Decimal(30, 3)):
         typed = pl.Series([*cells, *nulls]).cast(kind, strict=False).drop_nulls()
         lines = pl.DataFrame([typed]).write_csv(include_header=False).splitlines()
-        assert found.without(typed).is_null().to_list() == [found.mean(line) for line in lines]
+        assert result.without(typed).is_null().to_list() == [result.mean(line) for line in lines]
 
 
 @pytest.mark.parametrize("unit", ["ms", "us", "ns"])

@@ -1,4 +1,4 @@
-"""Numbers whose points may stand before decimals or between thousands: nobody reads them without an answer."""
+"""Numbers with points that may be decimal or thousands: no reader decides without an answer."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.core.reading.recognition import OPEN_POINTS, recognize
-from incrowd.core.reading.spellings import has_decimal_points, has_open_points
+from incrowd.core.reading.recognition import UNCLEAR_POINTS, recognize
+from incrowd.core.reading.spellings import has_decimal_points, has_unclear_points
 
 OPEN = [["27.500", "31.250"], ["27.500", "954"], ["-27.500", "1.000"], ["27.500", "1500"]]
 SETTLED = [
@@ -20,16 +20,16 @@ POINTS = "three digits follow every point"
 
 @pytest.mark.parametrize("texts", OPEN)
 def test_threes_behind_every_point_are_open(texts):
-    assert has_open_points(pl.Series(texts))
+    assert has_unclear_points(pl.Series(texts))
     assert not has_decimal_points(pl.Series(texts))
-    assert recognize(texts).ways == OPEN_POINTS
+    assert recognize(texts).ways == UNCLEAR_POINTS
 
 
 @pytest.mark.parametrize("texts", SETTLED)
 def test_one_number_settles_all(texts):
-    assert not has_open_points(pl.Series(texts))
+    assert not has_unclear_points(pl.Series(texts))
     # Wherever it stands.
-    assert not has_open_points(pl.Series([*["27.500"] * 1000, *texts]))
+    assert not has_unclear_points(pl.Series([*["27.500"] * 1000, *texts]))
 
 
 @pytest.mark.parametrize(
@@ -90,10 +90,10 @@ def test_whoever_reads_the_numbers_asks_what_a_point_means(pay, tmp_path):
     frame().write_csv(tmp_path / "t.csv")
     frame().write_parquet(tmp_path / "t.parquet")
     for table in (frame(), tmp_path / "t.csv", tmp_path / "t.parquet"):
-        with pytest.raises(ic.SchemaError, match=POINTS) as told:
+        with pytest.raises(ic.SchemaError, match=POINTS) as error:
             ic.anonymize(table, policy(pay))
-        assert "27.5" not in str(told.value)
-        assert 'thousands = "."' in str(told.value)
+        assert "27.5" not in str(error.value)
+        assert 'thousands = "."' in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_texts_that_are_not_read_as_numbers_are_no_question(pay):
 
 @pytest.mark.parametrize(("answer", "high"), [('thousands = "."', "65650"), ('decimal = "."', "65.65")])
 def test_an_answer_is_what_maker_and_verifier_read(answer, high, tmp_path):
-    """Both read thousands or decimals, as the policy says, and refuse without it."""
+    """Maker and verifier read thousands or decimals, as the policy says, and refuse without an answer."""
     frame().write_csv(tmp_path / "t.csv")
     body = f'version = 1\n{MODELS}[columns.age]\nrole = "quasi"\n[columns.ill]\nrole = "sensitive"\n'
     body += '[columns.pay]\nrole = "quasi"\n'
@@ -122,7 +122,7 @@ def test_an_answer_is_what_maker_and_verifier_read(answer, high, tmp_path):
 
 
 def test_a_batch_is_read_as_the_rows_that_were_recoded(tmp_path):
-    """Points of a batch stand before decimals if those of the first rows do, and are asked about else."""
+    """Points of a batch follow the first rows' decimals, and are asked about otherwise."""
     batch = frame(("27.500", "31.250"))
     for first, answer in ((("27.5", "31.25", "12.125", "65.65"), None), (("27", "31", "12", "65"), POINTS)):
         limits = policy('{ role = "quasi" }')

@@ -1,4 +1,4 @@
-"""Numbers and dates in other spellings: what a column declares is what every engine and the verifier read."""
+"""Numbers and dates in other spellings: every engine and the verifier read a declared spelling."""
 
 from __future__ import annotations
 
@@ -172,9 +172,9 @@ def test_the_verifier_refuses_the_same_policies(tmp_path, setting):
 def test_values_that_are_not_written_so_are_counted_and_not_repeated():
     with pytest.raises(
         ic.SchemaError, match=r"1 of 2 distinct values are no dates written '%d\.%m\.%Y'"
-    ) as told:
+    ) as error:
         domain_of(["05.03.2020", "secret"], format="%d.%m.%Y")
-    assert "secret" not in str(told.value)
+    assert "secret" not in str(error.value)
     with pytest.raises(ic.SchemaError, match=r"1 of 2 .* no dates written '%d %b %Y' \(%b in English\)"):
         domain_of(["5 Jan 2020", "5 Mai 2020"], format="%d %b %Y")
     with pytest.raises(ic.SchemaError, match=r"\(%B and %p in English\)"):
@@ -214,13 +214,13 @@ HOW = {
 
 
 def with_commas(plain: pl.DataFrame) -> pl.DataFrame:
-    """Write the cells of `worth` as a release of the spelled table has them."""
+    """Write the cells of `worth` like a release of the spelled table."""
     worth = pl.col("worth").str.replace_all(", ", "; ", literal=True).str.replace_all(".", ",", literal=True)
     return plain.with_columns(worth)
 
 
 def measured(release: ic.Release) -> str:
-    """What was measured, with decimal points in the cells of `worth`."""
+    """Return all measures, with decimal points in the cells of `worth`."""
     said = json.dumps(release.privacy.to_dict())
     return re.sub(r'"worth": "[^"]*"', lambda cell: cell[0].replace(",", "."), said)
 
@@ -230,7 +230,7 @@ def schema(*, spelled: bool, hierarchies: bool = False) -> ic.Schema:
         {"seen": ic.Hierarchy.dates(), "worth": ic.Hierarchy.intervals(500, 1000)} if hierarchies else {}
     )
     roles = {"seen": "quasi", "worth": "quasi", "pay": "sensitive"}
-    return ic.Schema.of(
+    return ic.Schema.of_attributes(
         [
             ic.Attribute(name, role, hierarchy=recipes.get(name), **(HOW[name] if spelled else {}))
             for name, role in roles.items()
@@ -282,13 +282,13 @@ def test_every_engine_counts_and_releases_a_spelled_table_like_a_plain_one(kind,
 @pytest.mark.parametrize("algorithm", ["mondrian", "optimal"])
 def test_verify_reads_what_was_declared(tmp_path, hierarchies, algorithm):
     SPELLED.write_csv(tmp_path / "raw.csv")
-    found = ic.anonymize(
+    release = ic.anonymize(
         tmp_path / "raw.csv",
         policy(
             spelled=True, hierarchies=hierarchies, algorithm=algorithm, max_suppression=0.3, suppressed="keep"
         ),
     )
-    found.save(tmp_path / "out")
+    release.save(tmp_path / "out")
     checked = ic.verify(
         tmp_path / "out" / "release.csv",
         tmp_path / "out" / "policy.toml",
@@ -298,7 +298,7 @@ def test_verify_reads_what_was_declared(tmp_path, hierarchies, algorithm):
     assert checked.ok, checked
     assert not checked.problems
     reached = {finding.model: finding.reached for finding in checked.findings}
-    told = {each.model: each.value for each in found.privacy.privacy if each.limit is not None}
+    told = {each.model: each.value for each in release.privacy.privacy if each.limit is not None}
     assert reached == pytest.approx(told)
     # A cell that is moved to another day is told.
     wrong = pl.read_csv(tmp_path / "out" / "release.csv", infer_schema=False)
@@ -327,11 +327,11 @@ def test_a_policy_file_keeps_the_spelling_and_asks_for_it(tmp_path):
 @pytest.mark.parametrize("algorithm", ["mondrian", "optimal"])
 @pytest.mark.parametrize("hierarchies", [False, True])
 def test_the_next_batch_is_read_in_the_same_spelling(tmp_path, algorithm, hierarchies):
-    made = policy(
+    rules = policy(
         spelled=True, hierarchies=hierarchies, algorithm=algorithm, max_suppression=0.3, suppressed="keep"
     )
-    first = ic.anonymize(SPELLED, made)
-    batch = ic.apply_recoding(first.recoding, SPELLED, made)
+    first = ic.anonymize(SPELLED, rules)
+    batch = ic.apply_recoding(first.recoding, SPELLED, rules)
     assert batch.outside == 0
     same = ic.apply_recoding(
         ic.anonymize(
@@ -358,30 +358,32 @@ def test_the_next_batch_is_read_in_the_same_spelling(tmp_path, algorithm, hierar
 
 @pytest.mark.slow
 def test_utility_attacks_and_population_read_it_too(tmp_path):
-    found = ic.anonymize(SPELLED, policy(spelled=True))
+    result = ic.anonymize(SPELLED, policy(spelled=True))
     plain = ic.anonymize(PLAIN, policy(spelled=False))
-    mine = ic.evaluate(SPELLED, found.table, schema(spelled=True))
+    mine = ic.evaluate(SPELLED, result.table, schema(spelled=True))
     theirs = ic.evaluate(PLAIN, plain.table, schema(spelled=False))
     assert {name: each.value for name, each in mine.utility.items()} == {
         name: each.value for name, each in theirs.utility.items()
     }
     tried = [
-        [found.to_dict() for found in ic.attack(raw, release.table, schema(spelled=spelled), attacks=50)]
-        for raw, release, spelled in ((SPELLED, found, True), (PLAIN, plain, False))
+        [attempt.to_dict() for attempt in ic.attack(raw, release.table, schema(spelled=spelled), attacks=50)]
+        for raw, release, spelled in ((SPELLED, result, True), (PLAIN, plain, False))
     ]
     assert tried[0] == tried[1]
-    kept = [
+    measures = [
         measured(ic.anonymize(raw, ic.Policy(schema(spelled=spelled), ["k-map:4"]), population=raw))
         for raw, spelled in ((SPELLED, True), (PLAIN, False))
     ]
-    assert kept[0] == kept[1]
+    assert measures[0] == measures[1]
 
 
 def test_a_published_policy_says_nothing_of_cells_that_are_labels(tmp_path):
     tree = ic.Hierarchy.from_paths(
         [[f"2020-03-{day:02}", "early" if day < 15 else "late", "*"] for day in range(1, 29)]
     )
-    schema = ic.Schema.of([ic.Attribute("seen", "quasi", hierarchy=tree, format="%d.%m.%Y")], unlisted="drop")
+    schema = ic.Schema.of_attributes(
+        [ic.Attribute("seen", "quasi", hierarchy=tree, format="%d.%m.%Y")], unlisted="drop"
+    )
     ic.anonymize(SPELLED, ic.Policy(schema, ["k-anonymity:30"], "optimal")).save(tmp_path / "out")
     folder = tmp_path / "out"
     assert "early" in (folder / "release.csv").read_text()
@@ -400,7 +402,7 @@ def test_null_values_are_looked_for_in_what_was_read_too(tmp_path, stream):
         }
     )
     raw.write_csv(tmp_path / "raw.csv")
-    schema = ic.Schema.of(
+    schema = ic.Schema.of_attributes(
         [
             ic.Attribute("seen", "quasi", format="%d.%m.%Y %H:%M"),
             ic.Attribute("worth", "quasi", decimal=",", thousands="."),
@@ -427,7 +429,7 @@ def test_typed_columns_need_no_spelling():
     typed = PLAIN.with_columns(pl.col("seen").str.to_date(), pl.col("worth").cast(pl.Float64))
     one = (
         engine_for(typed)
-        .count(schema(spelled=True).of([ic.Attribute("seen", "quasi", format="%d.%m.%Y")]))
+        .count(schema(spelled=True).of_attributes([ic.Attribute("seen", "quasi", format="%d.%m.%Y")]))
         .frequency
     )
     assert one.domains[0].kind == "date"
@@ -436,15 +438,18 @@ def test_typed_columns_need_no_spelling():
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 @pytest.mark.parametrize("blocks", quick([None, 1, 3], None))
 def test_spark_reads_what_was_declared(spark, blocks):
-    made = [
+    releases = [
         ic.anonymize(spark.createDataFrame(frame.to_arrow()), policy(spelled=spelled), blocks=blocks)
         for frame, spelled in ((SPELLED, True), (PLAIN, False))
     ]
-    assert made[0].privacy.holds
+    assert releases[0].privacy.holds
     if blocks == 3:
         # Blocks are cut by a sample, which the texts of the rows decide.
-        assert {cell[:8] for (cell,) in made[0].table.select("seen").collect()} <= {"2020-03-", "[2020-03"}
+        assert {cell[:8] for (cell,) in releases[0].table.select("seen").collect()} <= {
+            "2020-03-",
+            "[2020-03",
+        }
         return
-    cells = [list(map(tuple, each.table.select("seen", "worth").collect())) for each in made]
+    cells = [list(map(tuple, each.table.select("seen", "worth").collect())) for each in releases]
     ours, theirs = (pl.DataFrame(rows, ["seen", "worth"], orient="row") for rows in cells)
     assert ours.sort("seen", "worth").equals(with_commas(theirs).sort("seen", "worth"))

@@ -34,12 +34,12 @@ def test_they_are_the_same_before_and_after_somebody_asked(asked):
 
 
 def test_nothing_is_written_before_somebody_asks():
-    asked = []
-    texts = Texts(NUMBERS, lambda column: asked.append(len(column)) or written(column))
+    calls = []
+    texts = Texts(NUMBERS, lambda column: calls.append(len(column)) or written(column))
     assert len(texts.picked(np.array([1]))) == 1
-    assert not asked
+    assert not calls
     assert texts[1] == texts[1] == "-2.0"
-    assert asked == [3]
+    assert calls == [3]
 
 
 def test_texts_of_python_are_a_column_too():

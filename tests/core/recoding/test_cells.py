@@ -1,4 +1,4 @@
-"""A cell's text is read as it was written, whatever the values are."""
+"""A cell's text is read as it was written, for any values."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ MIDNIGHTS = st.builds(
     ],
 )
 def test_starred_nodes_are_those_that_are_written_as_a_star(values, hierarchy):
-    schema = Schema.of([Attribute("q", "quasi", hierarchy=hierarchy)], unlisted="drop")
+    schema = Schema.of_attributes([Attribute("q", "quasi", hierarchy=hierarchy)], unlisted="drop")
     domain = MemoryEngine(pl.DataFrame({"q": values})).count(schema).frequency.domains[0]
     labels = node_labels(domain, np.arange(domain.tree.n_nodes))
     assert starred_nodes(domain).tolist() == [label == "*" for label in labels]
 
 
 def domain_of(values, kind="auto"):
-    schema = Schema.of([Attribute("q", "quasi", kind=kind)], unlisted="drop")
+    schema = Schema.of_attributes([Attribute("q", "quasi", kind=kind)], unlisted="drop")
     return MemoryEngine(pl.DataFrame({"q": values})).count(schema).frequency.domains[0]
 
 

@@ -1,4 +1,4 @@
-"""Ends of ranges on a grid: never inside, as narrow as may be, and read as they were written."""
+"""Ends of ranges on a grid: never inside, as narrow as possible, and read as written."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TIMES = st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2200, 1, 1)).map(dt.da
 
 
 def domain_of(values, **settings):
-    schema = Schema.of([Attribute("q", "quasi", ends="outward", **settings)], unlisted="drop")
+    schema = Schema.of_attributes([Attribute("q", "quasi", ends="outward", **settings)], unlisted="drop")
     return MemoryEngine(pl.DataFrame({"q": values})).count(schema).frequency.domains[0]
 
 
@@ -164,7 +164,7 @@ def test_numbers_that_are_close_end_at_two_digits():
 
 
 def test_years_are_whole_numbers():
-    """Two digits of a year would be its century."""
+    """Two digits of a year would be the century."""
     years = domain_of([1987, 1990, 1993, 2004])
     assert range_label(years, 1, 2) == "[1990-1993]"
     assert range_label(years, 0, 2) == "1993 or less"
@@ -221,10 +221,10 @@ def test_a_mean_is_rounded_and_needs_three_known_values():
     from types import SimpleNamespace
 
     def mean(domain, ranks, counts):
-        made = SimpleNamespace(
+        result = SimpleNamespace(
             indptr=np.array([0, len(ranks)]), codes=np.array(ranks), counts=np.array(counts)
         )
-        return mean_labels(domain, made)[0]
+        return mean_labels(domain, result)[0]
 
     pay = domain_of([1005, 1010, 987654, None])
     assert mean(pay, [0, 1], [1, 1]) == "*"

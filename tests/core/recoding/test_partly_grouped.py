@@ -1,4 +1,4 @@
-"""Grouping some values of a column: those outside keep their values, and are listed where classes are mixed."""
+"""Grouping some values of a column: other values stay, and mixed classes list the values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the cells of a table cover in a population."""
+"""The people of a population whom the cells of a table cover."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from incrowd.engines import engine_for, read_classes, with_population
 
 
 def covered(cells: list[str | None], people: list[object], **spec) -> tuple[list[int], int]:
-    """Return what each distinct cell covers, in order of first appearance, and who is outside."""
+    """Return the people of each distinct cell, in order of first appearance, and the people outside."""
     [(name, hierarchy)] = spec.items() or [("q", None)]
     table = pl.DataFrame({name: cells}, schema={name: pl.String})
     population = pl.DataFrame({name: people}, strict=False)
     classes = read_classes(table, ic.Schema(quasi={name: hierarchy}), population=population)
-    found = {classes.cells(number)[name]: int(n) for number, n in enumerate(classes.population)}
+    result = {classes.cells(number)[name]: int(n) for number, n in enumerate(classes.population)}
     counts = classes.frequency.population
     assert counts.records == len(people)
-    return [found[cell] for cell in dict.fromkeys(cells)], counts.outside
+    return [result[cell] for cell in dict.fromkeys(cells)], counts.outside
 
 
 def test_values_and_stars():
@@ -109,7 +109,7 @@ LIKE_NUMBERS = ["1.0", "1", "1", "x", "x"]
     "algorithm", [ic.Mondrian(), ic.Optimal(), ic.Datafly(), ic.CellSuppression()], ids=lambda one: one.name
 )
 def test_letters_decide_in_a_column_of_categories(algorithm, spec, values):
-    """Equal numbers are one value only in a column of numbers, which follows no hierarchy."""
+    """Equal numbers are one value only in a column of numbers without a hierarchy."""
     frame = pl.DataFrame({"q": values})
     schema = ic.Schema(quasi={"q": spec})
     numbers = spec is None and values is not LIKE_NUMBERS
@@ -126,13 +126,13 @@ def test_letters_decide_in_a_column_of_categories(algorithm, spec, values):
 
 
 def test_models_of_a_population_tell_big_numbers_apart():
-    """Three people whose numbers are one double: each is alone."""
+    """Three people have numbers of the same double, and each is alone."""
     table = pl.DataFrame({"id": [BIG, BIG + 1], "s": ["x", "y"]})
     people = pl.DataFrame({"id": [BIG, BIG + 1, BIG + 1]})
     schema = ic.Schema(quasi=["id"], sensitive=["s"])
-    found = ic.assess(table, schema, [ic.KMap(1), ic.DeltaPresence(1.0)], population=people)
-    assert [measured.value for measured in found.privacy[:3]] == [1, 1.0, 0.5]
-    assert found.risk["journalist"]["max"] == 1
+    assessment = ic.assess(table, schema, [ic.KMap(1), ic.DeltaPresence(1.0)], population=people)
+    assert [measured.value for measured in assessment.privacy[:3]] == [1, 1.0, 0.5]
+    assert assessment.risk["journalist"]["max"] == 1
     release = ic.anonymize(table, schema, [ic.KMap(3)], population=people, ends="exact")
     assert release.table["id"].to_list() == [f"[{BIG}-{BIG + 1}]"] * 2
     far = ic.anonymize(

@@ -1,4 +1,4 @@
-"""Recoding: the cells that each class or level gets, in every style, and that they can be kept."""
+"""Recoding: the cells of each class or level, in every style, and saved files of the cells."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def count(values: list, spec: object = None, **schema) -> FrequencyTable:
 def local(
     values: list, style: str, spec: object = None, classes: list[int] | None = None
 ) -> list[str | None]:
-    """Cells of the rows, all in one class unless said otherwise; -1 suppresses."""
+    """Cells of the rows, all in a single class by default, where -1 suppresses."""
     frequency = count(values, spec)
     of_key = np.zeros(frequency.keys, np.int32)
     if classes is not None:
@@ -327,7 +327,7 @@ def test_suppressed_keys_are_stars_in_every_column():
 
 
 def test_values_that_look_alike_after_recoding_are_one_class():
-    """A leaf and its parent may share a label: what is released is what counts."""
+    """A leaf and a parent may share a label, and only the released text counts."""
     tree = ic.Hierarchy.from_nested({"Any": {"white": ["white", "grey"]}})
     frequency = count(["white", "grey"], tree)
     assert rows_of(frequency, ic.FullDomain.build(frequency, [1])) == ["white", "white"]

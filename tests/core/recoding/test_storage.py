@@ -25,7 +25,7 @@ ALGORITHMS = {
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory) -> dict[str, Path]:
-    """One recoding of each kind, saved."""
+    """A saved recoding of each kind."""
     frame = pl.DataFrame(
         {
             "age": [str(20 + i % 12) for i in range(36)],
@@ -34,7 +34,7 @@ def kept(tmp_path_factory) -> dict[str, Path]:
         }
     )
     tree = Intervals((5, 10))
-    schema = ic.Schema.of(
+    schema = ic.Schema.of_attributes(
         [
             ic.Attribute("age", "quasi", hierarchy=tree),
             ic.Attribute("town", "quasi", hierarchy=Prefix()),

@@ -1,4 +1,4 @@
-"""A column with `decimal = ","` is released with decimal commas, and everything reads them back."""
+"""A column with `decimal = ","` is released with decimal commas, and every reader reads the cells back."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ styles = pytest.mark.parametrize("style", STYLES)
 
 
 def policy(style: str, *, commas: bool = True) -> ic.Policy:
-    asked = dict(STYLES[style][0])
-    tree = asked.pop("tree", None)
+    settings = dict(STYLES[style][0])
+    tree = settings.pop("tree", None)
     decimal = "," if commas else None
     numbered = {"kind": "number"} if not commas else {}
     quasi = [ic.Attribute("rate", "quasi", hierarchy=tree, decimal=decimal, **numbered)]
@@ -50,11 +50,11 @@ def policy(style: str, *, commas: bool = True) -> ic.Policy:
         quasi.insert(0, ic.Attribute("alter", "quasi", decimal=decimal, **numbered))
     pay = ic.Attribute("pay", "sensitive", decimal=decimal, **numbered)
     return ic.Policy(
-        ic.Schema.of([*quasi, pay], unlisted="drop"),
+        ic.Schema.of_attributes([*quasi, pay], unlisted="drop"),
         ["k-anonymity:3"],
         max_suppression=0.9,
         suppressed="keep",
-        **asked,
+        **settings,
     )
 
 
@@ -107,17 +107,17 @@ def test_cells_are_written_and_read_back(plain, written):
 @styles
 def test_a_release_has_one_decimal_sign_and_verifies(style, where, tmp_path):
     RAW.write_csv(tmp_path / "raw.csv")
-    asked = policy(style)
-    release = ic.anonymize(opened(where, tmp_path), asked)
+    rules = policy(style)
+    release = ic.anonymize(opened(where, tmp_path), rules)
     release.save(tmp_path / "out")
     file = tmp_path / "out/release.csv"
     table = pl.read_csv(file, infer_schema=False)
-    for name in [each.name for each in asked.schema.quasi]:
+    for name in [each.name for each in rules.schema.quasi]:
         cells = table[name]
         assert cells.str.contains(f"^({STYLES[style][1]})$").all(), cells.to_list()
         assert cells.str.contains(",").any()
     assert table["pay"].str.contains(",").all()
-    assert ic.assess(file, asked.schema, asked.models).holds
+    assert ic.assess(file, rules.schema, rules.models).holds
     plain = ic.anonymize(PLAIN, policy(style, commas=False))
     assert {name: lost.value for name, lost in release.utility.items()} == pytest.approx(
         {name: lost.value for name, lost in plain.utility.items()}
@@ -132,7 +132,7 @@ def test_a_release_has_one_decimal_sign_and_verifies(style, where, tmp_path):
 @pytest.mark.few(1)
 @styles
 def test_utility_and_attacks_read_the_cells(style):
-    made = [
+    result = [
         (
             raw,
             ic.anonymize(raw, policy(style, commas=commas), keep_order=True).table,
@@ -140,7 +140,7 @@ def test_utility_and_attacks_read_the_cells(style):
         )
         for raw, commas in ((RAW, True), (PLAIN, False))
     ]
-    found = [
+    outcome = [
         (
             {
                 name: lost.value
@@ -148,23 +148,23 @@ def test_utility_and_attacks_read_the_cells(style):
             },
             [each.to_dict() for each in ic.attack(raw, table, asked.schema, attacks=40)],
         )
-        for raw, table, asked in made
+        for raw, table, asked in result
     ]
-    assert found[0] == found[1]
+    assert outcome[0] == outcome[1]
 
 
 # A mean covers no value but itself.
 @pytest.mark.few(4)
 @pytest.mark.parametrize("style", [style for style in STYLES if style != "means"])
 def test_the_next_batch_has_the_same_cells_and_is_judged_with_the_earlier_release(style, tmp_path):
-    asked = policy(style)
-    first = ic.anonymize(RAW, asked)
+    rules = policy(style)
+    first = ic.anonymize(RAW, rules)
     first.recoding.save(tmp_path / "recoding")
     recoding = ic.Recoding.load(tmp_path / "recoding")
     assert [domain.commas for domain in recoding.domains] == [True] * len(recoding.domains)
     table = first.texts
-    batch = ic.apply_recoding(recoding, RAW, asked, previous_release=table, max_suppression=1.0)
-    quasi = [each.name for each in asked.schema.quasi]
+    batch = ic.apply_recoding(recoding, RAW, rules, previous_release=table, max_suppression=1.0)
+    quasi = [each.name for each in rules.schema.quasi]
     assert batch.texts.select(quasi).sort(quasi).equals(table.select(quasi).sort(quasi))
     # The cells of both are the same classes.
     assert batch.together.reached("k-anonymity") == 2 * first.privacy.reached("k-anonymity")
@@ -194,14 +194,18 @@ def test_texts_of_a_hierarchy_that_names_values_stay():
     tree = ic.Hierarchy.from_paths(
         [[f"{n / 10:g}", "[low, 3.5]" if n < 35 else "high", "*"] for n in range(90)]
     )
-    schema = ic.Schema.of([ic.Attribute("rate", "quasi", decimal=",", hierarchy=tree)], unlisted="drop")
+    schema = ic.Schema.of_attributes(
+        [ic.Attribute("rate", "quasi", decimal=",", hierarchy=tree)], unlisted="drop"
+    )
     table = ic.anonymize(RAW, ic.Policy(schema, ["k-anonymity:20"], "optimal")).table
     assert set(table["rate"]) == {"[low, 3.5]", "high"}
     assert ic.assess(table, schema, ["k-anonymity:20"]).holds
 
 
 def test_a_declared_category_stays():
-    schema = ic.Schema.of([ic.Attribute("rate", "quasi", decimal=",", kind="category")], unlisted="drop")
+    schema = ic.Schema.of_attributes(
+        [ic.Attribute("rate", "quasi", decimal=",", kind="category")], unlisted="drop"
+    )
     raw = pl.DataFrame({"rate": ["1,5", "2,5", "3", "4"] * 10})
     table = ic.anonymize(raw, ic.Policy(schema, ["k-anonymity:20"])).table
     assert any(", " in cell and "." in cell for cell in table["rate"])
@@ -215,14 +219,16 @@ def test_numbers_that_are_stored_as_such_keep_the_point():
 
 def test_a_mean_that_reads_as_missing_is_refused():
     raw = pl.DataFrame({"rate": ["1", "2"] * 10, "pay": ["5"] * 20})
-    schema = ic.Schema.of([ic.Attribute("rate", "quasi", decimal=",")], null_values=["1,5"], unlisted="drop")
+    schema = ic.Schema.of_attributes(
+        [ic.Attribute("rate", "quasi", decimal=",")], null_values=["1,5"], unlisted="drop"
+    )
     with pytest.raises(ic.SchemaError, match=r"'rate'.*null_values"):
         ic.anonymize(raw, ic.Policy(schema, ["k-anonymity:15"], output="mean"))
 
 
 def test_a_database_gets_the_same_cells():
-    asked = policy("ranges")
-    here = ic.anonymize(RAW, asked).texts
+    rules = policy("ranges")
+    here = ic.anonymize(RAW, rules).texts
     with holding("duckdb", RAW) as table:
-        there = fetched(ic.anonymize(table, asked).table)
+        there = fetched(ic.anonymize(table, rules).table)
     assert sorted(there.rows()) == sorted(here.rows())

@@ -1,4 +1,4 @@
-"""Domain: which values a column has, in which order, and how wide an interval of them is."""
+"""Domain: the values of a column, the order of values, and the width of an interval."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 from incrowd.core.kernels.jit import PARALLEL_FROM
-from incrowd.core.reading.spellings import has_open_points
+from incrowd.core.reading.spellings import has_unclear_points
 from incrowd.core.table.domain import Dictionary, Domain
 from incrowd.engines.distinct import dictionary
 
@@ -84,7 +84,7 @@ number_texts = st.integers(-(10**9), 10**9).map(lambda n: f"{Decimal(n) / 1000:f
 
 @given(st.lists(number_texts, min_size=1, unique=True), st.booleans())
 def test_numbers_are_ranked_by_value(texts, missing):
-    assume(not has_open_points(pl.Series(texts)))
+    assume(not has_unclear_points(pl.Series(texts)))
     domain, ranks = build(texts, missing)
     assert domain.kind == "number"
     assert domain.ordered
@@ -275,22 +275,22 @@ def test_a_column_without_hierarchy_has_two_levels():
     ids=lambda series: str(series.dtype),
 )
 def test_one_column_in_every_type(series):
-    found, codes = dictionary(series, "c", ("?",))
-    assert list(found.texts) == ["1", "3"]
-    assert found.has_missing
+    result, codes = dictionary(series, "c", ("?",))
+    assert list(result.texts) == ["1", "3"]
+    assert result.has_missing
     assert codes.tolist() == [1, 0, 2, 1]
-    domain, ranks = Domain.build(ic.Attribute("c", "quasi"), found)
+    domain, ranks = Domain.build(ic.Attribute("c", "quasi"), result)
     assert domain.kind == "number"
     assert [domain.values[rank] for rank in ranks[codes]] == ["3", "1", None, "3"]
 
 
 def test_null_values_are_exact_texts():
-    found, codes = dictionary(pl.Series(["NA", "na", "", "?", None]), "c", ("NA", ""))
-    assert list(found.texts) == ["?", "na"]
+    result, codes = dictionary(pl.Series(["NA", "na", "", "?", None]), "c", ("NA", ""))
+    assert list(result.texts) == ["?", "na"]
     assert codes.tolist() == [2, 1, 2, 0, 2]
-    found, _ = dictionary(pl.Series(["NA", "None", "?", ""]), "c", ())
-    assert list(found.texts) == ["", "?", "NA", "None"]
-    assert not found.has_missing
+    result, _ = dictionary(pl.Series(["NA", "None", "?", ""]), "c", ())
+    assert list(result.texts) == ["", "?", "NA", "None"]
+    assert not result.has_missing
 
 
 @pytest.mark.parametrize("way", ["by hash", "by hash, all alike", "by value"])
@@ -302,9 +302,9 @@ def test_many_texts_are_placed_in_order_however_they_are_found(monkeypatch, way,
             pl.DataFrame, "hash_rows", lambda frame: pl.Series(np.zeros(len(frame), np.uint64))
         )
     texts = [missing, *(f"text {row * 7919 % 700}" for row in range(rows - 1))]
-    found, codes = dictionary(pl.Series("^c$", texts), "c", ())
+    result, codes = dictionary(pl.Series("^c$", texts), "c", ())
     distinct = sorted({text for text in texts if text is not None})
     place = {text: number for number, text in enumerate([*distinct, None])}
-    assert list(found.texts) == distinct
-    assert found.has_missing is (missing is None)
+    assert list(result.texts) == distinct
+    assert result.has_missing is (missing is None)
     assert codes.tolist() == [place[text] for text in texts]

@@ -1,4 +1,4 @@
-"""Numbers near the largest double: no warning (pytest makes errors of them), no loss that is none."""
+"""Numbers near the largest double give no warning (pytest makes errors of warnings), and finite losses."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def losses(found) -> list[float]:
 @pytest.mark.parametrize("name", ["mondrian", "mdav", "k-member", "clustering", "oka", "random"])
 def test_what_is_lost_of_enormous_numbers_is_a_number(name, k):
     release = ic.anonymize(TABLE, SCHEMA, [ic.KAnonymity(k)], ALGORITHMS.get(name)())
-    found = losses(release.to_dict())
-    assert len(found) > 10
-    assert all(map(math.isfinite, found))
+    result = losses(release.to_dict())
+    assert len(result) > 10
+    assert all(map(math.isfinite, result))
     ic.evaluate(TABLE, release.table, SCHEMA)
 
 
@@ -73,7 +73,7 @@ def test_distributions_and_associations_of_enormous_numbers_are_those_of_small_o
 
 @pytest.mark.parametrize("power", [-700, -400, 0, 250, 300, 390, 500])
 def test_a_correlation_does_not_depend_on_the_unit(power):
-    """Sums of squares, and their product, are no doubles long before the numbers are none."""
+    """Sums of squares and products of sums exceed all doubles long before the numbers do."""
     raw = SMALL.select(pl.all() * 2.0**power)
     evaluation = ic.evaluate(raw, raw, NUMBERS)
     [pair] = fidelity(evaluation).associations
@@ -123,12 +123,12 @@ def test_means_of_classes_of_enormous_numbers_are_numbers():
 
 
 def test_a_released_number_may_be_larger_than_all_raw_ones():
-    """Synthetic data have such, and the half of a sum of two of them is a number."""
+    """Synthetic data have larger numbers, and the half of a sum of two numbers is a number."""
     raw = pl.DataFrame({"x": [1.0, 2.0, 3.0, 4.0] * 4, "s": ["a", "b"] * 8})
-    made = pl.DataFrame({"x": [1.0, 2.0, 1.7e308, -1.7e308] * 4, "s": ["a", "b"] * 8})
+    frame = pl.DataFrame({"x": [1.0, 2.0, 1.7e308, -1.7e308] * 4, "s": ["a", "b"] * 8})
     schema = ic.Schema(quasi=["x"], sensitive=["s"])
-    halved = made.with_columns(pl.col("x").clip(-8, 8))
-    large, small = (ic.attack(raw, table, schema, secret="s", attacks=16) for table in (made, halved))
+    halved = frame.with_columns(pl.col("x").clip(-8, 8))
+    large, small = (ic.attack(raw, table, schema, secret="s", attacks=16) for table in (frame, halved))
     assert [attack.to_dict() for attack in large] == [attack.to_dict() for attack in small]
 
 

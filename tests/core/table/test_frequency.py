@@ -1,4 +1,4 @@
-"""FrequencyTable: every combination of values once, with its weight and its sensitive values."""
+"""FrequencyTable: every combination of values once, with a weight and sensitive values."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def frames(draw):
 
 
 def keys_of(frame: pl.DataFrame) -> list[tuple[str | None, str | None] | None]:
-    """Each row's key, None for a suppressed one."""
+    """Each row's key, None for a suppressed row."""
     return [None if key == ("*", "*") else key for key in frame.select("a", "b").rows()]
 
 
@@ -46,9 +46,9 @@ def test_keys_and_weights_are_those_of_a_counter(frame):
     frequency = engine_for(frame).count(SCHEMA).frequency
     keys = keys_of(frame)
     expected = Counter(key for key in keys if key is not None)
-    found = {(record["a"], record["b"]): record["records"] for record in frequency.to_records()}
-    assert found == expected
-    assert frequency.keys == len(expected) == len(found)
+    result = {(record["a"], record["b"]): record["records"] for record in frequency.to_records()}
+    assert result == expected
+    assert frequency.keys == len(expected) == len(result)
     assert frequency.suppressed == keys.count(None)
     assert (frequency.records, frequency.rows) == (expected.total(), frame.height)
     assert frequency.weights.min() > 0
@@ -82,11 +82,11 @@ def test_sensitive_values_are_counted_per_key_and_in_the_whole(frame):
         for number, record in enumerate(frequency.to_records()):
             start, stop = counted.keys.indptr[number : number + 2]
             codes = counted.keys.codes[start:stop].tolist()
-            found = {
+            result = {
                 values[c]: n for c, n in zip(codes, counted.keys.counts[start:stop].tolist(), strict=True)
             }
             key = (record["a"], record["b"])
-            assert found == Counter(text for text, k in zip(texts, keys, strict=True) if k == key)
+            assert result == Counter(text for text, k in zip(texts, keys, strict=True) if k == key)
             assert codes == sorted(codes)
 
 
@@ -160,11 +160,11 @@ def test_threads_change_nothing(monkeypatch):
     sensitive = [ranked("s", 20)]
     suppressed = rng.random(rows) < 0.1
     monkeypatch.setattr(jit, "PARALLEL_FROM", 1)
-    made = []
+    result = []
     for threads in ("1", "2"):
         monkeypatch.setenv("INCROWD_THREADS", threads)
-        made.append(FrequencyTable.from_rows(quasi, sensitive, suppressed))
-    one, two = made
+        result.append(FrequencyTable.from_rows(quasi, sensitive, suppressed))
+    one, two = result
     assert one.row_keys.tobytes() == two.row_keys.tobytes()
     assert one.weights.tobytes() == two.weights.tobytes()
     assert all(a.tobytes() == b.tobytes() for a, b in zip(one.codes, two.codes, strict=True))

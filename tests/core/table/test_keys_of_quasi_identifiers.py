@@ -25,7 +25,7 @@ def schema_of(party, key):
 
 @pytest.fixture(scope="module")
 def homes():
-    """Numbers of homes begin anew in each region; `home` names each by one column."""
+    """Numbers of homes begin anew in each region, and `home` names each by a single column."""
     draw = random.Random(3)
     rows = [
         (f"{region}{number}", region, number, draw.randint(20, 60), draw.choice(("flu", "gout", "cold")))
@@ -87,17 +87,19 @@ def test_a_release_and_its_verification(homes, tmp_path, algorithm):
     assert dict(release.risk["prosecutor"]) == dict(other.risk["prosecutor"])
     release.save(tmp_path / "out")
     homes.write_csv(tmp_path / "raw.csv")
-    kept = Policy.read(tmp_path / "out" / "policy.toml").schema
-    assert (kept.person, kept["region"].role) == (("number", "region"), "quasi")
+    schema = Policy.read(tmp_path / "out" / "policy.toml").schema
+    assert (schema.person, schema["region"].role) == (("number", "region"), "quasi")
     assert {each.name for each in read_policy(tmp_path / "out" / "policy.toml").person} == {
         "number",
         "region",
     }
     released = tmp_path / "out" / "release.csv"
     rows = tmp_path / "out" / "internal" / "rows.parquet"
-    found = verify(released, tmp_path / "out" / "policy.toml", against=tmp_path / "raw.csv", row_map=rows)
-    assert found.people.people == 160
-    assert found.ok
+    verification = verify(
+        released, tmp_path / "out" / "policy.toml", against=tmp_path / "raw.csv", row_map=rows
+    )
+    assert verification.people.people == 160
+    assert verification.ok
     alone = verify(released, tmp_path / "out" / "policy.toml")
     assert not alone.ok
     assert any("does not say whose" in each for each in alone.unchecked)

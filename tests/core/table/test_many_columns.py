@@ -1,4 +1,4 @@
-"""Hundreds of columns: their combinations of values are more than any double."""
+"""Hundreds of columns have more combinations of values than any double."""
 
 from __future__ import annotations
 
@@ -41,5 +41,5 @@ def test_hundreds_of_columns_are_released_and_measured(wide, algorithm):
 
 
 def test_uniqueness_in_the_population_of_hundreds_of_columns(wide):
-    found = ic.risk.population_uniqueness(wide, quasi=COLUMNS, fraction=0.1)
-    assert (found.sample, 0 <= found.dankar <= 1) == (1.0, True)
+    estimate = ic.risk.population_uniqueness(wide, quasi=COLUMNS, fraction=0.1)
+    assert (estimate.sample, 0 <= estimate.dankar <= 1) == (1.0, True)

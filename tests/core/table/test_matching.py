@@ -1,4 +1,4 @@
-"""What `*` and missing cells match, held against a reading row by row."""
+"""Matches of `*` and missing cells, compared with a reading row by row."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def test_every_figure_is_that_of_whom_each_row_could_be(wildcards, people, seed)
         ic.AverageRisk(1),
         ic.RecordsAtRisk(1, threshold=0.4),
     ]
-    found = ic.assess(table, schema, models, wildcards=wildcards)
+    assessment = ic.assess(table, schema, models, wildcards=wildcards)
     k, distinct, entropy, joint, t, alpha, _, beta, largest, mean, share = (
-        each.value for each in found.privacy[:11]
+        each.value for each in assessment.privacy[:11]
     )
     assert k == min(read.sizes())
     assert distinct == read.distinct("ill")
@@ -50,8 +50,8 @@ def test_every_figure_is_that_of_whom_each_row_could_be(wildcards, people, seed)
     assert largest == near(1 / min(read.sizes()))
     assert mean == near(read.average_risk(), rel=1e-12)
     assert share == near(read.at_risk(0.4), abs=1e-12)
-    assert found.risk["prosecutor"]["mean"] == near(read.average_risk(), rel=1e-12)
-    assert found.wildcards == wildcards
+    assert assessment.risk["prosecutor"]["mean"] == near(read.average_risk(), rel=1e-12)
+    assert assessment.wildcards == wildcards
 
 
 @pytest.mark.few(1)
@@ -67,17 +67,17 @@ def test_attackers_match_in_what_they_know(wildcards, seed):
         *(ic.Attacker(f"{one}{two}", [one, two], both) for one, two in combinations(quasi, 2)),
         ic.LKCPrivacy(2, 1, 1.0, value="flu"),
     ]
-    found = ic.assess(table, schema, models, wildcards=wildcards)
+    assessment = ic.assess(table, schema, models, wildcards=wildcards)
     reads = [Rows(table, quasi, wildcards, list(pair)) for pair in combinations(quasi, 2)]
     sizes = [min(read.sizes()) for read in reads]
     shares = [
         max(read.counts(rows, "ill").get("flu", 0) / len({row["who"] for row in rows}) for rows in read.found)
         for read in reads
     ]
-    by_attacker = [each for each in found.privacy if each.attacker is not None]
+    by_attacker = [each for each in assessment.privacy if each.attacker is not None]
     assert [each.value for each in by_attacker if each.model == "k-anonymity"] == sizes
     assert [each.value for each in by_attacker if each.quantity == "alpha"] == near(shares)
-    lkc = {each.quantity: each.value for each in found.privacy if each.model == "lkc-privacy"}
+    lkc = {each.quantity: each.value for each in assessment.privacy if each.model == "lkc-privacy"}
     assert lkc["K"] == min(sizes)
     assert lkc["C"] == near(max(shares))
 
@@ -123,48 +123,52 @@ def test_published_frequencies(columns, expected, missing):
     table = pl.DataFrame(columns)
     if missing:
         table = table.select(pl.all().replace("*", None))
-    found = ic.assess(table, ic.Schema(quasi=table.columns), "k-anonymity:2", wildcards="matches-any")
-    classes = found.by_class().frame().rename({"k-anonymity k": "matched"})
+    assessment = ic.assess(table, ic.Schema(quasi=table.columns), "k-anonymity:2", wildcards="matches-any")
+    classes = assessment.by_class().frame().rename({"k-anonymity k": "matched"})
     each = table.join(
         classes.select(*table.columns, "matched"), on=table.columns, nulls_equal=True, maintain_order="left"
     )
     assert each["matched"].to_list() == expected
-    assert found.privacy[0].value == min(expected)
-    assert found.risk["prosecutor"]["max"] == 1 / min(expected)
-    assert found.risk["prosecutor"]["mean"] == near(np.mean([1 / many for many in expected]), abs=1e-16)
+    assert assessment.privacy[0].value == min(expected)
+    assert assessment.risk["prosecutor"]["max"] == 1 / min(expected)
+    assert assessment.risk["prosecutor"]["mean"] == near(np.mean([1 / many for many in expected]), abs=1e-16)
 
 
 def test_a_star_is_a_value_unless_said_otherwise():
     table = pl.DataFrame({"age": ["30", "30", "30", "*"], "sex": ["M", "M", "*", "M"]})
     schema = ic.Schema(quasi=["age", "sex"])
-    found = [ic.assess(table, schema, "k-anonymity:2", wildcards=each) for each in
+    assessments = [ic.assess(table, schema, "k-anonymity:2", wildcards=each) for each in
              ("value", "matches-any", "conservative")]  # fmt: skip
-    assert [each.by_class().of("k-anonymity").tolist() for each in found] == [[1, 1, 2], [4, 4, 4], [1, 1, 2]]
+    assert [each.by_class().of("k-anonymity").tolist() for each in assessments] == [
+        [1, 1, 2],
+        [4, 4, 4],
+        [1, 1, 2],
+    ]
     assert ic.assess(table, schema).wildcards == "value"
 
 
 def test_two_records_with_the_same_star_count_alone_where_it_matches_nothing():
     table = pl.DataFrame({"age": ["30", "30", "30"], "sex": ["*", "*", "M"], "ill": ["flu", "hiv", "flu"]})
     schema = ic.Schema(quasi=["age", "sex"], sensitive=["ill"])
-    found = ic.assess(table, schema, ["k-anonymity:2", "l-diversity:2"], wildcards="conservative")
-    assert [each.failing for each in found.privacy[:2]] == [(2, 3), (2, 3)]
-    assert found.risk["attribute-disclosure"]["homogeneous"] == 1.0
+    assessment = ic.assess(table, schema, ["k-anonymity:2", "l-diversity:2"], wildcards="conservative")
+    assert [each.failing for each in assessment.privacy[:2]] == [(2, 3), (2, 3)]
+    assert assessment.risk["attribute-disclosure"]["homogeneous"] == 1.0
 
 
 def test_a_column_of_stars_alone_is_passed_over():
     table = pl.DataFrame({"age": ["30", "30"], "sex": ["*", None]})
-    found = ic.assess(table, ic.Schema(quasi=["age", "sex"]), wildcards="conservative")
-    assert found.reached("k-anonymity") == 1
+    assessment = ic.assess(table, ic.Schema(quasi=["age", "sex"]), wildcards="conservative")
+    assert assessment.reached("k-anonymity") == 1
     table = pl.DataFrame({"age": ["30", "30"], "sex": ["*", "*"]})
-    found = ic.assess(table, ic.Schema(quasi=["age", "sex"]), wildcards="conservative")
-    assert found.reached("k-anonymity") == 2
+    assessment = ic.assess(table, ic.Schema(quasi=["age", "sex"]), wildcards="conservative")
+    assert assessment.reached("k-anonymity") == 2
 
 
 def test_suppressed_records_hide_nobody():
     table = pl.DataFrame({"age": ["30", *"*" * 9], "sex": ["M", *"*" * 9]})
-    found = ic.assess(table, ic.Schema(quasi=["age", "sex"]), wildcards="matches-any")
-    assert found.reached("k-anonymity") == 1
-    assert found.suppressed == 9
+    assessment = ic.assess(table, ic.Schema(quasi=["age", "sex"]), wildcards="matches-any")
+    assert assessment.reached("k-anonymity") == 1
+    assert assessment.suppressed == 9
 
 
 @pytest.mark.slow
@@ -175,12 +179,12 @@ def test_many_patterns_are_matched_as_few_are():
         for place in range(6)
     }
     table = pl.DataFrame(columns).filter(~pl.all_horizontal(pl.all() == "*"))
-    found = ic.assess(table, ic.Schema(quasi=table.columns), wildcards="matches-any")
+    assessment = ic.assess(table, ic.Schema(quasi=table.columns), wildcards="matches-any")
     cells = table.to_numpy()
     hidden = cells == "*"
     sizes = [int(((cells == row) | hidden | (row == "*")).all(axis=1).sum()) for row in cells]
-    assert found.reached("k-anonymity") == min(sizes)
-    assert found.risk["prosecutor"]["mean"] == near(np.mean([1 / size for size in sizes]), rel=1e-12)
+    assert assessment.reached("k-anonymity") == min(sizes)
+    assert assessment.risk["prosecutor"]["mean"] == near(np.mean([1 / size for size in sizes]), rel=1e-12)
 
 
 @pytest.mark.parametrize(

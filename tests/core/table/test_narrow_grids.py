@@ -1,4 +1,4 @@
-"""Numbers that have the same leading digits: ends and means are rounded by their spread, not by their size."""
+"""Numbers with the same leading digits: ends and means are rounded by spread, not by size."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_cells_still_say_something_and_the_verifier_takes_them(trial, output
     release.write(tmp_path / "safe.csv")
     release.write_row_map(tmp_path / "rows.parquet")
     files = {"against": tmp_path / "raw.csv", "row_map": tmp_path / "rows.parquet"}
-    found = ic.verify(tmp_path / "safe.csv", tmp_path / "policy.toml", **files)
-    assert not found.problems
-    assert found.verdict.text == release.verdict.text
+    verification = ic.verify(tmp_path / "safe.csv", tmp_path / "policy.toml", **files)
+    assert not verification.problems
+    assert verification.verdict.text == release.verdict.text
     assert ic.verify(tmp_path / "safe.csv", tmp_path / "policy.toml").problems == ()

@@ -1,4 +1,4 @@
-"""Lists in cells: their parts, how often classes have each, and what a column of lists cannot have."""
+"""Lists in cells: parts, frequencies of parts in classes, and settings that lists cannot have."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ def test_parts_of_a_cell(cell, separator, expected):
 
 @given(st.lists(st.sampled_from(CELLS), min_size=1, unique=True))
 def test_parts_of_values(cells):
-    found = Parts.of(cells, ";")
+    result = Parts.of_values(cells, ";")
     for value, cell in enumerate(cells):
-        names = [found.names[code] for code in found.codes[found.indptr[value] : found.indptr[value + 1]]]
+        names = [result.names[code] for code in result.codes[result.indptr[value] : result.indptr[value + 1]]]
         assert {name or "(none)" for name in names} == parts(cell)
         assert len(set(names)) == len(names)
-    known = [name for name in found.names if name is not None]
+    known = [name for name in result.names if name is not None]
     assert known == sorted(known)
-    assert None not in found.names[:-1]
+    assert None not in result.names[:-1]
 
 
 @pytest.mark.parametrize("person", [(), "who"])
@@ -66,12 +66,12 @@ def test_classes_count_those_who_have_a_part_once(person, rows):
     classes = read_classes(frame, schema).counted
     counted = classes.frequency.sensitive[0]
     names = [name or "(none)" for name in counted.domain.parts.names]
-    found = classes.part_counts(0)
+    result = classes.part_counts(0)
     whose = [who if person else number for number, (_, _, who) in enumerate(rows)]
     for number in range(len(classes)):
-        here = slice(found.indptr[number], found.indptr[number + 1])
+        here = slice(result.indptr[number], result.indptr[number + 1])
         mine = {
-            names[code]: n for code, n in zip(found.codes[here], found.counts[here].tolist(), strict=True)
+            names[code]: n for code, n in zip(result.codes[here], result.counts[here].tolist(), strict=True)
         }
         key = classes.cells(number)["q"]
         have = {

@@ -37,13 +37,13 @@ def test_two_rows_of_one_person_are_one_person():
         }
     )
     schema = ic.Schema(quasi=["age"], sensitive=["ill"], person="who")
-    found = ic.assess(table, schema, "k-anonymity:2")
+    assessment = ic.assess(table, schema, "k-anonymity:2")
     # Two people are 30 years old in three rows; only b is 40, in two rows.
-    assert found.smallest == 2
-    assert found.privacy[0].value == 1
-    assert found.privacy[0].failing == (1, 2)
-    assert found.privacy[0].failing_people == 1
-    assert not found.holds
+    assert assessment.smallest == 2
+    assert assessment.privacy[0].value == 1
+    assert assessment.privacy[0].failing == (1, 2)
+    assert assessment.privacy[0].failing_people == 1
+    assert not assessment.holds
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -51,7 +51,7 @@ def test_every_figure_is_that_of_people_as_sets(seed):
     table = people_table(seed)
     reading = read(table)
     near = pytest.approx
-    found = ic.assess(
+    assessment = ic.assess(
         table,
         SCHEMA,
         [
@@ -75,7 +75,7 @@ def test_every_figure_is_that_of_people_as_sets(seed):
             ic.RecordsAtRisk(1.0, 0.3),
         ],
     )  # fmt: skip
-    values = [measured.value for measured in found.privacy]
+    values = [measured.value for measured in assessment.privacy]
     expected = [reading.k()]
     for name in ("ill", "cost"):
         expected += [
@@ -103,9 +103,9 @@ def test_every_figure_is_that_of_people_as_sets(seed):
         figure: max(reading.confidence(name)[figure] for name in ("ill", "cost"))
         for figure in ("max", "mean", "homogeneous", "baseline")
     }
-    assert found.risk["attribute-disclosure"] == near(confidence, abs=1e-12)
-    assert found.risk["prosecutor"]["mean"] == near(reading.average_risk(), abs=1e-12)
-    assert found.risk["prosecutor"]["at_risk"] == near(reading.at_risk(0.2), abs=1e-12)
+    assert assessment.risk["attribute-disclosure"] == near(confidence, abs=1e-12)
+    assert assessment.risk["prosecutor"]["mean"] == near(reading.average_risk(), abs=1e-12)
+    assert assessment.risk["prosecutor"]["at_risk"] == near(reading.at_risk(0.2), abs=1e-12)
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -243,10 +243,10 @@ def test_the_optimum_is_that_of_all_nodes(seed, limit):
         },
         sensitive=["ill"], person="person", unlisted="drop",
     )  # fmt: skip
-    asked = [ic.KAnonymity(5), ic.AlphaKAnonymity(0.9, 1)]
+    models = [ic.KAnonymity(5), ic.AlphaKAnonymity(0.9, 1)]
     keeping = {"max_suppression": limit, "suppressed": "keep", "keep_order": True, "force": True}
-    best = ic.anonymize(table, schema, asked, "optimal", **keeping)
-    found = []
+    best = ic.anonymize(table, schema, models, "optimal", **keeping)
+    result = []
     for age, town in product(range(7), range(3)):
         # What each class holds is read from the release of a node that asks for nothing.
         cells = ic.anonymize(table, schema, "k-anonymity:1", levels={"age": age, "town": town}, **keeping) if (age, town) != (6, 2) else None  # fmt: skip
@@ -262,10 +262,10 @@ def test_the_optimum_is_that_of_all_nodes(seed, limit):
         gone = sum(cell in bad for cell in zip(*columns, strict=True))
         if gone > limit * len(table) or gone == len(table):
             continue
-        node = ic.anonymize(table, schema, asked, levels={"age": age, "town": town}, **keeping)
+        node = ic.anonymize(table, schema, models, levels={"age": age, "town": town}, **keeping)
         assert node.privacy.suppressed == gone
-        found.append(node.utility["loss"].value)
-    assert best.utility["loss"].value == min(found)
+        result.append(node.utility["loss"].value)
+    assert best.utility["loss"].value == min(result)
 
 
 def test_report_and_account_tell_people(tmp_path):
@@ -303,10 +303,10 @@ def test_a_release_that_holds_other_rows_than_were_recoded_is_refused(monkeypatc
 
     table = people_table(4, people=80)
     schema = ic.Schema(quasi=["age", "town"], sensitive=["ill"], person="person", unlisted="drop")
-    made = MemoryCount.apply
+    original = MemoryCount.apply
 
     def swapped(self, *arguments):
-        released = made(self, *arguments)
+        released = original(self, *arguments)
         first = released.table["ill"].to_list()
         return replace(released, table=released.table.with_columns(pl.Series("ill", [*first[1:], first[0]])))
 
@@ -322,10 +322,10 @@ def test_released_rows_in_another_order_have_the_same_people(monkeypatch):
     schema = ic.Schema(quasi=["age", "town"], sensitive=["ill"], person="person", unlisted="drop")
     models = ["k-anonymity:4", "l-diversity:2"]
     in_order = ic.anonymize(table, schema, models).privacy
-    made = MemoryCount.apply
+    original = MemoryCount.apply
 
     def reverse(self, *arguments):
-        released = made(self, *arguments)
+        released = original(self, *arguments)
         return replace(released, table=released.table.reverse())
 
     monkeypatch.setattr(MemoryCount, "apply", reverse)
@@ -358,7 +358,7 @@ def test_a_file_may_write_a_sensitive_value_in_other_words(what, suffix, tmp_pat
 
 @pytest.mark.parametrize("person", [False, True])
 def test_a_file_is_judged_by_what_it_says_with_people_and_without(person, tmp_path):
-    """Times in a CSV are words to whoever reads it, so their distance is that of words."""
+    """Times in a CSV file are words to a reader, so distances are those of words."""
     days = [dt.datetime(2020, 1, day, 5) for day in (1, 3, 5, 7, 2, 4, 6, 8)]
     table = pl.DataFrame({"who": list("aabcdefg"), "group": ["x"] * 4 + ["y"] * 4, "day": days})
     role = {"person": "who"} if person else {"identifying": ["who"]}
@@ -375,10 +375,10 @@ def test_a_suppressed_row_with_another_value_is_another_row(monkeypatch):
 
     table = pl.DataFrame({"who": list("aabcdz"), "age": [30] * 5 + [90], "ill": [*"fghfg", "f"]})
     schema = ic.Schema(quasi=["age"], sensitive=["ill"], person="who")
-    made = MemoryCount.apply
+    original = MemoryCount.apply
 
     def changed(self, *arguments):
-        released = made(self, *arguments)
+        released = original(self, *arguments)
         ill = pl.when(pl.col("age") == "*").then(pl.lit("g")).otherwise("ill")
         return replace(released, table=released.table.with_columns(ill=ill))
 

@@ -75,15 +75,15 @@ def test_what_remains_is_what_a_table_without_the_rows_has(roles, kind):
     for _ in range(5):
         frame = table()
         schema = ic.Schema(["town"], {"ill": "number"}, unlisted="drop", **SCHEMAS[roles])
-        kept = RNG.choice(sorted(set(frame["town"])), 3, replace=False).tolist()
+        towns = RNG.choice(sorted(set(frame["town"])), 3, replace=False).tolist()
 
         def counted(rows: pl.DataFrame, schema=schema) -> FrequencyTable:
             return engine_for(rows.lazy() if kind == "lazy" else rows).count(schema).frequency
 
-        whole, part = counted(frame), counted(frame.filter(pl.col("town").is_in(kept)))
-        chosen = np.array([whole.domains[0].values[code] in kept for code in whole.codes[0]])
-        found = remaining(whole, chosen)
-        assert figures(found) == figures(part)
+        whole, part = counted(frame), counted(frame.filter(pl.col("town").is_in(towns)))
+        chosen = np.array([whole.domains[0].values[code] in towns for code in whole.codes[0]])
+        result = remaining(whole, chosen)
+        assert figures(result) == figures(part)
         if kind == "frame":
-            texts = [found.domains[0].values[found.codes[0][key]] for key in found.key_of_row("a test")]
-            assert texts == frame.filter(pl.col("town").is_in(kept))["town"].to_list()
+            texts = [result.domains[0].values[result.codes[0][key]] for key in result.key_of_row("a test")]
+            assert texts == frame.filter(pl.col("town").is_in(towns))["town"].to_list()

@@ -1,4 +1,4 @@
-"""Schema: one role for every column, and which columns may leave."""
+"""Schema: a single role for every column, and columns that may leave."""
 
 from __future__ import annotations
 
@@ -51,9 +51,11 @@ def test_every_way_to_name_a_column(tmp_path):
 def test_a_schema_of_its_attributes_is_the_same(order):
     roles = dict(zip("iphwqsn", ROLES, strict=True))
     attributes = [ic.Attribute(name, roles[name[0]]) for name in order]
-    schema = ic.Schema.of(attributes, null_values=["?"], unlisted="keep")
+    schema = ic.Schema.of_attributes(attributes, null_values=["?"], unlisted="keep")
     assert sorted(attribute.name for attribute in schema.attributes) == sorted(order)
-    again = ic.Schema.of(schema.attributes, null_values=schema.null_values, unlisted=schema.unlisted)
+    again = ic.Schema.of_attributes(
+        schema.attributes, null_values=schema.null_values, unlisted=schema.unlisted
+    )
     assert again.attributes == schema.attributes
     assert [a.name for a in schema.quasi] == [name for name in order if name.startswith("q")]
 
@@ -87,7 +89,7 @@ def test_what_does_not_fit_is_said(arguments, problem):
 def test_a_name_given_twice_among_attributes():
     attributes = [ic.Attribute("a", "quasi"), ic.Attribute("a", "quasi")]
     with pytest.raises(ic.SchemaError, match="column 'a' is named twice"):
-        ic.Schema.of(attributes)
+        ic.Schema.of_attributes(attributes)
 
 
 @pytest.mark.parametrize(("field", "allowed"), [("role", ROLES), ("kind", KINDS), ("output", STYLES)])

@@ -1,4 +1,4 @@
-"""Dates: shifted by one offset a person, cut, or turned into ages."""
+"""Dates: shifted by an offset per person, cut, or turned into ages."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def test_intervals_within_a_person_stay_exact(table, most, keep_weekday):
     people, days = table
     most = max(most, 7) if keep_weekday else most
     treatment = ic.ShiftDates(most, key="env:X", keep_weekday=keep_weekday)
-    made = given(treatment, [number(day) for day in days], KEY, person=people)
+    values = given(treatment, [number(day) for day in days], KEY, person=people)
     moved: dict[str, set[int]] = {}
-    for person, before, after in zip(people, days, made, strict=True):
+    for person, before, after in zip(people, days, values, strict=True):
         assert (before is None) == (after is None)
         if before is not None:
             moved.setdefault(person, set()).add(after - number(before))
@@ -52,8 +52,8 @@ def test_intervals_within_a_person_stay_exact(table, most, keep_weekday):
 
 def test_offsets_fill_their_range_and_are_none_nowhere():
     people = [f"person {n}" for n in range(6000)]
-    made = given(ic.ShiftDates(3, key="env:X"), [0] * 6000, KEY, person=people)
-    counted = {offset: made.count(offset) for offset in set(made)}
+    values = given(ic.ShiftDates(3, key="env:X"), [0] * 6000, KEY, person=people)
+    counted = {offset: values.count(offset) for offset in set(values)}
     assert set(counted) == {-3, -2, -1, 1, 2, 3}
     # Each is drawn about 1,000 times; 200 more or less happens with a probability below 1e-9.
     assert all(abs(times - 1000) < 200 for times in counted.values())
@@ -120,14 +120,14 @@ def test_dates_of_every_kind_keep_their_kind_and_their_intervals(kind, lazy):
     release = ic.anonymize(
         raw.lazy() if lazy else raw, ic.Schema(["age"], {"seen": seen}, person="pid"), "k-anonymity:2"
     )
-    found = release.table.collect()["seen"] if lazy else release.table["seen"]
-    assert found.dtype == KINDS[kind].dtype
+    values = release.table.collect()["seen"] if lazy else release.table["seen"]
+    assert values.dtype == KINDS[kind].dtype
     before, after = (
-        [moment(value, FORMATS.get(kind)) for value in series[:2]] for series in (KINDS[kind], found)
+        [moment(value, FORMATS.get(kind)) for value in series[:2]] for series in (KINDS[kind], values)
     )
     assert after[0] - after[1] == before[0] - before[1]
     assert 1 <= abs(after[0] - before[0]).days <= 30
-    assert found[2] is None
+    assert values[2] is None
 
 
 def test_the_next_batch_and_another_column_move_alike(tmp_path):
@@ -147,8 +147,8 @@ def test_the_next_batch_and_another_column_move_alike(tmp_path):
     release = ic.anonymize(raw, policy)
     release.recoding.save(tmp_path / "recoding")
     batch = ic.apply_recoding(tmp_path / "recoding", raw, policy)
-    for found in (release.table, batch.table):
-        assert set(found["went"] - found["came"]) == {dt.timedelta(days=4)}
+    for table in (release.table, batch.table):
+        assert set(table["went"] - table["came"]) == {dt.timedelta(days=4)}
     assert release.table["came"].to_list() == batch.table["came"].to_list()
 
 
@@ -196,14 +196,14 @@ def test_a_date_at_the_end_of_time_is_refused(form):
 
 @tried(DAYS, st.sampled_from(["week", "month", "quarter", "year"]))
 def test_dates_are_cut_to_the_first_day(day, to):
-    [made] = given(ic.TruncateDates(to), [number(day)])
+    [value] = given(ic.TruncateDates(to), [number(day)])
     first = {
         "week": day - dt.timedelta(days=day.weekday()),
         "month": day.replace(day=1),
         "quarter": day.replace(day=1, month=(day.month - 1) // 3 * 3 + 1),
         "year": day.replace(day=1, month=1),
     }[to]
-    assert EPOCH + dt.timedelta(days=made) == first
+    assert EPOCH + dt.timedelta(days=value) == first
 
 
 def test_cut_times_lose_the_time_of_the_day():
@@ -213,13 +213,13 @@ def test_cut_times_lose_the_time_of_the_day():
         insensitive=["seen", "at"],
         treatments={"seen": "truncate-dates:month", "at": "truncate-dates:year"},
     )
-    found = ic.anonymize(raw, schema, "k-anonymity:2").table
-    assert found["seen"].to_list() == ["2020-02-01", "2020-03-01"]
-    assert found["at"].to_list() == [dt.datetime(2020, 1, 1)] * 2
+    table = ic.anonymize(raw, schema, "k-anonymity:2").table
+    assert table["seen"].to_list() == ["2020-02-01", "2020-03-01"]
+    assert table["at"].to_list() == [dt.datetime(2020, 1, 1)] * 2
 
 
 def age(born: dt.date, event: dt.date) -> int | None:
-    """Count birthdays one by one."""
+    """Count birthdays in a loop."""
     if event < born:
         return None
     return sum(
@@ -235,9 +235,9 @@ def test_an_age_is_the_number_of_birthdays_and_the_oldest_are_one_group(pairs, o
     schema = ic.Schema(
         ["sex"], insensitive=["born"], unlisted="drop", treatments={"born": ic.AgeAt("seen", over)}
     )
-    found = ic.anonymize(raw, schema, "k-anonymity:1").table["born"].to_list()
+    values = ic.anonymize(raw, schema, "k-anonymity:1").table["born"].to_list()
     ages = [age(born, event) for born, event in pairs]
-    assert found == [each if each is None else min(each, over + 1) for each in ages]
+    assert values == [each if each is None else min(each, over + 1) for each in ages]
 
 
 def test_an_age_at_a_day_reads_the_spelling_of_its_columns():
@@ -246,7 +246,7 @@ def test_an_age_at_a_day_reads_the_spelling_of_its_columns():
     )
     born = ic.Attribute("born", "quasi", format="%d.%m.%Y", treatment=ic.AgeAt("seen"))
     seen = ic.Attribute("seen", "identifying", format="%m/%d/%Y")
-    schema = ic.Schema.of([born, seen])
+    schema = ic.Schema.of_attributes([born, seen])
     cells = ic.anonymize(raw, schema, "k-anonymity:1").table["born"].to_list()
     assert cells == ["69", "90", None]
 

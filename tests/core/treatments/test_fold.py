@@ -1,4 +1,4 @@
-"""Codes that differ only in how they are typed."""
+"""Codes that differ only in typing."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def test_a_fold_joins_the_codes_of_a_release_and_the_verifier_agrees(role, tmp_p
     release.write(tmp_path / "safe.csv")
     assert set(release.table["ill"]) == {"flu", "cold", "gout"}
     assert set(release.table["sex"]) == {"m", "f"}
-    found = ic.verify(tmp_path / "safe.csv", tmp_path / "policy.toml", against=tmp_path / "raw.csv")
-    assert found.verdict.text == release.verdict.text
-    assert not found.problems
+    verification = ic.verify(tmp_path / "safe.csv", tmp_path / "policy.toml", against=tmp_path / "raw.csv")
+    assert verification.verdict.text == release.verdict.text
+    assert not verification.problems
     forged = release.table.with_columns(ill=pl.col("ill").str.to_uppercase())
     forged.write_csv(tmp_path / "safe.csv")
-    found = ic.verify(tmp_path / "safe.csv", tmp_path / "policy.toml")
-    assert any("does not give" in problem for problem in found.problems)
+    verification = ic.verify(tmp_path / "safe.csv", tmp_path / "policy.toml")
+    assert any("does not give" in problem for problem in verification.problems)
 
 
 def test_a_draft_and_an_assessment_say_which_columns_have_such_values():
@@ -71,9 +71,9 @@ def test_a_draft_and_an_assessment_say_which_columns_have_such_values():
     assert ("sex", 4) in draft.look_alikes
     assert "4 of its values differ only in case, blanks or the form of letters" in draft.text
     assessment = ic.assess(table(), ic.Schema(quasi=["age", "sex"], sensitive=["ill"]), "k-anonymity:2")
-    told = " ".join(assessment.notes)
-    assert "Values of sex (4), ill (4) differ only in case" in told
-    assert "flu" not in told.lower().replace("influence", "")
+    text = " ".join(assessment.notes)
+    assert "Values of sex (4), ill (4) differ only in case" in text
+    assert "flu" not in text.lower().replace("influence", "")
     folded = table().with_columns(pl.col("sex", "ill").str.strip_chars().str.to_lowercase())
     assert "differ only" not in " ".join(
         ic.assess(folded, ic.Schema(quasi=["age", "sex"], sensitive=["ill"]), "k-anonymity:2").notes

@@ -37,29 +37,29 @@ def cipher():
 @pytest.mark.parametrize("size", SAMPLES)
 @pytest.mark.parametrize("number", range(3))
 def test_samples_of_nist(cipher, size, number):
-    made = cipher(bytes.fromhex(LONG[:size]), 10 if number < 2 else 36, bytes.fromhex(TWEAKS[number]))
-    found = made.encrypt([LETTERS.index(letter) for letter in PLAIN[number]])
-    assert "".join(LETTERS[numeral] for numeral in found) == SAMPLES[size][number]
+    result = cipher(bytes.fromhex(LONG[:size]), 10 if number < 2 else 36, bytes.fromhex(TWEAKS[number]))
+    outcome = result.encrypt([LETTERS.index(letter) for letter in PLAIN[number]])
+    assert "".join(LETTERS[numeral] for numeral in outcome) == SAMPLES[size][number]
 
 
 def test_texts_of_many_lengths_go_through_together(cipher):
-    made = cipher(bytes(16), 10)
+    result = cipher(bytes(16), 10)
     texts = [[n % 10] * (6 + n % 50) for n in range(120)]
-    assert made.encrypt_all(texts) == [made.encrypt(text) for text in texts]
+    assert result.encrypt_all(texts) == [result.encrypt(text) for text in texts]
     # All texts of one length become all texts of that length.
     every = [[a, b] for a in range(10) for b in range(10)]
-    assert sorted(made.encrypt_all(every)) == every
+    assert sorted(result.encrypt_all(every)) == every
 
 
 @examples(20)
 @tried(st.lists(st.from_regex(r"\+?[0-9]{3}[-/ ]?[0-9]{3,9}", fullmatch=True), min_size=1, unique=True))
 def test_signs_stay_where_they_are_and_values_stay_apart(texts):
     pytest.importorskip("cryptography")
-    made = given(ic.FormatPreserving("digits", key="env:X"), [*texts, None], KEY)
-    assert made[-1] is None
-    for before, after in zip(texts, made[:-1], strict=True):
+    values = given(ic.FormatPreserving("digits", key="env:X"), [*texts, None], KEY)
+    assert values[-1] is None
+    for before, after in zip(texts, values[:-1], strict=True):
         assert [a if a.isdigit() else b for a, b in zip(after, before, strict=True)] == list(after)
-    assert len(set(made[:-1])) == len(texts)
+    assert len(set(values[:-1])) == len(texts)
 
 
 @pytest.mark.parametrize(
@@ -68,9 +68,9 @@ def test_signs_stay_where_they_are_and_values_stay_apart(texts):
      ("digits", "12345a", "other characters of 1 distinct"), ("alphanumeric", "Müller", "other characters")],
 )  # fmt: skip
 def test_values_that_would_stay_readable_are_refused(alphabet, value, said):
-    with pytest.raises(ic.ParameterError, match=said) as told:
+    with pytest.raises(ic.ParameterError, match=said) as error:
         given(ic.FormatPreserving(alphabet, key="env:X"), [value], KEY)
-    assert value not in str(told.value)
+    assert value not in str(error.value)
 
 
 # --- random numbers --------------------------------------------------------------------------------

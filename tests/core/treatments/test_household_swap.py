@@ -1,4 +1,4 @@
-"""Households change places with all of their rows, against a slow reading of what that means."""
+"""Households that change places with all rows, compared with a slow reading of the definition."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from household_reading import SWAP, homes, read, schema_of
 def test_all_rows_of_a_household_move_together_to_the_place_of_one_of_its_size(seed, within):
     raw = homes(seed)
     swap = {**SWAP, "within": "site"} if within else SWAP
-    found = ic.anonymize(raw, schema_of({"zip": swap, "town": swap}), "k-anonymity:2").table
-    assert "home" not in found.columns
-    assert found["site"].equals(raw["site"])
-    moved, able = read(raw, found, within=within)
+    table = ic.anonymize(raw, schema_of({"zip": swap, "town": swap}), "k-anonymity:2").table
+    assert "home" not in table.columns
+    assert table["site"].equals(raw["site"])
+    moved, able = read(raw, table, within=within)
     assert 0.2 * able < moved < 0.6 * able
 
 
@@ -27,13 +27,13 @@ def test_the_share_that_was_asked_for_moves():
     count = 4000
     raw = pl.DataFrame({"home": [n // 2 for n in range(2 * count)], "n": range(2 * count), "age": 1})
     raw = raw.with_columns(zip=pl.col("home").cast(pl.String), town=pl.lit("x"), site=pl.lit("n"))
-    found = ic.anonymize(raw, schema_of({"zip": "household-swap:0.25"}), "k-anonymity:2").table
-    moved = (found["zip"] != raw["zip"]).mean()
+    table = ic.anonymize(raw, schema_of({"zip": "household-swap:0.25"}), "k-anonymity:2").table
+    moved = (table["zip"] != raw["zip"]).mean()
     # Hoeffding at 1e-9, and one household at most is left over.
     assert abs(moved - 0.25) < math.sqrt(math.log(2e9) / 2 / count) + 1 / count
-    assert sorted(found["zip"]) == sorted(raw["zip"])
+    assert sorted(table["zip"]) == sorted(raw["zip"])
     again = ic.anonymize(raw, schema_of({"zip": "household-swap:0.25"}), "k-anonymity:2").table
-    assert not again["zip"].equals(found["zip"])
+    assert not again["zip"].equals(table["zip"])
 
 
 def test_whose_values_are_missing_moves_too_and_who_has_no_pair_stays():
@@ -43,15 +43,15 @@ def test_whose_values_are_missing_moves_too_and_who_has_no_pair_stays():
             "n": range(7), "age": 1, "town": "t", "site": "n",
         }
     )  # fmt: skip
-    found = ic.anonymize(raw, schema_of({"zip": "household-swap:1"}), "k-anonymity:2").table
-    assert found.sort("n")["zip"].to_list() == [None, None, "1", "1", "3", "3", "3"]
+    table = ic.anonymize(raw, schema_of({"zip": "household-swap:1"}), "k-anonymity:2").table
+    assert table.sort("n")["zip"].to_list() == [None, None, "1", "1", "3", "3", "3"]
 
 
 def test_several_columns_name_a_household():
     raw = homes(3, 120).with_columns(street=pl.col("home") // 10, house=pl.col("home") % 10)
     schema = schema_of({"zip": SWAP, "town": SWAP}, household=["street", "house"])
-    found = ic.anonymize(raw.drop("home"), schema, "k-anonymity:2").table
-    moved, able = read(raw, found)
+    table = ic.anonymize(raw.drop("home"), schema, "k-anonymity:2").table
+    moved, able = read(raw, table)
     assert 0 < moved < able
 
 
@@ -86,5 +86,5 @@ def test_verify_and_the_account_know_it(tmp_path):
     release = ic.anonymize(raw, schema, "k-anonymity:2")
     release.save(tmp_path / "out")
     assert ic.verify(tmp_path / "out" / "release.csv", tmp_path / "out" / "policy.toml").ok
-    told = " ".join(release.sentences())
-    assert "zip changes places between pairs of households of one size, with all of their rows, 40.0%" in told
+    text = " ".join(release.sentences())
+    assert "zip changes places between pairs of households of one size, with all of their rows, 40.0%" in text

@@ -1,4 +1,4 @@
-"""Columns that tell the same as a treated one go along with it."""
+"""Columns that tell the same as a treated column go along."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _key(monkeypatch):
 
 
 def made(frame: pl.DataFrame, roles: dict | None = None, **treatments: object) -> pl.DataFrame:
-    """The frame, treated; `q` is a quasi-identifier of one value."""
+    """The treated frame, where `q` is a quasi-identifier of a single value."""
     frame = frame.with_columns(q=pl.lit(1))
     insensitive = [name for name in frame.columns if name not in ("q", "pid")]
     schema = ic.Schema(
@@ -33,24 +33,24 @@ def made(frame: pl.DataFrame, roles: dict | None = None, **treatments: object) -
 
 
 def one_by_one(frame: pl.DataFrame, treated: list, lead: str, own: str) -> list:
-    """The definition, read slowly: what the linked column has in each row."""
+    """The definition, read slowly: the cells of the linked column in each row."""
     rows = defaultdict(list)
     for value, raw, linked in zip(treated, frame[lead], frame[own], strict=True):
         rows[value].append((raw, linked))
-    found = []
+    result = []
     for value, linked in zip(treated, frame[own], strict=True):
         known = [each for _, each in rows[value] if each is not None]
         if linked is None:
-            found.append(None)
+            result.append(None)
         elif len({raw for raw, _ in rows[value]}) < 2:
-            found.append("gone")
+            result.append("gone")
         elif len(set(known)) == 1:
-            found.append(linked)
+            result.append(linked)
         elif isinstance(linked, str) or len(known) < 10:
-            found.append("gone")
+            result.append("gone")
         else:
-            found.append(sum(known) / len(known))
-    return found
+            result.append(sum(known) / len(known))
+    return result
 
 
 @tried(
@@ -67,26 +67,26 @@ def test_the_definition_read_twice(rows):
     frame = pl.DataFrame(
         rows, schema={"pay": pl.Float64, "bonus": pl.Float64, "town": pl.String}, orient="row"
     )
-    found = made(frame, pay={"round": 20, "linked": ["bonus", "town"]})
-    treated = found["pay"].to_list()
+    result = made(frame, pay={"round": 20, "linked": ["bonus", "town"]})
+    treated = result["pay"].to_list()
     for name, gone in (("bonus", None), ("town", "[redacted]")):
-        for shown, meant in zip(found[name], one_by_one(frame, treated, "pay", name), strict=True):
-            assert shown == (gone if meant == "gone" else pytest.approx(meant, abs=0.5))
+        for cell, meant in zip(result[name], one_by_one(frame, treated, "pay", name), strict=True):
+            assert cell == (gone if meant == "gone" else pytest.approx(meant, abs=0.5))
     # Whoever knows the treated value learns nothing more of the raw one.
-    told = found.drop_nulls().group_by("pay").agg(pl.exclude("q").n_unique())
+    told = result.drop_nulls().group_by("pay").agg(pl.exclude("q").n_unique())
     assert told.drop("pay").to_numpy().max(initial=1) == 1
 
 
 def test_a_town_goes_along_with_its_zip():
     zips = ["80331", "80335", "80339", "89073", "89077", "53111"]
     towns = ["Munich", "Munich", "Munich", "Ulm", "Neu-Ulm", "Bonn"]
-    found = made(
+    result = made(
         pl.DataFrame({"zip": zips * 3, "town": towns * 3}),
         {"zip": "category", "town": "category"},
         zip={"keep-first": 3, "linked": ["town"]},
     )
     # One zip alone stands behind 531**, so the town would tell which.
-    assert set(found.select("zip", "town").rows()) == {
+    assert set(result.select("zip", "town").rows()) == {
         ("803**", "Munich"), ("890**", "[redacted]"), ("531**", "[redacted]"),
     }  # fmt: skip
 
@@ -96,8 +96,8 @@ def test_what_lies_within_the_limits_stays_and_what_lies_beyond_goes_along():
     frame = pl.DataFrame(
         {"pay": pay, "monthly": [n / 12 for n in pay], "grade": [f"g{n}" for n in range(100)]}
     )
-    found = made(frame, pay={"top": 80, "linked": ["monthly", "grade"]})
-    within, beyond = found.filter(pl.col("pay") < 80), found.filter(pl.col("pay") == 80)
+    result = made(frame, pay={"top": 80, "linked": ["monthly", "grade"]})
+    within, beyond = result.filter(pl.col("pay") < 80), result.filter(pl.col("pay") == 80)
     assert within.drop("q").rows() == frame.filter(pl.col("pay") < 80).rows()
     assert len(beyond) == 20
     assert beyond["monthly"].n_unique() == 1
@@ -108,13 +108,13 @@ def test_what_lies_within_the_limits_stays_and_what_lies_beyond_goes_along():
 def test_a_date_of_birth_goes_along_with_the_age():
     born = [dt.date(1930, 1, 1) + dt.timedelta(days=97 * n) for n in range(300)]
     age = [2020 - day.year for day in born]
-    found = made(pl.DataFrame({"age": age, "born": born}), age={"round": 10, "linked": ["born"]})
-    assert found.schema["born"] == pl.Date
+    frame = made(pl.DataFrame({"age": age, "born": born}), age={"round": 10, "linked": ["born"]})
+    assert frame.schema["born"] == pl.Date
     assert (
-        found.group_by("age").agg(pl.col("born").n_unique())["born"].to_list()
-        == [1] * found["age"].n_unique()
+        frame.group_by("age").agg(pl.col("born").n_unique())["born"].to_list()
+        == [1] * frame["age"].n_unique()
     )
-    years = found.filter(pl.col("age").is_between(20, 80)).select(
+    years = frame.filter(pl.col("age").is_between(20, 80)).select(
         2020 - pl.col("born").dt.year() - pl.col("age")
     )
     assert years.to_series().abs().max() <= 5
@@ -135,8 +135,8 @@ def test_dates_move_by_as_many_days(lazy):
         ["pid"], insensitive=["came", "went"],
         treatments={"came": {"truncate-dates": "month", "linked": ["went"]}},
     )  # fmt: skip
-    found = pl.DataFrame(ic.anonymize(source, schema, MODELS, keep_order=True).table.lazy().collect())
-    assert found["went"].to_list() == ["2020-03-02", "2020-03-11", "2020-03-04", None, "2020-03-06"]
+    table = pl.DataFrame(ic.anonymize(source, schema, MODELS, keep_order=True).table.lazy().collect())
+    assert table["went"].to_list() == ["2020-03-02", "2020-03-11", "2020-03-04", None, "2020-03-06"]
     # A shift needs no date in the lead, but somebody whose date it is.
     shift = {"shift-dates": 20, "key": "env:CLINIC_KEY"}
     both = made(frame, came={**shift, "linked": ["went"]})
@@ -175,8 +175,8 @@ def test_the_next_batch_follows_alike_and_a_policy_keeps_it(tmp_path):
     first = dict(release.table.select("pay", "bonus").rows())
     # 300 was in no batch before, so nothing goes with it.
     batch = pl.DataFrame({"pay": [5, 7, 33, 300], "bonus": [1, 2, 3, 4], "q": 1})
-    found = ic.apply_recoding(release.recoding, batch, again).table
-    assert found["bonus"].to_list() == [first[0], first[0], first[40], None]
+    table = ic.apply_recoding(release.recoding, batch, again).table
+    assert table["bonus"].to_list() == [first[0], first[0], first[40], None]
     assert "bonus goes along with pay" in " ".join(release.sentences())
 
 
@@ -191,9 +191,9 @@ def test_verify_sees_a_linked_column_that_tells_more(tmp_path):
     assert ic.verify(file, policy).ok
     rows = pl.read_csv(file, infer_schema=False)
     rows.with_columns(bonus=pl.int_range(100).cast(pl.String)).write_csv(file)
-    found = ic.verify(file, policy)
-    assert not found.ok
-    assert any("'bonus'" in text and "'pay'" in text for text in found.problems)
+    verification = ic.verify(file, policy)
+    assert not verification.ok
+    assert any("'bonus'" in text and "'pay'" in text for text in verification.problems)
 
 
 @pytest.mark.parametrize(

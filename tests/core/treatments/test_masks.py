@@ -1,4 +1,4 @@
-"""Masks: what is kept, and that a value of another form is not."""
+"""Masks: kept characters, and values of another form that are not kept."""
 
 from __future__ import annotations
 

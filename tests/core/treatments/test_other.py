@@ -1,4 +1,4 @@
-"""Rare categories as one: what is kept, and what later rows get."""
+"""Rare categories as a single value: kept categories, and values of later rows."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from treatment_tables import given
 
 @tried(st.lists(st.sampled_from("abcdefg"), max_size=40), st.integers(2, 8))
 def test_values_that_stay_are_those_of_enough_records(values, least):
-    """By counting: what stays is frequent, and the rest is none or as frequent, unless all is in it."""
-    made = given(ic.Other(least, "rare"), [*values, None])
-    assert made[-1] is None
-    counts, after = Counter(values), Counter(made[:-1])
+    """By counting: kept values are frequent, and the rest is empty or as frequent, unless all is rest."""
+    cells = given(ic.Other(least, "rare"), [*values, None])
+    assert cells[-1] is None
+    counts, after = Counter(values), Counter(cells[:-1])
     assert all(counts[value] >= least for value in after if value != "rare")
-    assert all(one in (value, "rare") for one, value in zip(made[:-1], values, strict=True))
+    assert all(one in (value, "rare") for one, value in zip(cells[:-1], values, strict=True))
     if "rare" in after:
         assert after["rare"] >= least or len(after) == 1
         gone = sorted((counts[value], value) for value in counts if value not in after)
@@ -57,10 +57,10 @@ def test_a_quasi_identifier_is_grouped_before_it_is_generalized(tmp_path):
     assert Counter(release.table["town"]) == {"aa": 5, "ab": 5, "other": 3}
     release.save(tmp_path / "out")
     table.write_parquet(tmp_path / "raw.parquet")
-    found = ic.verify(
+    verification = ic.verify(
         tmp_path / "out" / "release.csv",
         tmp_path / "out" / "policy.toml",
         against=tmp_path / "raw.parquet",
         row_map=tmp_path / "out" / "internal" / "rows.parquet",
     )
-    assert found.problems == ()
+    assert verification.problems == ()

@@ -1,4 +1,4 @@
-"""Noise, rank swapping, microaggregation and PRAM: what they keep, and within which bounds."""
+"""Noise, rank swapping, microaggregation and PRAM: preserved figures, and bounds."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ def test_noise_is_normal_with_the_share_of_the_deviation_that_was_asked_for():
 
 
 def test_noise_keeps_missing_values_and_decimals():
-    made = given(ic.Noise(0.5), [10.0, 20.0, None, 33.0], draws=DRAWS[:4])
-    assert made[2] is None
-    assert all(value == round(value) for value in made if value is not None)
-    made = given(ic.Noise(0.5), [10.25, 20.5, 30.0], draws=DRAWS[:3])
-    assert all(value == round(value, 2) for value in made)
+    values = given(ic.Noise(0.5), [10.0, 20.0, None, 33.0], draws=DRAWS[:4])
+    assert values[2] is None
+    assert all(value == round(value) for value in values if value is not None)
+    values = given(ic.Noise(0.5), [10.25, 20.5, 30.0], draws=DRAWS[:3])
+    assert all(value == round(value, 2) for value in values)
     assert decimals_of(pl.Series([1.0, 2.5, 3.125])) == 3
 
 
 def test_noise_that_rounds_to_zero_is_zero_and_not_its_negative():
-    made = written_to(pl.Series([-0.3, -0.0, 0.0, None, -1.0]), 0)
-    assert [str(value) for value in made] == ["0.0", "0.0", "0.0", "None", "-1.0"]
+    result = written_to(pl.Series([-0.3, -0.0, 0.0, None, -1.0]), 0)
+    assert [str(value) for value in result] == ["0.0", "0.0", "0.0", "None", "-1.0"]
 
 
 def test_zero_and_its_negative_are_one_text():
@@ -72,15 +72,15 @@ def test_correlated_noise_keeps_correlations_and_other_noise_does_not():
     before = raw.drop_nulls().select(pl.corr("x", "y")).item()
     for treatment, correlated in ((both, True), (alone, False)):
         schema = ic.Schema(["age"], insensitive=["x", "y", "z"], treatments=dict.fromkeys("xyz", treatment))
-        found = ic.anonymize(raw, schema, "k-anonymity:2").table
-        noise = found.select(pl.col(name) - raw[name] for name in "xyz")
+        table = ic.anonymize(raw, schema, "k-anonymity:2").table
+        noise = table.select(pl.col(name) - raw[name] for name in "xyz")
         rows = noise.drop_nulls()
         of_noise = rows.select(pl.corr("x", "y")).item()
-        of_release = found.drop_nulls().select(pl.corr("x", "y")).item()
+        of_release = table.drop_nulls().select(pl.corr("x", "y")).item()
         assert (abs(of_noise - before) < 0.01) == (abs(of_release - before) < 0.01) == correlated
         assert abs(rows.select(pl.corr("x", "z")).item()) < 0.08
         assert float(noise["x"].std()) == pytest.approx(float(raw["x"].std()), rel=0.05)
-        assert found["y"].null_count() == raw["y"].null_count()
+        assert table["y"].null_count() == raw["y"].null_count()
 
 
 @pytest.mark.parametrize(
@@ -116,21 +116,21 @@ def test_a_window_of_nothing_swaps_nothing():
 
 def test_all_numbers_stay_near_their_rank():
     values = RNG.permutation(2000).astype(float)
-    made = np.array(given(ic.RankSwap(0.05), values.tolist(), draws=DRAWS[:2000]))
-    assert sorted(made) == sorted(values)
-    assert np.abs(made - values).max() <= 100
-    assert (made == values).mean() < 0.01
-    assert np.corrcoef(made, values)[0, 1] > 0.99
+    cells = np.array(given(ic.RankSwap(0.05), values.tolist(), draws=DRAWS[:2000]))
+    assert sorted(cells) == sorted(values)
+    assert np.abs(cells - values).max() <= 100
+    assert (cells == values).mean() < 0.01
+    assert np.corrcoef(cells, values)[0, 1] > 0.99
 
 
 def test_swapping_within_groups_stays_there():
     values = [*RNG.normal(0, 1, 300), *RNG.normal(100, 1, 300), None]
     groups = ["a"] * 300 + ["b"] * 300 + [None]
-    made = given(ic.RankSwap(1, within="g"), values, draws=DRAWS[:601], g=groups)
-    assert sorted(made[:300]) == sorted(values[:300])
-    assert sorted(made[300:600]) == sorted(values[300:600])
-    assert made[600] is None
-    assert made[:300] != values[:300]
+    cells = given(ic.RankSwap(1, within="g"), values, draws=DRAWS[:601], g=groups)
+    assert sorted(cells[:300]) == sorted(values[:300])
+    assert sorted(cells[300:600]) == sorted(values[300:600])
+    assert cells[600] is None
+    assert cells[:300] != values[:300]
 
 
 def test_another_column_moves_along_with_what_is_ranked():
@@ -142,12 +142,12 @@ def test_another_column_moves_along_with_what_is_ranked():
         ["age"], ["pay"], insensitive=["bonus", "site"],
         treatments={"pay": swap, "bonus": {**swap, "by": "pay"}},
     )  # fmt: skip
-    found = ic.anonymize(raw, schema, "k-anonymity:2").table
-    assert (found["bonus"] == found["pay"] * 2).all()
-    assert (found["pay"] != raw["pay"]).mean() > 0.9
+    table = ic.anonymize(raw, schema, "k-anonymity:2").table
+    assert (table["bonus"] == table["pay"] * 2).all()
+    assert (table["pay"] != raw["pay"]).mean() > 0.9
     for site in "ns":
         here = pl.col("site") == site
-        assert sorted(found.filter(here)["pay"]) == sorted(raw.filter(here)["pay"])
+        assert sorted(table.filter(here)["pay"]) == sorted(raw.filter(here)["pay"])
 
 
 def test_columns_that_tell_the_same_change_places_together():
@@ -156,13 +156,13 @@ def test_columns_that_tell_the_same_change_places_together():
     raw = raw.with_columns(town=pl.when(pl.col("n") % 7 == 0).then(None).otherwise(pl.col("town")))
     swap = {"record-swap": 0.3, "together": "zip+town"}
     schema = ic.Schema(["age"], insensitive=["zip", "town", "n"], treatments={"zip": swap, "town": swap})
-    found = ic.anonymize(raw, schema, "k-anonymity:2").table
-    assert all(town is None or town == f"town {z}" for z, town in found.select("zip", "town").rows())
-    assert sorted(found["zip"]) == sorted(zips)
-    changed = (found["zip"] != raw["zip"]).mean()
+    table = ic.anonymize(raw, schema, "k-anonymity:2").table
+    assert all(town is None or town == f"town {z}" for z, town in table.select("zip", "town").rows())
+    assert sorted(table["zip"]) == sorted(zips)
+    changed = (table["zip"] != raw["zip"]).mean()
     # Of 2,000 rows 30% are drawn, and one in forty pairs has one zip; Hoeffding at 1e-9.
     assert abs(changed - 0.3 * 39 / 40) < math.sqrt(math.log(2e9) / 2 / 2000)
-    assert (found["town"].is_null() != raw["town"].is_null()).any()
+    assert (table["town"].is_null() != raw["town"].is_null()).any()
 
 
 def test_columns_move_together_only_if_both_are_told():
@@ -187,28 +187,28 @@ def test_columns_move_together_only_if_both_are_told():
 def test_groups_of_one_column_are_neighbours_of_k_at_least(values, k):
     if len(values) < k:
         return
-    made = given(ic.Microaggregate(k), values)
-    assert min(Counter(made).values()) >= k
-    assert sum(made) == pytest.approx(sum(values), abs=1e-5 * len(values) + 0.05 * len(values))
-    pairs = sorted(zip(values, made, strict=True))
-    assert [after for _, after in pairs] == sorted(made)
+    cells = given(ic.Microaggregate(k), values)
+    assert min(Counter(cells).values()) >= k
+    assert sum(cells) == pytest.approx(sum(values), abs=1e-5 * len(values) + 0.05 * len(values))
+    pairs = sorted(zip(values, cells, strict=True))
+    assert [after for _, after in pairs] == sorted(cells)
 
 
 @tried(st.lists(st.integers(-99, 99).map(float), min_size=3, max_size=40), st.integers(2, 5))
 def test_medians_of_neighbours(values, k):
     if len(values) < k:
         return
-    made = sorted(given(ic.Microaggregate(k, how="median"), values))
+    cells = sorted(given(ic.Microaggregate(k, how="median"), values))
     ordered, groups = sorted(values), max(len(values) // k, 1)
     ends = [*(k * number for number in range(groups)), len(values)]
     expected = [
         statistics.median(ordered[first:last]) for first, last in pairwise(ends) for _ in range(first, last)
     ]
-    assert made == expected
+    assert cells == expected
 
 
 def mdav_reading(points: list[tuple[float, ...]], k: int) -> list[int]:
-    """MDAV once more, as section 3 of the paper has it, in plain Python."""
+    """MDAV a second time, after section 3 of the paper, in plain Python."""
     group, number, left = [-1] * len(points), 0, list(range(len(points)))
 
     def apart(row, centre):
@@ -244,9 +244,9 @@ def mdav_reading(points: list[tuple[float, ...]], k: int) -> list[int]:
     st.integers(2, 5),
 )
 def test_mdav_is_that_of_the_paper(points, k):
-    found = mdav_groups(np.array(points), k)
-    assert found.tolist() == mdav_reading(points, k)
-    sizes = np.bincount(found)
+    groups = mdav_groups(np.array(points), k)
+    assert groups.tolist() == mdav_reading(points, k)
+    sizes = np.bincount(groups)
     assert len(points) < k or (sizes >= k).all()
     assert (sizes <= max(2 * k - 1, len(points) if len(points) < 2 * k else 0)).all()
 
@@ -264,9 +264,9 @@ def test_the_loss_on_the_tables_of_the_literature(shared_data, request, name, k,
     points = (table - table.mean(axis=0)) / table.std(axis=0)
     group = mdav_groups(points, k)
     means = np.column_stack([np.bincount(group, column) / np.bincount(group) for column in points.T])
-    found = 100 * float(((points - means[group]) ** 2).sum() / (points**2).sum())
+    result = 100 * float(((points - means[group]) ** 2).sum() / (points**2).sum())
     # Only here: rows of tests that are skipped stay on the page.
-    request.getfixturevalue("evidence")("mdav", f"loss of {name}, k={k}, in percent", loss, found)
+    request.getfixturevalue("evidence")("mdav", f"loss of {name}, k={k}, in percent", loss, result)
 
 
 def test_several_columns_are_grouped_together():
@@ -283,9 +283,9 @@ def test_several_columns_are_grouped_together():
             "income": ic.Microaggregate(3, together="wealth"), "wealth": ic.Microaggregate(3, together="income")
         },
     )  # fmt: skip
-    found = ic.anonymize(raw, schema, "k-anonymity:7").table
-    assert found["income"].to_list() == [1.3] * 3 + [101.0] * 3 + [None]
-    assert found["wealth"].to_list() == [11.0] * 3 + [905.0] * 3 + [None]
+    table = ic.anonymize(raw, schema, "k-anonymity:7").table
+    assert table["income"].to_list() == [1.3] * 3 + [101.0] * 3 + [None]
+    assert table["wealth"].to_list() == [11.0] * 3 + [905.0] * 3 + [None]
 
 
 def test_the_existing_mdav_makes_the_same_groups():
@@ -296,8 +296,8 @@ def test_the_existing_mdav_makes_the_same_groups():
     )  # fmt: skip
     classes = release.recoding.class_of_key[release.frequency.key_of_row("a test")]
     points = raw.to_numpy()
-    found = mdav_groups((points - points.mean(axis=0)) / points.std(axis=0), 4)
-    assert len({*zip(classes.tolist(), found.tolist(), strict=True)}) == len(set(found.tolist()))
+    groups = mdav_groups((points - points.mean(axis=0)) / points.std(axis=0), 4)
+    assert len({*zip(classes.tolist(), groups.tolist(), strict=True)}) == len(set(groups.tolist()))
 
 
 # --- PRAM ------------------------------------------------------------------------------------------
@@ -305,12 +305,12 @@ def test_the_existing_mdav_makes_the_same_groups():
 
 def test_an_invariant_matrix_keeps_expected_frequencies():
     values = RNG.choice(["a", "b", "c", "d"], 40_000, p=[0.6, 0.25, 0.1, 0.05]).tolist()
-    made = given(ic.Pram(0.7), values, draws=DRAWS)
-    before, after = Counter(values), Counter(made)
+    cells = given(ic.Pram(0.7), values, draws=DRAWS)
+    before, after = Counter(values), Counter(cells)
     # Rows are drawn independently, so Hoeffding bounds the deviation of a share at 1e-9 for each of four.
     bound = math.sqrt(math.log(8e9) / 2 / len(values))
     assert all(abs(before[value] - after[value]) / len(values) < bound for value in "abcd")
-    stayed = np.mean([a == b for a, b in zip(values, made, strict=True)])
+    stayed = np.mean([a == b for a, b in zip(values, cells, strict=True)])
     expected = 0.7 + 0.3 * sum((records / len(values)) ** 2 for records in before.values())
     assert abs(stayed - expected) < bound
 
@@ -320,8 +320,8 @@ def test_a_uniform_matrix_is_undone_by_the_estimate():
     treatment = ic.Pram(0.6, matrix="uniform")
     after = Counter(given(treatment, values, draws=DRAWS))
     bound = math.sqrt(math.log(8e9) / 2 / len(values))
-    found = treatment.estimate(after)
-    assert all(abs(found[value] - values.count(value)) / len(values) < bound / 0.6 for value in "abcd")
+    result = treatment.estimate(after)
+    assert all(abs(result[value] - values.count(value)) / len(values) < bound / 0.6 for value in "abcd")
     assert after["d"] > 1.5 * values.count("d")
     with pytest.raises(ic.ParameterError, match="nothing can be estimated"):
         ic.Pram(0, matrix="uniform").estimate(after)
@@ -339,16 +339,16 @@ def test_who_always_stays_changes_nothing_and_missing_values_stay():
 def test_a_given_matrix_is_drawn_and_undone():
     values = RNG.choice(["a", "b", "c"], 40_000, p=[0.6, 0.3, 0.1]).tolist()
     treatment = ic.Pram(1, matrix="given", moves="a>b:0.2; a>c:0.1;b > a : 0.25")
-    made = given(treatment, values, draws=DRAWS)
-    pairs = Counter(zip(values, made, strict=True))
+    cells = given(treatment, values, draws=DRAWS)
+    pairs = Counter(zip(values, cells, strict=True))
     bound = math.sqrt(math.log(2e10) / 2 / len(values))
     for (before, after), chance in {
         ("a", "b"): 0.2, ("a", "c"): 0.1, ("a", "a"): 0.7, ("b", "a"): 0.25, ("b", "b"): 0.75, ("c", "c"): 1.0,
     }.items():  # fmt: skip
         assert abs(pairs[before, after] - chance * values.count(before)) / len(values) < bound
     assert pairs["c", "a"] == pairs["b", "c"] == 0
-    found = treatment.estimate(Counter(made))
-    assert all(abs(found[value] - values.count(value)) / len(values) < 4 * bound for value in "abc")
+    result = treatment.estimate(Counter(cells))
+    assert all(abs(result[value] - values.count(value)) / len(values) < 4 * bound for value in "abc")
     undone = ic.Pram(1, matrix="given", moves="a>b:0.2; a>c:0.1; b>a:0.25").estimate(
         {"a": 775, "b": 345, "c": 180}
     )
@@ -389,9 +389,9 @@ def test_values_are_drawn_within_their_group(kind):
         ["age"], ["job"], insensitive=["region"], treatments={"job": {"pram": 0.2, "within": "region"}}
     )
     release = ic.anonymize(raw if kind == "memory" else raw.lazy(), schema, "k-anonymity:2")
-    found = release.table if kind == "memory" else release.table.collect()
-    assert all(job.endswith(region) for job, region in found.select("job", "region").rows())
-    assert found["job"].to_list() != raw["job"].to_list()
+    table = release.table if kind == "memory" else release.table.collect()
+    assert all(job.endswith(region) for job, region in table.select("job", "region").rows())
+    assert table["job"].to_list() != raw["job"].to_list()
     assert release.privacy.holds
     batch = raw.with_columns(region=pl.lit("west"))
     policy = ic.Policy(schema, ["k-anonymity:2"], max_suppression=1.0, suppressed="keep")
@@ -435,8 +435,8 @@ def test_rows_that_stream_are_treated_as_a_whole(tmp_path, treatment, kind):
     # Rows of several files may go to a folder, whose name needs no ending.
     for out in (tmp_path / "out.csv", *([tmp_path / "out"] if kind != "lazy" else [])):
         release.write(out)
-        found = pl.scan_csv(out if out.is_file() else out / "*.csv").collect().sort("n")
-        after = found["pay"].to_list()
+        frame = pl.scan_csv(out if out.is_file() else out / "*.csv").collect().sort("n")
+        after = frame["pay"].to_list()
         if "swap" in treatment:
             assert sorted(after) == list(range(30)) != after
         elif "round" in treatment:
@@ -462,9 +462,9 @@ def test_streaming_columns_are_found_letter_by_letter():
     schema = ic.Schema(
         ["age"], insensitive=["^a.*$", "*", "abc"], treatments={"^a.*$": "keep-first:1", "*": "redact"}
     )
-    found = ic.anonymize(raw.lazy(), schema, "k-anonymity:2").table.collect()
-    assert found.select("abc").to_series().to_list() == ["z"] * 4
-    assert found.rows() == [("1", "x*", "[redacted]", "z")] * 4
+    frame = ic.anonymize(raw.lazy(), schema, "k-anonymity:2").table.collect()
+    assert frame.select("abc").to_series().to_list() == ["z"] * 4
+    assert frame.rows() == [("1", "x*", "[redacted]", "z")] * 4
 
 
 def test_rows_of_several_files_share_no_draws(tmp_path):
@@ -473,8 +473,8 @@ def test_rows_of_several_files_share_no_draws(tmp_path):
         rows.with_columns(n=pl.col("n") + place * 800).write_parquet(tmp_path / f"{place}.parquet")
     schema = ic.Schema(["age"], insensitive=["pay", "n"], treatments={"pay": "noise:1"})
     ic.anonymize(ic.scan(tmp_path / "*.parquet"), schema, "k-anonymity:2").write(tmp_path / "out.parquet")
-    found = pl.read_parquet(tmp_path / "out.parquet").sort("n")["pay"].cast(pl.Float64).to_numpy()
-    assert (found[:800] == found[800:]).mean() < 0.02
+    payments = pl.read_parquet(tmp_path / "out.parquet").sort("n")["pay"].cast(pl.Float64).to_numpy()
+    assert (payments[:800] == payments[800:]).mean() < 0.02
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Texts that presidio reads; the library and its model are played by a stand-in."""
+"""Texts for presidio, with a stand-in for the library and the model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from treatment_tables import given
 
 
 class Reader:
-    """Finds names in English, and a longer one around each."""
+    """A recognizer of names in English, and of a longer name around each."""
 
     def analyze(self, text: str, language: str) -> list[SimpleNamespace]:
         finds = []
@@ -52,13 +52,13 @@ def test_without_the_library_it_says_how_to_install_it(monkeypatch):
 
 @pytest.mark.parametrize("streams", [False, True])
 def test_rows_that_stream_say_it_in_the_same_words(monkeypatch, streams):
-    """Polars makes the error anew, of its message alone, and would add the plan of the query."""
+    """Polars makes the error anew, of the message alone, and would add the plan of the query."""
     monkeypatch.setattr(name, "models", dict)
     table = pl.DataFrame({"age": [1, 2] * 10, "note": ["Mrs Smith called"] * 20})
     schema = ic.Schema(quasi=["age"], insensitive=["note"], treatments={"note": "presidio"})
-    with pytest.raises(ic.MissingExtraError) as told:
+    with pytest.raises(ic.MissingExtraError) as error:
         ic.anonymize(table.lazy() if streams else table, schema, "k-anonymity:2")
-    assert str(told.value).startswith(
+    assert str(error.value).startswith(
         "redacting texts needs presidio-analyzer and a model of spaCy: pip install"
     )
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(error.value)

@@ -44,10 +44,10 @@ def test_vectors_of_rfc_4231(key, message, digest):
 @pytest.mark.parametrize(("key", "message", "digest"), [each for each in VECTORS if each[1].isascii()])
 def test_vectors_of_rfc_4231_among_many_texts(key, message, digest):
     texts = pl.Series(["0", "1"])
-    found = Secret(key).digests(pl.concat([texts, pl.Series(["", message.decode(), "é" * 40])]))
-    assert found[-2].tobytes().hex().startswith(digest)
+    result = Secret(key).digests(pl.concat([texts, pl.Series(["", message.decode(), "é" * 40])]))
+    assert result[-2].tobytes().hex().startswith(digest)
     others = [hmac.digest(key, text.encode(), "sha256") for text in ("0", "", "é" * 40)]
-    assert [found[place].tobytes() for place in (0, -3, -1)] == others
+    assert [result[place].tobytes() for place in (0, -3, -1)] == others
 
 
 @tried(st.lists(st.text(max_size=20), min_size=1, unique=True))
@@ -62,8 +62,8 @@ def test_a_token_is_the_beginning_of_the_digest(texts):
         str(int(each.hex(), 16) % 10**20).zfill(20) for each in digests
     ]
     for form in ("hex", "base32", "digits"):
-        made = given(ic.Pseudonym(key="env:X", length=20, form=form), [*texts, None, *texts], KEY)
-        assert made == [*made[: len(texts)], None, *made[: len(texts)]]
+        values = given(ic.Pseudonym(key="env:X", length=20, form=form), [*texts, None, *texts], KEY)
+        assert values == [*values[: len(texts)], None, *values[: len(texts)]]
 
 
 def test_two_values_of_one_token_are_refused():
@@ -115,9 +115,9 @@ def test_a_key_is_asked_for_where_somebody_is_there(monkeypatch):
 )
 def test_weak_keys_are_refused_and_not_repeated(key, said, monkeypatch):
     monkeypatch.setenv("CLINIC_KEY", key)
-    with pytest.raises(ic.ParameterError, match=said) as told:
+    with pytest.raises(ic.ParameterError, match=said) as error:
         read_key("env:CLINIC_KEY", "c")
-    assert not key or key not in str(told.value)
+    assert not key or key not in str(error.value)
 
 
 def test_a_key_file_that_others_may_read_is_refused(tmp_path):
@@ -141,9 +141,9 @@ def test_a_device_holds_no_key():
 
 @pytest.mark.parametrize("source", [KEY, "", "env:", "file:", "vault:x"])
 def test_a_policy_says_where_a_key_is_and_never_what_it_is(source):
-    with pytest.raises(ic.ParameterError, match="say where the key is") as told:
+    with pytest.raises(ic.ParameterError, match="say where the key is") as error:
         ic.Pseudonym(key=source)
-    assert KEY not in str(told.value)
+    assert KEY not in str(error.value)
 
 
 def test_nothing_shows_a_key(monkeypatch):
@@ -157,8 +157,8 @@ def test_nothing_shows_a_key(monkeypatch):
             ic.Pseudonym(key="env:CLINIC_KEY", length=6, form="digits"), [str(n) for n in range(20_000)], KEY
         )
     except ic.ParameterError as error:
-        shown = traceback.TracebackException.from_exception(error, capture_locals=True)
-        inside = [line for line in shown.format() if "secret" in line]
+        report = traceback.TracebackException.from_exception(error, capture_locals=True)
+        inside = [line for line in report.format() if "secret" in line]
         assert inside
         assert not any(KEY in line for line in inside if "given(" not in line and "key =" not in line)
 

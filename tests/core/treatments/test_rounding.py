@@ -20,8 +20,8 @@ numbers = st.integers(-(10**9), 10**9).map(lambda whole: whole / 100)
 
 @tried(st.lists(numbers, min_size=1), bases)
 def test_the_nearest_multiple_and_of_two_the_one_away_from_zero(values, base):
-    made = given(ic.Round(base), values)
-    for before, after in zip(values, made, strict=True):
+    cells = given(ic.Round(base), values)
+    for before, after in zip(values, cells, strict=True):
         parts = Fraction(str(after)) / Fraction(str(base))
         assert parts.denominator == 1
         assert abs(after - before) <= base / 2 * (1 + 1e-9)
@@ -55,10 +55,10 @@ def test_whole_numbers_become_fractions_where_the_base_or_a_limit_is_one(
 def test_random_rounding_keeps_the_expected_value_and_takes_the_two_multiples_around():
     draws = np.random.default_rng(1).integers(0, 2**64, 20_000, np.uint64)
     treatment = ic.Round(10, how="random")
-    made = np.array(given(treatment, [13.0] * 20_000, draws=draws))
-    assert set(made) == {10.0, 20.0}
+    values = np.array(given(treatment, [13.0] * 20_000, draws=draws))
+    assert set(values) == {10.0, 20.0}
     # Hoeffding: beyond this with a probability below 1e-9.
-    assert abs((made == 20).mean() - 0.3) < np.sqrt(np.log(2e9) / 2 / 20_000)
+    assert abs((values == 20).mean() - 0.3) < np.sqrt(np.log(2e9) / 2 / 20_000)
     assert treatment.perturbs
     assert not ic.Round(10).perturbs
     assert given(treatment, [20.0, None], draws=draws[:2]) == [20.0, None]
@@ -71,7 +71,7 @@ def best_rounding(parts: list[int], groups: list[str], base: int) -> tuple:
 
 
 def off_by(before: list[int], after: tuple[float, ...], groups: list[str]) -> tuple:
-    """How far the column is off, then its groups, then its numbers."""
+    """The deviations of the column, then of the groups, then of the numbers."""
     apart = dict.fromkeys(groups, 0.0)
     for x, y, g in zip(before, after, groups, strict=True):
         apart[g] += y - x
@@ -86,12 +86,12 @@ def off_by(before: list[int], after: tuple[float, ...], groups: list[str]) -> tu
 def test_controlled_rounding_keeps_sums_as_no_other_does(rows, base, seed):
     values, groups = [n for n, _ in rows], [g for _, g in rows]
     draws = np.random.default_rng(seed).integers(0, 2**64, len(rows), np.uint64)
-    made = given(ic.Round(base, how="controlled", within="g"), values, draws=draws, g=groups)
-    assert all(abs(x - y) < base and y % base == 0 for x, y in zip(values, made, strict=True))
-    found, best = off_by(values, made, groups), best_rounding(values, groups, base)
-    assert found[:2] == pytest.approx(best[:2])
+    cells = given(ic.Round(base, how="controlled", within="g"), values, draws=draws, g=groups)
+    assert all(abs(x - y) < base and y % base == 0 for x, y in zip(values, cells, strict=True))
+    result, best = off_by(values, cells, groups), best_rounding(values, groups, base)
+    assert result[:2] == pytest.approx(best[:2])
     for group in "ab":
-        here = [(x, y) for x, y, g in zip(values, made, groups, strict=True) if g == group]
+        here = [(x, y) for x, y, g in zip(values, cells, groups, strict=True) if g == group]
         assert abs(sum(y - x for x, y in here)) < base
         # Within a group, nobody is rounded down who is nearer to the upper multiple.
         over = [(x % base, y > x) for x, y in here if x % base]
@@ -99,18 +99,18 @@ def test_controlled_rounding_keeps_sums_as_no_other_does(rows, base, seed):
         assert not ups or min(ups) >= max((part for part, up in over if not up), default=0)
     alone = given(ic.Round(base, how="controlled"), values, draws=draws)
     one = ["all"] * len(values)
-    found, best = off_by(values, alone, one), best_rounding(values, one, base)
-    assert found[0] == best[0]
+    result, best = off_by(values, alone, one), best_rounding(values, one, base)
+    assert result[0] == best[0]
     # A sum that is half a base off is as near above as below; else numbers are as near as they can be, too.
-    assert found == best or 2 * found[0] == base
+    assert result == best or 2 * result[0] == base
 
 
 def test_groups_decide_where_the_sum_is_as_near_below_as_above():
     draws = np.arange(2, dtype=np.uint64)
-    made = given(ic.Round(10, how="controlled", within="g"), [1, 4], draws=draws, g=["a", "b"])
-    assert list(made) == [0, 0]
-    made = given(ic.Round(10, how="controlled", within="g"), [7, 8], draws=draws, g=["a", "b"])
-    assert list(made) == [10, 10]
+    values = given(ic.Round(10, how="controlled", within="g"), [1, 4], draws=draws, g=["a", "b"])
+    assert list(values) == [0, 0]
+    values = given(ic.Round(10, how="controlled", within="g"), [7, 8], draws=draws, g=["a", "b"])
+    assert list(values) == [10, 10]
 
 
 def test_controlled_rounding_of_a_table_keeps_its_sum():
@@ -121,22 +121,22 @@ def test_controlled_rounding_of_a_table_keeps_its_sum():
     treatment = {"round": 500, "how": "controlled", "within": "site"}
     schema = ic.Schema(["age"], ["pay"], insensitive=["site"], treatments={"pay": treatment})
     release = ic.anonymize(raw, schema, "l-diversity:3")
-    found = release.table
-    assert found["pay"].is_null().sum() == 60
-    assert ((found["pay"] % 500) == 0).all()
-    assert abs(found["pay"].sum() - raw["pay"].sum()) <= 250
+    table = release.table
+    assert table["pay"].is_null().sum() == 60
+    assert ((table["pay"] % 500) == 0).all()
+    assert abs(table["pay"].sum() - raw["pay"].sum()) <= 250
     for site in "nsew":
         here = pl.col("site") == site
-        assert abs(found.filter(here)["pay"].sum() - raw.filter(here)["pay"].sum()) < 500
+        assert abs(table.filter(here)["pay"].sum() - raw.filter(here)["pay"].sum()) < 500
     assert "the sum of the column and of each group of site stays" in " ".join(release.sentences())
 
 
 def test_equal_numbers_are_rounded_up_at_random():
     draws = np.random.default_rng(1).integers(0, 2**64, 1000, np.uint64)
-    made = np.array(given(ic.Round(10, how="controlled"), [2.5] * 1000, draws=draws))
-    assert (made == 10).sum() == 250
+    values = np.array(given(ic.Round(10, how="controlled"), [2.5] * 1000, draws=draws))
+    assert (values == 10).sum() == 250
     # Rows do not stand in the order of what was rounded up.
-    assert 80 < (made[:500] == 10).sum() < 170
+    assert 80 < (values[:500] == 10).sum() < 170
 
 
 def test_groups_are_for_controlled_rounding_alone():
@@ -184,8 +184,8 @@ def test_a_limit_from_a_quantile_is_the_mean_of_ten_records_around_it(values, qu
 
 def test_the_mean_of_what_is_beyond_stands_for_ten_records_at_least():
     values = [1.0] * 50 + [100.0 + n for n in range(10)]
-    made = given(ic.Top(90, instead="mean"), values)
-    assert made[50:] == [round(104.5)] * 10
+    cells = given(ic.Top(90, instead="mean"), values)
+    assert cells[50:] == [round(104.5)] * 10
     with pytest.raises(ic.ParameterError, match="would replace 9 records by their mean"):
         given(ic.Top(100, instead="mean"), values)
 

@@ -1,4 +1,4 @@
-"""What texts became is kept from one batch of rows for the next, and says what computing anew would say."""
+"""Texts computed for a batch are kept for the next batch, and equal texts computed anew."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ def lengths(texts: pl.Series) -> np.ndarray:
 def test_numbers_are_those_of_computing_anew_however_few_are_kept(batches, most):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_text_cache, "KEPT", most)
-        kept = Kept()
+        cache = Kept()
         for batch in batches:
             texts = pl.Series(batch, dtype=pl.String)
-            assert kept.of(texts, lengths).tolist() == lengths(texts).tolist()
+            assert cache.of(texts, lengths).tolist() == lengths(texts).tolist()
 
 
 def test_nothing_is_computed_twice():
-    kept, asked = Kept(), []
+    cache, asked = Kept(), []
 
     def made(texts: pl.Series) -> np.ndarray:
         asked.extend(texts)
         return lengths(texts)
 
     for start in range(0, 1_000, 10):
-        kept.of(pl.Series([f"person {n}" for n in range(start, start + 50)]), made)
+        cache.of(pl.Series([f"person {n}" for n in range(start, start + 50)]), made)
     assert sorted(asked) == sorted(f"person {n}" for n in range(1_040))
 
 
@@ -61,10 +61,10 @@ def test_threads_get_their_own_numbers():
     people = [f"{n} " + "x" * (n % 97) for n in range(5_000)]
     rng = np.random.default_rng(1)
     batches = [pl.Series(rng.choice(people, 700, replace=False).tolist()) for _ in range(60)]
-    kept = Kept()
+    cache = Kept()
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda batch: kept.of(batch, lengths), batches))
-    assert all(np.array_equal(one, lengths(batch)) for one, batch in zip(found, batches, strict=True))
+        result = list(pool.map(lambda batch: cache.of(batch, lengths), batches))
+    assert all(np.array_equal(one, lengths(batch)) for one, batch in zip(result, batches, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -88,15 +88,15 @@ def test_a_person_of_many_batches_is_digested_once(treatment, monkeypatch):
 
     secret = Secret(KEY.encode())
     treatment.learn(Distinct("who", people.drop_nulls(), np.ones(300, np.int64)), secret)
-    found = [treatment.treat(rows(start, start + 60, secret)) for start in range(0, 261, 20)]
+    result = [treatment.treat(rows(start, start + 60, secret)) for start in range(0, 261, 20)]
     assert len(asked) == len(set(asked)) == 300
     whole = treatment.treat(rows(0, 301, Secret(KEY.encode())))
-    for start, batch in zip(range(0, 261, 20), found, strict=True):
+    for start, batch in zip(range(0, 261, 20), result, strict=True):
         assert batch.to_list() == whole[start : start + 60].to_list()
 
 
 def test_a_value_that_was_not_counted_gets_its_token_too():
-    """A table may have changed since; its check is another's."""
+    """A table may have changed meanwhile, and another check finds changes."""
     secret, treatment = Secret(KEY.encode()), ic.Pseudonym(key="env:X")
     counted = pl.Series([f"person {n}" for n in range(9)])
     treatment.learn(Distinct("who", counted, np.ones(9, np.int64)), secret)

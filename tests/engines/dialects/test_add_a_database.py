@@ -23,11 +23,11 @@ CODE, ENTRY, HOLDER, HELD, SEEN = (
 def copy(tmp_path_factory) -> Path:
     """A copy of the project."""
     place = tmp_path_factory.mktemp("copy")
-    kept = shutil.ignore_patterns("__pycache__")
+    ignore = shutil.ignore_patterns("__pycache__")
     for name in ("src", "gate", "verify", "docs"):
-        shutil.copytree(ROOT / name, place / name, ignore=kept)
+        shutil.copytree(ROOT / name, place / name, ignore=ignore)
     shutil.copytree(
-        ROOT / "tests" / "engines" / "dialects", place / "tests" / "engines" / "dialects", ignore=kept
+        ROOT / "tests" / "engines" / "dialects", place / "tests" / "engines" / "dialects", ignore=ignore
     )
     for path in (ROOT / "tests").glob("*.py"):
         shutil.copy(path, place / "tests")
@@ -49,7 +49,7 @@ def call(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def checks(copy: Path) -> str:
-    done = call(
+    result = call(
         copy,
         "-m",
         "pytest",
@@ -63,14 +63,14 @@ def checks(copy: Path) -> str:
         "-W",
         "ignore::RuntimeWarning",
     )
-    return done.stdout + done.stderr
+    return result.stdout + result.stderr
 
 
 def put(path: Path, before: str, text: str) -> None:
     """Put a text into a file, before the first place where another stands."""
-    found = path.read_text()
-    assert before in found
-    path.write_text(found.replace(before, text + before, 1))
+    content = path.read_text()
+    assert before in content
+    path.write_text(content.replace(before, text + before, 1))
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Every database of the list: what its class states is everywhere, and its releases are those of memory."""
+"""Every database of the list: each class's statements hold everywhere, and releases equal those of memory."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def test_the_pages_and_the_extras_have_it(dialect):
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_there_is_a_way_to_try_it(scheme):
-    found = "say in HOLDERS of tests/database_tables.py how a frame gets into it"
-    assert (scheme in HOLDERS) != (scheme in SERVERLESS), found
+    text = "say in HOLDERS of tests/database_tables.py how a frame gets into it"
+    assert (scheme in HOLDERS) != (scheme in SERVERLESS), text
     assert all((ROOT / path).is_file() for path in SERVERLESS.values())
 
 
@@ -74,7 +74,7 @@ def test_a_release_is_that_of_memory(where, persons, request, tmp_path):
     url = request.getfixturevalue("postgres") if where == "postgresql" else None
     frame = as_held(where, PEOPLE)
     name = ic.Attribute("name", "person" if persons else "identifying")
-    schema = ic.Schema.of(
+    schema = ic.Schema.of_attributes(
         [*(ic.Attribute(each, "quasi") for each in QUASI), name, ic.Attribute("disease", "sensitive")]
     )
     expected = ic.anonymize(frame, schema, [ic.KAnonymity(2)])
@@ -90,8 +90,8 @@ def test_a_release_is_that_of_memory(where, persons, request, tmp_path):
             # DuckDB opens a file once.
             table.database.close()
             policy = tmp_path / "policy.toml"
-            found = verify(address, policy, table="safe", against=address, against_table="people")
-            assert (found.ok, found.problems, found.unchecked) == (True, (), ())
+            verification = verify(address, policy, table="safe", against=address, against_table="people")
+            assert (verification.ok, verification.problems, verification.unchecked) == (True, (), ())
 
 
 def ordered(frame):

@@ -1,4 +1,4 @@
-"""Addresses that cannot be taken apart get one sentence, which shows no password."""
+"""Addresses that cannot be parsed get a single sentence, which shows no password."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def test_an_odd_address_is_taken_apart_or_refused(dialect):
     for parts in itertools.product(LOGINS, HOSTS, ENDS):
         address = f"{dialect.scheme}://{''.join(parts)}"
         try:
-            found = dialect.parts_of(address)
-            assert found.port is None or found.port >= 0
+            result = dialect.parts_of(address)
+            assert result.port is None or result.port >= 0
         except TableError as error:
             refused[parts[1]] = str(error)
     assert {"[::1", "[", "h:x", "h:99999999", "[::zz]"} <= refused.keys()

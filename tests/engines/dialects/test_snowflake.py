@@ -1,4 +1,4 @@
-"""Snowflake without a server: its SQL is held against a text, parsed by SQLGlot, and run by DuckDB in its words."""
+"""Snowflake without a server: SQL compared with a text, parsed by SQLGlot, and run by DuckDB."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NOW = "2026-01-01 10:00:00.000000000 +0000"
 
 
 class Cursor:
-    """A cursor that notes what is asked, and has DuckDB answer it."""
+    """A cursor that notes each query, and has DuckDB answer."""
 
     def __init__(self, connection):
         self.base, self.asked, self.found = connection.base, connection.asked, None
@@ -101,7 +101,7 @@ def session(monkeypatch):
 @pytest.mark.parametrize("replace", [False, True])
 def test_the_sql_is_that_of_the_text_and_its_release_that_of_memory(session, replace):
     models = [ic.KAnonymity(2), ic.LDiversity(1)]
-    schema = ic.Schema.of(
+    schema = ic.Schema.of_attributes(
         [
             *(ic.Attribute(name, "quasi") for name in ("Age", "town", "weight")),
             ic.Attribute("name", "person"),
@@ -116,8 +116,8 @@ def test_the_sql_is_that_of_the_text_and_its_release_that_of_memory(session, rep
         release = ic.anonymize(database.table("people"), schema, models)
         assert sorted(map(str, release.table.fetch().rows())) == sorted(map(str, expected.table.rows()))
         release.into("safe", force=replace)
-    made = pl.DataFrame(session.base.sql("FROM safe").to_arrow_table())
-    assert sorted(map(str, made.rows())) == sorted(map(str, expected.table.rows()))
+    frame = pl.DataFrame(session.base.sql("FROM safe").to_arrow_table())
+    assert sorted(map(str, frame.rows())) == sorted(map(str, expected.table.rows()))
     assert [
         name for (name,) in session.base.execute("SELECT table_name FROM duckdb_tables()").fetchall()
     ] == [
@@ -129,10 +129,10 @@ def test_the_sql_is_that_of_the_text_and_its_release_that_of_memory(session, rep
         # Rows before recoding are read as of the snapshot, whatever asks.
         assert ('"people"' in sql) == (f"\"people\" AT(TIMESTAMP => CAST('{NOW}' AS TIMESTAMP_TZ))" in sql)
     if not replace:
-        told = "".join(f"{sql};\n" for sql in dict.fromkeys(session.asked))
+        text = "".join(f"{sql};\n" for sql in dict.fromkeys(session.asked))
         if os.environ.get("INCROWD_WRITE_GOLDEN"):
-            GOLDEN.write_text(told)
-        assert told == GOLDEN.read_text(), "look at each change, then write it with INCROWD_WRITE_GOLDEN=1"
+            GOLDEN.write_text(text)
+        assert text == GOLDEN.read_text(), "look at each change, then write it with INCROWD_WRITE_GOLDEN=1"
 
 
 def test_a_release_that_fails_leaves_nothing(session, monkeypatch):

@@ -1,4 +1,4 @@
-"""An address where a file belongs is one error that shows no password, whatever the command and option."""
+"""An address in place of a file gives an error without a password, for any command and option."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def call(words, wanted, callback, address) -> list[str]:
 
 
 def test_the_table_of_cases_has_every_place_of_the_issue():
-    found = {(" ".join(words), name) for words, name, _ in CASES}
-    assert len(found) > 60
+    result = {(" ".join(words), name) for words, name, _ in CASES}
+    assert len(result) > 60
     for pair in [
         ("verify", "released"), ("verify", "policy"), ("anonymize", "save_policy"), ("anonymize", "report"),
         ("anonymize", "recoding"), ("anonymize", "hierarchies"), ("anonymize", "population"),
@@ -90,7 +90,7 @@ def test_the_table_of_cases_has_every_place_of_the_issue():
         ("hierarchy convert", "target"), ("init", "output"), ("lattice", "output"), ("anatomize", "output"),
         ("demo", "output"), ("attack", "control"), ("compare", "one_page"),
     ]:  # fmt: skip
-        assert pair in found
+        assert pair in result
 
 
 @pytest.mark.few(74)

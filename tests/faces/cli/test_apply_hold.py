@@ -33,8 +33,8 @@ def january(run, tmp_path, monkeypatch):
     (tmp_path / "jan.csv").write_text("\n".join(["age,ill", *rows, ""]))
     (tmp_path / "feb.csv").write_text("age,ill\n22,SYPHILIS\n")
     (tmp_path / "policy.toml").write_text(POLICY)
-    made = run("anonymize", "jan.csv", "--policy", "policy.toml", "-o", "jan-s.csv", "--recoding", "rec")
-    assert made.status == 0, made.err
+    result = run("anonymize", "jan.csv", "--policy", "policy.toml", "-o", "jan-s.csv", "--recoding", "rec")
+    assert result.status == 0, result.err
     return tmp_path
 
 
@@ -57,16 +57,16 @@ def test_a_file_of_one_person_waits(run, january):
     assert "SYPHILIS" not in waits.out + waits.err
     assert not (january / "feb-s.csv").exists()
     assert (january / "rows.csv").read_text() == "row,reason\n1,waiting\n"
-    kept = january / "waiting-feb.parquet"
-    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    path = january / "waiting-feb.parquet"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
     # The script goes on: in March four more come, and one of another class.
     (january / "mar.csv").write_text("age,ill\n22,a\n22,b\n22,c\n22,d\n20,a\n")
-    given = batch("mar", *EARLIER, "--held", "waiting-feb.parquet", "--hold", "waiting-mar.parquet")
-    done = run(*given)
-    assert done.status == 0, done.err
-    assert "5 rows (1 of them held before)" not in done.out
-    assert "6 rows (1 of them held before): 0 covered by no cell" in done.out
-    assert "written: mar-s.csv, every model holds, alone and with the earlier release" in done.out
+    arguments = batch("mar", *EARLIER, "--held", "waiting-feb.parquet", "--hold", "waiting-mar.parquet")
+    result = run(*arguments)
+    assert result.status == 0, result.err
+    assert "5 rows (1 of them held before)" not in result.out
+    assert "6 rows (1 of them held before): 0 covered by no cell" in result.out
+    assert "written: mar-s.csv, every model holds, alone and with the earlier release" in result.out
     released = pl.read_csv(january / "mar-s.csv", infer_schema=False)
     assert sorted(released.rows()) == [("22", "SYPHILIS"), *(("22", ill) for ill in "abcd")]
     assert pl.read_parquet(january / "waiting-mar.parquet").rows() == [("20", "a")]
@@ -74,14 +74,14 @@ def test_a_file_of_one_person_waits(run, january):
     assert checked.status == 0
     assert "mar-s.csv and jan-s.csv: 55 records" in checked.out
     # It can be run again, because what it read is still there.
-    again = json.loads(run(*given, "--force", "--json").out)
+    again = json.loads(run(*arguments, "--force", "--json").out)
     assert (again["records"], again["held_before"], again["held"], again["suppressed"]) == (6, 1, 1, 0)
 
 
 def test_files_that_are_merged_are_judged_as_one(run, january):
-    done = run(*batch("feb", *EARLIER, "--published-as-one"))
-    assert done.status == 0, done.err
-    assert "every model holds of it and the earlier release as one table, not of it alone" in done.out
+    result = run(*batch("feb", *EARLIER, "--published-as-one"))
+    assert result.status == 0, result.err
+    assert "every model holds of it and the earlier release as one table, not of it alone" in result.out
     pair = ("verify", "feb-s.csv", "--policy", "policy.toml", *EARLIER)
     assert run(*pair).status == 1
     merged = run(*pair, "--published-as-one")
@@ -90,7 +90,7 @@ def test_files_that_are_merged_are_judged_as_one(run, january):
 
 
 def test_wrong_calls(run, january):
-    for given, message in (
+    for arguments, message in (
         (batch("feb", "--published-as-one"), "name that release (--previous-release)"),
         (batch("feb", "--hold", "held.csv"), "name it .parquet"),
         (batch("feb", "--held", "jan.csv", "--hold", "feb.csv"), "would replace an input file"),
@@ -103,8 +103,8 @@ def test_wrong_calls(run, january):
         ),
         (("verify", "jan-s.csv", "--policy", "policy.toml", "--published-as-one"), "(--previous-release)"),
     ):
-        refused = run(*given)
-        assert refused.status == 2, given
+        refused = run(*arguments)
+        assert refused.status == 2, arguments
         assert message in " ".join(refused.err.split()), refused.err
     names = {path.name for path in january.iterdir()}
     assert names == {"jan.csv", "feb.csv", "policy.toml", "jan-s.csv", "rec"}

@@ -1,4 +1,4 @@
-"""`incrowd apply` beside an earlier release whose people are counted, too."""
+"""`incrowd apply` beside an earlier release with counts of people."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ def test_people_over_both_on_the_command_line(run, tmp_path, monkeypatch):
     saved = ic.anonymize("first.csv", policy)
     saved.save("out")
     saved.recoding.save("recoding")
-    given = ["apply", "recoding", "batch.csv", "--policy", "out/policy.toml", "-o", "new.csv", "--max-suppression", "0.9"]  # fmt: skip
+    arguments = ["apply", "recoding", "batch.csv", "--policy", "out/policy.toml", "-o", "new.csv", "--max-suppression", "0.9"]  # fmt: skip
     earlier = ["--previous-release", "out/release.csv"]
-    found = run(*given, *earlier)
-    assert found.status == 2
-    assert "(--previous-table) and its row map (--previous-row-map)" in " ".join(found.err.split())
+    result = run(*arguments, *earlier)
+    assert result.status == 2
+    assert "(--previous-table) and its row map (--previous-row-map)" in " ".join(result.err.split())
     raw = ["--previous-table", "first.csv", "--previous-row-map", "out/internal/rows.parquet"]
-    assert run(*given, *earlier, *raw).status == 0
+    assert run(*arguments, *earlier, *raw).status == 0
     assert len(pl.read_csv("new.csv")) == len(batch)
     # Nothing that is read is replaced.
-    refused = run(*given[:-4], "-o", "first.csv", *earlier, *raw, "--force")
+    refused = run(*arguments[:-4], "-o", "first.csv", *earlier, *raw, "--force")
     assert refused.status == 2
     assert pl.read_csv("first.csv").columns == first.columns
 
@@ -49,12 +49,20 @@ def test_households_over_both_on_the_command_line(run, tmp_path, monkeypatch):
         "first.csv", ic.Policy(schema, (ic.KAnonymity(3),), ic.Optimal(), max_suppression=0.9)
     )
     saved.save("out")
-    given = ["apply", "out/internal/recoding", "batch.csv", "--policy", "out/policy.toml", "-o", "new.csv"]
-    found = run(*given, "--previous-release", "out/release.csv")
-    assert found.status == 0
-    said = " ".join(found.out.split())
+    arguments = [
+        "apply",
+        "out/internal/recoding",
+        "batch.csv",
+        "--policy",
+        "out/policy.toml",
+        "-o",
+        "new.csv",
+    ]
+    result = run(*arguments, "--previous-release", "out/release.csv")
+    assert result.status == 0
+    said = " ".join(result.out.split())
     assert "Nothing is measured by column 'home': an earlier release does not say" in said
     assert "(--previous-table) and its row map (--previous-row-map)" in said
     raw = ["--previous-table", "first.csv", "--previous-row-map", "out/internal/rows.parquet", "--force"]
-    found = run(*given, "--previous-release", "out/release.csv", *raw)
-    assert "a household is found with a probability of up to" in " ".join(found.out.split())
+    result = run(*arguments, "--previous-release", "out/release.csv", *raw)
+    assert "a household is found with a probability of up to" in " ".join(result.out.split())

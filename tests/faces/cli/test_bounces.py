@@ -1,4 +1,4 @@
-"""No message sends its reader to what is refused then: advice is followed as it is given."""
+"""No message sends readers to a refused call: advice is followed as given."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ BY_OPTIONS = ("anonymize", "people.csv", "--qi", "age", "-k", "2", "-o", "out.cs
 
 
 def test_a_column_without_a_role_with_options(run, people):
-    told = run(*BY_OPTIONS)
-    assert "say --unlisted drop or --unlisted keep\n" in told.err
+    result = run(*BY_OPTIONS)
+    assert "say --unlisted drop or --unlisted keep\n" in result.err
     assert run(*BY_OPTIONS, "--unlisted", "drop").status == 0
 
 
 def test_a_column_without_a_role_with_a_policy_file(run, people):
     policy()
-    told = run(*BY_FILE)
-    assert told.err.endswith('say unlisted = "drop" or unlisted = "keep" in the policy file\n')
+    result = run(*BY_FILE)
+    assert result.err.endswith('say unlisted = "drop" or unlisted = "keep" in the policy file\n')
     refused = run(*BY_FILE, "--unlisted", "drop")
-    wanted = '--unlisted: the policy file says what the columns are; write unlisted = "drop" or unlisted = "keep" there\n'
-    assert refused.err.endswith(wanted)
+    words = '--unlisted: the policy file says what the columns are; write unlisted = "drop" or unlisted = "keep" there\n'
+    assert refused.err.endswith(words)
     text = (people / "policy.toml").read_text()
     (people / "policy.toml").write_text(f'unlisted = "drop"\n{text}')
     assert run(*BY_FILE).status == 0
@@ -51,8 +51,11 @@ def test_every_command_with_a_policy_file_is_sent_there(run, people, command):
     policy(unlisted="drop")
     assert run(*BY_FILE, "--recoding", "rec").status == 0
     policy()
-    told = run(*command)
-    assert (told.status, 'unlisted = "drop" or unlisted = "keep" in the policy file' in told.err) == (2, True)
+    result = run(*command)
+    assert (result.status, 'unlisted = "drop" or unlisted = "keep" in the policy file' in result.err) == (
+        2,
+        True,
+    )
 
 
 @pytest.mark.parametrize(
@@ -71,21 +74,23 @@ def test_every_command_with_a_policy_file_is_sent_there(run, people, command):
 )
 def test_an_option_beside_a_policy_file_is_told_what_to_write(run, people, option, there):
     policy(unlisted="drop")
-    told = run(*BY_FILE, *option)
-    assert told.status == 2
-    assert told.err.endswith(f"{option[0]}: the policy file says what the columns are; write {there} there\n")
+    result = run(*BY_FILE, *option)
+    assert result.status == 2
+    assert result.err.endswith(
+        f"{option[0]}: the policy file says what the columns are; write {there} there\n"
+    )
 
 
 def test_a_missing_value_is_named_where_it_is_taken(run, people):
     schema = ic.Schema(quasi={"age": "number"}, unlisted="drop")
     ic.Policy(schema, (ic.KAnonymity(2),)).write("policy.toml")
-    told = run(*BY_FILE)
-    assert "name those that mean missing with null_values in the policy file" in " ".join(told.err.split())
-    assert "--null-value" not in told.err
+    result = run(*BY_FILE)
+    assert "name those that mean missing with null_values in the policy file" in " ".join(result.err.split())
+    assert "--null-value" not in result.err
 
 
 def test_a_person_is_named_where_it_is_taken(run, people):
     policy(ic.KMAnonymity(2), unlisted="drop")
     assert 'name it (role = "person" in the policy file)' in run(*BY_FILE).err
-    told = run(*BY_OPTIONS, "--unlisted", "drop", "--model", "km-anonymity:2").err
-    assert "name it (--person)" in told
+    errors = run(*BY_OPTIONS, "--unlisted", "drop", "--model", "km-anonymity:2").err
+    assert "name it (--person)" in errors

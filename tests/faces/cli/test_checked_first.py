@@ -1,4 +1,4 @@
-"""What is wrong whatever the table holds is refused before the table is read."""
+"""Mistakes that do not depend on the table are refused before the table is read."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ def folder(tmp_path, monkeypatch):
     ],
 )  # fmt: skip
 def test_a_slip_is_told_before_the_table_is_looked_at(run, folder, asked, told):
-    done = run(*asked.split())
-    assert done.status == 2
-    assert told in done.err
-    assert "nothing.csv" not in done.err
+    result = run(*asked.split())
+    assert result.status == 2
+    assert told in result.err
+    assert "nothing.csv" not in result.err
     assert sorted(path.name for path in folder.iterdir()) == ["policy.toml", "wrong.toml"]
 
 
@@ -80,12 +80,12 @@ def test_a_slip_is_told_before_the_table_is_looked_at(run, folder, asked, told):
     ],
 )
 def test_an_extra_that_is_not_installed_is_told_first(run, folder, monkeypatch, asked, libraries, extra):
-    found = importlib.util.find_spec
-    monkeypatch.setattr(errors, "find_spec", lambda name: None if name in libraries else found(name))
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(errors, "find_spec", lambda name: None if name in libraries else find_spec(name))
     (folder / "nothing.csv").write_text("age\n") if asked.startswith("studio") else None
-    done = run(*asked.split())
-    assert done.status == 2
-    assert f"{', '.join(sorted(libraries))}: {errors.INSTALL.format(extra=extra)}\n" in done.err
+    result = run(*asked.split())
+    assert result.status == 2
+    assert f"{', '.join(sorted(libraries))}: {errors.INSTALL.format(extra=extra)}\n" in result.err
 
 
 @pytest.mark.parametrize("name", ["o.txt", "o", "o.csv.txt", "o.gz", "o.txt.gz"])
@@ -93,12 +93,14 @@ def test_an_extra_that_is_not_installed_is_told_first(run, folder, monkeypatch, 
 def test_a_table_is_written_under_a_name_that_says_how(run, folder, name, stream):
     (folder / "people.csv").write_text("age\n" + "1\n" * 9)
     more = ("--stream",) if stream else ()
-    done = run("anonymize", "people.csv", "--qi", "age", "-k", "2", "-o", name, *more)
+    result = run("anonymize", "people.csv", "--qi", "age", "-k", "2", "-o", name, *more)
     if stream and name == "o":
-        assert (done.status, (folder / "o").is_dir()) == (0, True), "a folder of files"
+        assert (result.status, (folder / "o").is_dir()) == (0, True), "a folder of files"
         return
-    assert (done.status, (folder / name).exists()) == (2, False)
-    assert "name the table .csv, .csv.gz, .tsv or .parquet, or of another kind: .feather, .jsonl" in done.err
+    assert (result.status, (folder / name).exists()) == (2, False)
+    assert (
+        "name the table .csv, .csv.gz, .tsv or .parquet, or of another kind: .feather, .jsonl" in result.err
+    )
     release = ic.anonymize(folder / "people.csv", ic.Schema(quasi=["age"]), [ic.KAnonymity(2)])
     with pytest.raises(ic.TableError, match="name the table"):
         release.write(name)

@@ -17,12 +17,12 @@ def test_assess_and_anonymize(run, postgres, tmp_path):
     data = (postgres, "--table", "people", "--qi", "q", "--sensitive", "s", "-k", "2")
     assert run("assess", *data).status == 0
     assert run("assess", *data, "-l", "3").status == 1
-    made = run(
+    result = run(
         "anonymize", *data, "--into", "safe", "--report", str(tmp_path / "r.json"), "--recoding", str(tmp_path / "rec"),
         "--save-policy", str(tmp_path / "p.toml"),
     )  # fmt: skip
-    assert made.status == 0, made.err
-    assert "written: safe (6 rows), every model holds" in made.out
+    assert result.status == 0, result.err
+    assert "written: safe (6 rows), every model holds" in result.out
     assert run("anonymize", *data, "--into", "safe").status == 2
     assert run("anonymize", *data, "--into", "safe", "--force").status == 0
     assert run("anonymize", *data, "-l", "3", "--into", "never").status == 2
@@ -36,9 +36,9 @@ def test_assess_and_anonymize(run, postgres, tmp_path):
         ("assess", "people.csv", "--table", "people", "--qi", "q"),
         ("assess", *data, "--stream"),
     ):
-        found = run(*wrong)
-        assert found.status == 2, found.out
-        assert "internal error" not in found.err
+        outcome = run(*wrong)
+        assert outcome.status == 2, outcome.out
+        assert "internal error" not in outcome.err
     secret = "pass%20word"
     written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert b"owner" not in written
@@ -61,35 +61,35 @@ def test_a_table_that_cannot_be_made_is_refused_before_the_search(run, postgres,
     fill_postgres(postgres, FRAME, "kept")
     data = (postgres, "--table", "people", "--qi", "q", "--sensitive", "s")
     assert "k=999 is more than" in run("anonymize", *data, "-k", "999", "--into", "free").err
-    found = run("anonymize", *data, "-k", "999", "--into", target)
-    assert (found.status, words in found.err) == (2, True), found.err
+    result = run("anonymize", *data, "-k", "999", "--into", target)
+    assert (result.status, words in result.err) == (2, True), result.err
 
 
 def test_secrets_are_never_printed(run, postgres, tmp_path, monkeypatch):
     fill_postgres(postgres, FRAME)
     marked = f"postgresql://owner:MARKER-1@{postgres.rpartition('@')[2]}?application_name=MARKER-2"
-    asked = ("--qi", "q", "--sensitive", "s", "-k", "2")
+    words = ("--qi", "q", "--sensitive", "s", "-k", "2")
     for arguments in (
-        ("assess", marked, "--table", "people", *asked, "--json"),
-        ("anonymize", marked, "--table", "people", *asked, "--into", "safe"),
+        ("assess", marked, "--table", "people", *words, "--json"),
+        ("anonymize", marked, "--table", "people", *words, "--into", "safe"),
         (
             "anonymize",
             "postgresql://owner:MARKER-1@127.0.0.1:1/db",
             "--table",
             "people",
-            *asked,
+            *words,
             "--into",
             "safe",
         ),
         ("risk", marked, "--qi", "q"),
-        ("assess", str(tmp_path / "none.csv"), "--population", marked, *asked),
-        ("anonymize", marked, "--table", "people", *asked, "-o", marked),
+        ("assess", str(tmp_path / "none.csv"), "--population", marked, *words),
+        ("anonymize", marked, "--table", "people", *words, "-o", marked),
     ):
         for debug in ("", "1"):
             monkeypatch.setenv("INCROWD_DEBUG", debug)
-            found = run(*arguments)
-            assert found.status == 2
-            assert "MARKER" not in found.out + found.err
+            result = run(*arguments)
+            assert result.status == 2
+            assert "MARKER" not in result.out + result.err
 
 
 # --- verify ---------------------------------------------------------------------------------------
@@ -120,15 +120,15 @@ def test_a_population_beside_a_table_of_the_server(run, postgres, tmp_path):
         (tmp_path / "people.csv").write_text(
             "age\n" + "".join(f"{age}\n" for age in (21, 23, 25, 30, 30, last))
         )
-        found = run(*call, "--population", str(tmp_path / "people.csv"))
-        assert found.status == status, found.out + found.err
+        result = run(*call, "--population", str(tmp_path / "people.csv"))
+        assert result.status == status, result.out + result.err
     fill_postgres(postgres, RAW, "v_raw")
     people = ("--population", str(tmp_path / "people.csv"), "--against", postgres, "--against-table", "v_raw")
     (tmp_path / "people.csv").write_text("age\n21\n23\n25\n30\n30\n30\n")
     assert run(*call, *people).status == 0
     statement(postgres, "UPDATE v_safe SET ward = 'b' WHERE ward IS NULL")
-    found = run(*call, *people)
-    assert (found.status, "'ward', 'illness' differ from the raw table in 1 records" in found.out) == (
+    result = run(*call, *people)
+    assert (result.status, "'ward', 'illness' differ from the raw table in 1 records" in result.out) == (
         1,
         True,
     )
@@ -151,10 +151,10 @@ def test_a_population_beside_a_table_of_the_server(run, postgres, tmp_path):
 )
 def test_what_cannot_be_reached_is_told_without_secrets(run, postgres, tmp_path, change, words):
     (tmp_path / "policy.toml").write_text(POLICY)
-    found = run("verify", change(postgres), "--table", "none", "--policy", str(tmp_path / "policy.toml"))
-    assert (found.status, words in found.err) == (2, True), found.err
-    assert "pass%20word" not in found.err
-    assert "MARKER" not in found.err.replace("/MARKER:", "")
+    result = run("verify", change(postgres), "--table", "none", "--policy", str(tmp_path / "policy.toml"))
+    assert (result.status, words in result.err) == (2, True), result.err
+    assert "pass%20word" not in result.err
+    assert "MARKER" not in result.err.replace("/MARKER:", "")
 
 
 def test_columns_that_the_user_may_not_read_are_told(run, postgres, tmp_path):
@@ -162,5 +162,5 @@ def test_columns_that_the_user_may_not_read_are_told(run, postgres, tmp_path):
     fill_postgres(postgres, RAW, "v_safe")
     statement(postgres, "DROP ROLE IF EXISTS v_guest", "CREATE ROLE v_guest LOGIN PASSWORD 'guest'")
     address = f"postgresql://v_guest:guest@{postgres.rpartition('@')[2]}"
-    found = run("verify", address, "--table", "v_safe", "--policy", str(tmp_path / "policy.toml"))
-    assert (found.status, found.err.endswith("the table v_safe cannot be read\n")) == (2, True), found.err
+    result = run("verify", address, "--table", "v_safe", "--policy", str(tmp_path / "policy.toml"))
+    assert (result.status, result.err.endswith("the table v_safe cannot be read\n")) == (2, True), result.err

@@ -1,4 +1,4 @@
-"""The commands anonymize, assess and verify on small and on real tables, as a user runs them."""
+"""The commands anonymize, assess and verify on small and on real tables, as in a user's session."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ADULT = (
 
 @pytest.mark.slow
 def test_figures_of_enormous_numbers_come_without_warnings(run, tmp_path):
-    """A warning of NumPy on the standard error is an error in these tests."""
+    """A warning of NumPy on the standard error is an error in this file."""
     raw, release = tmp_path / "raw.csv", tmp_path / "release.csv"
     raw.write_text(
         "x,y,s\n" + "".join(f"{row % 9 - 4}{'0' * 307},{row % 7},{row % 2}\n" for row in range(90))
@@ -32,9 +32,9 @@ def test_figures_of_enormous_numbers_come_without_warnings(run, tmp_path):
     roles = ("--qi", "x,y", "--sensitive", "s")
     assert run("anonymize", str(raw), "-o", str(release), *roles, "-k", "3").status == 0
     for command in ("utility", "attack"):
-        told = run(command, str(raw), str(release), *roles, "--json")
-        assert (told.status, told.err) == (0, "")
-        figures = json.dumps(json.loads(told.out))
+        result = run(command, str(raw), str(release), *roles, "--json")
+        assert (result.status, result.err) == (0, "")
+        figures = json.dumps(json.loads(result.out))
         assert not {"NaN", "Infinity"} & set(figures.replace(",", " ").replace("}", " ").split())
 
 
@@ -78,10 +78,10 @@ def test_anonymize_writes_what_it_says(run, hospital_csv, tmp_path):
 
 def test_verify_catches_what_was_changed_afterwards(run, hospital_csv, tmp_path):
     target, policy = tmp_path / "out.csv", tmp_path / "policy.toml"
-    made = run(
+    outcome = run(
         "anonymize", str(hospital_csv), "-o", str(target), *HOSPITAL, "-k", "5", "--save-policy", str(policy)
     )
-    assert made.status == 0
+    assert outcome.status == 0
     lines = target.read_text().splitlines()
     lines[1] = lines[1].replace(lines[1].split(",")[0], "57", 1)
     target.write_text("\n".join(lines) + "\n")
@@ -129,24 +129,24 @@ def test_assess_counts_the_table_as_it_stands(run, tmp_path):
 
 
 def test_assess_shows_every_class(run, tmp_path):
-    """Shares of flu: 3/4 of the table, 2/3 of one class, all of the other: 1/12 and 1/4 away."""
+    """Shares of flu: 3/4 of the table, 2/3 of the first class, all of the other: 1/12 and 1/4 away."""
     path = tmp_path / "t.csv"
     path.write_text("zip,age,disease\n02139,30,flu\n02139,30,cold\n02139,[a],flu\n02139,30,flu\n")
     call = ("assess", str(path), "--qi", "zip,age", "--sensitive", "disease", "--by-class")
     result = run(*call, "-t", "0.3", "--json")
     assert result.status == 0, result.err
-    found = json.loads(result.out)["by_class"]
-    assert found["measures"][0] == {
+    classes = json.loads(result.out)["by_class"]
+    assert classes["measures"][0] == {
         "model": "t-closeness", "quantity": "t", "settings": {"distance": "equal"}, "attribute": "disease",
     }  # fmt: skip
-    assert [(row["cells"], row["records"], row["values"][0]) for row in found["classes"]] == [
+    assert [(row["cells"], row["records"], row["values"][0]) for row in classes["classes"]] == [
         ({"zip": "02139", "age": "30"}, 3, pytest.approx(1 / 12, abs=1e-15)),
         ({"zip": "02139", "age": "[a]"}, 1, 0.25),
     ]
     assert "by_class" not in json.loads(run(*call[:-1], "--json").out)
-    shown = run(*call).out
-    assert "t-closeness t (distance=equal) of disease" in shown
-    assert "[a]" in shown
+    output = run(*call).out
+    assert "t-closeness t (distance=equal) of disease" in output
+    assert "[a]" in output
     path.write_text("q\n" + "".join(f"{number}\n" for number in range(103)))
     assert "3 more classes: --json has all" in run("assess", str(path), "--qi", "q", "--by-class").out
 
@@ -202,10 +202,10 @@ def test_names_that_look_like_markup_are_names(run, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a[b],[/red],:smile:\n" + "[bold]x,1,y\n" * 3)
     arguments = ("--qi", "a[b],[/red]", "--sensitive", ":smile:", "-k", "3")
-    shown = run("anonymize", str(path), "-o", str(tmp_path / "out.csv"), *arguments)
-    assert shown.status == 0, shown.err
+    result = run("anonymize", str(path), "-o", str(tmp_path / "out.csv"), *arguments)
+    assert result.status == 0, result.err
     for name in ("a[b]", "[/red]", ":smile:"):
-        assert name in shown.out
+        assert name in result.out
     assert run("assess", str(tmp_path / "out.csv"), *arguments).status == 0
 
 
@@ -289,14 +289,14 @@ def test_models_with_a_population_on_the_command_line(run, tmp_path):
     sample.write_csv(tmp_path / "sample.csv")
     data = str(tmp_path / "sample.csv")
     columns = ["--qi", "age,zip", "--sensitive", "s", "--population", str(tmp_path / "people.csv")]
-    shown = run("assess", data, *columns, "--full")
-    assert shown.status == 0
-    assert "k-map" in shown.out
-    assert "delta-presence" in shown.out
-    assert "Weakest classes" in shown.out
-    asked = run("assess", data, *columns, "--model", "k-map:6", "--json")
-    assert asked.status == 1
-    [measured] = [m for m in json.loads(asked.out)["privacy"] if m["model"] == "k-map"]
+    result = run("assess", data, *columns, "--full")
+    assert result.status == 0
+    assert "k-map" in result.out
+    assert "delta-presence" in result.out
+    assert "Weakest classes" in result.out
+    outcome = run("assess", data, *columns, "--model", "k-map:6", "--json")
+    assert outcome.status == 1
+    [measured] = [m for m in json.loads(outcome.out)["privacy"] if m["model"] == "k-map"]
     assert (measured["value"], measured["limit"], measured["holds"]) == (5, 6, False)
     assert measured["failing"]["classes"] == 6
     assert len(measured["failing"]["examples"]) == 6
@@ -315,16 +315,16 @@ def test_models_with_a_population_on_the_command_line(run, tmp_path):
 
 
 def test_the_account_of_a_release_has_no_cells(run, tmp_path):
-    """What was weakest before recoding is raw: an assessment shows it, a release does not."""
+    """The weakest class before recoding is raw: an assessment shows the class, a release does not."""
     frame = pl.DataFrame({"age": [20, 21, 22, 77], "s": ["x", "y", "x", "y"]})
     frame.write_csv(tmp_path / "t.csv")
-    shown = run("assess", str(tmp_path / "t.csv"), "--qi", "age", "-k", "2", "--full")
-    assert shown.out.split("Weakest classes")[1].split()[:5] == ["records", "age", "#1", "1", "20"]
-    shown = run(
+    result = run("assess", str(tmp_path / "t.csv"), "--qi", "age", "-k", "2", "--full")
+    assert result.out.split("Weakest classes")[1].split()[:5] == ["records", "age", "#1", "1", "20"]
+    result = run(
         "anonymize", str(tmp_path / "t.csv"), "--qi", "age", "--unlisted", "drop", "-k", "4",
         "--ends", "exact", "-o", str(tmp_path / "o.csv"), "--json",
     )  # fmt: skip
-    document = json.loads(shown.out)
+    document = json.loads(result.out)
     assert "weakest" not in json.dumps(document)
     assert '"cells"' not in json.dumps(document)
     failing = next(m for m in document["before"]["privacy"] if m["model"] == "k-anonymity")["failing"]
@@ -335,9 +335,17 @@ def test_the_seed_is_that_of_the_command_line(run, hospital_csv, tmp_path):
     released = []
     for number, seed in enumerate(("3", "3", "4")):
         path = tmp_path / f"{number}.csv"
-        asked = ("--qi", "age,sex", "--sensitive", "diagnosis", "--unlisted", "drop", "-k", "5")
+        arguments = ("--qi", "age,sex", "--sensitive", "diagnosis", "--unlisted", "drop", "-k", "5")
         result = run(
-            "anonymize", str(hospital_csv), *asked, "--algorithm", "random", "--seed", seed, "-o", str(path)
+            "anonymize",
+            str(hospital_csv),
+            *arguments,
+            "--algorithm",
+            "random",
+            "--seed",
+            seed,
+            "-o",
+            str(path),
         )
         assert result.status == 0
         released.append(path.read_bytes())
@@ -354,6 +362,6 @@ def test_rows_in_the_order_of_a_quasi_identifier_are_told(run, tmp_path, monkeyp
     assert "in the order of 'minute'" in refused.err
     assert "leave --keep-order or keep_order = true out" in refused.err
     assert not (tmp_path / "out.csv").exists()
-    kept = run("anonymize", "calls.csv", "-o", "out.csv", *roles, "--keep-order", "--force")
-    assert "in the order of 'minute'" in kept.out
+    result = run("anonymize", "calls.csv", "-o", "out.csv", *roles, "--keep-order", "--force")
+    assert "in the order of 'minute'" in result.out
     assert "in the order of" not in run("anonymize", "calls.csv", "-o", "b.csv", *roles).out

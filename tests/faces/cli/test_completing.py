@@ -1,4 +1,4 @@
-"""Commands that are printed work as they are printed, in the shell that called the program."""
+"""Printed commands work as printed, in the shell that called the program."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SCRIPT = f'#!/bin/sh\nexec "{sys.executable}" -c "import sys; from incrowd.faces
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    """A folder with an environment in it, which is not on the path."""
+    """A folder with an environment inside, which is not on the path."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".venv" / "bin").mkdir(parents=True)
     place = tmp_path / ".venv" / "bin" / "incrowd"
@@ -46,10 +46,10 @@ def test_what_the_demo_prints_is_pasted_into_a_fresh_shell(project, called):
         (project / "a link").symlink_to(project / ".venv" / "bin")
         called = "'a link'/incrowd"
     (project / "out of the way").mkdir()
-    done = shell(f"{called} demo --rows 500 -o 'out of the way/demo'", **more)
-    assert done.returncode == 0, done.stderr
+    process = shell(f"{called} demo --rows 500 -o 'out of the way/demo'", **more)
+    assert process.returncode == 0, process.stderr
     commands = ("assess people.csv", "anonymize people.csv", "verify ../mine.csv")
-    lines = [line for line in done.stdout.splitlines() if any(each in line for each in commands)]
+    lines = [line for line in process.stdout.splitlines() if any(each in line for each in commands)]
     assert len(lines) == 3
     assert lines[1].startswith("  incrowd ") == (called == "incrowd")
     pasted = shell("\n".join(f"{line}; echo status $?" for line in lines), **more)
@@ -81,7 +81,7 @@ def test_the_place_is_told_from_where_the_shell_will_be(project, monkeypatch):
 @pytest.mark.slow
 def test_drafts_say_how_to_go_on(project):
     (project / "my people.csv").write_text("age,zip\n" + "".join(f"{n},{10000 + n % 7}\n" for n in range(60)))
-    done = shell(".venv/bin/incrowd init 'my people.csv' --no-questions -o 'a policy.toml'")
-    assert done.returncode == 0, done.stderr
-    line = next(line for line in done.stdout.splitlines() if line.startswith("2. "))
+    process = shell(".venv/bin/incrowd init 'my people.csv' --no-questions -o 'a policy.toml'")
+    assert process.returncode == 0, process.stderr
+    line = next(line for line in process.stdout.splitlines() if line.startswith("2. "))
     assert line == "2. .venv/bin/incrowd assess 'my people.csv' --policy 'a policy.toml'"

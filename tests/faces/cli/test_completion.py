@@ -14,19 +14,19 @@ from incrowd.search import ALGORITHMS
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_a_script_is_printed_for_each_shell(run, shell):
-    done = run("completion", shell)
-    assert done.status == 0
-    assert "_INCROWD_COMPLETE=complete_" + shell in done.out.replace("env ", "")
+    result = run("completion", shell)
+    assert result.status == 0
+    assert "_INCROWD_COMPLETE=complete_" + shell in result.out.replace("env ", "")
 
 
 def test_another_shell_is_refused(run):
-    done = run("completion", "cmd")
-    assert done.status == 2
-    assert "'cmd' is none of bash, zsh, fish" in done.err
+    result = run("completion", "cmd")
+    assert result.status == 2
+    assert "'cmd' is none of bash, zsh, fish" in result.err
 
 
 def offered(run, monkeypatch, words: str) -> list[str]:
-    """Return what bash is offered for the last word, which a blank ends where it is empty."""
+    """Return bash's offers for the last word, which a blank ends if the word is empty."""
     monkeypatch.setenv("_INCROWD_COMPLETE", "complete_bash")
     monkeypatch.setenv("COMP_WORDS", words)
     monkeypatch.setenv("COMP_CWORD", str(len(words.split(" ")) - 1))
@@ -58,11 +58,11 @@ def test_bash_completes_with_the_script(tmp_path, monkeypatch):
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m incrowd "$@"\n')
     command.chmod(0o700)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    asked = (
+    script = (
         'eval "$(incrowd completion bash)"; complete -p incrowd; COMP_WORDS=(incrowd verify --row); '
         'COMP_CWORD=2; _incrowd_completion incrowd; echo "${COMPREPLY[@]}"'
     )
-    done = subprocess.run(["bash", "-c", asked], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == [
+    process = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    assert process.stdout.splitlines() == [
         "complete -o default -F _incrowd_completion incrowd", "--row-map",
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""`incrowd course` lists the lessons, and copies them."""
+"""`incrowd course` lists the lessons, and copies lessons."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def mine(tmp_path, monkeypatch):
 def test_a_class_gets_lesson_and_table_without_the_answer(mine, run, tmp_path):
     listed = run("course", "--own", "mine").out.splitlines()
     assert listed[8] == "9  our-class          our-class"
-    done = run("course", "our-class", "--own", "mine", "-o", "class", "--no-answers")
-    assert done.status == 0
+    result = run("course", "our-class", "--own", "mine", "-o", "class", "--no-answers")
+    assert result.status == 0
     files = {path.relative_to(tmp_path / "class").as_posix() for path in (tmp_path / "class").rglob("*.*")}
     assert files == {"9-our-class.ipynb", HIDDEN, f"{HIDDEN}/9-our-class.ipynb", "our-class.csv"}
     assert "groupby" not in (tmp_path / "class" / "9-our-class.ipynb").read_text()
@@ -81,10 +81,10 @@ for answer in (..., 5, 2):
         print(error)
 check("our-k", 1)
 """
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path / "class", capture_output=True, text=True, check=True
     )
-    assert done.stdout.splitlines() == [
+    assert result.stdout.splitlines() == [
         "['0801', '0801', '0801', '0802', '0802'] 78",
         "not answered yet: put your answer in the place of the dots",
         "that is how many rows there are",
@@ -102,8 +102,8 @@ def test_all_lessons_go_together_and_the_own_folder_is_never_written(mine, run, 
     assert run("course", "our-class", "--own", "mine", "-o", "mine", "--force", "--no-answers").status == 2
     assert {path: path.read_bytes() for path in mine.iterdir()} == before
     (mine / "our-class.csv").unlink()
-    done = run("course", "our-class", "--own", "mine", "-o", "class2")
-    assert (done.status, "reads table 'our-class', and there is no" in done.err) == (2, True)
+    result = run("course", "our-class", "--own", "mine", "-o", "class2")
+    assert (result.status, "reads table 'our-class', and there is no" in result.err) == (2, True)
     assert not (tmp_path / "class2").exists()
 
 
@@ -112,8 +112,8 @@ def test_all_lessons_go_together_and_the_own_folder_is_never_written(mine, run, 
 )
 def test_what_is_no_notebook_is_refused_by_the_command_and_passed_over_by_the_check(mine, run, text, capsys):
     (mine / "broken.ipynb").write_text(text)
-    done = run("course", "--own", "mine")
-    assert (done.status, "the file is no notebook" in done.err) == (2, True)
+    result = run("course", "--own", "mine")
+    assert (result.status, "the file is no notebook" in result.err) == (2, True)
     (mine.parent / "broken.ipynb").write_text(text)
     check("k-of-a-table", 3)
     assert capsys.readouterr().out.endswith("Right.\n")
@@ -121,5 +121,5 @@ def test_what_is_no_notebook_is_refused_by_the_command_and_passed_over_by_the_ch
 
 def test_a_folder_without_exercises_says_so(tmp_path, run):
     (tmp_path / "other.ipynb").write_text(notebook(("", "print(1)")))
-    done = run("course", "--own", str(tmp_path))
-    assert (done.status, "no notebook there has an exercise of its own" in done.err) == (2, True)
+    result = run("course", "--own", str(tmp_path))
+    assert (result.status, "no notebook there has an exercise of its own" in result.err) == (2, True)

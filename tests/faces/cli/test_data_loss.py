@@ -1,4 +1,4 @@
-"""Nothing that a call reads, and nothing that is not a release's, is ever replaced: one line a case."""
+"""Input files, and files that are no release's, are never replaced: a line per case."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ POLICY = (
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a table in every form, and what people keep beside it; nobody works in it."""
+    """A folder with a table in every form and people's other files, where no test works."""
     work = tmp_path_factory.mktemp("kept")
     (work / "data" / "big").mkdir(parents=True)
     (work / "people.csv").write_text(ROWS)
@@ -59,7 +59,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def work(kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The same for one test, with further names of what is there."""
+    """The same folder for a single test, with further names of files."""
     work = tmp_path / "work"
     shutil.copytree(kept, work)
     (work / "same.csv").hardlink_to(work / "people.csv")
@@ -72,12 +72,12 @@ def work(kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def content(folder: Path) -> dict[str, str]:
     """Every file below a folder, byte for byte."""
-    found = {}
+    result = {}
     for path in sorted(folder.rglob("*")):
         kind = "link" if path.is_symlink() else "folder" if path.is_dir() else "file"
         held = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
-        found[path.relative_to(folder).as_posix()] = f"{kind} {held}"
-    return found
+        result[path.relative_to(folder).as_posix()] = f"{kind} {held}"
+    return result
 
 
 FOLDER = f"anonymize data/big {ROLES} --force"
@@ -204,8 +204,8 @@ def test_what_is_nobodys_is_written(run, work, command, new):
         assert result.status == 0, result.err
         after = content(work)
         assert sum(kind != "folder " for name, kind in after.items() if name not in before) == new
-        kept = {name: held for name, held in after.items() if name in before and not name.endswith(".db")}
-        changed = {name for name in kept if kept[name] != before[name]}
+        files = {name: held for name, held in after.items() if name in before and not name.endswith(".db")}
+        changed = {name for name in files if files[name] != before[name]}
         assert changed <= {"full.csv"}
         if "--force" not in command:
             refused = run(*shlex.split(command))
@@ -240,7 +240,7 @@ def test_a_folder_of_a_release_is_replaced_and_nothing_else(run, work):
 
 
 def test_one_of_several_that_cannot_be_written_takes_the_others_along(run, work, monkeypatch):
-    """The second to last step fails: what stood there before stands there again."""
+    """The second to last step fails, and the earlier files stand there again."""
     call = shlex.split(f"{FILE} -o out.csv --save-policy p.toml --recoding rec --force")
     assert run(*call).status == 0
     before = content(work)
@@ -275,19 +275,19 @@ APPEARED = [
 @pytest.mark.parametrize(("command", "name"), APPEARED)
 @pytest.mark.parametrize("exchange", [True, False])
 def test_what_appears_meanwhile_stays(run, work, monkeypatch, command, name, exchange):
-    from incrowd.release.jobs.make import release
+    from incrowd.release.jobs.make import decision
 
     if not exchange:
         monkeypatch.setattr("incrowd.core.io.placing._exchange", lambda one, other: False)
     before = content(work)
-    judge = release.judge
+    judge = decision.judge
 
     def slow(*arguments: object) -> None:
         (work / name).parent.mkdir(exist_ok=True)
         (work / name).write_text("of somebody else")
         judge(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(release, "judge", slow)
+    monkeypatch.setattr(decision, "judge", slow)
     result = run(*shlex.split(command))
     assert (result.status, "was put there while the work was done" in result.err) == (2, True), result.err
     assert (work / name).read_text() == "of somebody else"
@@ -296,17 +296,17 @@ def test_what_appears_meanwhile_stays(run, work, monkeypatch, command, name, exc
 
 
 def test_what_comes_into_a_released_folder_meanwhile_stays(run, work, monkeypatch):
-    from incrowd.release.jobs.make import release
+    from incrowd.release.jobs.make import decision
 
     call = shlex.split(f"{FOLDER} -o out")
     assert run(*call).status == 0
-    judge = release.judge
+    judge = decision.judge
 
     def slow(*arguments: object) -> None:
         (work / "out" / "mine.txt").write_text("of somebody else")
         judge(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(release, "judge", slow)
+    monkeypatch.setattr(decision, "judge", slow)
     for exchanged in (True, False):
         if not exchanged:
             monkeypatch.setattr("incrowd.core.io.placing._exchange", lambda one, other: False)
@@ -321,7 +321,7 @@ def test_what_comes_into_a_released_folder_meanwhile_stays(run, work, monkeypatc
 @pytest.mark.slow
 @pytest.mark.parametrize("output", ["out.csv", "out"])
 def test_of_two_processes_one_reports_success(work, output):
-    """Both are past every check when the first of them puts its output in place."""
+    """Both are past every check when the first process puts the output in place."""
     code = (
         "import sys, incrowd.core.io.placing as placing\n"
         "real = placing.Step.put\n"
@@ -344,9 +344,9 @@ def test_of_two_processes_one_reports_success(work, output):
     for process in both:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
-    told = [process.communicate("\n", timeout=60) for process in both]
+    outputs = [process.communicate("\n", timeout=60) for process in both]
     assert [process.returncode for process in both] == [0, 2]
-    assert "was put there while the work was done" in told[1][1]
+    assert "was put there while the work was done" in outputs[1][1]
     assert not list(work.glob(".incrowd-*"))
 
 
@@ -392,12 +392,12 @@ def test_the_next_run_removes_what_a_killed_one_left(run, work, tmp_path, monkey
         "from incrowd.faces.cli import main\n"
         "main()\n"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code, *shlex.split(command), "--unanswered", "write"],
         check=False,
         capture_output=True,
     )
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert process.returncode == -signal.SIGKILL, process.stderr
     left = [path for folder in (work, temporary) for path in folder.glob("*incrowd-*.tmp")]
     assert left
     for folder in left:
@@ -438,9 +438,9 @@ def test_a_full_disk_is_said(run, work, monkeypatch, output):
 
     monkeypatch.setattr(Engine, "write_checked", small)
     before = content(work)
-    done = run(*shlex.split(f"{FILE} {output}"))
-    assert done.status == 2, done.err
-    assert "cannot be written (File too large)" in done.err
+    result = run(*shlex.split(f"{FILE} {output}"))
+    assert result.status == 2, result.err
+    assert "cannot be written (File too large)" in result.err
     assert content(work) == before
 
 

@@ -1,4 +1,4 @@
-"""Calls of new users that ended nowhere: every one has a result, or a message with the way out."""
+"""Dead ends of new users: every such call has a result, or a message with the way out."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def people(tmp_path, monkeypatch):
 
 
 def test_a_release_of_people_says_beforehand_how_it_can_be_verified(run, people):
-    made = run("anonymize", "raw.csv", "--policy", "policy.toml", "-o", "out.csv")
-    assert made.status == 0
-    assert "people are counted (pid): internal/out.csv.rows.parquet says whose row each is" in made.err
-    kept = people / "internal" / "out.csv.rows.parquet"
-    assert [oct(each.stat().st_mode)[-3:] for each in (kept.parent, kept)] == ["700", "600"]
+    result = run("anonymize", "raw.csv", "--policy", "policy.toml", "-o", "out.csv")
+    assert result.status == 0
+    assert "people are counted (pid): internal/out.csv.rows.parquet says whose row each is" in result.err
+    path = people / "internal" / "out.csv.rows.parquet"
+    assert [oct(each.stat().st_mode)[-3:] for each in (path.parent, path)] == ["700", "600"]
     # It is found without being named, and an earlier one is not replaced unasked.
     verify = ("verify", "out.csv", "--policy", "policy.toml", "--against", "raw.csv")
     assert run(*verify).status == 0
@@ -53,18 +53,18 @@ def test_a_release_of_people_says_beforehand_how_it_can_be_verified(run, people)
     assert run("anonymize", "raw.csv", "--policy", "policy.toml", "-o", "out.csv", "--force").status == 0
     assert run(*verify).status == 0
     for more in (("--row-map", "rows.parquet"), ("--keep-order",)):
-        made = run("anonymize", "raw.csv", "--policy", "policy.toml", "-o", f"o{len(more)}.csv", *more)
-        assert "people are counted" not in made.err
+        result = run("anonymize", "raw.csv", "--policy", "policy.toml", "-o", f"o{len(more)}.csv", *more)
+        assert "people are counted" not in result.err
     run("anonymize", "raw.csv", "--policy", "policy.toml", "-o", "o3.csv", "--dry-run")
-    assert [each.name for each in kept.parent.iterdir()] == [kept.name]
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 
 def test_verify_names_the_call_that_counts_people(run, people):
     run("anonymize", "raw.csv", "--policy", "policy.toml", "-o", "out.csv", "--row-map", "rows.parquet")
-    for given, shown in (((), "RAW"), (("--against", "raw.csv"), "raw.csv")):
-        checked = run("verify", "out.csv", "--policy", "policy.toml", *given)
+    for arguments, name in (((), "RAW"), (("--against", "raw.csv"), "raw.csv")):
+        checked = run("verify", "out.csv", "--policy", "policy.toml", *arguments)
         assert checked.status == 2
-        call = f"verify out.csv --policy policy.toml --against {shown} --row-map ROWS"
+        call = f"verify out.csv --policy policy.toml --against {name} --row-map ROWS"
         assert "people not counted; to count them: " in checked.out
         assert call in checked.out
         assert "`anonymize --row-map ROWS` writes the row map" in checked.out
@@ -80,9 +80,9 @@ def test_a_profile_is_judged_that_the_policy_does_not_name(run, people):
     call = ("verify", "out.csv", "--policy", "single.toml", "--against", "raw.csv")
     assert run(*call).status == 0
     judged = run(*call, "--profile", "ema-0070", "--json")
-    found = json.loads(judged.out)
+    document = json.loads(judged.out)
     assert judged.status == 1
-    assert [each["id"] for each in found["clauses"]] == ["largest-risk", "report", "context"]
+    assert [each["id"] for each in document["clauses"]] == ["largest-risk", "report", "context"]
     result = ic.verify("out.csv", "single.toml", profile="ema-0070")
     assert result.profile == "ema-0070@2026-01"
     near = run(*call, "--profile", "ema-007")

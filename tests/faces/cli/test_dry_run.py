@@ -1,4 +1,4 @@
-"""anonymize --dry-run: what would be done, and nothing written anywhere."""
+"""anonymize --dry-run: the plan of a release, and nothing written anywhere."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ def test_it_says_what_anonymize_then_does_and_writes_nothing(run, hospital_csv, 
     out = tmp_path / "out.csv"
     call = [hospital_csv, *HOSPITAL, "-k", "5", "-o", out, *stream]
     before = everything(tmp_path), everything(hospital_csv.parent)
-    found = planned(run, *call, "--save-policy", tmp_path / "p.toml", "--recoding", tmp_path / "r")
+    answer = planned(run, *call, "--save-policy", tmp_path / "p.toml", "--recoding", tmp_path / "r")
     assert (everything(tmp_path), everything(hospital_csv.parent)) == before
-    assert found["would_write"] == [str(out), str(tmp_path / "p.toml"), str(tmp_path / "r")]
-    done = json.loads(run("anonymize", *map(str, call), "--json").out)
-    assert found["records"] == done["before"]["records"]
-    assert found["keys"] == done["before"]["classes"]["count"]
-    assert (found["models"], found["algorithm"]) == (done["models"], done["algorithm"])
+    assert answer["would_write"] == [str(out), str(tmp_path / "p.toml"), str(tmp_path / "r")]
+    document = json.loads(run("anonymize", *map(str, call), "--json").out)
+    assert answer["records"] == document["before"]["records"]
+    assert answer["keys"] == document["before"]["classes"]["count"]
+    assert (answer["models"], answer["algorithm"]) == (document["models"], document["algorithm"])
     released = out.read_text().splitlines()[0].split(",")
-    assert [each["name"] for each in found["columns"] if each["becomes"] != "left out"] == released
+    assert [each["name"] for each in answer["columns"] if each["becomes"] != "left out"] == released
     assert os.listdir(elsewhere) == []
 
 
@@ -62,8 +62,8 @@ def test_it_tells_roles_kinds_values_hierarchies_and_the_lattice():
         unlisted="drop",
         treatments={"cost": ic.Round(500)},
     )
-    found = plan(table, ic.Policy(schema, (ic.KAnonymity(5),), ic.Optimal()))
-    columns = {each.name: each for each in found.columns}
+    result = plan(table, ic.Policy(schema, (ic.KAnonymity(5),), ic.Optimal()))
+    columns = {each.name: each for each in result.columns}
     age = columns["age"]
     assert (age.becomes, age.kind, age.values) == ("recoded", "number", table["age"].n_unique())
     assert age.height == 3
@@ -71,7 +71,7 @@ def test_it_tells_roles_kinds_values_hierarchies_and_the_lattice():
     assert columns["name"].becomes == columns["zip"].becomes == "left out"
     assert columns["zip"].role == "unlisted"
     assert (columns["cost"].becomes, dict(columns["cost"].treatment)) == ("treated", {"round": 500})
-    assert found.nodes == 4 * 2
+    assert result.nodes == 4 * 2
     assert plan(table, ic.Policy(schema, (ic.KAnonymity(5),), ic.Mondrian())).nodes is None
 
 
@@ -109,7 +109,7 @@ def test_a_table_of_a_database_is_planned_and_nothing_is_made(run, tmp_path):
     database.executemany("INSERT INTO people VALUES (?, ?)", [(20 + i % 4, "flu") for i in range(40)])
     database.commit()
     address = ("--table", "people", "--qi", "age", "--sensitive", "ill", "-k", "2", "--into", "safe")
-    found = planned(run, f"sqlite:///{path}", *address)
-    assert (found["records"], found["keys"], found["would_write"]) == (40, 4, ["safe"])
+    answer = planned(run, f"sqlite:///{path}", *address)
+    assert (answer["records"], answer["keys"], answer["would_write"]) == (40, 4, ["safe"])
     assert [row[0] for row in database.execute("SELECT name FROM sqlite_master")] == ["people"]
     database.close()

@@ -51,7 +51,7 @@ def test_json_is_not_disturbed_and_what_the_script_passes_over_is_refused(run, r
 
 
 def test_a_script_about_people_is_for_the_owner_of_the_raw_table_alone(run, release):
-    """Two people behind the records of a class, then one: 2-anonymity is about people."""
+    """A class has two people behind the records, then only a single person: 2-anonymity is about people."""
     policy, raw = release.with_name("policy.toml"), release.with_name("raw.csv")
     policy.write_text(POLICY.replace("[[", "[columns.p]\nrole = 'person'\n[[", 1) + "\n")
     (release.with_name("rows.csv")).write_text("row\n2\n1\n")

@@ -25,7 +25,7 @@ def table(tmp_path: Path) -> Path:
 
 
 def anonymize(run, table: Path, *arguments: str, status: int = 2) -> str:
-    """Run `incrowd anonymize`, expect it to fail and to leave nothing behind; return its message."""
+    """Run `incrowd anonymize` to a failure without remains, and return the message."""
     before = sorted(table.parent.rglob("*"))
     result = run("anonymize", str(table), "-o", str(table.parent / "out.csv"), *arguments)
     assert result.status == status, result.err + result.out
@@ -172,9 +172,9 @@ def test_output_is_never_the_input_and_not_replaced_unasked(run, table):
     assert table.read_text() == TABLE
     other = table.with_name("out.csv")
     other.write_text("precious")
-    kept = run("anonymize", str(table), "-o", str(other), *ROLES, "-k", "2")
-    assert kept.status == 2
-    assert "exists already" in kept.err
+    result = run("anonymize", str(table), "-o", str(other), *ROLES, "-k", "2")
+    assert result.status == 2
+    assert "exists already" in result.err
     assert other.read_text() == "precious"
     forced = run("anonymize", str(table), "-o", str(other), *ROLES, "-k", "20", "--force")
     assert forced.status == 2
@@ -328,7 +328,7 @@ FRAME = pl.DataFrame({"age": [1, 2], "income": ["x", "y"]})
     "frame", [FRAME, FRAME.to_pandas(), FRAME.to_arrow()], ids=["Polars", "pandas", "PyArrow"]
 )
 def test_a_wrong_column_of_a_frame_is_not_one_of_a_file(frame, tmp_path):
-    """A frame has no delimiter, and its names are the caller's own: the one that is alike is asked for."""
+    """A frame has no delimiter, and the caller chose the names, so the similar name is suggested."""
     for name, words in (
         ("agee", "no column 'agee'; none of its 2 columns is named so; did you mean 'age'[?]$"),
         ("xyz", "no column 'xyz'; none of its 2 columns is named so; check the spelling$"),

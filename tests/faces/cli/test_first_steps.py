@@ -139,8 +139,8 @@ def test_init_tells_on_one_screen_what_it_found_and_what_to_do(run, tmp_path, mo
         wide = wide.with_columns(pl.lit("?").alias(f"a_rather_long_name_of_a_column_{number}"))
     wide = wide.with_columns(subject=pl.Series([f"S{row // 2}" for row in range(500)]))
     wide.write_csv("people.csv")
-    told = run("init", "people.csv", "-o", "policy.toml")
-    lines = told.out.splitlines()
+    result = run("init", "people.csv", "-o", "policy.toml")
+    lines = result.out.splitlines()
     assert len(lines) <= 22
     assert max(map(len, lines)) < 80
     for part in (
@@ -154,7 +154,7 @@ def test_init_tells_on_one_screen_what_it_found_and_what_to_do(run, tmp_path, mo
         '1. Answer all 2 questions ("?") in policy.toml',
         "2. incrowd assess people.csv --policy policy.toml",
     ):
-        assert part in told.out
+        assert part in result.out
     piped = run("init", "people.csv")
     assert piped.out == Path("policy.toml").read_text(), "the draft alone, for a pipe"
     assert "QUESTIONS (2)" in piped.err
@@ -162,19 +162,19 @@ def test_init_tells_on_one_screen_what_it_found_and_what_to_do(run, tmp_path, mo
 
 @pytest.mark.parametrize("what", ["models", "algorithms", "metrics", "risks"])
 def test_list(run, what):
-    shown = run("list", what)
-    assert shown.status == 0
+    result = run("list", what)
+    assert result.status == 0
     entries = json.loads(run("list", what, "--json").out)
     assert entries
     for entry in entries:
-        assert entry["name"] in shown.out
+        assert entry["name"] in result.out
         assert entry["summary"]
         assert entry["paper"]
     assert run("list", "nothing").status == 2
 
 
 def test_the_interfaces_of_other_works_are_listed(run):
-    shown = " ".join(run("list", "interfaces").out.split())
+    text = " ".join(run("list", "interfaces").out.split())
     entries = json.loads(run("list", "interfaces", "--json").out)
     modules = {path.stem.strip("_") for path in Path(ic.compat.__path__[0]).iterdir() if path.stem[0] != "_"}
     assert {entry["name"].rpartition(".")[2] for entry in entries} == set(dir(ic.compat)) == modules
@@ -184,9 +184,9 @@ def test_the_interfaces_of_other_works_are_listed(run):
         assert entry["names"].split(", ") == module.__all__
         assert (ROOT / entry["page"]).is_file()
         for part in entry.values():
-            assert part in shown
+            assert part in text
     for word in ("COMP 430", "PETWorks", "P_29", "k-anonymization", "teaching notebook"):
-        assert word in shown
+        assert word in text
 
 
 def test_the_files_of_an_interface_s_example(run, tmp_path):
@@ -225,21 +225,21 @@ def test_hierarchy_commands(run, tmp_path):
     failed = run("hierarchy", "check", str(good), str(bad))
     assert failed.status == 2
     assert "bad.txt, line 3: 'A' stands twice" in failed.err
-    shown = run("hierarchy", "show", str(good))
-    assert shown.out == "Any  (3)\n├── Europe  (2)\n│   ├── France\n│   └── Italy\n└── Peru\n"
+    result = run("hierarchy", "show", str(good))
+    assert result.out == "Any  (3)\n├── Europe  (2)\n│   ├── France\n│   └── Italy\n└── Peru\n"
     assert run("hierarchy", "convert", str(good), str(tmp_path / "good.csv")).status == 0
     assert (tmp_path / "good.csv").read_text() == "France;Europe;Any\nItaly;Europe;Any\nPeru;Any;Any\n"
 
 
 def test_help_and_import_stay_light():
-    """Neither the help nor the bare import may load what compiles, plots or queries."""
+    """Neither the help nor the bare import may load a compiler, a plotting or a query library."""
     code = (
         "import sys, incrowd, incrowd.faces.cli\n"
         "heavy = {'numba', 'polars', 'pandas', 'pyarrow', 'duckdb', 'pydantic', 'narwhals', 'yaml', 'numpy'}\n"
         "sys.exit(', '.join(sorted(heavy & set(sys.modules))) or 0)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr
 
 
 def test_a_command_hardly_collects_garbage():
@@ -251,17 +251,17 @@ def test_a_command_hardly_collects_garbage():
         "try: main()\n"
         "finally: print(sum(each['collections'] for each in gc.get_stats()) - before, file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert int(done.stderr) <= 1
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert int(process.stderr) <= 1
 
 
 def test_nothing_is_said_at_the_end_of_a_command_that_queried():
-    """The module of DuckDB lists all objects that are left when it goes."""
+    """The module of DuckDB lists all objects that are left at exit."""
     code = (
         "import duckdb, sys; from incrowd.faces.cli import main; sys.argv = ['incrowd', '--version']; main()"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stderr == ""
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stderr == ""
 
 
 def test_list_models_says_what_is_monotone(run):

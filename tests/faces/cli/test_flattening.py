@@ -1,4 +1,4 @@
-"""Groups of options: one dataclass, flattened into the options of a command."""
+"""Groups of options: a dataclass, flattened into the options of a command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cells that a spreadsheet would run: written as they are, or escaped when asked for, and read back."""
+"""Cells that a spreadsheet would run: written unchanged, or escaped on request, and read back."""
 
 from __future__ import annotations
 
@@ -122,9 +122,9 @@ def folder(tmp_path, monkeypatch):
 def test_every_command_that_writes_rows_escapes_when_asked(run, folder, name):
     command = name.split()[0]
     if command == "apply":
-        made = run("anonymize", *CALLS["anonymize"][:1], "-o", "first.csv", "--policy", "policy.toml",
+        outcome = run("anonymize", *CALLS["anonymize"][:1], "-o", "first.csv", "--policy", "policy.toml",
                    "--recoding", "recoding")  # fmt: skip
-        assert made.status == 0, made.err
+        assert outcome.status == 0, outcome.err
     plain = run(command, *CALLS[name])
     assert plain.status == 0, plain.err
     cells = written(folder)
@@ -144,11 +144,11 @@ def test_every_command_that_writes_rows_escapes_when_asked(run, folder, name):
 
 
 def written(folder) -> list[str]:
-    found = []
+    result = []
     for path in [*folder.glob("out.csv"), *folder.glob("out/*.csv")]:
         with path.open(newline="") as file:
-            found += [cell for row in list(csv.reader(file))[1:] for cell in row]
-    return found
+            result += [cell for row in list(csv.reader(file))[1:] for cell in row]
+    return result
 
 
 def test_escaped_release_from_python(folder):

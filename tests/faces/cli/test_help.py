@@ -1,4 +1,4 @@
-"""What --help shows: commands by purpose, and options under headings, each once."""
+"""The text of --help: commands by purpose, and options under headings, each once."""
 
 from __future__ import annotations
 

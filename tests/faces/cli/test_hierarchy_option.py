@@ -78,10 +78,10 @@ ASKED = (
 
 
 def test_a_release_needs_no_policy_file(run, people):
-    made = run(
+    result = run(
         "anonymize", *ASKED, "-k", "5", "--levels", "age=1", "-o", "out.csv", "--save-policy", "policy.toml"
     )
-    assert made.status == 0, made.err
+    assert result.status == 0, result.err
     policy = tomllib.loads((people / "policy.toml").read_text())["columns"]
     assert (policy["zip"]["role"], policy["zip"]["hierarchy"]) == ("quasi", {"prefix": True})
     assert policy["age"]["hierarchy"] == {"intervals": [5, 10, 20], "origin": 0}
@@ -94,16 +94,16 @@ def test_a_release_needs_no_policy_file(run, people):
 @pytest.mark.parametrize("command", ["assess", "lattice", "compare", "risk"])
 def test_other_commands_take_it_too(run, people, command):
     more = {"compare": ("--algorithms", "optimal", "-k", "5"), "lattice": ("-k", "5")}.get(command, ())
-    done = run(command, *ASKED, *more, "--json")
-    assert done.status == 0, done.err
-    json.loads(done.out)
+    result = run(command, *ASKED, *more, "--json")
+    assert result.status == 0, result.err
+    json.loads(result.out)
 
 
 def test_a_recipe_goes_before_a_file(run, people):
     (people / "trees").mkdir()
     (people / "trees" / "zip.csv").write_text("x;*\n")
-    made = run("anonymize", *ASKED, "--hierarchies", "trees", "-k", "5", "-o", "out.csv")
-    assert made.status == 0, made.err
+    result = run("anonymize", *ASKED, "--hierarchies", "trees", "-k", "5", "-o", "out.csv")
+    assert result.status == 0, result.err
 
 
 @pytest.mark.parametrize(
@@ -117,27 +117,29 @@ def test_a_recipe_goes_before_a_file(run, people):
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused(run, people, more, told):
-    done = run("anonymize", *ASKED, *more, "-k", "5", "-o", "out.csv")
-    assert (done.status, (people / "out.csv").exists()) == (2, False)
-    assert told in done.err
+    result = run("anonymize", *ASKED, *more, "-k", "5", "-o", "out.csv")
+    assert (result.status, (people / "out.csv").exists()) == (2, False)
+    assert told in result.err
 
 
 def test_the_refusal_of_a_list_says_how_to_give_a_hierarchy_and_that_works(run, people, tmp_path):
     codes = pl.DataFrame({"home zip": [f"{number:05}" for number in range(1000, 1160)], "s": ["a", "b"] * 80})
     codes.write_csv("codes.csv")
     roles = ("--qi", "home zip", "--sensitive", "s", "-k", "5")
-    done = run("anonymize", "codes.csv", *roles, "-o", "safe.csv")
-    assert done.status == 2
+    result = run("anonymize", "codes.csv", *roles, "-o", "safe.csv")
+    assert result.status == 2
     assert (
-        "(--hierarchy 'home zip=prefix' for codes, --hierarchy 'home zip=flat' for the value or *" in done.err
+        "(--hierarchy 'home zip=prefix' for codes, --hierarchy 'home zip=flat' for the value or *"
+        in result.err
     )
     assert (
         run("anonymize", "codes.csv", *roles, "--hierarchy", "home zip=prefix", "-o", "safe.csv").status == 0
     )
     text = 'version = 1\n[columns."home zip"]\nrole = "quasi"\n[columns.s]\nrole = "sensitive"\n'
     (tmp_path / "codes.toml").write_text(f'{text}[[models]]\nmodel = "k-anonymity"\nk = 5\n')
-    done = run("anonymize", "codes.csv", "--policy", str(tmp_path / "codes.toml"), "-o", "other.csv")
+    result = run("anonymize", "codes.csv", "--policy", str(tmp_path / "codes.toml"), "-o", "other.csv")
     assert (
-        "(hierarchy = { prefix = true } for codes, hierarchy = { flat = true } for the value or *" in done.err
+        "(hierarchy = { prefix = true } for codes, hierarchy = { flat = true } for the value or *"
+        in result.err
     )
-    assert "--hierarchy" not in done.err
+    assert "--hierarchy" not in result.err

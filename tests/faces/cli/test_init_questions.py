@@ -33,26 +33,26 @@ def roles() -> dict[str, str]:
 
 
 def test_one_answer_is_for_all_columns_of_a_group(run, monkeypatch, survey):
-    told = asked(run, monkeypatch, "s\nq\nl\n")
-    assert told.status == 0, told.err
-    found = roles()
-    assert {found[f"q{number}"] for number in range(9)} == {"sensitive"}
-    assert sorted([found["size"], found["visits"]]) == ["identifying", "quasi"]
-    assert "1 of 3. 9 yes/no columns such as q0, q3, q6: what are they?" in told.err
-    assert "HOLDS: " in told.out, "a draft whose questions are answered is tried"
-    assert "?" not in found.values()
+    result = asked(run, monkeypatch, "s\nq\nl\n")
+    assert result.status == 0, result.err
+    outcome = roles()
+    assert {outcome[f"q{number}"] for number in range(9)} == {"sensitive"}
+    assert sorted([outcome["size"], outcome["visits"]]) == ["identifying", "quasi"]
+    assert "1 of 3. 9 yes/no columns such as q0, q3, q6: what are they?" in result.err
+    assert "HOLDS: " in result.out, "a draft whose questions are answered is tried"
+    assert "?" not in outcome.values()
 
 
 def test_each_column_of_a_group_may_be_answered_and_some_later(run, monkeypatch, survey):
     each = "x\ne\n" + "i\n" * 4 + "p\nl\ns\n\n\n"
-    told = asked(run, monkeypatch, each + "\n\n")
-    assert told.status == 0, told.err
-    found = roles()
-    assert [found[f"q{number}"] for number in range(9)] == [
+    result = asked(run, monkeypatch, each + "\n\n")
+    assert result.status == 0, result.err
+    outcome = roles()
+    assert [outcome[f"q{number}"] for number in range(9)] == [
         *["insensitive"] * 4, "person", "identifying", "sensitive", "?1", "?1",
     ]  # fmt: skip
-    assert "write one of q, s, i, l, e, the word for it, or Enter alone" in told.err
-    assert "QUESTIONS (3)" in told.out
+    assert "write one of q, s, i, l, e, the word for it, or Enter alone" in result.err
+    assert "QUESTIONS (3)" in result.out
 
 
 def test_both_options_are_refused(run, survey):
@@ -75,22 +75,22 @@ def health(tmp_path, monkeypatch):
 
 
 def test_full_words_answer_as_letters_do(run, monkeypatch, survey):
-    told = asked(run, monkeypatch, "sensitive\nQuasi\nleave out\n")
-    assert told.status == 0, told.err
-    found = roles()
-    assert {found[f"q{number}"] for number in range(9)} == {"sensitive"}
-    assert sorted([found["size"], found["visits"]]) == ["identifying", "quasi"]
+    result = asked(run, monkeypatch, "sensitive\nQuasi\nleave out\n")
+    assert result.status == 0, result.err
+    outcome = roles()
+    assert {outcome[f"q{number}"] for number in range(9)} == {"sensitive"}
+    assert sorted([outcome["size"], outcome["visits"]]) == ["identifying", "quasi"]
 
 
 def test_no_common_answer_releases_data_on_health_as_they_are(run, monkeypatch, health):
-    told = asked(run, monkeypatch, "i\ninsensitive\neach\n" + "i\ns\n" * 3 + "l\n")
-    assert told.status == 0, told.err
+    result = asked(run, monkeypatch, "i\ninsensitive\neach\n" + "i\ns\n" * 3 + "l\n")
+    assert result.status == 0, result.err
     assert "6 columns on health such as asthma, smoker, has_cancer, which the law protects: what" in " ".join(
-        told.err.split()
+        result.err.split()
     )
-    assert told.err.count("released only where each column is answered") == 2
-    found = roles()
-    assert [found[name] for name in ("asthma", "diabetes", "smoker")] == [
+    assert result.err.count("released only where each column is answered") == 2
+    outcome = roles()
+    assert [outcome[name] for name in ("asthma", "diabetes", "smoker")] == [
         "insensitive",
         "sensitive",
         "insensitive",
@@ -113,12 +113,12 @@ def test_answers_and_questions_left_open_end_with_l_diversity(run, monkeypatch, 
 
 
 def test_questions_show_shapes_and_no_values_and_fit_80_columns(run, monkeypatch, health):
-    told = asked(run, monkeypatch, "\n" * 9)
-    assert "aaaa, aa" in told.err or "aa, aaaa" in told.err
-    assert "Aa-9" in told.err
-    assert not [value for value in ("nein", "Zx", "Qy") if value in told.err]
-    assert max(map(len, told.err.splitlines())) <= 80
-    words = set(told.err.replace("-", " ").split())
+    result = asked(run, monkeypatch, "\n" * 9)
+    assert "aaaa, aa" in result.err or "aa, aaaa" in result.err
+    assert "Aa-9" in result.err
+    assert not [value for value in ("nein", "Zx", "Qy") if value in result.err]
+    assert max(map(len, result.err.splitlines())) <= 80
+    words = set(result.err.replace("-", " ").split())
     assert {"asthma:", "protects:", "frequent"} <= words, "no word is broken"
 
 
@@ -128,8 +128,8 @@ def test_what_nearly_every_row_has_for_its_own_is_not_released_by_an_answer(run,
         {"age": [20 + n % 40 for n in range(rows)], "days": [f"{2000 + n}-01-02" if n % 2 else f"02/01/{2000 + n}" for n in range(rows)]}
     ).write_csv(tmp_path / "survey.csv")  # fmt: skip
     monkeypatch.chdir(tmp_path)
-    told = asked(run, monkeypatch, "i\ns\nl\n")
-    assert told.err.count("nearly every row has its own value there") == 2
+    result = asked(run, monkeypatch, "i\ns\nl\n")
+    assert result.err.count("nearly every row has its own value there") == 2
     assert roles()["days"] == "identifying"
 
 
@@ -152,14 +152,16 @@ def test_labels_of_columns_are_read_as_names_and_shown(run, monkeypatch, tmp_pat
     pyreadstat.write_sav(table.to_pandas(), str(tmp_path / "survey.sav"), column_labels=[*labels.values()])
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.stdin", io.StringIO("\n\n"))
-    told = run("init", "survey.sav", "-o", "policy.toml", "--ask")
-    assert told.status == 0, told.err
+    result = run("init", "survey.sav", "-o", "policy.toml", "--ask")
+    assert result.status == 0, result.err
     assert roles() == {
         "v1": "identifying", "v12": "quasi", "v13": "quasi", "v15": "sensitive", "v17": "?", "v18": "?",
     }  # fmt: skip
     text = (tmp_path / "policy.toml").read_text()
     assert "the label says 'age'" in text
-    assert "Member of a trade union or of a similar organisation, now or before" in " ".join(told.err.split())
+    assert "Member of a trade union or of a similar organisation, now or before" in " ".join(
+        result.err.split()
+    )
 
 
 @pytest.mark.gated
@@ -179,16 +181,16 @@ def test_a_draft_ends_with_the_verdict_of_its_release(run, monkeypatch, tmp_path
     ids = pl.Series([f"AB-{number:05}" for number in np.repeat(np.arange(rows // 2), 2).tolist()])
     others = pl.Series([f"CD-{number:05}" for number in np.repeat(np.arange(rows // 2), 2).tolist()])
     monkeypatch.chdir(tmp_path)
-    for name, found in {"plain": table, "ids": table.with_columns(x6=ids, x7=others)}.items():
-        found.write_csv(f"{name}.csv")
-        told = run("init", f"{name}.csv", "-o", f"{name}.toml", "--no-questions")
-        assert told.status == 0, told.err
-        lines = told.out.splitlines()
+    for name, source in {"plain": table, "ids": table.with_columns(x6=ids, x7=others)}.items():
+        source.write_csv(f"{name}.csv")
+        result = run("init", f"{name}.csv", "-o", f"{name}.toml", "--no-questions")
+        assert result.status == 0, result.err
+        lines = result.out.splitlines()
         first = next(place for place, line in enumerate(lines) if line.startswith("tried: "))
         assert "suppressed" in lines[first]
         assert max(map(len, lines)) <= 78
         assert any(line.startswith("! changed so that it holds: ") for line in lines)
-        done = run("anonymize", f"{name}.csv", "--policy", f"{name}.toml", "-o", f"{name}.safe.csv")
+        outcome = run("anonymize", f"{name}.csv", "--policy", f"{name}.toml", "-o", f"{name}.safe.csv")
         assert lines[first + 1] == "HOLDS: the release satisfies its policy, and no point is open."
-        assert done.status == 0, done.err
+        assert outcome.status == 0, outcome.err
         assert ("whose row it is, left out (1): x6" in lines) == (name == "ids")

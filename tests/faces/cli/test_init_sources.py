@@ -35,19 +35,19 @@ def pattern(table: pl.DataFrame) -> list[str]:
 
 
 def database(table: pl.DataFrame) -> list[str]:
-    with closing(sqlite3.connect("clinic.db")) as made, made:
-        made.execute(f"CREATE TABLE people ({', '.join(f'{name} TEXT' for name in COLUMNS)})")
-        made.executemany(f"INSERT INTO people VALUES ({','.join('?' * len(COLUMNS))})", table.rows())
-    made.close()
+    with closing(sqlite3.connect("clinic.db")) as connection, connection:
+        connection.execute(f"CREATE TABLE people ({', '.join(f'{name} TEXT' for name in COLUMNS)})")
+        connection.executemany(f"INSERT INTO people VALUES ({','.join('?' * len(COLUMNS))})", table.rows())
+    connection.close()
     return ["sqlite:///clinic.db", "--table", "people"]
 
 
 def duck(table: pl.DataFrame) -> list[str]:
     import duckdb
 
-    with duckdb.connect("clinic.duckdb") as made:
-        made.register("given", table.to_arrow())
-        made.execute("CREATE TABLE people AS SELECT * FROM given")
+    with duckdb.connect("clinic.duckdb") as connection:
+        connection.register("given", table.to_arrow())
+        connection.execute("CREATE TABLE people AS SELECT * FROM given")
     return ["duckdb:///clinic.duckdb", "--table", "people"]
 
 
@@ -65,8 +65,8 @@ def workbook(table: pl.DataFrame) -> list[str]:
 @pytest.mark.few(1)
 @pytest.mark.parametrize("source", [folder, pattern, database, duck, workbook])
 def test_a_draft_is_made_of_what_anonymize_takes(run, people, source):
-    given = source(people)
-    drafted = run("init", *given, "--no-questions", "-o", "policy.toml")
+    arguments = source(people)
+    drafted = run("init", *arguments, "--no-questions", "-o", "policy.toml")
     assert drafted.status == 0, drafted.err
     people.write_csv("people.csv")
     assert run("init", "people.csv", "--no-questions", "-o", "plain.toml").status == 0
@@ -80,8 +80,8 @@ def test_a_draft_is_made_of_what_anonymize_takes(run, people, source):
 def test_of_very_many_rows_the_first_are_looked_at(run, people, monkeypatch):
     monkeypatch.setattr(sys.modules["incrowd.faces.cli.commands.init"], "_MOST", 250)
     for source in (folder, database):
-        done = run("init", *source(people), "--no-questions", "-o", "policy.toml", "--force")
-        assert done.out.startswith("the first 250 rows of "), done.err
+        result = run("init", *source(people), "--no-questions", "-o", "policy.toml", "--force")
+        assert result.out.startswith("the first 250 rows of "), result.err
         assert "# A draft for 'the first 250 rows of " in Path("policy.toml").read_text()
 
 
@@ -97,9 +97,9 @@ def test_a_row_is_no_header_of_streamed_files_either(run, people):
 
 
 def test_an_empty_table_has_no_draft(run, people):
-    done = run("init", *database(people.clear()), "-o", "policy.toml")
-    assert (done.status, Path("policy.toml").exists()) == (2, False)
-    assert "people: the table has no rows" in done.err
+    result = run("init", *database(people.clear()), "-o", "policy.toml")
+    assert (result.status, Path("policy.toml").exists()) == (2, False)
+    assert "people: the table has no rows" in result.err
 
 
 def test_a_database_needs_its_table(run, people):
@@ -114,6 +114,6 @@ def test_a_damaged_file_of_a_folder_is_named(run, people):
     start = content.index(people["zip"][3].encode())
     content[start - 40 : start + 80] = b"\xff" * 120
     Path("many/1.parquet").write_bytes(content)
-    done = run("init", "many", "-o", "policy.toml")
-    assert (done.status, Path("policy.toml").exists()) == (2, False)
-    assert done.err.endswith("1.parquet: the file is damaged; its rows cannot be read\n")
+    result = run("init", "many", "-o", "policy.toml")
+    assert (result.status, Path("policy.toml").exists()) == (2, False)
+    assert result.err.endswith("1.parquet: the file is damaged; its rows cannot be read\n")

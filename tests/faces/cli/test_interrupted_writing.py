@@ -1,4 +1,4 @@
-"""A command that writes is stopped at each of its file operations: there is nothing, or files and entry."""
+"""A writing command is stopped at each file operation: there is nothing, or files and entry."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ COMMANDS = {
 
 @pytest.fixture(scope="module")
 def runs():
-    found = Runs()
-    yield found
-    found.close()
+    result = Runs()
+    yield result
+    result.close()
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory, runs) -> Path:
-    """A folder with what each command needs."""
+    """A folder with the inputs of each command."""
     work = tmp_path_factory.mktemp("whole")
     (work / "temporary").mkdir()
     table = pl.DataFrame(
@@ -69,8 +69,8 @@ def whole(tmp_path_factory, runs) -> Path:
     (work / "tables.toml").write_text(tables + POLICY.replace(", levels = [1]", ""))
     first = f"{MAIN.replace('out.csv', 'first.csv')} --recoding kept"
     for call in ("ledger init book", "ledger init series", "ledger init counts", first):
-        done = runs(work, call.split())
-        assert done.status == 0, done.said
+        result = runs(work, call.split())
+        assert result.status == 0, result.said
     return work
 
 
@@ -81,9 +81,9 @@ def stop(runs, whole, tmp_path, command, *stops) -> tuple[int, bool]:
     prepare(work, call)
     # The row map of a release of people comes with it, unless it has a place of its own.
     beside = {"internal"} if call[0] == "anonymize" and "--row-map" not in call else set()
-    found = stopped(runs, work, call, stops, outputs(call) | beside)
+    result = stopped(runs, work, call, stops, outputs(call) | beside)
     shutil.rmtree(work)
-    return found
+    return result
 
 
 def whole_run(runs, whole, tmp_path, command) -> list[str]:
@@ -91,14 +91,14 @@ def whole_run(runs, whole, tmp_path, command) -> list[str]:
     call = COMMANDS[command].split()
     shutil.copytree(whole, tmp_path / "work")
     prepare(tmp_path / "work", call)
-    done = runs(tmp_path / "work", call)
-    assert done.status == 0, done.said
+    result = runs(tmp_path / "work", call)
+    assert result.status == 0, result.said
     shutil.rmtree(tmp_path / "work")
-    return done.operations
+    return result.operations
 
 
 def looked_at(operations: list[str], way: str) -> list[int]:
-    """Every sixth operation, others for each way, the first and the last one; all with INCROWD_EXAMPLES=10."""
+    """Every sixth operation, others for each way, the first and the last; all with INCROWD_EXAMPLES=10."""
     step = 1 if os.environ.get("INCROWD_EXAMPLES") == "10" else 6
     last = len(operations) - 1
     return sorted({0, last, *range([*WAYS].index(way), last, step)})
@@ -109,10 +109,10 @@ def looked_at(operations: list[str], way: str) -> list[int]:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_stopped_run_leaves_nothing_or_everything(runs, whole, tmp_path, command, way):
     operations = whole_run(runs, whole, tmp_path, command)
-    found = [stop(runs, whole, tmp_path, command, (n, way)) for n in looked_at(operations, way)]
-    assert {everything for _, everything in found} == {False, True}
+    result = [stop(runs, whole, tmp_path, command, (n, way)) for n in looked_at(operations, way)]
+    assert {everything for _, everything in result} == {False, True}
     if WAYS[way]:
-        assert {status for status, _ in found} == {-9 if way == "SIGKILL" else 128 + WAYS[way]}
+        assert {status for status, _ in result} == {-9 if way == "SIGKILL" else 128 + WAYS[way]}
 
 
 @pytest.mark.slow
@@ -123,8 +123,8 @@ def test_past_the_point_of_no_return_signals_wait(runs, whole, tmp_path, way):
         n for n, each in enumerate(operations) if each.endswith(("record.json", "steps.json"))
     )
     for number in (record, record + 1, (record + steps) // 2, steps - 1, steps, steps + 1):
-        found = stop(runs, whole, tmp_path, "anonymize", (number, way))
-        assert found == (128 + WAYS[way], True), operations[number]
+        result = stop(runs, whole, tmp_path, "anonymize", (number, way))
+        assert result == (128 + WAYS[way], True), operations[number]
 
 
 @pytest.mark.slow
@@ -136,6 +136,6 @@ def test_who_stops_a_run_too_late_is_told_so(runs, whole, tmp_path):
         (steps, "terminated when its files were written"),
     ):
         shutil.copytree(whole, tmp_path / "work")
-        done = runs(tmp_path / "work", COMMANDS["randomize"].split(), number, "SIGTERM")
-        assert (done.status, done.said) == (143, f"incrowd: {words}\n")
+        result = runs(tmp_path / "work", COMMANDS["randomize"].split(), number, "SIGTERM")
+        assert (result.status, result.said) == (143, f"incrowd: {words}\n")
         shutil.rmtree(tmp_path / "work")

@@ -100,7 +100,7 @@ def test_a_signal_ends_any_run_and_leaves_nothing_behind(tmp_path, work, number,
 
 
 def sleeping(url, wanted: int, seconds: float) -> int:
-    """Count the queries that sleep on the server, as soon as they are as many as wanted."""
+    """Count the queries that sleep on the server, once the count is as high as wanted."""
     end = time.monotonic() + seconds
     while True:
         (row,) = statement(url, "SELECT count(*) AS n FROM pg_stat_activity WHERE wait_event = 'PgSleep'")
@@ -153,7 +153,7 @@ def test_a_signal_cancels_what_a_server_computes(postgres, tmp_path, command, nu
 
 
 def test_a_second_signal_at_the_very_end_changes_nothing(tmp_path):
-    """It comes when the run has ended by the first, and whoever is called as a process has no handlers."""
+    """The second signal comes after the run's end, and a called process has no handlers."""
     (tmp_path / "people.csv").write_text("age\n30\n30\n")
     code = (
         "import os, signal, sys, time\n"
@@ -171,11 +171,11 @@ def test_a_second_signal_at_the_very_end_changes_nothing(tmp_path):
         "from incrowd.faces.cli import main\n"
         "main()\n"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code, "assess", "people.csv", "--qi", "age"],
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert (done.returncode, done.stderr) == (143, "incrowd: terminated before it was done\n")
+    assert (process.returncode, process.stderr) == (143, "incrowd: terminated before it was done\n")
 
 
 def test_ctrl_c_in_python_gives_up_the_question_and_frees_the_session(postgres, request):
@@ -234,13 +234,13 @@ def test_the_end_of_grace_waits_until_files_and_entry_are_there(tmp_path, where)
     )
     book = ic.Ledger.init(tmp_path / "book")
     call = "anonymize people.csv --policy policy.toml -o out.csv --save-policy p.toml --unanswered write"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", SLOW, where, *call.split(), "--ledger", "book", "--recipient", "A"],
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert done.returncode == 143
+    assert process.returncode == 143
     # The thread that ends the process and the one that says what is private may print in either order.
-    assert "incrowd: terminated when its files were written" in done.stderr.splitlines()
+    assert "incrowd: terminated when its files were written" in process.stderr.splitlines()
     assert {path.name for path in tmp_path.iterdir()} == {
         "people.csv", "policy.toml", "book", "out.csv", "p.toml"
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Every kind of table file: jobs say of it what they say of a CSV, releases verify, nothing raw is in them."""
+"""Every kind of table file: jobs equal those of a CSV, releases verify, nothing raw is inside."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ by_name = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 
 
 def people() -> pl.DataFrame:
-    """Make up people; two of them have a secret."""
+    """Make up people, including two with a secret."""
     rows = 60
     ages = [20 + 7 * place % 41 for place in range(rows)]
     cities = [("Lund", "Oslo", "Turku")[place % 3] for place in range(rows)]
@@ -61,7 +61,7 @@ def people() -> pl.DataFrame:
 
 
 def texts(table: pl.DataFrame) -> pl.DataFrame:
-    """Write every cell as a CSV has it, where 0.0 is 0."""
+    """Write every cell as in a CSV, where 0.0 is 0."""
     columns = {name: kind_files._texts(table[name]) for name in table.columns}
     return pl.DataFrame({name: column.str.strip_suffix(".0") for name, column in columns.items()})
 
@@ -83,12 +83,12 @@ def made(kind) -> str:
 
 
 def bytes_within(path) -> bytes:
-    """Return what is in a file, and unpacked if it is an archive."""
-    found = path.read_bytes()
+    """Return the content of a file, unpacked if the file is an archive."""
+    data = path.read_bytes()
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
-            found += b"".join(archive.read(name) for name in archive.namelist())
-    return found
+            data += b"".join(archive.read(name) for name in archive.namelist())
+    return data
 
 
 def test_every_kind_is_one_file_and_one_line():
@@ -120,32 +120,32 @@ def test_pages_and_extras_name_it(kind):
 def test_an_anatomy_is_of_its_kind(folder, run, kind):
     given, ending = made(kind), kind.suffixes[0]
     roles = ("--qi", "city", "--sensitive", "visits", "--identifying", "name,age,disease,cost", "-l", "2")
-    told = run("anatomize", given, *roles, "-o", "parts")
-    assert (told.status, f"parts/quasi{ending} and parts/sensitive{ending}" in told.out) == (0, True), (
-        told.err
+    result = run("anatomize", given, *roles, "-o", "parts")
+    assert (result.status, f"parts/quasi{ending} and parts/sensitive{ending}" in result.out) == (0, True), (
+        result.err
     )
     assert {path.name for path in (folder / "parts").iterdir()} == {f"quasi{ending}", f"sensitive{ending}"}
 
 
 @by_name
 def test_its_table_is_that_of_a_csv(folder, kind):
-    found, csv_format = read_table(made(kind))
-    assert texts(found).equals(texts(read_table("people.csv")[0]))
+    frame, csv_format = read_table(made(kind))
+    assert texts(frame).equals(texts(read_table("people.csv")[0]))
     assert csv_format.kept is not None
     assert csv_format.kept.kind == kind.name
 
 
 @pytest.fixture(scope="module")
 def of_a_csv():
-    """What was made and said of the CSV, by test: it is the same whatever kind stands beside it."""
+    """The release and messages of the CSV, by test: the same beside any other kind."""
     return {}
 
 
 def released(run, name: str, out: str) -> pl.DataFrame:
     """Release a file and verify the release."""
     assert run("anonymize", name, "--policy", "policy.toml", "-o", out, "--keep-order").status == 0
-    told = run("verify", out, "--policy", "policy.toml")
-    assert (told.status, told.err) == (0, "")
+    result = run("verify", out, "--policy", "policy.toml")
+    assert (result.status, result.err) == (0, "")
     against = run("verify", out, "--policy", "policy.toml", "--against", name)
     assert (against.status, against.err) == (0, "")
     return texts(read_table(out)[0])
@@ -164,11 +164,11 @@ def test_a_release_is_that_of_a_csv_cell_for_cell(folder, run, kind, of_a_csv):
 def test_a_script_of_sql_is_written_for_what_duckdb_reads_alone(folder, run, kind):
     out = f"out{kind.suffixes[0]}"
     assert run("anonymize", "people.csv", "--policy", "policy.toml", "-o", out).status == 0
-    told = run("verify", out, "--policy", "policy.toml", "--emit-sql", "checks.sql")
+    result = run("verify", out, "--policy", "policy.toml", "--emit-sql", "checks.sql")
     if kind.name == "json-lines":
         assert verdict((folder / "checks.sql").read_text())
         return
-    assert (told.status, "DuckDB does not read this kind of file by itself" in told.err) == (2, True)
+    assert (result.status, "DuckDB does not read this kind of file by itself" in result.err) == (2, True)
     assert not (folder / "checks.sql").exists()
 
 
@@ -199,15 +199,15 @@ def said(run, name: str, out: str) -> list:
         ("init", name, "-o", f"{name}.toml"),
         ("compare", name, "--policy", "policy.toml", "--algorithms", "mondrian", "-k", "3"),
     ]
-    found: list = []
+    outcome: list = []
     for call in calls:
         result = run(*call, *([] if call[0] == "init" else ["--json"]))
         assert (call[0], result.status) == (call[0], int(call[0] == "assess")), result.err
         if call[0] not in ("init", "compare"):
-            found.append(json.loads(result.out.replace(name, "RAW").replace(out, "OUT")))
-            found[-1].pop("seconds", None)
-    found.append([line for line in Path(f"{name}.toml").read_text().splitlines() if "= {" in line])
-    return found
+            outcome.append(json.loads(result.out.replace(name, "RAW").replace(out, "OUT")))
+            outcome[-1].pop("seconds", None)
+    outcome.append([line for line in Path(f"{name}.toml").read_text().splitlines() if "= {" in line])
+    return outcome
 
 
 @pytest.mark.few(1)
@@ -237,14 +237,14 @@ def test_a_frame_of_many_types_is_written(tmp_path, kind):
     )
     path = tmp_path / f"a{kind.suffixes[0]}"
     write_table(table, path, path, CsvFormat())
-    found = read_table(path)[0]
-    assert [float(each) for each in found["large"]] == table["large"].to_list()
-    assert found["far"].to_list() == table["far"].to_list()
-    assert found["text"].to_list() == table["text"].to_list()
-    assert found["none"].null_count() == 3
+    frame = read_table(path)[0]
+    assert [float(each) for each in frame["large"]] == table["large"].to_list()
+    assert frame["far"].to_list() == table["far"].to_list()
+    assert frame["text"].to_list() == table["text"].to_list()
+    assert frame["none"].null_count() == 3
     again = tmp_path / f"b{kind.suffixes[0]}"
-    write_table(found, again, again, CsvFormat())
-    assert texts(read_table(again)[0]).equals(texts(found))
+    write_table(frame, again, again, CsvFormat())
+    assert texts(read_table(again)[0]).equals(texts(frame))
 
 
 @pytest.mark.few(2)
@@ -263,18 +263,18 @@ def test_a_next_batch_is_applied(folder, run, kind):
     )
     assert run(*first).status == 0
     batch = ("apply", "kept", given, "--policy", "policy.toml", "-o", f"b{kind.suffixes[0]}")
-    told = run(*batch)
-    assert (told.status, told.err) == (0, "")
+    result = run(*batch)
+    assert (result.status, result.err) == (0, "")
     assert run("verify", f"b{kind.suffixes[0]}", "--policy", "policy.toml").status == 0
 
 
 @by_name
 def test_rows_that_stream_are_refused_before_they_are_read(folder, run, kind):
     given = made(kind)
-    told = run("anonymize", given, "--stream", "--policy", "policy.toml", "-o", "out.csv")
-    assert (told.status, f"{given}: {kind.title} is read and written whole" in told.err) == (2, True)
-    told = run("anonymize", "none.csv", "--stream", "--policy", "policy.toml", "-o", f"o{kind.suffixes[0]}")
-    assert (told.status, f"o{kind.suffixes[0]}: {kind.title} is" in told.err) == (2, True)
+    result = run("anonymize", given, "--stream", "--policy", "policy.toml", "-o", "out.csv")
+    assert (result.status, f"{given}: {kind.title} is read and written whole" in result.err) == (2, True)
+    result = run("anonymize", "none.csv", "--stream", "--policy", "policy.toml", "-o", f"o{kind.suffixes[0]}")
+    assert (result.status, f"o{kind.suffixes[0]}: {kind.title} is" in result.err) == (2, True)
     with pytest.raises(ic.TableError, match="read and written whole"):
         ic.scan(given)
 
@@ -286,8 +286,8 @@ def test_a_file_of_another_kind_under_its_name_is_refused(folder, run, kind):
     before = {path.name for path in folder.iterdir()}
     for content in (b"", b"a,b\n1,2\n", b"\xff\x00" * 40, (folder / made(kind)).read_bytes()[:200]):
         bad.write_bytes(content)
-        told = run("anonymize", bad.name, "--policy", "policy.toml", "-o", "out.csv")
-        assert (told.status, told.err.startswith(f"incrowd: {bad.name}")) == (2, True), told.err
+        result = run("anonymize", bad.name, "--policy", "policy.toml", "-o", "out.csv")
+        assert (result.status, result.err.startswith(f"incrowd: {bad.name}")) == (2, True), result.err
         assert run("verify", bad.name, "--policy", "policy.toml").status == 2
     assert {path.name for path in folder.iterdir()} == before | {bad.name, f"people{kind.suffixes[0]}"}
 
@@ -296,16 +296,19 @@ def test_a_file_of_another_kind_under_its_name_is_refused(folder, run, kind):
 def test_its_first_bytes_tell_it(folder, run, kind):
     (folder / made(kind)).rename(folder / "people.txt")
     if kind.marks:
-        told = run("assess", "people.txt", "--policy", "policy.toml")
-        assert (told.status, f"{kind.title} and no CSV; name it {kind.suffixes[0]}" in told.err) == (2, True)
+        result = run("assess", "people.txt", "--policy", "policy.toml")
+        assert (result.status, f"{kind.title} and no CSV; name it {kind.suffixes[0]}" in result.err) == (
+            2,
+            True,
+        )
 
 
 @by_name
 def test_a_file_too_large_is_refused(folder, run, kind, monkeypatch):
     given = made(kind)
     monkeypatch.setattr(type(kind), "most", 10)
-    told = run("assess", given, "--policy", "policy.toml")
-    assert (told.status, "is read whole" in told.err) == (2, True)
+    result = run("assess", given, "--policy", "policy.toml")
+    assert (result.status, "is read whole" in result.err) == (2, True)
 
 
 @by_name
@@ -335,5 +338,5 @@ def test_a_missing_library_is_told_with_what_installs_it(folder, run, kind, monk
         ("anonymize", "people.csv", "--policy", "policy.toml", "-o", f"out{kind.suffixes[0]}"),
         *([] if kind.name == "excel" else [("verify", given, "--policy", "policy.toml")]),
     ):
-        told = run(*call)
-        assert (told.status, INSTALL.format(extra=kind.extra) in told.err) == (2, True), told.err
+        result = run(*call)
+        assert (result.status, INSTALL.format(extra=kind.extra) in result.err) == (2, True), result.err

@@ -1,4 +1,4 @@
-"""The last line of a command: it sounds like a verdict only where the verdict holds."""
+"""The last line of a command sounds like a verdict only if the verdict holds."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ def people(tmp_path):
 
 
 def test_a_release_with_open_points_is_written_although_they_are_open(run, people, tmp_path):
-    asked = ("anonymize", str(people), "--qi", "age", "--insensitive", "number", "-k", "3")
-    done = run(*asked, "-o", str(tmp_path / "out.csv"), "--unanswered", "write")
-    assert done.status == 0, done.err
-    assert done.out.splitlines()[-1].startswith("written although 1 point is open: ")
-    assert "every model holds" not in done.out
+    arguments = ("anonymize", str(people), "--qi", "age", "--insensitive", "number", "-k", "3")
+    result = run(*arguments, "-o", str(tmp_path / "out.csv"), "--unanswered", "write")
+    assert result.status == 0, result.err
+    assert result.out.splitlines()[-1].startswith("written although 1 point is open: ")
+    assert "every model holds" not in result.out
     answer = ("--accept", "unique-column:number=a number that we made up")
-    done = run(*asked, "-o", str(tmp_path / "other.csv"), *answer)
-    assert done.status == 0, done.err
-    last = done.out.splitlines()[-1]
+    result = run(*arguments, "-o", str(tmp_path / "other.csv"), *answer)
+    assert result.status == 0, result.err
+    last = result.out.splitlines()[-1]
     assert last.startswith("written: ")
     assert "every model holds" in last
 

@@ -1,4 +1,4 @@
-"""The lattice on the command line, and its nodes."""
+"""The lattice on the command line, and the nodes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 @pytest.fixture
 def lattice_files(tmp_path):
-    """A table, and hierarchies of it in a folder."""
+    """A table, and hierarchies of the table in a folder."""
     frame = pl.DataFrame(
         {
             "age": [str(age) for age in range(20, 60)],
@@ -30,11 +30,11 @@ def lattice_files(tmp_path):
 
 def test_the_lattice_is_shown_and_written(run, lattice_files, tmp_path):
     data, folder = lattice_files
-    shown = run("lattice", data, "--hierarchies", folder, "-k", "3", "--max-suppression", "0.1")
-    assert shown.status == 0, shown.err
-    assert shown.out.startswith("12 nodes, ")
-    assert "the best is proved" in shown.out
-    assert "mean risk" in shown.out
+    result = run("lattice", data, "--hierarchies", folder, "-k", "3", "--max-suppression", "0.1")
+    assert result.status == 0, result.err
+    assert result.out.startswith("12 nodes, ")
+    assert "the best is proved" in result.out
+    assert "mean risk" in result.out
     for name in ("l.parquet", "l.json"):
         written = run("lattice", data, "--hierarchies", folder, "-k", "3", "-o", str(tmp_path / name))
         assert written.status == 0, written.err
@@ -55,21 +55,21 @@ def test_the_lattice_is_shown_and_written(run, lattice_files, tmp_path):
 
 def test_rounds_are_told_beside_the_node_of_the_search(run, lattice_files, tmp_path):
     data, folder = lattice_files
-    made = run(
+    result = run(
         "anonymize", data, "--hierarchies", folder, "--unlisted", "drop", "-k", "3", "--max-suppression", "1",
         "--algorithm", "optimal:recode_suppressed=true", "-o", str(tmp_path / "o.csv"),
     )  # fmt: skip
-    assert made.status == 0, made.err
-    assert " rounds of levels; without them levels: age=" in made.out
+    assert result.status == 0, result.err
+    assert " rounds of levels; without them levels: age=" in result.out
 
 
 def test_a_node_is_taken_on_the_command_line(run, lattice_files, tmp_path):
     data, folder = lattice_files
     common = ("anonymize", data, "--hierarchies", folder, "--unlisted", "drop", "-k", "3")
     out = tmp_path / "o.csv"
-    made = run(*common, "--levels", "age=1,zip=3", "-o", str(out))
-    assert made.status == 0, made.err
-    assert "levels: age=1, zip=3; 1 of 1 nodes looked at, proved optimal" in made.out
+    result = run(*common, "--levels", "age=1,zip=3", "-o", str(out))
+    assert result.status == 0, result.err
+    assert "levels: age=1, zip=3; 1 of 1 nodes looked at, proved optimal" in result.out
     released = pl.read_csv(out, infer_schema=False)
     assert set(released["zip"]) == {"*"}
     assert set(released["age"]) == {"20s", "30s", "40s", "50s"}
@@ -107,9 +107,9 @@ def test_weights_and_levels_of_a_policy_file(run, lattice_files, tmp_path):
     loaded.write(tmp_path / "again.toml")
     again = ic.Policy.read(tmp_path / "again.toml")
     assert [(a.levels, a.weight) for a in again.schema.quasi] == [((0, 1), 1), ((1, None), 3)]
-    made = run("anonymize", data, "--policy", str(policy), "-o", str(tmp_path / "o.csv"))
-    assert made.status == 0, made.err
-    assert "levels: age=1, zip=1" in made.out
+    result = run("anonymize", data, "--policy", str(policy), "-o", str(tmp_path / "o.csv"))
+    assert result.status == 0, result.err
+    assert "levels: age=1, zip=1" in result.out
     for wrong in (
         "levels = []",
         "levels = [1, 2, 3]",

@@ -64,19 +64,19 @@ def names(folder):
 def test_a_release_is_recorded_shown_and_verified(run, folder, monkeypatch):
     assert anonymize(run, "out.csv", "policy.toml", "--recoding", "recoding").status == 0
     monkeypatch.setenv("COLUMNS", "80")
-    shown = run("ledger", "show", "book")
-    assert shown.status == 0
-    assert max(map(len, shown.out.splitlines())) <= 80
-    assert len(shown.out.splitlines()) <= 24
-    assert "anonymize  hospital A       60      60" in shown.out
-    found = json.loads(run("ledger", "show", "book", "--json").out)
-    [entry] = found["entries"]
+    result = run("ledger", "show", "book")
+    assert result.status == 0
+    assert max(map(len, result.out.splitlines())) <= 80
+    assert len(result.out.splitlines()) <= 24
+    assert "anonymize  hospital A       60      60" in result.out
+    document = json.loads(run("ledger", "show", "book", "--json").out)
+    [entry] = document["entries"]
     assert entry["release"] == ic_digest(folder / "out.csv")
     assert entry["policy"] == ic_digest(folder / "policy.toml")
     assert entry["models"] == {"k-anonymity ": [3, 10]}
-    done = run("ledger", "verify", "book")
-    assert done.status == 0
-    assert found["digest"] in done.out + done.err
+    outcome = run("ledger", "verify", "book")
+    assert outcome.status == 0
+    assert document["digest"] in outcome.out + outcome.err
 
 
 def ic_digest(path):
@@ -87,11 +87,13 @@ def ic_digest(path):
 
 def test_a_harmful_release_is_refused_and_nothing_is_written(run, folder):
     assert anonymize(run, "out.csv").status == 0
-    done = anonymize(run, "second.csv", "other.toml", "--recoding", "recoding", "--save-policy", "saved.toml")
-    assert done.status == 1
-    assert "Together with release 1 of the ledger" in done.err
-    assert "hospital A" in done.err
-    assert "planted" not in done.err
+    result = anonymize(
+        run, "second.csv", "other.toml", "--recoding", "recoding", "--save-policy", "saved.toml"
+    )
+    assert result.status == 1
+    assert "Together with release 1 of the ledger" in result.err
+    assert "hospital A" in result.err
+    assert "planted" not in result.err
     assert names(folder) == {"out.csv"}
     assert [path.name for path in (folder / "internal").iterdir()] == ["out.csv.rows.parquet"]
     assert anonymize(run, "second.csv").status == 0
@@ -102,8 +104,8 @@ def test_apply_records_its_batch(run, folder):
     assert anonymize(run, "out.csv", "policy.toml", "--recoding", "recoding").status == 0
     pl.read_csv("people.csv").with_columns(ssn="new " + pl.col("ssn")).write_csv("next.csv")
     call = ("apply", "recoding", "next.csv", "--policy", "policy.toml", *TO)
-    done = run(*call, "-o", "next-safe.csv")
-    assert (done.status, "--ledger-new-people" in done.err) == (2, True)
+    result = run(*call, "-o", "next-safe.csv")
+    assert (result.status, "--ledger-new-people" in result.err) == (2, True)
     assert names(folder) == {"out.csv", "recoding", "next.csv"}
     assert run(*call, "--ledger-new-people", "-o", "next-safe.csv").status == 0
     pl.read_csv("people.csv").head(59).write_csv("next.csv")
@@ -115,9 +117,9 @@ def test_apply_records_its_batch(run, folder):
 def test_randomize_spends_epsilon_up_to_the_limit(run, folder):
     call = ("randomize", "people.csv", "--spec", "spec.toml", *TO)
     assert run(*call, "-o", "noisy.csv").status == 0
-    done = run(*call, "-o", "again.csv")
-    assert done.status == 1
-    assert "epsilon of the ledger to 3, and 2.5 is allowed" in done.err
+    result = run(*call, "-o", "again.csv")
+    assert result.status == 1
+    assert "epsilon of the ledger to 3, and 2.5 is allowed" in result.err
     assert names(folder) == {"noisy.csv"}
     (folder / "spec.toml").write_text(SPEC.replace("ledger.epsilon", "ledger.limit"))
     assert run(*call, "-o", "again.csv").status == 2
@@ -132,9 +134,9 @@ def test_an_entry_that_cannot_be_written_keeps_the_release_back(run, folder, mon
         real(number)
 
     monkeypatch.setattr(os, "fsync", full)
-    done = anonymize(run, "out.csv")
-    assert done.status == 2
-    assert "ledger.jsonl: cannot be read or written (No space left" in done.err
+    result = anonymize(run, "out.csv")
+    assert result.status == 2
+    assert "ledger.jsonl: cannot be read or written (No space left" in result.err
     monkeypatch.undo()
     os.chdir(folder)
     assert names(folder) == set()
@@ -177,8 +179,8 @@ def test_the_entry_of_a_run_that_was_killed_before_the_release_is_placed_is_take
         "--unanswered",
         "write",
     )
-    done = subprocess.run([sys.executable, "-c", KILLED, *call], check=False, timeout=120)
-    assert done.returncode == 9
+    process = subprocess.run([sys.executable, "-c", KILLED, *call], check=False, timeout=120)
+    assert process.returncode == 9
     assert not (folder / "out.csv").exists()
     # Until then the ledger has an entry too many, and never one too few.
     assert len(Ledger.open("book").entries) == 1
@@ -195,9 +197,9 @@ def test_verify_ends_with_1_where_a_line_was_changed(run, folder):
     assert anonymize(run, "out.csv").status == 0
     path = folder / "book" / "ledger.jsonl"
     path.write_bytes(path.read_bytes().replace(b"hospital A", b"hospital B"))
-    done = run("ledger", "verify", "book")
-    assert done.status == 1
-    assert "line 2 was changed" in done.err
+    result = run("ledger", "verify", "book")
+    assert result.status == 1
+    assert "line 2 was changed" in result.err
     assert anonymize(run, "second.csv").status == 2
     assert names(folder) == {"out.csv"}
 
@@ -208,15 +210,15 @@ def test_the_attack_counts_whom_the_releases_expose(run, folder):
     # Without the ledger's gate, as if it had been released before there was one.
     book, table = Ledger.open("book"), pl.read_csv("people.csv")
     other = ic.anonymize(table, ic.Policy.read("other.toml"))
-    Ledger._refuse, kept = (lambda *_: None), Ledger._refuse
+    Ledger._refuse, original = (lambda *_: None), Ledger._refuse
     try:
         book.add(other, table, recipient="B")
     finally:
-        Ledger._refuse = kept
-    [found] = json.loads(run("attack", "--ledger", "book", "--json").out)["attacks"]
+        Ledger._refuse = original
+    [attempt] = json.loads(run("attack", "--ledger", "book", "--json").out)["attacks"]
     joint = table.group_by(pl.col("age") // 10, (pl.col("age") // 8).alias("eight")).len()
     exposed = joint.filter(pl.col("len") < 3)["len"].sum()
-    assert found["figures"] == {"exposed": exposed, "people": 60, "releases": 2}
+    assert attempt["figures"] == {"exposed": exposed, "people": 60, "releases": 2}
     assert exposed > 0
 
 
@@ -253,9 +255,9 @@ def test_the_attack_counts_whom_the_releases_expose(run, folder):
 )
 def test_wrong_calls_write_nothing(run, folder, more, told):
     (folder / "empty").mkdir()
-    done = run("anonymize", "people.csv", "--policy", "policy.toml", "-o", "out.csv", *more)
-    assert done.status == 2
-    assert told in done.err
+    result = run("anonymize", "people.csv", "--policy", "policy.toml", "-o", "out.csv", *more)
+    assert result.status == 2
+    assert told in result.err
     assert names(folder) == {"empty"}
     assert Ledger.open("book").entries == []
 
@@ -271,7 +273,7 @@ def test_a_forged_entry_is_refused_by_every_command(run, folder, name):
     digest, line = _digested(json.dumps(entry).encode())
     path.write_bytes(b"".join([*lines[:-1], line, b"\n"]))
     path.with_suffix(".head").write_text(f"{len(lines)} {digest}\n")
-    told = (
+    text = (
         f"book: '{name}' of entry 1 is not what incrowd writes; put all files of the ledger back from a copy"
     )
     for status, call in (
@@ -281,8 +283,8 @@ def test_a_forged_entry_is_refused_by_every_command(run, folder, name):
         (2, ("attack", "--ledger", "book")),
         (1, ("ledger", "verify", "book")),
     ):
-        done = run(*call)
-        assert (done.status, done.err) == (status, f"incrowd: {told}\n"), call
+        result = run(*call)
+        assert (result.status, result.err) == (status, f"incrowd: {text}\n"), call
     assert names(folder) == {"out.csv"}
 
 
@@ -301,8 +303,8 @@ def test_rows_that_stream_and_a_table_of_a_database_get_the_same_people(run, fol
         ("parts/*.csv", "-o", "pattern.csv"),
         ("sqlite:///people.db", "--table", "people", "--into", "safe"),
     ):
-        done = run("anonymize", *call, *rest)
-        assert done.status == 0, done.err
+        result = run("anonymize", *call, *rest)
+        assert result.status == 0, result.err
     book = Ledger.open("book")
     first, *others = [book.people(each) for each in book.entries]
     assert len(others) == 4
@@ -317,9 +319,9 @@ def test_an_attack_without_tables_or_ledger_is_refused(run, folder):
         ("attack", "people.csv"),
         ("attack", "people.csv", "people.csv", "--ledger", "book"),
     ):
-        done = run(*call)
-        assert done.status == 2
-        assert "name DATA and RELEASE, or --ledger alone" in done.err
+        result = run(*call)
+        assert result.status == 2
+        assert "name DATA and RELEASE, or --ledger alone" in result.err
 
 
 def test_the_verifier_reads_the_limit_of_the_ledger(run, folder):
@@ -336,8 +338,8 @@ def test_the_verifier_reads_the_limit_of_the_ledger(run, folder):
         (folder / "wrong.toml").write_text(
             POLICY.replace("ledger.epsilon = 2.5", wrong).replace("WIDTH", "10")
         )
-        done = run("verify", "out.csv", "--policy", "wrong.toml", *call)
-        assert (done.status, "ledger" in done.err) == (2, True)
+        result = run("verify", "out.csv", "--policy", "wrong.toml", *call)
+        assert (result.status, "ledger" in result.err) == (2, True)
         with pytest.raises(ic.PolicyError, match="ledger"):
             ic.Policy.read("wrong.toml")
     policy = ic.Policy.read("policy.toml")

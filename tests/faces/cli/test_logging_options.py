@@ -28,7 +28,7 @@ def table(tmp_path):
 
 
 def records(err: str) -> list[dict]:
-    """Every line of standard error as the record that it is."""
+    """Every line of standard error as a record."""
     return [json.loads(line) for line in err.splitlines()]
 
 
@@ -77,13 +77,13 @@ def test_level_error_leaves_warnings_out(run, table):
 
 
 def test_json_records_have_time_level_event_and_message(run, table):
-    found = records(anonymize(run, table, "--log-format", "json", "--log-level", "debug").err)
-    assert {"time", "level", "event", "message"} <= set.intersection(*map(set, found))
-    stages = [each["stage"] for each in found if each["event"] == "stage"]
+    entries = records(anonymize(run, table, "--log-format", "json", "--log-level", "debug").err)
+    assert {"time", "level", "event", "message"} <= set.intersection(*map(set, entries))
+    stages = [each["stage"] for each in entries if each["event"] == "stage"]
     assert stages[:3] == ["read", "count", "assess"]
-    assert [each["stage"] for each in found if each["event"] == "stage-end"] == stages
-    assert found[-1]["event"] == "end"
-    assert found[-1]["exit_status"] == 0
+    assert [each["stage"] for each in entries if each["event"] == "stage-end"] == stages
+    assert entries[-1]["event"] == "end"
+    assert entries[-1]["exit_status"] == 0
 
 
 @pytest.mark.parametrize(
@@ -99,8 +99,8 @@ def test_json_records_have_time_level_event_and_message(run, table):
 def test_errors_are_records_too(run, table, more, error, status):
     result = anonymize(run, table, "--log-format=json", *more)
     assert result.status == status
-    [found] = records(result.err)
-    assert (found["level"], found["error"], found["exit_status"]) == ("error", error, status)
+    [entry] = records(result.err)
+    assert (entry["level"], entry["error"], entry["exit_status"]) == ("error", error, status)
     assert result.out == ""
 
 
@@ -118,22 +118,22 @@ def test_internal_errors_are_records_without_what_the_library_said(run, table, m
         raise RuntimeError(SECRET)
 
     monkeypatch.setattr("incrowd.release.jobs.make.anonymize.anonymize", broken)
-    [found] = records(anonymize(run, table, "--log-format", "json").err)
-    assert found["error"] == "RuntimeError"
-    assert SECRET not in found["message"]
+    [entry] = records(anonymize(run, table, "--log-format", "json").err)
+    assert entry["error"] == "RuntimeError"
+    assert SECRET not in entry["message"]
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_no_value_of_the_table_is_in_a_log(run, table, form):
-    told = ""
+    text = ""
     for more in ((), ("--force",), NONE, ("--algorithm", "optimal"), ("--dry-run", "-q")):
-        told += anonymize(run, table, "--log-format", form, "--log-level", "debug", *more).err
+        text += anonymize(run, table, "--log-format", form, "--log-level", "debug", *more).err
     bad = table.with_name("bad.csv")
     bad.write_text(table.read_text() + f'{SECRET},"{SECRET}\n')
-    told += anonymize(run, bad, "--log-format", form, "--log-level", "debug").err
-    assert "search" in told
-    assert SECRET not in told
+    text += anonymize(run, bad, "--log-format", form, "--log-level", "debug").err
+    assert "search" in text
+    assert SECRET not in text
 
 
 def test_an_address_may_stand_in_a_variable(run, tmp_path, monkeypatch):
@@ -159,8 +159,8 @@ def test_a_signal_is_a_record(table):
         "job.assess = assess\n"
         "sys.argv = ['incrowd', 'assess', sys.argv[1], '--qi', 'age', '--log-format', 'json']; main()"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code, str(table)], capture_output=True, text=True, check=False
     )
-    assert done.returncode == 128 + signal.SIGTERM
-    assert records(done.stderr)[-1]["event"] == "signal"
+    assert process.returncode == 128 + signal.SIGTERM
+    assert records(process.stderr)[-1]["event"] == "signal"

@@ -1,4 +1,4 @@
-"""Malformed inputs, one line each: exit 2 (1 where the data cannot satisfy), one line, no value, no file."""
+"""Malformed inputs: exit 2 (1 for unsatisfiable data), a single line, no value, no file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def people(tmp_path: Path) -> Path:
 
 
 def refused(run, folder: Path, *arguments: object, status: int = 2) -> str:
-    """Run a command that has to fail in one line, name no value and leave nothing behind."""
+    """Run a command to a failure in a single line, without values and remains."""
     before = sorted(folder.rglob("*"))
     result = run(*map(str, arguments))
     assert result.status == status, result.err + result.out
@@ -298,7 +298,7 @@ def test_garbled_parquet(run, people, damage, stream):
 
 
 def garbled(file: Path, frame: pl.DataFrame, mark: bytes) -> None:
-    """Write a Parquet file whose pages are garbled where some bytes stand."""
+    """Write a Parquet file with garbled pages at the given bytes."""
     frame.write_parquet(file, compression="uncompressed", statistics=False)
     content = bytearray(file.read_bytes())
     start = content.index(mark)
@@ -314,23 +314,23 @@ def test_a_damaged_file_of_a_stream_is_named(run, people, column, folder):
     frame = pl.read_csv(TABLE.encode(), infer_schema=False).select("age", "zip", "disease", "name")
     frame.write_parquet(data / "a.parquet")
     garbled(data / "b.parquet", frame, frame[column][3].encode())
-    kept = ("--qi", "age,zip", "--sensitive", "disease", "--insensitive", "name", "-k", "2")
-    told = refused(run, people.parent, "anonymize", data, *kept, "-o", out)
+    arguments = ("--qi", "age,zip", "--sensitive", "disease", "--insensitive", "name", "-k", "2")
+    told = refused(run, people.parent, "anonymize", data, *arguments, "-o", out)
     assert "b.parquet: the file is damaged; its rows cannot be read" in told
 
 
 def test_what_is_garbled_and_dropped_is_not_read_where_rows_stream(run, people):
-    """Its pages would have to be read to find out; what is released is right, and has nothing of them."""
+    """Only a reader of the pages would notice, and the release is right without those pages."""
     file, out = people.with_name("people.parquet"), people.with_name("out.parquet")
     frame = pl.read_csv(TABLE.encode(), infer_schema=False).select("age", "zip", "disease", "name")
     frame.write_parquet(file, compression="uncompressed")
-    asked = ("anonymize", str(file), *ROLES, "-k", "2", "-o", str(out))
-    assert run(*asked, "--stream").status == 0
+    arguments = ("anonymize", str(file), *ROLES, "-k", "2", "-o", str(out))
+    assert run(*arguments, "--stream").status == 0
     released = out.read_bytes()
     out.unlink()
     garbled(file, frame, SECRET.encode())
     anonymize(run, file, *ROLES, "-k", "2")
-    assert run(*asked, "--stream").status == 0
+    assert run(*arguments, "--stream").status == 0
     assert out.read_bytes() == released
     assert SECRET.encode() not in released
 
@@ -346,9 +346,9 @@ def test_what_is_garbled_and_counted_by_polars_is_refused(run, people, role):
     garbled(file, frame, when.cast(pl.Int64)[0].to_bytes(8, "little"))
     roles = {"--qi": "age", "--sensitive": "s"}
     roles[role] = f"{roles[role]},when" if role in roles else "when"
-    asked = [part for pair in roles.items() for part in pair]
-    told = anonymize(run, file, *asked, "-k", "2", "--stream")
-    assert "people.parquet: the file is damaged; its rows cannot be read" in told
+    arguments = [part for pair in roles.items() for part in pair]
+    result = anonymize(run, file, *arguments, "-k", "2", "--stream")
+    assert "people.parquet: the file is damaged; its rows cannot be read" in result
 
 
 # --- places -------------------------------------------------------------------------------------------
@@ -365,8 +365,8 @@ def places(people: Path) -> Path:
     (folder / "dangling.csv").symlink_to("nowhere")
     here = Path.cwd()
     os.chdir(folder)  # the path of a socket is short
-    with socket.socket(socket.AF_UNIX) as made:
-        made.bind("socket")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("socket")
     os.chdir(here)
     (folder / "good.toml").write_text(POLICY.format(top="", age="", end=""))
     return folder

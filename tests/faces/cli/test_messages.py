@@ -1,4 +1,4 @@
-"""Messages: lists of hundreds of names are cut, and settings are named as the reader gives them."""
+"""Messages: lists of hundreds of names are cut, and settings have the reader's names."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ def infeasible(table: pl.DataFrame, folder: Path) -> None:
 
 
 def another_recoding(table: pl.DataFrame, folder: Path) -> None:
-    asked = [ic.KAnonymity(2)]
-    release = ic.anonymize(table, ic.Schema(quasi=NAMES), asked)
-    fewer = ic.Policy(ic.Schema(quasi=NAMES[1:], unlisted="drop"), asked)
+    models = [ic.KAnonymity(2)]
+    release = ic.anonymize(table, ic.Schema(quasi=NAMES), models)
+    fewer = ic.Policy(ic.Schema(quasi=NAMES[1:], unlisted="drop"), models)
     ic.apply_recoding(release.recoding, table, fewer)
 
 
@@ -93,9 +93,9 @@ def not_in_the_file(table: pl.DataFrame, folder: Path) -> None:
     ],
 )
 def test_hundreds_of_columns_are_not_all_named(wide, tmp_path, call):
-    with pytest.raises(ic.IncrowdError) as told:
+    with pytest.raises(ic.IncrowdError) as error:
         call(wide, tmp_path)
-    words = str(told.value)
+    words = str(error.value)
     assert re.search(r" and (99|10\d) ", words)
     assert "[...]" not in words
     assert len(words) < 900
@@ -141,35 +141,35 @@ def test_python_is_told_to_force_with_an_argument(tmp_path, what):
 def test_the_command_line_is_told_to_force_with_an_option(run, tmp_path):
     data, out = tmp_path / "data.csv", tmp_path / "out.csv"
     SMALL.write_csv(data)
-    asked = ("anonymize", str(data), "--qi", "age", "--sensitive", "s", "-k", "2", "-o", str(out))
-    assert run(*asked).status == 0
-    assert told_by(run, *asked).endswith("exists already; choose another name or say --force\n")
-    assert run(*asked, "--force").status == 0
+    arguments = ("anonymize", str(data), "--qi", "age", "--sensitive", "s", "-k", "2", "-o", str(out))
+    assert run(*arguments).status == 0
+    assert told_by(run, *arguments).endswith("exists already; choose another name or say --force\n")
+    assert run(*arguments, "--force").status == 0
 
 
 def test_advice_is_followed_as_it_is_given(run, tmp_path):
-    """Each in its own terms: arguments in Python, options on the command line."""
+    """Each interface has own terms: arguments in Python, options on the command line."""
     few = SMALL.head(10)
     schema = ic.Schema(quasi={"age": ic.Attribute("age", "quasi", levels=(0, 0))}, sensitive=["s"])
     with pytest.raises(ic.InfeasibleError, match=r"there, max_suppression=0.4 would do; k=2 alone would do"):
         ic.anonymize(few, schema, [ic.KAnonymity(3)], ic.Optimal())
     data = tmp_path / "data.csv"
     few.write_csv(data)
-    asked = (
+    arguments = (
         "anonymize", str(data), "--qi", "age", "--sensitive", "s", "--levels", "age=0",
         "-o", str(tmp_path / "out.csv"),
     )  # fmt: skip
-    assert "there, --max-suppression 0.4 would do; -k 2 alone would do" in told_by(run, *asked, "-k", "3")
-    assert run(*asked, "-k", "3", "--max-suppression", "0.4").status == 0
-    assert run(*asked, "-k", "2", "--force").status == 0
+    assert "there, --max-suppression 0.4 would do; -k 2 alone would do" in told_by(run, *arguments, "-k", "3")
+    assert run(*arguments, "-k", "3", "--max-suppression", "0.4").status == 0
+    assert run(*arguments, "-k", "2", "--force").status == 0
 
 
 def test_what_is_no_utf8_names_the_encoding_as_the_reader_gives_it(run, tmp_path):
     data = tmp_path / "data.csv"
     data.write_bytes(b"age\n\xe9\n\xe8\n")
-    asked = ("anonymize", str(data), "--qi", "age", "-k", "2", "-o", str(tmp_path / "out.csv"))
+    arguments = ("anonymize", str(data), "--qi", "age", "-k", "2", "-o", str(tmp_path / "out.csv"))
     for stream in ((), ("--stream",)):
-        assert "name the encoding, e.g. with --encoding latin-1" in told_by(run, *asked, *stream)
+        assert "name the encoding, e.g. with --encoding latin-1" in told_by(run, *arguments, *stream)
     for read in (lambda: ic.anonymize(str(data), SCHEMA, MODELS), lambda: ic.scan(data)):
         with pytest.raises(
             ic.TableError, match=r"e\.g\. with CsvFormat\(encoding='latin-1'\); Chinese .* big5 "
@@ -185,11 +185,11 @@ def test_what_is_a_missing_value_is_named_as_the_reader_gives_it(run, tmp_path):
         ic.anonymize(pl.read_csv(data), schema, MODELS)
     policy = tmp_path / "policy.toml"
     ic.Policy(schema, tuple(MODELS)).write(policy)
-    asked = ("anonymize", str(data), "--policy", str(policy), "-o", str(out))
-    told = told_by(run, *asked)
-    assert "missing with null_values in the policy file, or declare" in told
+    arguments = ("anonymize", str(data), "--policy", str(policy), "-o", str(out))
+    text = told_by(run, *arguments)
+    assert "missing with null_values in the policy file, or declare" in text
     policy.write_text('null_values = ["?"]\n' + policy.read_text())
-    assert run(*asked).status == 0
+    assert run(*arguments).status == 0
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Files without a header line: what is written has one, and every command reads both."""
+"""Files without a header line: outputs have a header line, and every command reads both."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def test_what_is_written_has_a_header_line(run, raw, given, output):
     here = raw.parent
     table = [str(here / given[0]), *given[1:]]
     out, rows = here / output, ROWS * (2 if given[0] != "raw.csv" else 1)
-    made = run(
+    result = run(
         "anonymize", *table, *NAMES, *QUASI, "-k", "2", "-o", str(out),
         "--recoding", str(here / "r.json"), "--save-policy", str(here / "p.toml"),
     )  # fmt: skip
-    assert made.status == 0, made.err
+    assert result.status == 0, result.err
     assert read(out) == sorted(rows)
     again = run(
         "apply", str(here / "r.json"), *table, *NAMES, "--policy", str(here / "p.toml"),
@@ -62,5 +62,5 @@ def test_commands_that_compare_read_a_release_with_and_without_header(run, raw, 
     release.write_text(header + "".join(",".join(row) + "\n" for row in ROWS))
     for command in (["utility"], ["attack", "--control", str(release)], ["perturbation"]):
         roles = ["--columns", "age"] if command == ["perturbation"] else QUASI
-        done = run(command[0], str(raw), str(release), *NAMES, *roles, *command[1:], "--json")
-        assert done.status == 0, done.err
+        result = run(command[0], str(raw), str(release), *NAMES, *roles, *command[1:], "--json")
+        assert result.status == 0, result.err

@@ -1,4 +1,4 @@
-"""Tables with objects and lists in their cells: every kind of file and frame takes them apart alike."""
+"""Tables with objects and lists in cells: every kind of file and frame takes cells apart alike."""
 
 from __future__ import annotations
 

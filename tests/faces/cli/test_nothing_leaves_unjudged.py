@@ -32,13 +32,13 @@ Call = Callable[..., tuple[int, str]]
 
 @pytest.fixture
 def call(run, tmp_path, monkeypatch) -> Call:
-    """Run a command in a folder of its own; return its exit status and what it printed."""
+    """Run a command in a separate folder, and return the exit status and the output."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "10000")
 
     def called(*arguments: str) -> tuple[int, str]:
-        done = run(*arguments)
-        return done.status, done.out + done.err
+        result = run(*arguments)
+        return result.status, result.out + result.err
 
     return called
 
@@ -143,8 +143,8 @@ def test_6_an_income_to_the_cent_is_a_point_and_its_draft_rounds_it(call):
 @pytest.mark.slow
 def test_one_income_far_from_all_others_is_a_point_until_it_is_cut_off_or_accepted(call):
     raw = written(income=[*(20_000 + 1_000 * RNG.integers(0, 20, ROWS - 1)), 2_345_678])
-    asked = ["anonymize", raw, *QUASI, "-l", "2", "--sensitive", "dx,income", "-o", "out.csv"]
-    status, said = call(*asked)
+    arguments = ["anonymize", raw, *QUASI, "-l", "2", "--sensitive", "dx,income", "-o", "out.csv"]
+    status, said = call(*arguments)
     assert (status, Path("out.csv").exists()) == (1, False)
     assert "outlying-value: The largest number of income belongs to one record" in said
     assert "Cut off its largest values (--treat income=top:0.95)" in said
@@ -152,11 +152,11 @@ def test_one_income_far_from_all_others_is_a_point_until_it_is_cut_off_or_accept
     assert "2345678" not in said.replace(",", "")
     status, assessed = call("assess", raw, *QUASI, "--sensitive", "dx,income")
     assert "outlying-value: The largest number of income belongs to one record" in assessed
-    status, said = call(*asked, "--treat", "income=top:0.95", "--save-policy", "policy.toml")
+    status, said = call(*arguments, "--treat", "income=top:0.95", "--save-policy", "policy.toml")
     assert status == 0, said
     assert call("verify", "out.csv", "--policy", "policy.toml")[0] == 0
     reason = "--accept=outlying-value:income=The income of our director is public."
-    status, said = call(*asked, reason, "--save-policy", "accepted.toml", "--force")
+    status, said = call(*arguments, reason, "--save-policy", "accepted.toml", "--force")
     assert status == 0
     status, checked = call("verify", "out.csv", "--policy", "accepted.toml")
     assert (status, "Accepted: The income of our director is public." in checked) == (0, True)

@@ -1,4 +1,4 @@
-"""A column whose role is still a question (`role = "?"`) stops every job that takes the policy."""
+"""A column with an open role (`role = "?"`) stops every job with the policy."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize("call", CALLS, ids=" ".join)
 def test_every_command_lists_the_questions_and_writes_nothing(run, folder, call):
     before = sorted(folder.rglob("*"))
-    told = run(*call, "--policy", "policy.toml")
-    assert told.status == 2, told.out
-    assert "2 columns have no role yet (role = \"?\"): 'ward', 'code'" in told.err
+    result = run(*call, "--policy", "policy.toml")
+    assert result.status == 2, result.out
+    assert "2 columns have no role yet (role = \"?\"): 'ward', 'code'" in result.err
     for role in ("quasi", "sensitive", "insensitive", "identifying"):
-        assert role in told.err
+        assert role in result.err
     assert sorted(folder.rglob("*")) == before
 
 
@@ -72,7 +72,7 @@ def test_answered_questions_run(run, folder):
 def test_a_hundred_questions_fit_a_screen(run, folder):
     many = OPEN + "".join(f'[columns.c{number}]\nrole = "?"\n' for number in range(100))
     (folder / "policy.toml").write_text(many)
-    told = run("anonymize", "people.csv", "--policy", "policy.toml", "-o", "out.csv")
-    assert "102 columns have no role yet" in told.err
-    assert "and 82 more" in told.err
-    assert told.err.rstrip().endswith("(of a survey), which are left out")
+    result = run("anonymize", "people.csv", "--policy", "policy.toml", "-o", "out.csv")
+    assert "102 columns have no role yet" in result.err
+    assert "and 82 more" in result.err
+    assert result.err.rstrip().endswith("(of a survey), which are left out")

@@ -51,8 +51,8 @@ def test_a_csv_is_not_written_under_the_name_of_another_format(people, name, kin
 @pytest.mark.parametrize("stream", [(), ("--stream",)])
 @pytest.mark.parametrize("data", ["people.csv", "nothing.csv"])
 def test_the_command_line_says_so_before_it_reads(run, people, stream, data):
-    told = run("anonymize", data, "-o", "y.ods", *ROLES, *stream)
-    assert (told.status, "an OpenDocument file" in told.err) == (2, True)
+    result = run("anonymize", data, "-o", "y.ods", *ROLES, *stream)
+    assert (result.status, "an OpenDocument file" in result.err) == (2, True)
 
 
 @pytest.mark.parametrize("command", ["p29", "randomize"])
@@ -61,8 +61,8 @@ def test_every_command_that_writes_a_table_says_so(run, people, command):
         '[columns.disease]\nmechanism = "randomized-response"\nepsilon = 1\ncategories = ["flu", "cold"]\n'
     )
     roles = ROLES[:4] if command == "p29" else ("--spec", "spec.toml")
-    told = run(command, "people.csv", "-o", "y.ods", *roles)
-    assert (told.status, "an OpenDocument file" in told.err) == (2, True)
+    result = run(command, "people.csv", "-o", "y.ods", *roles)
+    assert (result.status, "an OpenDocument file" in result.err) == (2, True)
 
 
 @pytest.mark.parametrize("name", ["y.csv", "y.tsv", "Y.CSV", "people.v2.csv", "y.csv.gz"])
@@ -72,12 +72,12 @@ def test_other_names_are_those_of_a_csv(run, people, name):
 
 
 def workbook() -> bytes:
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w") as archive:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
         # The name of a test holds these bytes: with the time of day it would differ between workers.
         archive.writestr(zipfile.ZipInfo("[Content_Types].xml"), "<Types/>")
         archive.writestr(zipfile.ZipInfo("xl/workbook.xml"), "<workbook/>")
-    return made.getvalue()
+    return stream.getvalue()
 
 
 @pytest.mark.parametrize("stream", [(), ("--stream",)])
@@ -96,5 +96,5 @@ def workbook() -> bytes:
 )
 def test_what_is_no_csv_is_named_for_what_it_is(run, people, content, kind, stream):
     people.write_bytes(content)
-    told = run("assess", "people.csv", "--qi", "age", *stream)
-    assert (told.status, f"people.csv: this is {kind} and no CSV" in told.err) == (2, True)
+    result = run("assess", "people.csv", "--qi", "age", *stream)
+    assert (result.status, f"people.csv: this is {kind} and no CSV" in result.err) == (2, True)

@@ -1,4 +1,4 @@
-"""`incrowd perturbation`: figures of two files, and what is refused."""
+"""`incrowd perturbation`: figures of two files, and refusals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RAW = pl.DataFrame(
 
 @pytest.fixture
 def saved(tmp_path):
-    """A raw file, and a release of it whose rows stand in another order."""
+    """A raw file, and a release of the file with rows in another order."""
     RAW.write_csv(tmp_path / "raw.csv")
     schema = ic.Schema(
         ["age"], insensitive=["pay", "bonus"], treatments={"pay": "noise:0.2", "bonus": "rank-swap:0.1"}
@@ -33,26 +33,26 @@ def test_a_release_is_compared_by_its_row_map_and_policy(run, saved):
     files = [str(folder / "raw.csv"), str(folder / "out" / "release.csv")]
     policy = ["--policy", str(folder / "out" / "internal" / "policy.toml")]
     mapped = ["--row-map", str(folder / "out" / "internal" / "rows.parquet")]
-    done = run("perturbation", *files, *policy, *mapped, "--json")
-    assert done.status == 0, done.err
-    assert json.loads(done.out) == json.loads(json.dumps(expected))
-    assert json.loads(done.out)["columns"] == ["pay", "bonus"]
+    result = run("perturbation", *files, *policy, *mapped, "--json")
+    assert result.status == 0, result.err
+    assert json.loads(result.out) == json.loads(json.dumps(expected))
+    assert json.loads(result.out)["columns"] == ["pay", "bonus"]
     # Without the map, rows are compared that have nothing to do with each other.
-    done = run("perturbation", *files, "--columns", "pay", "--json")
-    assert json.loads(done.out)["il1s"]["pay"] > 2 * expected["il1s"]["pay"]
-    told = run("perturbation", *files, *mapped, "--columns", "pay,bonus", "--one-to-one")
-    assert told.status == 0, told.err
+    result = run("perturbation", *files, "--columns", "pay", "--json")
+    assert json.loads(result.out)["il1s"]["pay"] > 2 * expected["il1s"]["pay"]
+    outcome = run("perturbation", *files, *mapped, "--columns", "pay,bonus", "--one-to-one")
+    assert outcome.status == 0, outcome.err
     for words in ("60 records", "IL1s", "interval disclosure", "record linkage", "one to one"):
-        assert words in told.out
+        assert words in outcome.out
 
 
 def test_a_key_takes_the_place_of_the_row_map(run, tmp_path):
     RAW.write_csv(tmp_path / "raw.csv")
     RAW.reverse().with_columns(pay=pl.col("pay") + 1).write_csv(tmp_path / "out.csv")
     files = [str(tmp_path / "raw.csv"), str(tmp_path / "out.csv")]
-    done = run("perturbation", *files, "--columns", "pay", "--by", "bonus", "--json")
+    result = run("perturbation", *files, "--columns", "pay", "--by", "bonus", "--json")
     spread = RAW["pay"].std() * 2**0.5
-    assert json.loads(done.out)["il1s"]["pay"] == pytest.approx(1 / spread)
+    assert json.loads(result.out)["il1s"]["pay"] == pytest.approx(1 / spread)
 
 
 def test_missing_texts_and_spellings_are_those_that_are_told(run, tmp_path):
@@ -64,11 +64,11 @@ def test_missing_texts_and_spellings_are_those_that_are_told(run, tmp_path):
         'version = 1\n[columns.pay]\nrole = "insensitive"\ndecimal = ","\nthousands = "."\n'
         'treat = { noise = 0.1 }\n[[models]]\nmodel = "k-anonymity"\nk = 2\n'
     )
-    told = ["--policy", str(tmp_path / "policy.toml"), "--null-value", "?"]
-    done = run("perturbation", *files, *told, "--json")
-    assert done.status == 0, done.err
-    assert json.loads(done.out)["records"] == 3
-    assert "1.000,5" not in done.out
+    arguments = ["--policy", str(tmp_path / "policy.toml"), "--null-value", "?"]
+    result = run("perturbation", *files, *arguments, "--json")
+    assert result.status == 0, result.err
+    assert json.loads(result.out)["records"] == 3
+    assert "1.000,5" not in result.out
 
 
 @pytest.mark.parametrize(
@@ -83,18 +83,18 @@ def test_missing_texts_and_spellings_are_those_that_are_told(run, tmp_path):
 def test_what_cannot_be_measured_exits_2(run, tmp_path, monkeypatch, options, said):
     monkeypatch.chdir(tmp_path)
     RAW.with_columns(name=pl.lit("Ada")).write_csv(tmp_path / "raw.csv")
-    done = run("perturbation", "raw.csv", "raw.csv", *options)
-    assert done.status == 2
-    assert said in " ".join(done.err.split())
-    assert "Ada" not in done.err
+    result = run("perturbation", "raw.csv", "raw.csv", *options)
+    assert result.status == 2
+    assert said in " ".join(result.err.split())
+    assert "Ada" not in result.err
 
 
 def test_other_rows_are_refused(run, tmp_path):
     RAW.write_csv(tmp_path / "raw.csv")
     RAW.head(5).write_csv(tmp_path / "out.csv")
-    done = run("perturbation", str(tmp_path / "raw.csv"), str(tmp_path / "out.csv"), "--columns", "pay")
-    assert done.status == 2
-    assert "--row-map or --by says which is which" in " ".join(done.err.split())
+    result = run("perturbation", str(tmp_path / "raw.csv"), str(tmp_path / "out.csv"), "--columns", "pay")
+    assert result.status == 2
+    assert "--row-map or --by says which is which" in " ".join(result.err.split())
 
 
 @pytest.mark.random_order
@@ -108,26 +108,26 @@ def test_columns_with_pram_are_told_beside_the_numbers(run, tmp_path):
     release = ic.anonymize(pl.read_csv(tmp_path / "raw.csv"), schema, "k-anonymity:2")
     release.save(tmp_path / "out")
     files = [str(tmp_path / "raw.csv"), str(tmp_path / "out" / "release.csv")]
-    told = [
+    arguments = [
         "--policy", str(tmp_path / "out" / "internal" / "policy.toml"),
         "--row-map", str(tmp_path / "out" / "internal" / "rows.parquet"),
     ]  # fmt: skip
-    done = run("perturbation", *files, *told, "--json")
-    assert done.status == 0, done.err
-    found = json.loads(done.out)
-    assert found["columns"] == ["pay"]
+    result = run("perturbation", *files, *arguments, "--json")
+    assert result.status == 0, result.err
+    document = json.loads(result.out)
+    assert document["columns"] == ["pay"]
     expected = [each.to_dict() for each in ic.transitions(raw, release)]
-    assert found["categories"] == json.loads(json.dumps(expected))
-    assert [each["group"] for each in found["categories"]] == ["n", "s"]
-    alone = run("perturbation", *files, *told, "--columns", "job", "--json")
+    assert document["categories"] == json.loads(json.dumps(expected))
+    assert [each["group"] for each in document["categories"]] == ["n", "s"]
+    alone = run("perturbation", *files, *arguments, "--columns", "job", "--json")
     assert json.loads(alone.out) == {
-        "format": "incrowd perturbation", "version": 1, "columns": [], "categories": found["categories"],
+        "format": "incrowd perturbation", "version": 1, "columns": [], "categories": document["categories"],
     }  # fmt: skip
-    shown = run("perturbation", *files, *told)
+    outcome = run("perturbation", *files, *arguments)
     for words in ("IL1s", "PRAM: job, where site is n", "standard error", "stays by matrix"):
-        assert words in " ".join(shown.out.split())
+        assert words in " ".join(outcome.out.split())
     raw.with_columns(job=pl.lit("planted")).write_csv(tmp_path / "other.csv")
-    wrong = run("perturbation", str(tmp_path / "raw.csv"), str(tmp_path / "other.csv"), *told)
+    wrong = run("perturbation", str(tmp_path / "raw.csv"), str(tmp_path / "other.csv"), *arguments)
     assert wrong.status == 2
     assert "30 records changed as its matrix excludes" in " ".join(wrong.err.split())
     assert "--policy, --row-map" in " ".join(wrong.err.split())

@@ -1,4 +1,4 @@
-"""Output that goes through a pipe: it may be cut off, and its lines are for people, too."""
+"""Output through a pipe may be cut off, and the lines are for people, too."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_pipe_that_is_not_read_ends_quietly(asked, hospital_csv):
     words = [str(hospital_csv) if word == "DATA" else word for word in asked.split()]
     if "assess" in words:
         words += ["--qi", "sex,zip"]
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "incrowd", *words],
         stdout=writer,
         stderr=subprocess.PIPE,
@@ -37,7 +37,7 @@ def test_a_pipe_that_is_not_read_ends_quietly(asked, hospital_csv):
         check=False,
     )
     os.close(writer)
-    assert (done.returncode, done.stderr) == (141, "")
+    assert (process.returncode, process.stderr) == (141, "")
 
 
 @pytest.mark.parametrize("what", ["models", "algorithms", "metrics", "risks", "treatments"])

@@ -1,4 +1,4 @@
-"""Profiles on the command line: the list, the draft, the summary of a release and its verification."""
+"""Profiles on the command line: the list, the draft, the summary of a release and the verification."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from incrowd_gate.profiles import PROFILES, read_profile
 @pytest.fixture
 def incrowd(run):
     def said(*words: object) -> tuple[int, str]:
-        told = run(*map(str, words))
-        return told.status, told.out + told.err
+        result = run(*map(str, words))
+        return result.status, result.out + result.err
 
     return said
 

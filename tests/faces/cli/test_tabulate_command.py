@@ -28,10 +28,10 @@ def policy(tmp_path):
 
 
 def test_tables_are_made_shown_and_verified(run, hospital_csv, policy, tmp_path):
-    made = run("tabulate", str(hospital_csv), "--policy", str(policy), "-o", str(tmp_path / "out"))
-    assert made.status == 0, made.err
-    assert "age-type: people" in made.out
-    assert "HOLDS" in made.out
+    result = run("tabulate", str(hospital_csv), "--policy", str(policy), "-o", str(tmp_path / "out"))
+    assert result.status == 0, result.err
+    assert "age-type: people" in result.out
+    assert "HOLDS" in result.out
     assert {file.name for file in (tmp_path / "out").iterdir() if not file.name.startswith("_")} == {
         "age-type.csv",
         "tables.json",
@@ -54,8 +54,8 @@ def test_json_has_the_verdict_and_each_table(run, hospital_csv, policy, tmp_path
 def test_a_report_names_the_folder_and_those_who_get_it(run, hospital_csv, policy, tmp_path):
     call = ("tabulate", str(hospital_csv), "--policy", str(policy), "-o", str(tmp_path / "out"))
     about = ("--recipient", "The press", "--purpose", "Yearly figures")
-    made = run(*call, "--report", str(tmp_path / "report.html"), *about)
-    assert made.status == 0, made.err
+    result = run(*call, "--report", str(tmp_path / "report.html"), *about)
+    assert result.status == 0, result.err
     page = (tmp_path / "report.html").read_text()
     digest = hashlib.sha256((tmp_path / "out/tables.json").read_bytes()).hexdigest()
     for text in ("out/tables.json", digest, "The press", "Yearly figures", "HOLDS"):
@@ -102,9 +102,9 @@ def test_a_changed_file_is_told(run, hospital_csv, policy, tmp_path):
     run("tabulate", str(hospital_csv), "--policy", str(policy), "-o", str(tmp_path / "out"))
     file = tmp_path / "out/age-type.csv"
     file.write_text(file.read_text().replace("Total,Total,", "Total,Total,1"))
-    told = run("verify", str(tmp_path / "out"))
-    assert told.status == 2
-    assert "was changed after it was made" in told.err
+    result = run("verify", str(tmp_path / "out"))
+    assert result.status == 2
+    assert "was changed after it was made" in result.err
 
 
 def test_tables_are_verified_beside_the_raw_table(run, hospital_csv, policy, tmp_path):
@@ -115,13 +115,13 @@ def test_tables_are_verified_beside_the_raw_table(run, hospital_csv, policy, tmp
     assert "published cells were counted anew from the raw table" in checked.out
     fewer = tmp_path / "fewer.csv"
     fewer.write_text("".join(hospital_csv.read_text().splitlines(keepends=True)[:-1]))
-    told = run("verify", out, "--against", str(fewer), "--policy", str(policy))
-    assert told.status == 1
-    assert "BROKEN" in told.out
-    assert "Table age-type: " in told.out
-    assert "cells are not the count of the raw table: age = Total and admission_type = Total" in told.out
-    found = json.loads(run("verify", out, "--against", raw, "--json").out)
-    assert found["compared"] == found["cells"] - found["hidden"]
+    result = run("verify", out, "--against", str(fewer), "--policy", str(policy))
+    assert result.status == 1
+    assert "BROKEN" in result.out
+    assert "Table age-type: " in result.out
+    assert "cells are not the count of the raw table: age = Total and admission_type = Total" in result.out
+    document = json.loads(run("verify", out, "--against", raw, "--json").out)
+    assert document["compared"] == document["cells"] - document["hidden"]
 
 
 @pytest.mark.parametrize("option", ["--row-map", "--population", "--profile"])
@@ -154,8 +154,8 @@ def test_a_ledger_remembers_tables(run, hospital_csv, policy, tmp_path):
 def test_a_draft_has_tables(run, hospital_csv, tmp_path):
     draft = tmp_path / "draft.toml"
     call = ("init", str(hospital_csv), "--no-questions", "-o", str(draft), "--tables", "age,sex")
-    made = run(*call, "--tables", "sex")
-    assert made.status == 0, made.err
+    result = run(*call, "--tables", "sex")
+    assert result.status == 0, result.err
     assert '[[tables]]\nname = "age-by-sex"\nrows = ["age"]\ncolumns = ["sex"]\n' in draft.read_text()
     tabulated = run(
         "tabulate", str(hospital_csv), "--policy", str(draft), "-o", str(tmp_path / "out"), "--seconds", "2"

@@ -1,4 +1,4 @@
-"""Tables whose names stand below titles, in UTF-16, and with lines that end as on old Macs."""
+"""Tables with names below titles, in UTF-16, and with line ends of old Macs."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ def workbook(path, titles, *, merge=True):
 
 
 def released(run, folder, raw, *options):
-    """Anonymize a raw table, verify the release beside it, and return the warnings."""
+    """Anonymize a raw table, verify the release against the raw table, and return the warnings."""
     (folder / "policy.toml").write_text(POLICY)
     policy, out = str(folder / "policy.toml"), str(folder / "out.csv")
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        made = run("anonymize", str(raw), "--policy", policy, "-o", out, *options)
-    assert made.status == 0, made.err
+        result = run("anonymize", str(raw), "--policy", policy, "-o", out, *options)
+    assert result.status == 0, result.err
     assert read_table(out)[0].columns == ["age", "town", "ill"]
     row = options[options.index("--header-row") :][:2] if "--header-row" in options else ()
     checked = run("verify", out, "--policy", policy, "--against", str(raw), *row)

@@ -1,4 +1,4 @@
-"""Treatments on the command line, and what is refused there."""
+"""Treatments on the command line, and refusals."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ BASE = (
 def test_the_command_line_has_treatments(run, tmp_path, monkeypatch):
     monkeypatch.setenv("CLINIC_KEY", KEY)
     source = written(tmp_path / "raw.csv", people())
-    done = run(
+    result = run(
         "anonymize", str(source), *BASE, "--treat", "salary=round:500", "--treat", "phone=keep-last:2",
         "--treat", "pid=pseudonym:key=env:CLINIC_KEY,length=14", "-o", str(tmp_path / "out.csv"),
     )  # fmt: skip
-    assert done.status == 0, done.err
-    found = pl.read_csv(tmp_path / "out.csv", infer_schema=False)
-    assert all(TOKEN.fullmatch(each) for each in found["pid"])
+    assert result.status == 0, result.err
+    frame = pl.read_csv(tmp_path / "out.csv", infer_schema=False)
+    assert all(TOKEN.fullmatch(each) for each in frame["pid"])
     listed = run("list", "treatments", "--json")
     assert {entry["name"] for entry in json.loads(listed.out)} >= {"pseudonym", "round", "mask"}
 
@@ -46,7 +46,7 @@ def test_the_command_line_has_treatments(run, tmp_path, monkeypatch):
 def test_a_pattern_with_a_comma_stands_in_quotes(run, tmp_path):
     raw = people().with_columns(phone=pl.format("{},{}", pl.int_range(pl.len()), pl.col("age")))
     source = written(tmp_path / "raw.csv", raw)
-    done = run(
+    result = run(
         "anonymize",
         str(source),
         *BASE,
@@ -55,32 +55,32 @@ def test_a_pattern_with_a_comma_stands_in_quotes(run, tmp_path):
         "-o",
         str(tmp_path / "out.csv"),
     )
-    assert done.status == 0, done.err
-    found = pl.read_csv(tmp_path / "out.csv", infer_schema=False)
-    assert found["phone"].str.contains("^x+$").all()
+    assert result.status == 0, result.err
+    frame = pl.read_csv(tmp_path / "out.csv", infer_schema=False)
+    assert frame["phone"].str.contains("^x+$").all()
 
 
 def test_anatomize_treats_columns(run, tmp_path):
     source = written(tmp_path / "raw.csv", people())
-    done = run(
+    result = run(
         "anatomize", str(source), "--qi", "age", "--sensitive", "dx", "--insensitive", "note", "--unlisted",
         "drop", "-l", "2", "--treat", "note=redact", "-o", str(tmp_path / "out"),
     )  # fmt: skip
-    assert done.status == 0, done.err
-    found = pl.read_csv(tmp_path / "out" / "quasi.csv", infer_schema=False)
-    assert set(found["note"].drop_nulls()) == {"[redacted]"}
-    assert "[redacted]" in done.out
+    assert result.status == 0, result.err
+    frame = pl.read_csv(tmp_path / "out" / "quasi.csv", infer_schema=False)
+    assert set(frame["note"].drop_nulls()) == {"[redacted]"}
+    assert "[redacted]" in result.out
 
 
 @given(st.text('a5",=[ ', min_size=1).map(str.strip), st.sampled_from(["x", '"', ", ", "1e3"]))
 def test_the_verifier_reads_quotes_alike(text, mark):
     quoted, of_mark = (f'"{each.replace(chr(34), 2 * chr(34))}"' for each in (text, mark))
-    made = TREATMENTS.parse(f"constant:{quoted}")
-    assert read_treatment(f"constant:{quoted}", "here").first == made.text == text
+    result = TREATMENTS.parse(f"constant:{quoted}")
+    assert read_treatment(f"constant:{quoted}", "here").first == result.text == text
     for first in ('"[a,]{3}"', 'pattern="[a,]{3}"', "[a]"):
-        made = TREATMENTS.parse(f"mask:{first},mark={of_mark}")
+        result = TREATMENTS.parse(f"mask:{first},mark={of_mark}")
         read = read_treatment(f"mask:{first},mark={of_mark}", "here")
-        assert (read.first, read.settings["mark"]) == (made.pattern, made.mark)
+        assert (read.first, read.settings["mark"]) == (result.pattern, result.mark)
 
 
 @pytest.mark.parametrize(
@@ -99,8 +99,8 @@ def test_bad_input_exits_2_with_nothing_written(run, tmp_path, monkeypatch, opti
     if key is not None:
         monkeypatch.setenv("CLINIC_KEY", key)
     source = written(tmp_path / "raw.csv", people())
-    done = run("anonymize", str(source), *BASE, *options, "-o", str(tmp_path / "out.csv"))
-    assert done.status == 2
-    assert said in " ".join(done.err.split())
+    result = run("anonymize", str(source), *BASE, *options, "-o", str(tmp_path / "out.csv"))
+    assert result.status == 2
+    assert said in " ".join(result.err.split())
     assert [path.name for path in tmp_path.iterdir()] == ["raw.csv"]
-    assert "too-short" not in done.err
+    assert "too-short" not in result.err

@@ -59,7 +59,7 @@ CSV_ALONE = [name for name in COMMANDS if "streaming" in name]
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory) -> Path:
-    """A folder with the table, a release of it, its recoding and its policy."""
+    """A folder with the table, a release with recoding and policy."""
     folder = tmp_path_factory.mktemp("done")
     policy = ic.Policy(ic.Schema(quasi=["age", "zip"], sensitive=["salary"]), [ic.KAnonymity(2)])
     release = ic.anonymize(written(folder / "good.csv", units=False), policy)

@@ -1,4 +1,4 @@
-"""Names that are nearly right: of columns, settings, options and of what the package has."""
+"""Names that are nearly right: of columns, settings, options and objects of the package."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def people(tmp_path, monkeypatch):
 )
 def test_a_column_of_another_case_is_asked_for(run, people, asked):
     ic.Policy(ic.Schema(quasi=["age"]), (ic.KAnonymity(2),)).write("policy.toml")
-    told = run(*asked.split())
-    assert told.status == 2
-    assert "did you mean 'Age'?" in told.err
-    assert "Birth Year" not in told.err, "the first line may be a person's row"
+    result = run(*asked.split())
+    assert result.status == 2
+    assert "did you mean 'Age'?" in result.err
+    assert "Birth Year" not in result.err, "the first line may be a person's row"
 
 
 @pytest.mark.parametrize(
@@ -51,10 +51,10 @@ def test_python_is_asked_too(table):
 
 
 def test_a_name_that_the_caller_does_not_know_is_not_told(people):
-    """Of a file it is not, whose first line may be a row; of a frame see `test_errors`."""
-    with pytest.raises(ic.SchemaError) as told:
+    """The first line of a file may be a row, and for frames see `test_errors`."""
+    with pytest.raises(ic.SchemaError) as error:
         ic.anonymize("people.csv", ic.Schema(quasi=["Agee"], unlisted="drop"), [ic.KAnonymity(2)])
-    assert "Age'" not in str(told.value).replace("'Agee'", "")
+    assert "Age'" not in str(error.value).replace("'Agee'", "")
 
 
 @pytest.mark.parametrize(
@@ -90,6 +90,6 @@ def test_the_package_is_asked_for_a_name():
 
 
 def test_an_option_is_found_by_what_it_takes(run, people):
-    told = run("verify", "people.csv", "--policy", "policy.toml", "--raw", "people.csv")
-    assert (told.status, "No such option: --raw (Possible options: --against)" in told.err) == (2, True)
+    result = run("verify", "people.csv", "--policy", "policy.toml", "--raw", "people.csv")
+    assert (result.status, "No such option: --raw (Possible options: --against)" in result.err) == (2, True)
     assert "--sensitive" in run("assess", "people.csv", "--sensitve", "ZIP").err

@@ -1,4 +1,4 @@
-"""What becomes of columns without a role."""
+"""Columns without a role."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def people(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("what", "columns"), [("drop", "age,disease"), ("keep", "age,zip,note,disease")])
 def test_the_option_says_it(run, people, what, columns):
-    asked = ("--qi", "age", "--sensitive", "disease", "-k", "2", "--unlisted", what)
-    assert run("anonymize", "people.csv", "-o", "out.csv", *asked).status == 0
+    arguments = ("--qi", "age", "--sensitive", "disease", "-k", "2", "--unlisted", what)
+    assert run("anonymize", "people.csv", "-o", "out.csv", *arguments).status == 0
     assert people.joinpath("out.csv").read_text().splitlines()[0] == columns
 
 
@@ -45,9 +45,11 @@ def test_a_policy_file_says_it(people):
 
 
 def test_a_column_without_a_role_is_refused_in_the_terms_of_the_caller(run, people):
-    told = run("anonymize", "people.csv", "-o", "out.csv", "--qi", "age", "--sensitive", "disease", "-k", "2")
-    assert told.status == 2
-    assert "--unlisted" in told.err
+    result = run(
+        "anonymize", "people.csv", "-o", "out.csv", "--qi", "age", "--sensitive", "disease", "-k", "2"
+    )
+    assert result.status == 2
+    assert "--unlisted" in result.err
     schema = ic.Schema(quasi=["age"], sensitive=["disease"])
     with pytest.raises(ic.SchemaError, match="unlisted='drop'"):
         ic.anonymize("people.csv", schema, [ic.KAnonymity(2)])

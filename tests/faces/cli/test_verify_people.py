@@ -1,4 +1,4 @@
-"""`incrowd verify` where the policy says whose row it is: exit status, terminal and JSON."""
+"""`incrowd verify` with a policy that names the person column: exit status, terminal and JSON."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def test_people_on_the_command_line(run, tmp_path, monkeypatch):
     figures = release.privacy.people
 
     def verify(*more):
-        found = run("verify", "out/release.csv", "--policy", "out/policy.toml", *more)
-        return found.status, " ".join(found.out.split())
+        result = run("verify", "out/release.csv", "--policy", "out/policy.toml", *more)
+        return result.status, " ".join(result.out.split())
 
     status, out = verify(*WHOLE)
     assert status == 0
@@ -76,7 +76,7 @@ def test_people_on_the_command_line(run, tmp_path, monkeypatch):
 
 
 def test_the_settings_of_a_model_are_shown(run, tmp_path, monkeypatch):
-    """Two km-anonymities, or diversities of two kinds, would look the same by their names alone."""
+    """Two km-anonymities, or diversities of two kinds, would look the same by name alone."""
     monkeypatch.chdir(tmp_path)
     people_table(5, people=60).write_csv("raw.csv")
     schema = ic.Schema(
@@ -93,10 +93,10 @@ def test_the_settings_of_a_model_are_shown(run, tmp_path, monkeypatch):
     ]
     release = ic.anonymize("raw.csv", schema, models, "optimal", max_suppression=0.5, unanswered="write")
     answered(release).save("out")
-    asked = ("verify", "out/release.csv", "--policy", "out/policy.toml", *WHOLE)
-    shown = run(*asked)
-    assert shown.status == 0
-    lines = [" ".join(line.split()) for line in shown.out.splitlines()]
+    arguments = ("verify", "out/release.csv", "--policy", "out/policy.toml", *WHOLE)
+    result = run(*arguments)
+    assert result.status == 0
+    lines = [" ".join(line.split()) for line in result.out.splitlines()]
     for start in (
         "km-anonymity (power=2) ",
         "km-anonymity (power=0) ",
@@ -107,7 +107,7 @@ def test_the_settings_of_a_model_are_shown(run, tmp_path, monkeypatch):
         "alpha-k-anonymity, k ",
     ):
         assert sum(line.startswith(start) for line in lines) == 1, start
-    told = json.loads(run(*asked, "--json").out)["findings"]
-    assert [each["settings"] for each in told] == [
+    findings = json.loads(run(*arguments, "--json").out)["findings"]
+    assert [each["settings"] for each in findings] == [
         {"power": 2}, {"power": 0}, {"kind": "entropy"}, {"kind": "distinct"}, {"distance": "equal"}, {}, {},
     ]  # fmt: skip

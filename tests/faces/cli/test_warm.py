@@ -12,17 +12,17 @@ from incrowd.core.kernels import signatures, warming
 
 @pytest.mark.slow
 def test_all_kernels_are_compiled_beforehand():
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "incrowd", "warm"], capture_output=True, text=True, check=True, timeout=600
     )
-    assert done.stdout == f"{sum(map(bool, signatures.listed().values()))} kernels are ready\n"
+    assert process.stdout == f"{sum(map(bool, signatures.listed().values()))} kernels are ready\n"
     for name in signatures.listed():
-        kept = signatures.kernel_named(name).dispatcher()._cache.signatures()
-        assert kept >= set(signatures.signatures_of(name)), name
+        signatures_of_kernel = signatures.kernel_named(name).dispatcher()._cache.signatures()
+        assert signatures_of_kernel >= set(signatures.signatures_of(name)), name
 
 
 class CancelledError(Exception):
-    """What ends a job from outside."""
+    """An exception that ends a job from outside."""
 
 
 class Impatient:

@@ -73,7 +73,7 @@ def test_cells_are_read_with_their_types(tmp_path):
 
 
 def test_the_verifier_reads_what_the_engine_reads(tmp_path):
-    """It reads the archive's XML by itself, where the engine has calamine."""
+    """The verifier reads the archive's XML without a library, and the engine uses calamine."""
     path = workbook(tmp_path / "a.xlsx")
     theirs, ours = pl.read_parquet(as_parquet(path, tmp_path)), read_table(path)[0]
     assert as_texts(theirs) == as_texts(ours)
@@ -106,7 +106,7 @@ def test_cells_merged_down_a_column_have_the_value_of_the_first_if_that_is_said(
 
 
 def test_merged_cells_of_an_odd_workbook_are_refused_in_a_sentence(tmp_path):
-    """Its sheet is named in other letters than it has: programs on Windows find it all the same."""
+    """The sheet is named in other letters, and programs on Windows find the sheet all the same."""
     path = workbook(tmp_path / "a.xlsx")
     with zipfile.ZipFile(path) as book:
         parts = {name: book.read(name) for name in book.namelist()}
@@ -150,11 +150,11 @@ def test_a_column_of_numbers_stays_one_where_all_are(tmp_path):
     table, csv_format = read_table(workbook(tmp_path / "a.xlsx"))
     out = tmp_path / "b.xlsx"
     for cells, dtype in ((["30", None, "32.5", "-1"], pl.Float64), (["30", "*", "[31-32]", None], pl.String)):
-        made = table.with_columns(age=pl.Series(cells), born=pl.Series(["2020-01-01", None, None, None]))
-        write_table(made, out, out, csv_format)
-        found = read_table(out)[0]
-        assert (found["age"].dtype, found["born"].dtype) == (dtype, pl.Date)
-        assert as_texts(found)["age"] == cells
+        rows = table.with_columns(age=pl.Series(cells), born=pl.Series(["2020-01-01", None, None, None]))
+        write_table(rows, out, out, csv_format)
+        frame = read_table(out)[0]
+        assert (frame["age"].dtype, frame["born"].dtype) == (dtype, pl.Date)
+        assert as_texts(frame)["age"] == cells
 
 
 def test_numbers_have_sixteen_digits_and_early_days_are_texts(tmp_path):
@@ -216,15 +216,18 @@ TWO = [("Other", [["age"], [1]])]
 def test_the_sheet_is_chosen(tmp_path, run_command):
     path = workbook(tmp_path / "a.xlsx", also=TWO)
     assert read_table(path, CsvFormat(sheet="Other"))[0].rows() == [(1,)]
-    told = run_command("assess", path, "--qi", "age", "--sheet", "people", "-k", "1")
-    assert (told.status, " 4 " in told.out) == (0, True), told.out
-    told = run_command("assess", path, "--qi", "age")
-    assert (told.status, "has several sheets, 'people', 'Other'; choose one with --sheet" in told.err) == (
+    result = run_command("assess", path, "--qi", "age", "--sheet", "people", "-k", "1")
+    assert (result.status, " 4 " in result.out) == (0, True), result.out
+    result = run_command("assess", path, "--qi", "age")
+    assert (
+        result.status,
+        "has several sheets, 'people', 'Other'; choose one with --sheet" in result.err,
+    ) == (
         2,
         True,
     )
-    told = run_command("assess", path, "--qi", "age", "--sheet", "Peple")
-    assert (told.status, "there is no sheet 'Peple'; it has 'people', 'Other'" in told.err) == (2, True)
+    result = run_command("assess", path, "--qi", "age", "--sheet", "Peple")
+    assert (result.status, "there is no sheet 'Peple'; it has 'people', 'Other'" in result.err) == (2, True)
 
 
 def test_the_verifier_reads_the_sheet(tmp_path, run_command):
@@ -233,19 +236,19 @@ def test_the_verifier_reads_the_sheet(tmp_path, run_command):
         "version = 1\n[[models]]\nmodel = 'k-anonymity'\nk = 2\n[columns.age]\nrole = 'quasi'\n"
     )
     out = tmp_path / "out.xlsx"
-    told = run_command(
+    result = run_command(
         "anonymize", path, "--sheet", "people", "--qi", "age", "-k", "2", "--unlisted", "drop", "-o", out
     )
-    assert told.status == 0, told.err
+    assert result.status == 0, result.err
     call = ("verify", out, "--policy", tmp_path / "policy.toml", "--against", path)
-    told = run_command(*call)
+    result = run_command(*call)
     assert (
-        told.status,
-        "there are 2 sheets with cells, and not one; choose one with --sheet" in told.err,
+        result.status,
+        "there are 2 sheets with cells, and not one; choose one with --sheet" in result.err,
     ) == (2, True)
     assert run_command(*call, "--sheet", "people").status == 0
-    told = run_command(*call, "--sheet", "Peple")
-    assert (told.status, "0 sheets of the name 'Peple'" in told.err) == (2, True)
+    result = run_command(*call, "--sheet", "Peple")
+    assert (result.status, "0 sheets of the name 'Peple'" in result.err) == (2, True)
 
 
 def test_empty_sheets_and_charts_are_passed_over(tmp_path):
@@ -259,8 +262,8 @@ def test_a_sheet_is_for_workbooks(tmp_path, run_command):
     (tmp_path / "a.csv").write_text("age\n1\n")
     pl.DataFrame({"age": [1]}).write_ndjson(tmp_path / "a.jsonl")
     for call in (["a.csv"], ["a.jsonl"], ["a.csv", "--stream"]):
-        told = run_command("assess", tmp_path / call[0], *call[1:], "--qi", "age", "--sheet", "x")
-        assert (told.status, "a sheet (--sheet) is one of an Excel workbook" in told.err) == (2, True)
+        result = run_command("assess", tmp_path / call[0], *call[1:], "--qi", "age", "--sheet", "x")
+        assert (result.status, "a sheet (--sheet) is one of an Excel workbook" in result.err) == (2, True)
 
 
 # --- workbooks that are no table ---------------------------------------------------------------------
@@ -279,7 +282,7 @@ def error(book, page):
 
 
 def add_part(path, name, content, change=None):
-    """Put a part into a workbook, or change one."""
+    """Put a part into a workbook, or change a part."""
     with zipfile.ZipFile(path) as archive:
         parts = {each: archive.read(each) for each in archive.namelist()}
     parts[name] = content if change is None else change(parts[name])

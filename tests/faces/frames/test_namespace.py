@@ -30,9 +30,9 @@ def test_each_verb_does_what_its_function_does(kind):
 
 def test_a_policy_brings_its_models_and_wildcards():
     policy = ic.Policy(SCHEMA, (ic.KAnonymity(3),), wildcards="conservative")
-    found = TABLE.incrowd.assess(policy)
-    assert [each.model for each in found.privacy if each.limit is not None] == ["k-anonymity"]
-    assert found.wildcards == "conservative"
+    assessment = TABLE.incrowd.assess(policy)
+    assert [each.model for each in assessment.privacy if each.limit is not None] == ["k-anonymity"]
+    assert assessment.wildcards == "conservative"
     assert TABLE.incrowd.anonymize(policy.__class__(SCHEMA, policy.models)).privacy.smallest >= 3
 
 
@@ -61,5 +61,5 @@ def test_frames_have_it_only_once_it_is_imported_and_without_pandas_too():
         "import incrowd.frames\n"
         "print(frame.incrowd.assess(['a']).smallest)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stdout == "False\n2\n", done.stderr
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert process.stdout == "False\n2\n", process.stderr

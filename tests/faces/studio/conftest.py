@@ -7,11 +7,11 @@ from studio_browser import Studio, Visit, new_browser, require_browser
 
 @pytest.fixture(scope="session")
 def studio(tmp_path_factory):
-    """One studio for all tests: a window of its own is all that a test shares with nobody."""
+    """A studio for all tests, where each test has a window without a share in others."""
     require_browser()
-    found = Studio(tmp_path_factory.mktemp("studio"))
-    yield found
-    found.end()
+    server = Studio(tmp_path_factory.mktemp("studio"))
+    yield server
+    server.end()
 
 
 @pytest.fixture(scope="session")
@@ -22,9 +22,9 @@ def downloads(tmp_path_factory):
 @pytest.fixture(scope="session")
 def browser(downloads):
     require_browser()
-    found = new_browser(downloads)
-    yield found
-    found.quit()
+    driver = new_browser(downloads)
+    yield driver
+    driver.quit()
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def visit(studio, browser, downloads):
 
 @pytest.fixture
 def any_screen(visit):
-    """A window whose size and theme a test may change."""
+    """A window with a size and theme that a test may change."""
     yield visit
     visit.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     visit.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})

@@ -26,16 +26,16 @@ def document(release):
 
 
 def test_records_are_told_by_the_size_of_their_class_and_small_sizes_come_first(document, release):
-    found = account.pairs(size_rows(document["classes"]))
-    assert [label for label, *_ in found][:2] == ["1", "5 to 9"]
-    assert sum(before or 0 for _, before, _ in found) == 400
-    assert sum(after or 0 for *_, after in found) == 400 - release.privacy.suppressed
-    assert found[0] == ("1", 400, None)
+    result = account.pairs(size_rows(document["classes"]))
+    assert [label for label, *_ in result][:2] == ["1", "5 to 9"]
+    assert sum(before or 0 for _, before, _ in result) == 400
+    assert sum(after or 0 for *_, after in result) == 400 - release.privacy.suppressed
+    assert result[0] == ("1", 400, None)
 
 
 def test_risks_are_told_before_and_after(document):
-    found = {label: figures for label, *figures in account.pairs(risk_rows(document["risk"]))}
-    assert found["prosecutor, highest"] == [1.0, document["risk"]["after"]["prosecutor"]["max"]]
+    result = {label: figures for label, *figures in account.pairs(risk_rows(document["risk"]))}
+    assert result["prosecutor, highest"] == [1.0, document["risk"]["after"]["prosecutor"]["max"]]
 
 
 def test_the_weakest_class_of_each_model_is_told_by_its_cells(document, release):
@@ -60,8 +60,8 @@ def test_an_attacker_who_knows_some_columns_has_a_weakest_class_of_these():
 
 
 def test_the_pairs_of_columns_that_changed_most_come_first(release):
-    found = ic.fidelity(release)
-    rows = account.associations(found)
+    measures = ic.fidelity(release)
+    rows = account.associations(measures)
     moved = [abs(before - after) for _, before, after in rows]
     assert len(rows) == 10
     assert moved == sorted(moved, reverse=True)

@@ -16,7 +16,7 @@ SCHEMA = ic.Schema(quasi=["age", "sex"], unlisted="drop")
 
 
 def in_a_context(*arguments):
-    """The outcome of some work, in a context of its own, as a thread of the page has."""
+    """The outcome of some work, in a context as in a thread of the page."""
     return copy_context().run(outcome_of, *arguments)
 
 

@@ -81,8 +81,8 @@ def test_a_change_removes_its_point(tmp_path, kind, change):
     work = opened(tmp_path, CASES[kind])
     release = work.anonymize(Silent())
     (point,) = (each for each in release.verdict.open if each.name == kind)
-    (made,) = (each for each in changes_of(point, work, head_of(work)) if each.name == change)
-    made.make()
+    (result,) = (each for each in changes_of(point, work, head_of(work)) if each.name == change)
+    result.make()
     work.changed()
     release = work.anonymize(Silent())
     assert kind not in {each.name for each in release.verdict.points}, release.verdict.lines()
@@ -105,10 +105,10 @@ def test_a_limit_is_added_to_a_treatment_that_can_have_it(tmp_path, treat, then)
     work = opened(tmp_path, CASES["outlying-value"])
     work.chosen.columns["pay"]["treat"] = treat
     (point,) = (each for each in work.anonymize(Silent()).verdict.open if each.name == "outlying-value")
-    made = {each.name: each for each in changes_of(point, work, head_of(work))}
-    assert ("limit" in made) == (then is not None)
+    result = {each.name: each for each in changes_of(point, work, head_of(work))}
+    assert ("limit" in result) == (then is not None)
     if then is not None:
-        made["limit"].make()
+        result["limit"].make()
         assert work.chosen.columns["pay"]["treat"] == then
     work.close()
 
@@ -139,9 +139,9 @@ def test_a_change_of_tables_removes_their_points(tmp_path, change, rows, columns
     *points, hidden = work.tabulate(Silent()).release.verdict.open
     assert {each.columns for each in points} == {("mail",)}
     assert [each.name for each in changes_of_tables(hidden, work)] == ["leave-out"]
-    made = {each.name: each for each in changes_of_tables(points[0], work)}
-    assert set(made) == {"coarser", "leave-out"}
-    made[change].make()
+    result = {each.name: each for each in changes_of_tables(points[0], work)}
+    assert set(result) == {"coarser", "leave-out"}
+    result[change].make()
     work.changed()
     first, second = work.chosen.document["tables"]
     assert (first["rows"], first["columns"], second) == (rows, columns, other)

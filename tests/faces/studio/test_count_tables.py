@@ -1,4 +1,4 @@
-"""The panel of count tables: a table is chosen, made, shown, and taken with the command that makes it again."""
+"""The panel of count tables: a table is chosen, made, shown, and taken with the command."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_table_is_made_and_the_command_makes_the_same_files(visit, tmp_path, m
 
 
 def with_desks(visit, folder):
-    """Make a table by desks, which are called by their addresses; its verdict waits for an answer."""
+    """Make a table by desks with addresses as names, where the verdict waits for an answer."""
     desks = ["desk.north@clinic.example", "desk.south@clinic.example"]
     table = hospital(400).select("age", "sex", desk=pl.Series(desks * 200))
     table.write_csv(folder / "people.csv")

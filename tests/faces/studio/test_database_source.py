@@ -37,9 +37,9 @@ def address(tmp_path):
 
 @pytest.fixture
 def window():
-    found = Work()
-    yield found
-    found.close()
+    work = Work()
+    yield work
+    work.close()
 
 
 def rows_of(path) -> list[str]:
@@ -82,7 +82,7 @@ def test_a_table_of_a_database_is_looked_at_searched_in_place_and_made_again(win
     (tmp_path / "policy.toml").write_bytes(policy.read_bytes())
     (tmp_path / "release.py").write_text(export.script(window))
     for program in (["-m", *words], ["release.py"]):
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, *program],
             cwd=tmp_path,
             env={"PYTHONPATH": SOURCES, "HOME": "/"},
@@ -90,7 +90,7 @@ def test_a_table_of_a_database_is_looked_at_searched_in_place_and_made_again(win
             text=True,
             check=False,
         )
-        assert done.returncode == 0, done.stderr
+        assert process.returncode == 0, process.stderr
         assert rows_of(tmp_path / "release.csv") == rows_of(released)
         (tmp_path / "release.csv").unlink()
 

@@ -1,4 +1,4 @@
-"""Forms begin with what is declared, whatever is registered."""
+"""Forms begin with the declared parameters, for every registered entry."""
 
 from __future__ import annotations
 
@@ -57,8 +57,10 @@ def test_parameters_with_a_default_are_further_ones_but_for_the_limit(registry):
         assert set(first) - set(entry.needed()) <= {getattr(entry, "limit_name", None)}
         settings = declared.first_settings(entry)
         if set(entry.needed()) <= set(settings):
-            made = entry.from_settings(settings)
-            assert {name: getattr(made, name) for name in further} == {n: x for n, (_, x) in further.items()}
+            result = entry.from_settings(settings)
+            assert {name: getattr(result, name) for name in further} == {
+                n: x for n, (_, x) in further.items()
+            }
 
 
 def test_models_that_are_not_complete_are_left_out():
@@ -122,10 +124,10 @@ def test_a_role_has_the_treatments_that_it_may_have():
 @pytest.fixture
 def window(tmp_path):
     hospital(300).select("age", "sex", "zip", "cost").write_csv(tmp_path / "people.csv")
-    found = Work()
-    found.open(Source(tmp_path / "people.csv", "people.csv"))
-    yield found
-    found.close()
+    work = Work()
+    work.open(Source(tmp_path / "people.csv", "people.csv"))
+    yield work
+    work.close()
 
 
 def test_a_treatment_and_an_attacker_of_the_page_are_part_of_the_release(window):

@@ -1,4 +1,4 @@
-"""Settings that were tried, the chart of their loss and risk, and help where a policy is infeasible."""
+"""Settings that were tried, the chart of losses and risks, and help for an infeasible policy."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from incrowd.search.lattice.space import SolutionSpace
 @pytest.fixture
 def window(tmp_path):
     hospital(400).select("age", "sex", "zip", "diagnosis").write_csv(tmp_path / "people.csv")
-    found = Work()
-    found.open(Source(tmp_path / "people.csv", "people.csv"))
-    yield found
-    found.close()
+    work = Work()
+    work.open(Source(tmp_path / "people.csv", "people.csv"))
+    yield work
+    work.close()
 
 
 def test_a_setting_that_gives_no_release_says_why_and_another_one_can_be_taken(window):
@@ -191,10 +191,10 @@ def gaps(tmp_path):
         sex=pl.when(gone % 17 != 0).then(pl.col("sex")), zip=pl.when(gone % 13 != 0).then(pl.col("zip"))
     )
     table.write_csv(tmp_path / "people.csv")
-    found = Work()
-    found.open(Source(tmp_path / "people.csv", "people.csv"))
-    yield found
-    found.close()
+    work = Work()
+    work.open(Source(tmp_path / "people.csv", "people.csv"))
+    yield work
+    work.close()
 
 
 def setting(title, loss, risk, state="holds"):
@@ -248,10 +248,10 @@ def test_the_colours_of_points_stand_out_from_a_light_and_a_dark_page():
 
 
 def test_examples_are_cells_of_the_most_frequent_value(window):
-    found = window.examples(["age", "zip", "sex"])
+    result = window.examples(["age", "zip", "sex"])
     frequent = max((count, value) for value, count in window.counts("age").items())[1]
-    assert found["age"][0] == frequent
-    assert found["age"][-1] == "*"
+    assert result["age"][0] == frequent
+    assert result["age"][-1] == "*"
     window.choices.columns["age"]["treat"] = {"round": 5}
     assert float(window.examples(["age", "sex"])["age"][0]) % 5 == 0
     window.choices.columns["age"]["format"] = "?"
@@ -266,9 +266,9 @@ def test_advice_is_followed_and_gives_a_release(window):
     with pytest.raises(ic.InfeasibleError):
         window.anonymize(Watched())
     assert window.infeasible
-    found = window.advise(Watched())
-    assert 1 <= len(found) <= 3
-    for change in found:
+    result = window.advise(Watched())
+    assert 1 <= len(result) <= 3
+    for change in result:
         changed = change.edited(window.choices.document)
         window.choices.document.clear()
         window.choices.document.update(changed)

@@ -36,13 +36,13 @@ def window(tmp_path):
         sex=pl.when(gone % 17 != 0).then("sex"), zip=pl.when(gone % 13 != 0).then("zip"), who=gone // 2 % 70
     )
     table.write_parquet(tmp_path / "people.parquet")
-    found = Work()
-    found.open(Source(tmp_path / "people.parquet", "people.parquet"))
-    found.chosen.document.update(keep_order=True, max_suppression=0.1)
-    give(found, **QUASI, diagnosis="sensitive", cost="identifying", who="identifying")
-    found.chosen.models[:] = [dict(K)]
-    yield found
-    found.close()
+    state = Work()
+    state.open(Source(tmp_path / "people.parquet", "people.parquet"))
+    state.chosen.document.update(keep_order=True, max_suppression=0.1)
+    give(state, **QUASI, diagnosis="sensitive", cost="identifying", who="identifying")
+    state.chosen.models[:] = [dict(K)]
+    yield state
+    state.close()
 
 
 def give(window: Work, **roles) -> None:
@@ -59,7 +59,7 @@ def follow(window: Work) -> ic.Release:
 
 
 def ask(*models, **algorithm):
-    """A change to other models, and to an algorithm where one is named."""
+    """A change to other models, and to an algorithm if given."""
 
     def change(window: Work) -> None:
         window.chosen.models[:] = models or [dict(K)]
@@ -132,26 +132,26 @@ def test_a_change_gives_the_release_that_anonymize_makes(window, name):
     CHANGES[name](window)
     release = follow(window)
     before, figures = window.risk_before, status.figures(window)
-    made = ic.anonymize(window.table, window.policy(), unanswered="write", population=window.population)
-    assert release.texts.equals(made.texts)
-    assert release.document() == made.document()
-    assert window.account == made.document()
+    result = ic.anonymize(window.table, window.policy(), unanswered="write", population=window.population)
+    assert release.texts.equals(result.texts)
+    assert release.document() == result.document()
+    assert window.account == result.document()
     # The figures that stay in sight are those of the account.
-    assert before == made.before.risk["prosecutor"]["max"]
+    assert before == result.before.risk["prosecutor"]["max"]
     window.release = None
     assert window.risk_before == before
-    assert figures.after == made.risk["prosecutor"]["max"]
-    assert figures.loss == made.utility["loss"].value
-    assert (figures.suppressed, figures.records) == (made.suppression.records, ROWS)
+    assert figures.after == result.risk["prosecutor"]["max"]
+    assert figures.loss == result.utility["loss"].value
+    assert (figures.suppressed, figures.records) == (result.suppression.records, ROWS)
     assert figures.sample is None
 
 
 def refused_for(window: Work) -> str | None:
     with pytest.raises(ic.IncrowdError) as refused:
         window.recode(Watched())
-    with pytest.raises(ic.IncrowdError) as told:
+    with pytest.raises(ic.IncrowdError) as error:
         ic.anonymize(window.table, window.policy(), unanswered="write")
-    assert str(refused.value) == str(told.value)
+    assert str(refused.value) == str(error.value)
     assert window.recoded is None
     return str(refused.value)
 
@@ -271,8 +271,8 @@ def test_a_window_whose_recoding_was_cancelled_goes_on(window, stage):
     assert (window.recoded, window.release, window.infeasible) == (None, None, False)
     assert not window.is_recoded
     release = follow(window)
-    made = ic.anonymize(window.table, window.policy(), unanswered="write")
-    assert release.texts.equals(made.texts)
+    result = ic.anonymize(window.table, window.policy(), unanswered="write")
+    assert release.texts.equals(result.texts)
 
 
 def test_a_release_that_was_overtaken_is_not_kept(window):
@@ -417,8 +417,8 @@ def test_figures_say_what_is_known_so_far(window):
     # It is rounded as in the account, which says the same of the release.
     (loss, share, mark), gone = figures.tiles()
     assert (loss, mark) == ("Loss", "status-loss")
-    told = f"A released cell covers on average {share} of its column"
-    assert any(sentence.startswith(told) for sentence in follow(window).document()["sentences"])
+    text = f"A released cell covers on average {share} of its column"
+    assert any(sentence.startswith(text) for sentence in follow(window).document()["sentences"])
     assert gone == ("Suppressed", f"{window.suppressed[0]} of {ROWS}", "status-suppressed")
 
 
@@ -426,9 +426,9 @@ def test_the_limit_on_the_bar_is_the_strictest_k():
     def limit(*models):
         window = Work()
         window.choices = Choices({"columns": {}, "models": [*models]}, None, "", {}, {}, {})
-        found = status.figures(window)
-        assert found.knows == "who knows some columns"
-        return found.limit
+        result = status.figures(window)
+        assert result.knows == "who knows some columns"
+        return result.limit
 
     assert limit(K, {"model": "k-anonymity", "k": 20}) == 1 / 20
     assert limit({"model": "l-diversity", "l": 3}, {"model": "k-anonymity"}) is None

@@ -17,7 +17,7 @@ from incrowd.faces.studio.history import History, State
 from incrowd.faces.studio.tables import Source
 from incrowd.faces.studio.work import Work
 from incrowd.samples import hospital
-from incrowd_gate.points import Accepted
+from incrowd_gate.points import KINDS, Accepted
 
 ROWS = 60
 
@@ -40,6 +40,7 @@ def every_change(monkeypatch):
 
 def begin(window: Work) -> None:
     document = window.chosen.document
+    document.clear()
     roles = {"age": "quasi", "sex": "quasi", "zip": "insensitive", "diagnosis": "sensitive"}
     document["columns"] = {name: {"role": role} for name, role in roles.items()}
     document.update(models=[{"model": "k-anonymity", "k": 3}], algorithm={"name": "mondrian"})
@@ -62,8 +63,8 @@ def setting(name: str, value):
 
 
 def answer(window: Work) -> None:
-    if window.release is not None and (points := window.release.verdict.open):
-        point = points[0]
+    points = () if window.release is None else window.release.verdict.open
+    for point in [each for each in points if KINDS[each.name].accepted][:1]:
         window.accept([Accepted(point.name, next(iter(point.columns), None), "looked at")])
 
 

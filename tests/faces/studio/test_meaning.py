@@ -1,4 +1,4 @@
-"""What limits mean, and their sliders."""
+"""The meaning of limits, and sliders of limits."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ def test_a_slider_has_the_declared_range_and_reaches_what_was_written():
 
 def test_what_the_table_reaches_is_that_of_its_worst_attribute():
     schema = ic.Schema(quasi=["age", "sex"], sensitive=["diagnosis", "cost"], unlisted="drop")
-    found = ic.assess(hospital(300), schema, ["k-anonymity:5", "l-diversity:2"])
-    assert reached(found.results.asked, "k-anonymity") == "The table now: k is 1."
-    worst = min(each.value for each in found.results.asked if each.model == "l-diversity")
-    assert reached(found.results.asked, "l-diversity").startswith(f"The table now: l is {worst:g} of ")
-    assert reached(found.results.asked, "t-closeness") is None
+    assessment = ic.assess(hospital(300), schema, ["k-anonymity:5", "l-diversity:2"])
+    assert reached(assessment.results.asked, "k-anonymity") == "The table now: k is 1."
+    worst = min(each.value for each in assessment.results.asked if each.model == "l-diversity")
+    assert reached(assessment.results.asked, "l-diversity").startswith(f"The table now: l is {worst:g} of ")
+    assert reached(assessment.results.asked, "t-closeness") is None

@@ -16,7 +16,7 @@ from studio_browser import PANELS, Studio, Visit
 
 @pytest.fixture
 def people(visit, tmp_path) -> Visit:
-    """A window with a table that has no open question, and its release."""
+    """A window with a table without open questions, and the release."""
     hospital(400).select("age", "sex", "zip", "diagnosis").write_csv(tmp_path / "people.csv")
     visit.fill("[data-field=path]", str(tmp_path / "people.csv"))
     visit.mark("open")
@@ -30,7 +30,7 @@ def risk(visit: Visit) -> str:
 
 
 def place(visit: Visit) -> str:
-    """Return what an address names behind the work."""
+    """Return the part of an address behind the work."""
     return visit.browser.execute_script("return decodeURI(location.pathname).split('/').slice(2).join('/')")
 
 
@@ -90,9 +90,9 @@ def test_a_release_that_loses_less_is_offered_and_only_a_click_takes_it(people):
     marks = ("[data-mark=next]", "[data-mark=view]", "[data-mark=risk]")
     people.go("Explore")
     before = [people.browser.execute_script(where, each) for each in marks]
-    told = people.wait("[data-mark=offer]:has(button)").text
-    assert told.startswith("Less is lost with Agglomerative: ")
-    assert told.split("\n")[0].endswith(f" in place of {loss}.")
+    text = people.wait("[data-mark=offer]:has(button)").text
+    assert text.startswith("Less is lost with Agglomerative: ")
+    assert text.split("\n")[0].endswith(f" in place of {loss}.")
     # It moves nothing, and changes nothing.
     assert [people.browser.execute_script(where, each) for each in marks] == before
     assert people.wait("[data-mark=status-loss]").text == loss
@@ -104,9 +104,9 @@ def test_a_release_that_loses_less_is_offered_and_only_a_click_takes_it(people):
     # Where the settings are in sight, the new one stands at their end.
     assert "Agglomerative, k = 6, l = 2" in people.wait("[data-mark=last] [data-mark=card-4]").text
     people.slide("k", -1)
-    people.until(lambda: people.wait("[data-mark=offer]").text == told, "the offer again")
+    people.until(lambda: people.wait("[data-mark=offer]").text == text, "the offer again")
     people.mark("use-offer")
-    less = told.split(": ")[1].split()[0]
+    less = text.split(": ")[1].split()[0]
     people.until(lambda: people.wait("[data-mark=status-loss]").text == less, "the lower loss")
     assert people.judged() == "Verdict: holds"
     assert "Agglomerative" in people.wait(".method").text
@@ -367,7 +367,7 @@ def test_the_focus_never_falls_to_the_top_of_the_page(people):
     from selenium.webdriver.common.keys import Keys
 
     def kept(after: str, tag: str = "") -> None:
-        """What is drawn anew takes a moment; then something has the focus, and keeps it."""
+        """A new drawing takes a moment, and then some element gets the focus and stays focused."""
         people.until(lambda: focus(people) != "BODY", f"the focus after {after}")
         people.judged()
         people.until(lambda: focus(people) != "BODY", f"the focus after {after} and its release")
@@ -465,8 +465,8 @@ def test_loops_that_are_compiled_are_shown_with_a_bar_from_the_first_release_on(
         visit = Visit(browser, studio, downloads)
         visit.fill("[data-field=path]", str(tmp_path / "people.csv"))
         visit.mark("open")
-        told = visit.wait("[data-mark=preparing] [role=status]")
-        assert re.fullmatch(rf"Preparing \(once\): loop \d+ of about {Loops.USUAL}", told.text)
+        element = visit.wait("[data-mark=preparing] [role=status]")
+        assert re.fullmatch(rf"Preparing \(once\): loop \d+ of about {Loops.USUAL}", element.text)
         bar = visit.wait("[data-mark=preparing] [role=progressbar]")
         assert 0 < float(bar.get_attribute("aria-valuenow")) < 1
         visit.judged(300)

@@ -1,4 +1,4 @@
-"""Projects of the studio: what lies in their folder, that the commands go on from it, and the next batch."""
+"""Projects of the studio: files of the folder, further commands, and the next batch."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def batch_of(project: Project, name: str, seed: int, rows: int = 500) -> Batch:
 
 
 def incrowd(folder: Path, *words: object) -> int:
-    """Run a command in a folder, and return its status."""
+    """Run a command in a folder, and return the status."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setattr(sys, "argv", ["incrowd", *map(str, words)])
@@ -168,8 +168,8 @@ def test_a_project_that_the_commands_made_gets_its_batch_and_verify_agrees(tmp_p
         # People of one age and sex are paired by the order of their digests, which the key decides.
         patch.setattr("secrets.token_bytes", lambda size: bytes([1]) * size)
         assert incrowd(folder, "ledger", "init", "ledger") == 0
-    made = ["anonymize", "people.csv", *common, "-o", "safe.csv", "--recoding", "recoding"]
-    assert incrowd(folder, *made) == 0
+    arguments = ["anonymize", "people.csv", *common, "-o", "safe.csv", "--recoding", "recoding"]
+    assert incrowd(folder, *arguments) == 0
     project = projects(tmp_path)[0]
     assert (project.table, project.release) == (folder / "people.csv", folder / "safe.csv")
     assert (project.recoding, project.state) == (folder / "recoding", ("holds", "holds"))

@@ -1,4 +1,4 @@
-"""Projects on the first page, and a new batch, as somebody clicks through them."""
+"""Projects on the first page, and a new batch, as in a user's clicks."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def month(folder: Path, name: str, seed: int, rows: int = 500) -> Path:
 
 @pytest.fixture
 def places(tmp_path):
-    """A folder with the project ``clinic``, and two months beside it."""
+    """A folder with the project ``clinic`` beside two months."""
     require_browser()
     folder = tmp_path / "places"
     folder.mkdir()
@@ -57,7 +57,7 @@ def places(tmp_path):
 
 @pytest.fixture
 def start(browser, downloads, tmp_path):
-    """A function that starts a studio with arguments, and visits it."""
+    """A function that starts a studio with arguments, and opens the page."""
     studios = []
 
     def started(*arguments: object) -> Visit:
@@ -75,7 +75,7 @@ def path_of(visit: Visit) -> str:
 
 
 def choose(visit: Visit, file: Path) -> None:
-    """Choose the file of a new batch, once the page of its project is there."""
+    """Choose the file of a new batch, once the page of the project is there."""
     visit.reads("Drop the new batch here")
     visit.fill("[data-field=path]", str(file))
     visit.mark("open")
@@ -136,9 +136,9 @@ def test_what_the_ledger_refuses_says_why_and_what_helps(start, places, tmp_path
         visit.mark("new-batch")
         choose(visit, tmp_path / f"{name}.csv")
         if name == "march":
-            told = visit.wait("[data-mark=problem]").text
-            assert "finds 0% of the people of release 2 of the ledger" in told
-            assert "if they are others, say so (the switch Other people)" in told
+            text = visit.wait("[data-mark=problem]").text
+            assert "finds 0% of the people of release 2 of the ledger" in text
+            assert "if they are others, say so (the switch Other people)" in text
             assert not visit.all("[data-mark=record]")
             assert len(projects(places)[0].entries) == 2
             visit.mark("new-people")
@@ -153,9 +153,9 @@ def test_what_the_ledger_refuses_says_why_and_what_helps(start, places, tmp_path
     )
     visit.mark("new-batch")
     choose(visit, both)
-    told = visit.wait("[data-mark=problem]").text
-    assert "exposes" in told
-    assert "Recode the new people alone as before" in told
+    text = visit.wait("[data-mark=problem]").text
+    assert "exposes" in text
+    assert "Recode the new people alone as before" in text
     assert "choose a file of the new people alone" in visit.text()
     visit.mark("another-file")
     visit.reads("Drop the new batch here")

@@ -20,12 +20,12 @@ from incrowd.samples import hospital
 @pytest.fixture
 def window(tmp_path):
     hospital(400).select("age", "sex", "zip", "diagnosis").write_csv(tmp_path / "people.csv")
-    found = Work()
-    found.open(Source(tmp_path / "people.csv", "people.csv"))
-    found.recode(Watched())
-    found.judge(Watched())
-    yield found
-    found.close()
+    work = Work()
+    work.open(Source(tmp_path / "people.csv", "people.csv"))
+    work.recode(Watched())
+    work.judge(Watched())
+    yield work
+    work.close()
 
 
 def test_a_slower_algorithm_that_loses_less_under_the_same_limits_is_returned(window):
@@ -44,7 +44,7 @@ def test_a_slower_algorithm_that_loses_less_under_the_same_limits_is_returned(wi
 
 
 def tried(window, monkeypatch, **found):
-    """Let slower algorithms have other losses and verdicts; return the titles of those that run."""
+    """Let slower algorithms have other losses and verdicts, and return the titles of those that run."""
     ran = []
     now = try_of(window.release, window.chosen.document)
 
@@ -81,9 +81,9 @@ def tried(window, monkeypatch, **found):
 )
 def test_only_less_loss_with_no_worse_verdict_is_better(window, monkeypatch, agglomerative, optimal, title):
     now = try_of(window.release, window.chosen.document).loss
-    found = {"agglomerative": agglomerative, "optimal": optimal}
-    found = {name: each and (now + each[0], each[1]) for name, each in found.items()}
-    tried(window, monkeypatch, **found)
+    result = {"agglomerative": agglomerative, "optimal": optimal}
+    result = {name: each and (now + each[0], each[1]) for name, each in result.items()}
+    tried(window, monkeypatch, **result)
     better = less_lost(window, Watched())
     assert (better and better.title.partition(",")[0]) == title
 
@@ -105,7 +105,7 @@ def test_a_search_is_cancelled_at_once(window):
 
 
 class Page:
-    """A page that notes what is offered and how often it searches."""
+    """A page that notes each offer and counts searches."""
 
     def __init__(self, work, seconds: float = 0.0) -> None:
         self.work, self.seconds, self.searches, self.shown = work, seconds, 0, 0
@@ -125,7 +125,7 @@ class Page:
 
 @pytest.fixture
 def found(window, monkeypatch):
-    """A page and its search, which offers a setting at once where it is not stopped."""
+    """A page with a search, which offers a setting at once without a stop."""
     monkeypatch.setattr(refining, "_QUIET", 0.02)
     better = SimpleNamespace(
         document={**window.chosen.document, "algorithm": {"name": "agglomerative"}}, loss=0.1

@@ -1,4 +1,4 @@
-"""The table in the middle of the page: the heads of its columns, and the cells before and after."""
+"""The table in the middle of the page: heads of columns, and cells before and after."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROWS = 120
 
 
 def opened(folder, table: pl.DataFrame, algorithm: str = "mondrian", k: int = 4, **roles) -> Work:
-    """Open a table with columns of some roles, or settings, and one limit."""
+    """Open a table with columns of some roles, or settings, and a limit."""
     table.write_parquet(folder / "people.parquet")
     work = Work()
     work.open(Source(folder / "people.parquet", "people.parquet"))
@@ -46,7 +46,7 @@ def window(tmp_path):
     table = table.with_columns(
         sex=pl.when(gone % 17 != 0).then("sex"), age=pl.when(gone % 19 != 0).then("age")
     )
-    found = opened(
+    result = opened(
         tmp_path,
         table,
         "optimal",
@@ -56,8 +56,8 @@ def window(tmp_path):
         admission_date={"role": "quasi", "hierarchy": {"dates": ["quarter", "year"]}},
         cost="insensitive",
     )
-    yield found
-    found.close()
+    yield result
+    result.close()
 
 
 # --- the small histogram of a head ----------------------------------------------------------------
@@ -102,13 +102,13 @@ def test_bars_before_and_after_have_all_records_that_are_not_suppressed(window, 
     window.chosen.document["suppressed"] = suppressed
     window.recode(Watched())
     frequency, recoding = window.recoding
-    kept = int(frequency.weights[~recoding.suppressed].sum())
-    assert (kept < ROWS) or algorithm != "optimal"
+    records = int(frequency.weights[~recoding.suppressed].sum())
+    assert (records < ROWS) or algorithm != "optimal"
     for position, domain in enumerate(frequency.domains):
         pairs = np.array(pairs_of(position, frequency, recoding))
         assert len(pairs) == min(domain.size, 12)
         assert (pairs >= 0).all()
-        assert pairs.sum(axis=0) == pytest.approx([ROWS, kept], abs=0.1)
+        assert pairs.sum(axis=0) == pytest.approx([ROWS, records], abs=0.1)
         if (recoding.cells[position].lo == recoding.cells[position].hi).all():
             # What keeps its values keeps its bars.
             kept_codes = frequency.codes[position][~recoding.suppressed]
@@ -124,8 +124,8 @@ def test_a_fully_generalized_column_is_flat(window):
     before, after = zip(*pairs_of(place, frequency, recoding), strict=True)
     # Male, female and missing.
     assert sorted(before)[0] == 8
-    kept = int(frequency.weights[~recoding.suppressed].sum())
-    assert after == pytest.approx([kept / 3] * 3, abs=0.01)
+    records = int(frequency.weights[~recoding.suppressed].sum())
+    assert after == pytest.approx([records / 3] * 3, abs=0.01)
 
 
 def test_numbers_stand_in_ranges_of_equal_width(tmp_path):

@@ -1,4 +1,4 @@
-"""A rule profile on the page: its inputs and questions, and the clauses of the release."""
+"""A rule profile on the page: inputs and questions, and the clauses of the release."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def test_a_profile_is_chosen_answered_and_judged(visit, tmp_path, studio):
     visit.fill("[data-field=says-expert]", "It is very small.")
     visit.judged()
     visit.go("Verdict")
-    found = visit.until(lambda: visit.wait("[data-mark=clauses]").text, "the clauses")
-    assert "threshold" in found
-    assert "A. Expert, 20" in found
-    assert "nobody attests it: Where do the methods" in found
+    result = visit.until(lambda: visit.wait("[data-mark=clauses]").text, "the clauses")
+    assert "threshold" in result
+    assert "A. Expert, 20" in result
+    assert "nobody attests it: Where do the methods" in result
     assert visit.wait("[data-mark=verdict].warn").text.startswith("OPEN: ")
     assert not visit.all(".good")
     visit.go("Limits")

@@ -28,7 +28,7 @@ MARKUP = "<img src=x onerror=window.hacked=1>"
 
 @pytest.fixture(scope="module")
 def adult(shared_data, tmp_path_factory) -> Path:
-    """The first rows of UCI Adult; the roles are those of ARX's project."""
+    """The first rows of UCI Adult with the roles of ARX's project."""
     path = tmp_path_factory.mktemp("adult") / "adult sample.csv"
     with gzip.open(shared_data / "arx-adult" / "adult.csv.gz", "rt") as table:
         path.write_text("".join(line for _, line in zip(range(ROWS + 1), table, strict=False)))
@@ -46,7 +46,7 @@ def rows_of(path: Path) -> tuple[str, list[str]]:
 
 
 def run(*words: str, folder: Path) -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         words,
         cwd=folder,
         capture_output=True,
@@ -54,7 +54,7 @@ def run(*words: str, folder: Path) -> None:
         check=False,
         env={"PYTHONPATH": SOURCES, "HOME": "/"},
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
 
 
 @pytest.mark.slow
@@ -150,8 +150,8 @@ def test_points_stand_before_the_release_until_each_has_an_answer(browser, downl
     assert "of number that no other" in marks[1][0].get_attribute("title")
     visit.mark("next")
     assert visit.wait("[data-mark=verdict]").text.startswith("OPEN: 2 points wait for an answer")
-    told = visit.wait("[data-mark=point-0]").text
-    assert "100.0% of the records have a value of number that no other" in told
+    text = visit.wait("[data-mark=point-0]").text
+    assert "100.0% of the records have a value of number that no other" in text
     visit.fill("[data-field=why-0]", "numbers of the study")
     visit.mark("accept")
     visit.reads("Nothing can be taken yet: 1 point without an answer.")
@@ -205,11 +205,11 @@ def test_the_sample_is_the_table_that_the_command_names(visit, tmp_path):
     ):
         (tmp_path / name).write_bytes(visit.take(mark, name).read_bytes())
     assert (tmp_path / "people.csv").read_bytes().count(b"\n") == ROWS + 1
-    kept = (tmp_path / "release.csv").read_bytes()
+    data = (tmp_path / "release.csv").read_bytes()
     (tmp_path / "release.csv").unlink()
     command = shlex.split(visit.wait("[data-mark=command]").text)
     run(sys.executable, "-m", *command, folder=tmp_path)
-    assert (tmp_path / "release.csv").read_bytes() == kept
+    assert (tmp_path / "release.csv").read_bytes() == data
 
 
 @pytest.mark.slow
@@ -224,7 +224,7 @@ def test_a_setting_that_was_compared_can_be_taken(visit):
     visit.mark("compare")
 
     def card_of(title: str) -> str:
-        """Return the number of a card; a slower method that was tried meanwhile has one, too."""
+        """Return the number of a card, also of a slower method that was tried meanwhile."""
         texts = (each.text for each in visit.all("[data-mark^=card-]"))
         return next((text.partition(":")[0] for text in texts if f": {title}," in text), "")
 
@@ -371,8 +371,8 @@ def test_an_infeasible_policy_is_mended_by_what_would_help_and_a_node_is_taken(v
     visit.judged()
     visit.go("Limits")
     visit.go("Explore")
-    shown = visit.wait("[data-mark=free-levels]")
-    assert shown.is_displayed()
+    element = visit.wait("[data-mark=free-levels]")
+    assert element.is_displayed()
     for part in levels.partition("Levels: ")[2].split(", "):
         name, level = part.split()
         assert f"{name} {level} to {level}" in visit.text()
@@ -417,11 +417,11 @@ def test_a_release_is_looked_at_from_all_sides(visit, tmp_path, studio):
     visit.judged()
     visit.go("Verdict")
     age, *_ = visit.until(lambda: visit.all("[data-mark=distributions] table"), "the distributions")
-    shown = [row.text.split() for row in age.find_elements("css selector", "tbody tr")]
-    assert sum(int(before) for *_, before, _ in shown) == 400
+    rows = [row.text.split() for row in age.find_elements("css selector", "tbody tr")]
+    assert sum(int(before) for *_, before, _ in rows) == 400
     # A bar is as long as its number says.
     lengths = [each.size["width"] for each in age.find_elements("css selector", "tbody .bar.before")]
-    assert lengths.index(max(lengths)) == max(range(len(shown)), key=lambda row: int(shown[row][-2]))
+    assert lengths.index(max(lengths)) == max(range(len(rows)), key=lambda row: int(rows[row][-2]))
     assert "k-anonymity" in visit.wait("[data-mark=weakest]").text
     assert "prosecutor, highest" in visit.wait("[data-mark=risks]").text
     visit.mark("fidelity")
@@ -492,9 +492,9 @@ def test_the_sheet_of_a_workbook_is_named(visit, tmp_path, studio):
     policy, released = visit.take("get-policy", "policy.toml"), visit.take("get-release", "release.xlsx")
     (tmp_path / "policy.toml").write_bytes(policy.read_bytes())
     run(sys.executable, "-m", *shlex.split(visit.wait("[data-mark=command]").text), folder=tmp_path)
-    found, again = (sorted(read_table(path)[0].rows()) for path in (released, tmp_path / "release.xlsx"))
-    assert found == again
-    assert len(found) == 40
+    result, again = (sorted(read_table(path)[0].rows()) for path in (released, tmp_path / "release.xlsx"))
+    assert result == again
+    assert len(result) == 40
     assert studio.errors.read_text() == ""
 
 
@@ -627,8 +627,8 @@ def test_a_tree_is_edited_over_the_values_and_the_release_follows_it(visit, stud
     visit.head(3)
     visit.reads("young")
     # The open column follows each release, as the rows do: Datafly hides every age of the sample.
-    told = visit.wait("[data-mark=distribution]").text
-    assert "17 to 32 values" in told
+    text = visit.wait("[data-mark=distribution]").text
+    assert "17 to 32 values" in text
     visit.choose("[data-field=method]", "Datafly")
     visit.until(lambda: "65 to 128 values 0 2,000" in visit.wait("[data-mark=distribution]").text, "the bars")
     assert studio.errors.read_text() == ""
@@ -697,10 +697,10 @@ def test_nothing_is_asked_of_anybody_else(visit, studio):
     visit.browser.refresh()
     visit.connected()
     visit.reads("2,000 rows")
-    asked = [json.loads(each["message"])["message"] for each in visit.browser.get_log("performance")]
+    messages = [json.loads(each["message"])["message"] for each in visit.browser.get_log("performance")]
     addresses = [
-        each["params"]["request"]["url"] for each in asked if each["method"] == "Network.requestWillBeSent"
-    ] + [each["params"]["url"] for each in asked if each["method"] == "Network.webSocketCreated"]
+        each["params"]["request"]["url"] for each in messages if each["method"] == "Network.requestWillBeSent"
+    ] + [each["params"]["url"] for each in messages if each["method"] == "Network.webSocketCreated"]
     assert len(addresses) > 5
     own = (studio.base, studio.base.replace("http", "ws"), "data:", "blob:")
     assert [address for address in addresses if not address.startswith(own)] == []

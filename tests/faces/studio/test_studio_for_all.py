@@ -30,7 +30,7 @@ MOST_STEPS = 400
 
 @pytest.fixture(scope="module")
 def axe(tmp_path_factory) -> str:
-    """axe-core of npm, whose package is checked before it is run."""
+    """axe-core of npm, from a package that is checked before the run."""
     if shutil.which("npm") is None:
         pytest.skip("npm is not installed")
     folder = tmp_path_factory.mktemp("axe")
@@ -48,7 +48,7 @@ def axe(tmp_path_factory) -> str:
 
 
 def open_people(visit: Visit, tmp_path: Path, rows: int) -> None:
-    """Open a table that has no open question, and wait for its release."""
+    """Open a table without open questions, and wait for the release."""
     hospital(rows).select("age", "sex", "zip", "diagnosis").write_csv(tmp_path / "people.csv")
     visit.fill("[data-field=path]", str(tmp_path / "people.csv"))
     visit.mark("open")
@@ -57,7 +57,7 @@ def open_people(visit: Visit, tmp_path: Path, rows: int) -> None:
 
 
 def use(visit: Visit, panel: str) -> None:
-    """Show all of a panel, as it is when it is used."""
+    """Show all of a panel, as in use."""
     visit.go(panel)
     if panel == "Column":
         visit.column(2, "tree")
@@ -82,7 +82,7 @@ def use(visit: Visit, panel: str) -> None:
 def problems(visit: Visit, axe: str) -> list[str]:
     visit.browser.execute_script("if (!window.axe) { const s = document.createElement('script');"
                                  "s.textContent = arguments[0]; document.head.append(s); }", axe)  # fmt: skip
-    found = visit.browser.execute_async_script(
+    result = visit.browser.execute_async_script(
         """
         const done = arguments[arguments.length - 1];
         axe.run(document, {runOnly: arguments[0], resultTypes: ['violations']}).then(
@@ -92,7 +92,7 @@ def problems(visit: Visit, axe: str) -> list[str]:
         """,
         RULES,
     )
-    return json.loads(found)
+    return json.loads(result)
 
 
 SCREENS = ((1440, "light"), (1440, "dark"), (1024, "light"), (390, "dark"))
@@ -100,18 +100,18 @@ SCREENS = ((1440, "light"), (1440, "dark"), (1024, "light"), (390, "dark"))
 
 
 def on_all_screens(visit: Visit, axe: str, panel: str) -> dict[tuple[str, int, str], list[str]]:
-    """Return what axe finds in what is shown, by screen; nothing may stand beside the page."""
-    found = {}
+    """Return axe's violations in a panel, by screen, where nothing may stand beside the page."""
+    result = {}
     for width, theme in SCREENS:
         visit.resize(width, theme)
         visit.settle()
         if told := problems(visit, axe):
-            found[panel, width, theme] = told
+            result[panel, width, theme] = told
         # What is wider scrolls for itself.
         wide = visit.browser.execute_script("return document.documentElement.scrollWidth")
         assert wide <= width, (panel, width)
     visit.resize(1440, "light")
-    return found
+    return result
 
 
 def test_axe_finds_nothing_on_the_first_page_and_finds_what_is_wrong(any_screen, axe):
@@ -238,7 +238,7 @@ def test_what_has_the_focus_has_a_ring(any_screen, theme, tmp_path):
     visit.resize(1440, theme)
 
     def ringed(*selectors: str) -> None:
-        """Each has a ring with the focus, and none without it."""
+        """Each element has a ring with the focus, and none without."""
         missing = {}
         for selector in selectors:
             # The focus of a script has a ring where the keyboard was used last.

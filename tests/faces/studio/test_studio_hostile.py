@@ -1,4 +1,4 @@
-"""Tables, files and hierarchies that somebody made to take over the page: it shows them as they are written."""
+"""Tables, files and hierarchies of an attacker on the page: the page shows all texts as written."""
 
 from __future__ import annotations
 
@@ -91,12 +91,12 @@ def watched(visit, studio):
 def harmless(visit: Visit, studio: Studio) -> None:
     """Nothing of the table ran, became an element, or asked for anything elsewhere."""
     assert visit.browser.execute_script(f"return {SIGN} === undefined && parent.hacked === undefined")
-    made = "main :is(img, svg[onload], iframe, script, [onerror], a[href^='javascript'], a[href='x'])"
-    assert [each.get_attribute("outerHTML")[:200] for each in visit.all(made)] == []
+    selector = "main :is(img, svg[onload], iframe, script, [onerror], a[href^='javascript'], a[href='x'])"
+    assert [each.get_attribute("outerHTML")[:200] for each in visit.all(selector)] == []
     assert visit.browser.execute_script("return Object.keys(Object.prototype)") == []
-    asked = [json.loads(entry["message"])["message"] for entry in visit.browser.get_log("performance")]
+    messages = [json.loads(entry["message"])["message"] for entry in visit.browser.get_log("performance")]
     addresses = {
-        each["params"]["request"]["url"] for each in asked if each["method"] == "Network.requestWillBeSent"
+        each["params"]["request"]["url"] for each in messages if each["method"] == "Network.requestWillBeSent"
     }
     own = (studio.base, studio.base.replace("http", "ws"), "data:", "blob:")
     assert [each for each in addresses if not each.startswith(own)] == []
@@ -124,14 +124,14 @@ def literal(visit: Visit, *texts: str) -> None:
 
 
 def heads(visit: Visit) -> dict[str, str]:
-    """Return the names in the heads, and the names of their lists, as far as they are drawn."""
-    found = {}
+    """Return the names in the heads, and the names of the lists, as far as drawn."""
+    result = {}
     for place in range(len(NAMES)):
         head = visit.wait(visit.head(place))
         chip = head.find_element("css selector", "select")
         name = head.find_element("css selector", ".head-name").get_attribute("textContent")
-        found[name] = chip.get_attribute("aria-label")
-    return found
+        result[name] = chip.get_attribute("aria-label")
+    return result
 
 
 def given(tmp_path: Path, role: str) -> Path:
@@ -151,8 +151,8 @@ def test_a_hostile_table_is_shown_as_it_is_written_in_every_panel(watched, tmp_p
     visit.mark("open")
     visit.reads("60 rows, 29 columns")
     # Heads, their lists and their tips have the names as they are; cells have the values.
-    shown = {visible(name): f"Role of {visible(name)}" for name in NAMES}
-    assert heads(visit) == shown
+    labels = {visible(name): f"Role of {visible(name)}" for name in NAMES}
+    assert heads(visit) == labels
     visit.until(visit.row, "the rows")
     literal(visit, path.name, *VALUES[:3])
     picture(visit, "1")
@@ -172,7 +172,7 @@ def test_a_hostile_table_is_shown_as_it_is_written_in_every_panel(watched, tmp_p
     visit.go("Table")
     visit.drop(given(tmp_path, "quasi"))
     visit.until(lambda: visit.judged().startswith("Verdict: "), "the release")
-    assert heads(visit) == shown
+    assert heads(visit) == labels
     visit.head(0)
     visit.until(lambda: "became" in "".join(visit.row()), "cells that changed")
     literal(visit, *VALUES[:3])
@@ -251,14 +251,14 @@ def test_the_page_is_told_rows_and_heads_as_data_and_never_as_a_script(watched, 
     # Each row stands six times, so classes of eight have cells of several values.
     visit.slide("k", 3)
     visit.until(lambda: "became" in "".join(visit.row()), "cells that changed")
-    shown = "".join(cell for number in range(10) for cell in visit.row(number))
-    assert all(visible(cell) in shown for cell in cells)
+    text = "".join(cell for number in range(10) for cell in visit.row(number))
+    assert all(visible(cell) in text for cell in cells)
     assert visit.browser.execute_script(ANSWER) == []
     assert studio.errors.read_text() == ""
 
 
 def test_what_a_page_sends_by_itself_changes_nothing(watched, tmp_path, studio):
-    """A script of another origin cannot send these; the server is asked to bear them all the same."""
+    """A script of another origin cannot send such messages, and the server must still bear such messages."""
     visit = watched
     hospital(60).select("age", "sex", "diagnosis").write_csv(tmp_path / "people.csv")
     visit.fill("[data-field=path]", str(tmp_path / "people.csv"))
@@ -426,7 +426,7 @@ def test_a_part_that_cannot_be_drawn_says_so_and_quotes_nothing(browser, downloa
 
 
 def searching(visit: Visit, path: Path) -> None:
-    """Open a table, and begin a search that takes far longer than what is tried in the meantime."""
+    """Open a table, and begin a search that takes far longer than the rest of the test."""
     visit.fill("[data-field=path]", str(path))
     visit.mark("open")
     slowly(visit)
@@ -495,8 +495,8 @@ def test_a_studio_that_ends_in_mid_search_leaves_nothing_and_the_page_says_how_t
         # Nobody could clean up; the next studio does.
         (tmp_path / "again").mkdir()
         surroundings = {**os.environ, "TMPDIR": str(studio.temporary), "PYTHONPATH": SOURCES}
-        told = "from incrowd.core.io.scratch import PrivateFolder; PrivateFolder().remove()"
-        subprocess.run([sys.executable, "-c", told], env=surroundings, check=True)
+        script = "from incrowd.core.io.scratch import PrivateFolder; PrivateFolder().remove()"
+        subprocess.run([sys.executable, "-c", script], env=surroundings, check=True)
     assert list(studio.temporary.rglob("*")) == []
     assert {path.name for path in tmp_path.rglob("*") if path.is_file()} == {"people.csv", "errors", "told"}
 

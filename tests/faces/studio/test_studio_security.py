@@ -1,4 +1,4 @@
-"""Who may talk to the page, and what is left behind when it ends."""
+"""Access to the page, and the remains at the end."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ SOCKET = "/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     require_browser()
-    found = Studio(tmp_path_factory.mktemp("served"))
-    yield found
-    found.end()
+    server = Studio(tmp_path_factory.mktemp("served"))
+    yield server
+    server.end()
 
 
 def ask(studio: Studio, path: str, method: str = "GET", **headers: str):
-    """Ask with headers as given; the Host is that of the address unless it is given, too."""
+    """Ask with headers as given, where the Host is that of the address by default."""
     parts = urlsplit(studio.base)
     connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=20)
     connection.putrequest(method, path, skip_host=True)
@@ -140,9 +140,9 @@ def test_a_name_that_somebody_else_gave_the_machine_is_refused(served, host):
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1", "https://{host}", ""])
 def test_a_request_of_another_page_is_refused(served, origin):
-    given = origin.format(host=urlsplit(served.base).netloc)
-    assert ask(served, "/", Cookie=cookie(served), Origin=given)[0] == 403
-    assert ask(served, SOCKET, **as_socket(Cookie=cookie(served), Origin=given))[0] == 403
+    address = origin.format(host=urlsplit(served.base).netloc)
+    assert ask(served, "/", Cookie=cookie(served), Origin=address)[0] == 403
+    assert ask(served, SOCKET, **as_socket(Cookie=cookie(served), Origin=address))[0] == 403
 
 
 def test_a_websocket_needs_the_cookie_and_the_page(served):
@@ -210,8 +210,8 @@ def test_what_a_crash_left_the_next_run_removes(tmp_path):
     assert left
     (tmp_path / "again").mkdir()
     surroundings = {**os.environ, "TMPDIR": str(studio.temporary), "PYTHONPATH": SOURCES}
-    told = "from incrowd.core.io.scratch import PrivateFolder; PrivateFolder().remove()"
-    subprocess.run([sys.executable, "-c", told], env=surroundings, check=True)
+    script = "from incrowd.core.io.scratch import PrivateFolder; PrivateFolder().remove()"
+    subprocess.run([sys.executable, "-c", script], env=surroundings, check=True)
     assert list(studio.temporary.iterdir()) == []
 
 
@@ -253,11 +253,11 @@ def test_without_the_extra_one_line_says_what_to_install(monkeypatch, capsys):
 @pytest.mark.slow
 def test_no_other_command_loads_what_the_page_needs():
     program = "import sys, incrowd.faces.cli; print([x for x in sys.modules if x in ('nicegui', 'fastapi', 'uvicorn')])"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program],
         env={"PYTHONPATH": SOURCES},
         capture_output=True,
         text=True,
         check=True,
     )
-    assert done.stdout == "[]\n"
+    assert process.stdout == "[]\n"

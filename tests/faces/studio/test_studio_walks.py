@@ -1,4 +1,4 @@
-"""Four people go from the first page to the downloaded release, each on a screen of their own.
+"""Four people go from the first page to the downloaded release, each on another screen.
 
 What stands where on the page is named in the first functions alone.
 """
@@ -58,7 +58,7 @@ def opened(visit: Visit, rows: int, seconds: float = 60) -> None:
 
 
 def answer_roles(visit: Visit) -> int:
-    """Give every column that has no role the role insensitive; return how many those were."""
+    """Give every column without a role the role insensitive, and return the number of such columns."""
     visit.wait("[data-mark=open-roles], [data-mark=status-verdict], [data-mark=run]")
     asked = [place for place in range(12) if visit.role(place) == "?"]
     for place in asked:
@@ -74,7 +74,7 @@ def publish(visit: Visit) -> None:
 
 
 def run(visit: Visit, seconds: float = 60) -> str:
-    """Have a table judged that is too large for it to happen by itself, or wait until it has happened."""
+    """Have a large table judged, which no page does alone, or wait for the judgement."""
     visit.until(lambda: visit.shown("[data-mark=run], [data-mark=status-verdict]"), "the way on", seconds)
     if visit.shown("[data-mark=run]"):
         visit.mark("run")
@@ -82,7 +82,7 @@ def run(visit: Visit, seconds: float = 60) -> str:
 
 
 def drawn(visit: Visit, panel: str) -> None:
-    """Wait until a panel shows what it is for."""
+    """Wait until a panel shows the content."""
     visit.wait(
         {
             "Column": "[data-mark=identify]",
@@ -100,8 +100,8 @@ def teach(visit: Visit) -> None:
 
 def taught(visit: Visit) -> str:
     """Return the terms that are explained; an empty text where none are."""
-    found = visit.shown("[data-mark=teaching]")
-    return "" if found is None else found.text
+    result = visit.shown("[data-mark=teaching]")
+    return "" if result is None else result.text
 
 
 # --- the four -------------------------------------------------------------------------------------
@@ -238,7 +238,7 @@ LARGE = 200 * 2**20
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory) -> tuple[Path, int]:
-    """A CSV of 200 MiB, and its rows."""
+    """A CSV of 200 MiB, and the rows."""
     head, _, body = hospital(20_000).write_csv().encode().partition(b"\n")
     times = LARGE // len(body) + 1
     path = tmp_path_factory.mktemp("large") / "people.csv"
@@ -257,9 +257,9 @@ def most_memory(studio: Studio) -> int:
 
 
 def heap(visit: Visit) -> int:
-    """Return what the scripts of the page hold, in MiB."""
-    found = visit.browser.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
-    return next(int(each["value"]) for each in found if each["name"] == "JSHeapUsedSize") // 2**20
+    """Return the memory of the page's scripts, in MiB."""
+    metrics = visit.browser.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
+    return next(int(each["value"]) for each in metrics if each["name"] == "JSHeapUsedSize") // 2**20
 
 
 @pytest.fixture

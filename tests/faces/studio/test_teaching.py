@@ -21,9 +21,9 @@ GLOSSARY = Path(__file__).parents[3] / "docs" / "reference" / "glossary.md"
 
 @pytest.fixture
 def window():
-    found = Work()
-    yield found
-    found.close()
+    work = Work()
+    yield work
+    work.close()
 
 
 def opened(window: Work, table: pl.DataFrame, folder: Path, **roles: str) -> None:
@@ -53,20 +53,20 @@ def test_examples_are_counted_in_the_table(window, tmp_path):
     )
     opened(window, table, tmp_path, name="identifying", age="quasi", ill="sensitive", **{"^zip$": "quasi"})
     window.choices.columns["age"]["hierarchy"] = {"intervals": [5, 10]}
-    found = facts(window)
-    assert found["identifying"] == "name a"
-    assert found["quasi"] == "age 34, ^zip$ 1"
-    assert (found["alike"], found["risk"]) == (2, "50.0%")
-    assert (found["attribute"], found["value"], found["different"]) == ("ill", "x", 2)
-    assert (found["whole"], found["part"]) == ("83.3%", "50.0%")
-    assert (found["column"], found["path"]) == ("age", "34 → [30-34] → [30-39] → *")
+    result = facts(window)
+    assert result["identifying"] == "name a"
+    assert result["quasi"] == "age 34, ^zip$ 1"
+    assert (result["alike"], result["risk"]) == (2, "50.0%")
+    assert (result["attribute"], result["value"], result["different"]) == ("ill", "x", 2)
+    assert (result["whole"], result["part"]) == ("83.3%", "50.0%")
+    assert (result["column"], result["path"]) == ("age", "34 → [30-34] → [30-39] → *")
 
 
 def test_missing_cells_of_the_first_row_are_like_each_other(window, tmp_path):
     table = pl.DataFrame({"age": [None, None, 3, 4], "ill": [None, "x", None, "y"]})
     opened(window, table, tmp_path, age="quasi", ill="sensitive")
-    found = facts(window)
-    assert (found["quasi"], found["alike"], found["part"]) == ("age missing", 2, "50.0%")
+    result = facts(window)
+    assert (result["quasi"], result["alike"], result["part"]) == ("age missing", 2, "50.0%")
 
 
 def test_without_a_table_or_roles_there_is_no_example(window, tmp_path):
@@ -84,10 +84,10 @@ def test_the_class_is_not_counted_where_only_some_rows_are_looked_at(window, tmp
 def test_classes_are_those_of_the_release(window, tmp_path):
     opened(window, hospital(400).select("age", "sex"), tmp_path, age="quasi", sex="quasi")
     window.anonymize(Watched())
-    found = facts(window)
-    assert found["smallest"] == window.release.privacy.smallest >= 5
-    assert found["classes"] == window.release.privacy.classes
-    assert found["verdict"] == window.release.verdict.brief
+    result = facts(window)
+    assert result["smallest"] == window.release.privacy.smallest >= 5
+    assert result["classes"] == window.release.privacy.classes
+    assert result["verdict"] == window.release.verdict.brief
 
 
 @pytest.mark.parametrize("released", [False, True])
@@ -97,8 +97,8 @@ def test_every_example_has_its_facts_once_there_is_a_release(window, tmp_path, r
     window.choices.columns["age"]["hierarchy"] = {"intervals": [5, 10]}
     if released:
         window.anonymize(Watched())
-    found = facts(window)
-    lacking = {panel for panel, _, _, example in TERMS if not told_with(example, found)}
+    result = facts(window)
+    lacking = {panel for panel, _, _, example in TERMS if not told_with(example, result)}
     assert lacking == (set() if released else {"Verdict"})
 
 

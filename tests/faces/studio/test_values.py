@@ -1,4 +1,4 @@
-"""The most frequent values of a column, as they are shown beside it."""
+"""The most frequent values of a column, as shown beside the column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a window works on, without a page."""
+"""The work behind a window, without a page."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from incrowd.samples import hospital, hospital_policy
 
 @pytest.fixture
 def window():
-    found = Work()
-    yield found
-    found.close()
+    state = Work()
+    yield state
+    state.close()
 
 
 @pytest.fixture
@@ -84,8 +84,8 @@ def test_count_tables_are_those_of_the_command(window, tmp_path, monkeypatch, su
     if suffix:
         window.keep_tree("sex", ic.Hierarchy.from_nested({"*": {"known": ["F", "M"], "other": ["X"]}}))
     window.choices.document["tables"] = [{"name": "t", "rows": ["age:1"], "columns": ["sex"]}]
-    made = window.tabulate(Watched())
-    assert made.release.verdict.holds
+    result = window.tabulate(Watched())
+    assert result.release.verdict.holds
     archive, name = export.tables_file(window, Watched())
     assert name == "tables.zip"
     policy, _ = export.policy_file(window, window.tables.policy)
@@ -153,10 +153,10 @@ def test_columns_are_counted(window, tmp_path):
 def test_a_table_that_cannot_be_read_leaves_the_one_before(window, people, tmp_path):
     window.open(Source(people, people.name))
     (tmp_path / "private").write_bytes(b"")
-    with pytest.raises(ic.TableError) as told:
+    with pytest.raises(ic.TableError) as error:
         window.open(Source(tmp_path / "private", "mine.csv"))
-    assert str(told.value).startswith("mine.csv: ")
-    assert str(tmp_path) not in str(told.value)
+    assert str(error.value).startswith("mine.csv: ")
+    assert str(tmp_path) not in str(error.value)
     assert window.source.name == people.name
 
 
@@ -172,9 +172,9 @@ def test_a_policy_with_trees_leaves_with_them(tmp_path):
     with zipfile.ZipFile(archive) as packed:
         assert packed.namelist() == ["policy.toml", "hierarchies/09-diagnosis.json"]
         packed.extractall(tmp_path / "out")
-    read, made = ic.Policy.read(tmp_path / "out" / "policy.toml").schema, window.release.policy.schema
-    assert read["diagnosis"].hierarchy == made["diagnosis"].hierarchy
-    assert [each.role for each in read.attributes] == [each.role for each in made.attributes]
+    read, schema = ic.Policy.read(tmp_path / "out" / "policy.toml").schema, window.release.policy.schema
+    assert read["diagnosis"].hierarchy == schema["diagnosis"].hierarchy
+    assert [each.role for each in read.attributes] == [each.role for each in schema.attributes]
     # Another table gets a draft, and is told why.
     (tmp_path / "other.csv").write_text("age,sex\n" + "30,m\n31,f\n" * 20)
     window.open(Source(tmp_path / "other.csv", "other.csv"))
@@ -249,8 +249,8 @@ def test_of_rows_that_stream_some_are_attacked(window, people, monkeypatch):
     window.anonymize(Watched())
     monkeypatch.setattr(work, "ATTACKED", 90)
     assert (window.height, window.attacked) == (400, 90)
-    found = window.attack(Watched())
-    assert {"singling-out-univariate", "linkability"} <= {each.name for each in found}
+    attempts = window.attack(Watched())
+    assert {"singling-out-univariate", "linkability"} <= {each.name for each in attempts}
     monkeypatch.setattr(work, "ATTACKED", 500)
     assert window.attacked == 400
 
@@ -379,13 +379,13 @@ def test_the_groups_of_a_given_draft_are_questions_of_the_page(tmp_path):
     draft = tmp_path / "policy.toml"
     draft.write_text(draft_policy(pl.read_csv(path, infer_schema=False), path.name).text)
     assert 'role = "?1"' in draft.read_text()
-    given = Work((read_toml(draft), draft))
+    state = Work((read_toml(draft), draft))
     try:
-        given.open(Source(path, path.name))
-        assert given.choices.together == {"Columns of question ?1": [f"q{number}" for number in range(8)]}
-        assert given.choices.having("?") == [f"q{number}" for number in range(8)]
+        state.open(Source(path, path.name))
+        assert state.choices.together == {"Columns of question ?1": [f"q{number}" for number in range(8)]}
+        assert state.choices.having("?") == [f"q{number}" for number in range(8)]
     finally:
-        given.close()
+        state.close()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""One case: make the release, and hold everything that is said of it against the oracle."""
+"""A single case: make the release, and hold every statement about the release against the oracle."""
 
 from __future__ import annotations
 
@@ -80,16 +80,16 @@ def _run(case: Case, place: Placed, services: Services, thorough: bool, people: 
     except Exception as error:
         return Outcome("refused", "crash", [crash("anonymize", error)])
     outcome = Outcome("released", met=met_in(case))
-    made, problems = read_release(case, policy, release, place, services)
+    result, problems = read_release(case, policy, release, place, services)
     outcome.findings += [*problems, *too_high(case)]
-    if made is None:
+    if result is None:
         return outcome
     checks = [columns, types, truth, narrow, levels, suppression, models, values, account, loss, nobody]
     if people:
         checks.remove(nobody)
     if people and thorough:
-        checks += [*([] if made.perturbed else [engines, judged, tables]), into]
-    elif thorough and made.perturbed:
+        checks += [*([] if result.perturbed else [engines, judged, tables]), into]
+    elif thorough and result.perturbed:
         # Values are drawn anew for every release, so no second one is like the first.
         checks += [recoding_back, written, profiles, into, stops]
     elif thorough:
@@ -111,7 +111,7 @@ def _run(case: Case, place: Placed, services: Services, thorough: bool, people: 
         ]
     for check in checks:
         try:
-            outcome.findings += list(check(made, services, outcome))
+            outcome.findings += list(check(result, services, outcome))
         except Exception as error:
             outcome.findings.append(crash(check.__name__.strip("_"), error))
     return outcome

@@ -1,4 +1,4 @@
-"""What the account says of a release."""
+"""The account's statements about a release."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _risks(made: Made, told: dict[str, Any]) -> Iterator[Finding]:
 
 def _confidence(classes: Classes) -> dict[str, Fraction]:
     """How sure an attacker is of the most frequent value in somebody's class, by the worst attribute."""
-    found: dict[str, Fraction] = {}
+    result: dict[str, Fraction] = {}
     for attribute in classes.sensitive:
         sure = [max(part.shares.values()) for part in classes.counts(attribute)]
         of_people = classes.worst(sure)
@@ -66,8 +66,8 @@ def _confidence(classes: Classes) -> dict[str, Fraction]:
             "homogeneous": Fraction(sum(share == 1 for share in of_people), len(of_people)),
             "baseline": Fraction(max(classes.whole(attribute).values()), classes.everyone),
         }
-        found = {name: max(value, found.get(name, value)) for name, value in here.items()}
-    return found
+        result = {name: max(value, result.get(name, value)) for name, value in here.items()}
+    return result
 
 
 def _people(when: str, told: dict[str, Any] | None, classes: Classes) -> Iterator[Finding]:
@@ -132,15 +132,15 @@ def _measured(made: Made, measured: dict[str, Any]) -> Iterator[Finding]:
     value = oracle.measure(
         measured["model"], measured["quantity"], settings, measured.get("attribute"), classes
     )
-    told = math.inf if measured["value"] == "infinity" else measured["value"]
-    same = told is None if value is None else told is not None and (
-        told == value or math.isclose(told, float(value), rel_tol=1e-9, abs_tol=1e-9)
+    figure = math.inf if measured["value"] == "infinity" else measured["value"]
+    same = figure is None if value is None else figure is not None and (
+        figure == value or math.isclose(figure, float(value), rel_tol=1e-9, abs_tol=1e-9)
     )  # fmt: skip
     if not same:
         where = measured.get("attribute")
         yield Finding(
             f"measured {measured['model']}",
-            f"{measured['quantity']} of {where!r} is {told} and not {value}; {settings}",
+            f"{measured['quantity']} of {where!r} is {figure} and not {value}; {settings}",
         )
 
 
@@ -164,7 +164,7 @@ def loss(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
 
 
 def _lm(made: Made) -> float | None:
-    """LM of the release where cells alone tell it."""
+    """LM of the release if cells alone give the loss."""
     columns = made.quasi.values()
     plain = all(
         oracle.width_of(column, made.live) > 1 and STAR not in column.texts and not is_summarized(made, column)

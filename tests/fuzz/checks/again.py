@@ -98,7 +98,7 @@ def recoding_back(made: Made, services: Services, outcome: Outcome) -> Iterator[
 
 
 def engines(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
-    """The same rows give the same release wherever they are.
+    """The same rows give the same release on every engine.
 
     A database has no first row: its keys stand in the order of their values' codes. A greedy search settles
     ties by the order of keys, so Polars is given the rows in that order.
@@ -130,7 +130,7 @@ def engines(made: Made, services: Services, outcome: Outcome) -> Iterator[Findin
 
 
 def _by_codes(made: Made) -> list[int]:
-    """Rows in the order of the codes of their quasi-identifiers, as `fold` says of rows without order."""
+    """Rows in the order of the quasi-identifiers' codes, as `fold` does for rows without order."""
     frequency = engine_for(made.place.seen).count(made.policy.schema).frequency
     if not frequency.keys:
         return list(range(made.place.seen.height))
@@ -139,7 +139,7 @@ def _by_codes(made: Made) -> list[int]:
 
 
 def written(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
-    """A file has what the release has, and verify says so.
+    """A file equals the release, and so does the verification.
 
     Rows of a database have no order, those of files have: only rows in order are held against the raw table.
     """
@@ -208,8 +208,8 @@ def written(made: Made, services: Services, outcome: Outcome) -> Iterator[Findin
     )
     yield from _points_of(made, verified, kinds, outcome)
     if verified.people is not None:
-        found = verified.people
-        counted = (found.people, found.unnamed, found.suppressed, found.smallest)
+        result = verified.people
+        counted = (result.people, result.unnamed, result.suppressed, result.smallest)
         of = made.classes
         expected = (of.everyone, of.unnamed, of.everyone - of.left, min(of.crowds, default=0))
         if counted != expected:
@@ -235,7 +235,7 @@ def written(made: Made, services: Services, outcome: Outcome) -> Iterator[Findin
 
 
 def into(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
-    """A new table in the database, or a folder that Spark writes, has what the release has.
+    """A new table in the database, or a folder of Spark, equals the release.
 
     It ends the snapshot, so it comes last.
     """
@@ -262,7 +262,7 @@ def into(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
 
 
 def _same(there: Any, here: Any) -> bool:
-    """Say whether two programs read one value; `char(n)` has blanks, and some clocks have a zone."""
+    """Say whether two programs read the same value, where `char(n)` has blanks and clocks may have a zone."""
     if isinstance(there, dt.datetime) and there.tzinfo is not None:
         there = there.astimezone(dt.UTC).replace(tzinfo=None)
     if isinstance(there, Decimal) or isinstance(here, Decimal):
@@ -275,12 +275,12 @@ def _same(there: Any, here: Any) -> bool:
 
 
 def _figures_of(made: Made, verified: ic.Verification) -> Iterator[Finding]:
-    """What models reach that the oracle does not read is what verify measures, which reads every model."""
-    found = {(each.model, each.quantity, each.attribute): each.reached for each in verified.findings}
+    """Figures of models outside the oracle equal those of verify, which reads every model."""
+    result = {(each.model, each.quantity, each.attribute): each.reached for each in verified.findings}
     for each in made.release.privacy.privacy:
         if each.model in oracle.LIMITS or each.limit is None or each.value is None:
             continue
-        reached = found[each.model, each.quantity, each.attribute]
+        reached = result[each.model, each.quantity, each.attribute]
         if reached is None or not math.isclose(each.value, reached, rel_tol=1e-9, abs_tol=1e-9):
             yield Finding(f"measured {each.model}", f"{each.quantity} is {each.value}, to verify {reached}")
 
@@ -288,7 +288,7 @@ def _figures_of(made: Made, verified: ic.Verification) -> Iterator[Finding]:
 def _points_of(
     made: Made, verified: ic.Verification, kinds: tuple[str, ...], outcome: Outcome
 ) -> Iterator[Finding]:
-    """The points that the tables show are those of the release, in the same words.
+    """The points of the tables are those of the release, in the same words.
 
     Values that are drawn may be drawn anew for a file. A CSV tells -0.0 from 0.0, and a column does not.
     """

@@ -1,4 +1,4 @@
-"""Two batches of later rows: each file alone, beside the one before, and rows that wait."""
+"""Two batches of later rows: each file alone, beside the earlier file, and rows that wait."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ Cells = dict[str, list[Any]]
 
 @dataclass
 class Left:
-    """Rows that left: a released table, and of each of its rows the raw one and its cells."""
+    """Released rows: a table, with each row's raw row and cells."""
 
     table: pl.DataFrame
     raw: pl.DataFrame
     cells: Cells
 
     def given(self, case: Case) -> dict[str, Any]:
-        """Name them as an earlier release."""
+        """Name the batches as an earlier release."""
         given: dict[str, Any] = {"previous_release": self.table}
         if any(column["role"] == "person" for column in case["columns"]):
             row_map = pl.DataFrame({"row": range(1, self.raw.height + 1)})
@@ -49,7 +49,7 @@ class Left:
 
 @dataclass
 class Batches:
-    """What became of the batches so far.
+    """The state of the batches so far.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ def _columns(case: Case, what: str) -> list[dict[str, Any]] | None:
 
 
 def _one(made: Made, services: Services, outcome: Outcome, case: Case, state: Batches) -> Iterator[Finding]:
-    """Apply the recoding to one batch, and hold what leaves and what waits against the oracle."""
+    """Apply the recoding to a batch, and hold released and waiting rows against the oracle."""
     asked, rid = case.get("batches", {}), rid_of(case)
     frame = frame_of(case["columns"])
     if all(dtype == pl.String for dtype in made.place.seen.dtypes):
@@ -105,11 +105,11 @@ def _one(made: Made, services: Services, outcome: Outcome, case: Case, state: Ba
     elif case["source"] == "sqlite":
         frame = held(frame)
     policy = replace(made.policy, max_suppression=1.0)
-    given: dict[str, Any] = {} if state.before is None else state.before.given(case)
+    settings: dict[str, Any] = {} if state.before is None else state.before.given(case)
     if state.before is not None and asked.get("as_one"):
-        given["published_as_one"] = True
+        settings["published_as_one"] = True
     if state.waiting is not None:
-        given["held"] = state.file or state.waiting
+        settings["held"] = state.file or state.waiting
     whole = frame if state.waiting is None else _below(frame, state.waiting)
     try:
         batch = ic.apply_recoding(
@@ -119,7 +119,7 @@ def _one(made: Made, services: Services, outcome: Outcome, case: Case, state: Ba
             force=True,
             hold=bool(asked.get("hold")),
             max_suppression=1.0,
-            **given,
+            **settings,
             unanswered="write",
         )
     except ic.InfeasibleError as error:
@@ -143,8 +143,8 @@ def _one(made: Made, services: Services, outcome: Outcome, case: Case, state: Ba
     if policy.keep_order and left != [row for row in came if row in set(left)]:
         yield Finding("apply order", f"{left} of {came}")
     if asked.get("hold"):
-        kept = _by_rid(whole, rid, waits)
-        if repr(batch.waiting.rows()) != repr(kept.rows()):
+        rows = _by_rid(whole, rid, waits)
+        if repr(batch.waiting.rows()) != repr(rows.rows()):
             yield Finding("apply rows", "the rows that wait are not as they came")
         state.waiting, state.file = batch.waiting, None
     if out is None:
@@ -159,9 +159,9 @@ def _one(made: Made, services: Services, outcome: Outcome, case: Case, state: Ba
         )
     kind = (
         "as one"
-        if given.get("published_as_one")
+        if settings.get("published_as_one")
         else "beside"
-        if given.get("previous_release") is not None
+        if settings.get("previous_release") is not None
         else "alone"
     )
     outcome.met += [("batch", kind), *([("batch", "some wait")] if waits else [])]
@@ -169,7 +169,7 @@ def _one(made: Made, services: Services, outcome: Outcome, case: Case, state: Ba
 
 
 def _below(one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
-    """Put the rows of one table below those of another; names of columns may look like patterns."""
+    """Put the rows of a table below those of another, where names of columns may look like patterns."""
     columns = {}
     for name in one.columns:
         sides = [pl.DataFrame({"": side.get_column(name)}) for side in (one, other)]
@@ -185,7 +185,7 @@ def _by_rid(frame: pl.DataFrame, rid: str, names: list[str]) -> pl.DataFrame:
 def _checked(
     made: Made, case: Case, batch: Any, out: pl.DataFrame, raw: pl.DataFrame, state: Batches
 ) -> Iterator[Finding]:
-    """Hold the cells and the classes of what left against the oracle."""
+    """Hold the cells and the classes of the released rows against the oracle."""
     quasi, sensitive, before = raw_columns(case, raw)
     cells = {name: pointed(case, name, out.get_column(name)) for name in quasi}
     for name, column in quasi.items():
@@ -228,7 +228,7 @@ def _models(case: Case, classes: oracle.Classes, check: str) -> Iterator[Finding
 
 
 def _written(made: Made, services: Services, batch: Any, state: Batches) -> Iterator[Finding]:
-    """Write what leaves and what waits together; verify says of both files what apply said."""
+    """Write released and waiting rows together, and compare verify's verdict on both files with apply's."""
     folder = services.fresh()
     path, waiting = folder / "batch.parquet", folder / "waiting.parquet"
     if any("\0" in name for name in batch.texts.columns):
@@ -245,18 +245,18 @@ def _written(made: Made, services: Services, batch: Any, state: Batches) -> Iter
     if any(column["role"] == "person" for column in made.case["columns"]):
         return
     replace(made.policy, max_suppression=1.0).write(folder / "policy.toml")
-    given: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     if state.before is not None:
         state.before.table.write_parquet(folder / "before.parquet")
-        given = {"previous_release": folder / "before.parquet", "published_as_one": batch.published_as_one}
+        settings = {"previous_release": folder / "before.parquet", "published_as_one": batch.published_as_one}
     try:
-        found = ic.verify(path, folder / "policy.toml", **given)
+        verification = ic.verify(path, folder / "policy.toml", **settings)
     except ic.IncrowdError as error:
         if is_left_out(made, batch.table, str(error)):
             return
         yield Finding("apply verify refuses", str(error).replace(str(folder), "")[:300])
         return
-    for part in (found, found.earlier, found.together):
+    for part in (verification, verification.earlier, verification.together):
         failed = [] if part is None else [each for each in part.findings if each.holds is False]
         if failed:
             yield Finding("apply verify", f"{failed}")

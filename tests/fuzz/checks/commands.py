@@ -1,4 +1,4 @@
-"""Calls of the command line that release the table of a case, and what they need."""
+"""Calls of the command line that release the table of a case, with inputs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COMMANDS = ("anonymize", "a folder", "apply", "next")
 def draw_call(
     draw: random.Random, made: Made, work: Path, *, recorded: bool = False
 ) -> tuple[str, list[str]]:
-    """Draw a command and its options, and write the files that it reads.
+    """Draw a command with options, and write the input files.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What messages say: no cell of the table, and what is true."""
+"""The content of messages: no cell of the table, and true statements."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fuzz.sources import Placed
 
 
 def leaks(case: Case, place: Placed, message: str) -> list[Finding]:
-    """No cell of the table is in a message; what the policy itself says may be."""
+    """No cell of the table is in a message, apart from texts of the policy."""
     said = repr(
         [case["null_values"], case["models"], case["algorithm"], case.get("attackers")]
         + [
@@ -38,7 +38,7 @@ def leaks(case: Case, place: Placed, message: str) -> list[Finding]:
 
 
 def needless(case: Case, place: Placed, message: str) -> list[Finding]:
-    """Where a message says that one class of all rows fails, it does."""
+    """A message of a failing class of all rows is true."""
     if "fails even when all" not in message:
         return []
     quasi, sensitive, before = raw_columns(case, place.seen)

@@ -1,4 +1,4 @@
-"""A ledger that somebody changed: it is refused in one line, or everything is as it was."""
+"""A ledger that somebody changed is refused in a single line, or everything is as before."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WAYS_OUT = ("from a copy", "incrowd ledger init makes one", "whether lines are 
 
 
 def forgeries(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
-    """A command that reads a forged ledger says so, or answers as it did before; it crashes in no case."""
+    """A command with a forged ledger says so, or answers as before, and crashes in no case."""
     draw = random.Random(json.dumps(made.case, sort_keys=True) + "forgeries")
     if made.case["source"] not in FRAMES or draw.random() > _SHARE:
         return
@@ -53,19 +53,21 @@ def forgeries(made: Made, services: Services, outcome: Outcome) -> Iterator[Find
         by_hand = draw.random() < 0.6
         what = change_bytes(draw, book, work / "witness") if by_hand else change_lines(draw, book)
         before = _files(work)
-        done = runs(work, calls[name])
+        result = runs(work, calls[name])
         outcome.met.append(("forged", what.partition(":")[0] if by_hand else what))
-        if fault := fault_of(name, honest[name], done, by_hand=by_hand):
-            yield Finding(f"forged ledger {fault}", f"{what}; {calls[name]}: {done.status} {done.said}"[:600])
+        if fault := fault_of(name, honest[name], result, by_hand=by_hand):
+            yield Finding(
+                f"forged ledger {fault}", f"{what}; {calls[name]}: {result.status} {result.said}"[:600]
+            )
         after = _files(work)
-        kept = after == before if done.status == 2 else after["witness"] == b"witness"
+        kept = after == before if result.status == 2 else after["witness"] == b"witness"
         if not kept:
             changed = [path for path in before | after if before.get(path) != after.get(path)]
             yield Finding("forged ledger changes", f"{what}; {calls[name]}: {changed}"[:600])
 
 
 def fault_of(name: str, honest: Run, done: Run, *, by_hand: bool) -> str | None:
-    """Say what is wrong with an answer, None if nothing is."""
+    """Describe the fault of an answer, None without a fault."""
     if done.status not in (0, 1, 2) or "internal error" in done.said or "Traceback" in done.said:
         return "crashes"
     if done.status == honest.status and (name not in _READING or done.printed == honest.printed):
@@ -81,12 +83,12 @@ def fault_of(name: str, honest: Run, done: Run, *, by_hand: bool) -> str | None:
 
 
 def _files(work: Path) -> dict[str, bytes | None]:
-    """Every file below a folder, without locks; links as what they lead to, and other things as nothing."""
-    found: dict[str, bytes | None] = {}
+    """Every file below a folder, without locks, where links count as targets, and other things as nothing."""
+    result: dict[str, bytes | None] = {}
     for path in work.rglob("*"):
         name = path.relative_to(work).as_posix()
         if path.is_symlink():
-            found[name] = os.fsencode(os.readlink(path))
+            result[name] = os.fsencode(os.readlink(path))
         elif path.is_file() and path.suffix != ".lock" and "temporary" not in name:
-            found[name] = path.read_bytes()
-    return found
+            result[name] = path.read_bytes()
+    return result

@@ -1,4 +1,4 @@
-"""A release, and the raw table as the oracle reads it."""
+"""A release, and the raw table as in the oracle's reading."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from incrowd.search import ALGORITHMS
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is not as it should be.
+    """A deviation from the expected.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Finding:
 
 @dataclass
 class Outcome:
-    """What became of a case: ``released``, ``infeasible`` or ``refused``, the reason, findings, what was met."""
+    """The outcome of a case: ``released``, ``infeasible`` or ``refused``, the reason, findings, events."""
 
     status: str
     reason: str = ""
@@ -55,7 +55,7 @@ class Outcome:
 
 @dataclass
 class Made:
-    """A release with the raw table as the oracle reads it.
+    """A release with the raw table as in the oracle's reading.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ def policy_of(case: Case) -> Policy:
         for attacker in case.get("attackers", [])
     ]
     return Policy(
-        Schema.of(attributes, null_values=case["null_values"], unlisted=case["others"]),
+        Schema.of_attributes(attributes, null_values=case["null_values"], unlisted=case["others"]),
         (*map(_model_of, case["models"]), *attackers),
         ALGORITHMS.get(algorithm.pop("name")).from_settings(algorithm),
         case["max_suppression"], case["output"], case["keep_order"], case["seed"],
@@ -181,7 +181,7 @@ def people_of(case: Case, place: Placed) -> pl.DataFrame | None:
 
 
 def applied_to(case: Case, classes: Classes) -> Iterator[tuple[str, dict[str, Any], Classes]]:
-    """Every model that is asked for: its name, its settings, and the groups that it judges."""
+    """Every requested model: name, settings, and judged groups."""
     quasi = [column["name"] for column in case["columns"] if column["role"] == "quasi"]
     wildcards = case.get("wildcards", "value")
     asked = [(case["models"], classes.seen(wildcards))]
@@ -222,7 +222,7 @@ def is_left_out(made: Made, table: pl.DataFrame, message: str) -> bool:
 
 
 def skeleton(message: str) -> str:
-    """A message without names and figures, so that equal reasons count as one."""
+    """A message without names and figures, so that equal reasons count once."""
     short = re.sub(r"'[^']*'|\"[^\"]*\"", "_", message)
     return re.sub(r"[0-9][0-9.,%]*", "N", short)[:110]
 
@@ -294,7 +294,7 @@ def pointed(case: Case, name: str, released: pl.Series) -> list[str | None]:
 
 
 def whose(case: Case, seen: pl.DataFrame) -> list[Hashable]:
-    """Say whose each row is; nothing where no column does."""
+    """Return the person of each row, or nothing without a person column."""
     columns = [column["name"] for column in case["columns"] if column["role"] == "person"]
     if not columns:
         return []
@@ -372,15 +372,15 @@ def _longest_list(case: Case, place: Placed, cells: dict[str, list[str | None]])
         if column["role"] != "quasi" or column.get("paths") or column.get("recipe"):
             continue
         raw = set(place.seen.get_column(column["name"]).cast(pl.String).to_list())
-        found = (
+        result = (
             oracle.parts_of_set(cell)
             for cell in cells[column["name"]]
             if cell is not None and cell not in raw
         )
-        longest = max([longest, *(len(parts) for parts in found if parts is not None)])
+        longest = max([longest, *(len(parts) for parts in result if parts is not None)])
     return longest
 
 
 def is_summarized(made: Made, column: Column) -> bool:
-    """Say whether cells are means or most frequent values, which need not cover their rows."""
+    """Say whether cells are means or most frequent values, which need not cover the rows."""
     return made.kind == "local" and column.style == "mean"

@@ -1,4 +1,4 @@
-"""Releases of rows that come and go, beside each other in a ledger: nobody's value follows from all of them."""
+"""Releases of rows that come and go, together in a ledger: nobody's value follows from all releases."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Shown = dict[Hashable, tuple[Hashable, Hashable]]
 
 
 def overlaps(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
-    """Of what a ledger takes, bounds on the counts of each class leave everybody enough values."""
+    """For releases in a ledger, bounds on the counts of each class leave everybody enough values."""
     case, policy = made.case, made.policy
     if (
         case["source"] not in FRAMES
@@ -68,7 +68,7 @@ def _shown(people: list[Any], release: Any, policy: Any, sensitive: str) -> Show
 
 
 def _value(text: str | None) -> Hashable:
-    """Read a number by value, and any other text as it is."""
+    """Read a number by value, and any other text unchanged."""
     try:
         return Fraction(str(text).strip())
     except (ValueError, ZeroDivisionError):
@@ -76,7 +76,7 @@ def _value(text: str | None) -> Hashable:
 
 
 def deduced(releases: list[Shown], least: int) -> set[Hashable]:
-    """Return people of whom bounds alone leave fewer values than promised; they may be more.
+    """Return people to whom bounds alone leave too few values, though the true set may be larger.
 
     Of the people who are in the same classes everywhere, so many at most and at least have a value. A class
     has each value so often, which bounds one such number by the others.
@@ -113,10 +113,10 @@ def deduced(releases: list[Shown], least: int) -> set[Hashable]:
                 if bounds != (fewest[part], most[part]):
                     low, high = low + bounds[0] - fewest[part], high + bounds[1] - most[part]
                     fewest[part], most[part] = bounds
-    found = set()
+    result = set()
     for who, cell in where.items():
         distinct = min(len(classes[cls]) for cls in cell)
         wanted = max(min(least, max(len(classes[cls]) for cls in cell)), min(2, distinct))
         if sum(most[cell, value] > 0 for value in every) < wanted:
-            found.add(who)
-    return found
+            result.add(who)
+    return result

@@ -1,4 +1,4 @@
-"""Nobody is named, and one row a person is as no person column."""
+"""Nobody is named, and a single row per person is as no person column."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fuzz.sources import Services, fetched
 
 
 def nobody(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
-    """No id of a person stands anywhere in what is saved, unless another column or the policy says the same."""
+    """No id of a person stands in the saved files, unless another column or the policy has the same text."""
     ids = _told_by_nobody_else(made)
     if not ids:
         return
@@ -50,19 +50,19 @@ def _told_by_nobody_else(made: Made) -> list[str]:
     """Ids that stand nowhere by accident, and that no other column and no setting has."""
     case = made.case
     others = [cell for column in case["columns"] if column["role"] != "person" for cell in column["cells"]]
-    told = "\n".join(cell for cell in others if cell) + repr([case["null_values"], case["models"]])
+    text = "\n".join(cell for cell in others if cell) + repr([case["null_values"], case["models"]])
     return sorted(
         {
             cell
             for column in case["columns"] if column["role"] == "person"
             for cell in column["cells"]
-            if cell is not None and cell.startswith(PLANTED) and cell not in told
+            if cell is not None and cell.startswith(PLANTED) and cell not in text
         }
     )  # fmt: skip
 
 
 def one_row_each(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
-    """Where nobody has two rows, the release is that of a table whose person column is dropped."""
+    """Without people of two rows, the release is that of a table without the person column."""
     case = made.case
     whose = made.classes.whose
     if not whose or len(set(whose)) < len(whose) or "budget" in case["algorithm"]:

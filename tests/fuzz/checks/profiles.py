@@ -1,4 +1,4 @@
-"""Rule profiles of somebody else: whatever they set is refused by name or judged, and nothing of it runs."""
+"""Foreign rule profiles: any setting is refused by name or judged, and nothing in a profile runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import incrowd as ic
 from fuzz.checks.made import Finding, Made, Outcome
 from fuzz.draw import NASTY_TEXTS
 from fuzz.sources import Services
-from incrowd.release.policy.policy import toml_value
+from incrowd.release.policy.toml_lines import toml_value
 from incrowd.release.verification import verify
 from incrowd_gate.profiles import CHECKS, INPUTS
 
@@ -25,7 +25,7 @@ PATTERNS = (r"\d", "(", ".*", "(?i)x|'", r"^\p{Lu}+$", "a{1,1000}")
 
 
 def profiles(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
-    """A profile of random checks, settings and inputs is refused, or each of its clauses is judged."""
+    """A profile of random checks, settings and inputs is refused, or each clause is judged."""
     if made.case["source"] == "spark" or "\0" in "".join(map(str, made.out.columns)):
         return
     draw = random.Random(json.dumps(made.case, sort_keys=True))
@@ -45,9 +45,9 @@ def profiles(made: Made, services: Services, outcome: Outcome) -> Iterator[Findi
         file.write("\n".join(["", *said, ""]))
     before = {path.name for path in folder.iterdir()}
     try:
-        found = verify(folder / "release.parquet", folder / "policy.toml").clauses
-        if [each.id for each in found] != [each["id"] for each in clauses]:
-            yield Finding("profile", f"{len(clauses)} clauses, and {len(found)} judged")
+        result = verify(folder / "release.parquet", folder / "policy.toml").clauses
+        if [each.id for each in result] != [each["id"] for each in clauses]:
+            yield Finding("profile", f"{len(clauses)} clauses, and {len(result)} judged")
     except ic.IncrowdError as error:
         if "DuckDB cannot read" in str(error):
             yield Finding("profile", f"{clauses}: {error}"[:600])
@@ -67,7 +67,7 @@ def _clause(draw: random.Random, number: int, columns: list[str]) -> dict[str, o
 
 
 def _value(draw: random.Random, setting) -> object:
-    """Draw a value that suits a setting, in one of four cases a hostile one."""
+    """Draw a value that suits a setting, in a quarter of the cases a hostile value."""
     if draw.random() < 0.25:
         hostile = [
             *SQL,

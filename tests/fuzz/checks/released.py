@@ -1,4 +1,4 @@
-"""What is said of the released cells and columns."""
+"""Statements about the released cells and columns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fuzz.sources import Services, fetched
 
 
 def columns(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
-    """Identifying columns are gone, and others are as they were."""
+    """Identifying columns are gone, and others are unchanged."""
     roles = {column["name"]: column["role"] for column in made.case["columns"]}
     kept = [
         name
@@ -45,7 +45,7 @@ def _bare(value: Any) -> Any:
 
 
 def types(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
-    """What the table has as numbers or days reads as the cells that files have."""
+    """Numbers or days of the table read as the cells of files."""
     if made.release.table is made.release.texts:
         return
     table = fetched(made.release.table, services.folder)
@@ -66,7 +66,7 @@ def types(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]
 
 
 def _says(value: Any, text: str | None) -> bool:
-    """Say whether a number or a day is what a text says."""
+    """Say whether a number or a day equals a text."""
     if text is None or value is None:
         return text is None and value is None
     if isinstance(value, float):
@@ -75,7 +75,7 @@ def _says(value: Any, text: str | None) -> bool:
 
 
 def truth(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
-    """Every cell covers the value that it stands for; means and most frequent values are looked at apart."""
+    """Every cell covers the raw value, and means and most frequent values are checked apart."""
     for name, column in made.quasi.items():
         for row, cell in enumerate(made.cells[name]):
             if cell is not None and "\0" in cell and "\0" not in "".join(filter(None, column.texts)):
@@ -167,17 +167,17 @@ def models(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding
 
 
 def values(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
-    """The account has what the models reach by the values that leave."""
-    told = made.release.to_dict().get("released_values")
+    """The account has the figures of the models for the released values."""
+    document = made.release.to_dict().get("released_values")
     asked = [name for name, _, _ in applied_to(made.case, made.read) if name in BY_COUNTS]
-    if told is None:
+    if document is None:
         about = {name: model.get("attribute") for model in made.case["models"] for name in [model["model"]]}
         if made.perturbed and any(name in asked and about.get(name) is None for name in about):
             yield Finding("account", "nothing is said of the values that leave")
         return
-    if (told["judge"] == "original") != (made.case["judge"] == "original") or ("models" in told) != (
+    if (document["judge"] == "original") != (made.case["judge"] == "original") or ("models" in document) != (
         made.case["judge"] == "released"
     ):
-        yield Finding("account", f"{told['judge']} is said of the values that leave")
-    if any(not each.get("holds", True) for each in told.get("models", [])):
-        yield Finding("account", f"a model that fails is released: {told}")
+        yield Finding("account", f"{document['judge']} is said of the values that leave")
+    if any(not each.get("holds", True) for each in document.get("models", [])):
+        yield Finding("account", f"a model that fails is released: {document}")

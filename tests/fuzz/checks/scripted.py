@@ -1,4 +1,4 @@
-"""The script of `verify --emit-sql`: DuckDB alone says what verify says, also of what was changed."""
+"""The script of `verify --emit-sql`: DuckDB alone gives verify's verdict, also on changed files."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def scripted(
 
 
 def _script(given: Given, outcome: Outcome) -> str | None:
-    """Write the script; count it, or why there is none."""
+    """Write the script, and count the script or the reason for none."""
     try:
         script = checks_as_sql(**given)
     except ic.IncrowdError as why:

@@ -28,7 +28,7 @@ Records = list[tuple[str | None, int, str | None]]
 
 
 def series(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
-    """Every person keeps the values around it, which are m or more, each once in its group."""
+    """Every person keeps a signature of m or more values, each once in the group."""
     case = made.case
     attributes = made.policy.schema
     if case["source"] not in FRAMES or len(attributes.sensitive) != 1 or attributes.treated:
@@ -76,9 +76,9 @@ def series_policy(policy: Policy, m: int) -> Policy:
     attributes = policy.schema
     # Levels and weights mean nothing to groups that are known.
     quasi = [replace(each, levels=None, weight=1.0) for each in attributes.quasi]
-    kept = [*quasi, *attributes.sensitive]
+    columns = [*quasi, *attributes.sensitive]
     return replace(
-        policy, schema=Schema.of(kept, null_values=attributes.null_values, unlisted="drop"),
+        policy, schema=Schema.of_attributes(columns, null_values=attributes.null_values, unlisted="drop"),
         models=(ic.KAnonymity(2),), algorithm=ic.Mondrian(), max_suppression=1.0, keep_order=False, ledger_m=m,
     )  # fmt: skip
 
@@ -86,7 +86,7 @@ def series_policy(policy: Policy, m: int) -> Policy:
 def _one(
     case: Case, table: pl.DataFrame, release: Any, m: int, signature: dict[str, set[str | None]]
 ) -> Iterator[Finding]:
-    """Hold one release against its table and the signatures so far, which get those of new people."""
+    """Hold a release against the table and the signatures so far, which get those of new people."""
     rid, [sensitive] = rid_of(case), [x["name"] for x in case["columns"] if x["role"] == "sensitive"]
     records = records_of(release, rid, sensitive)
     raw = dict(zip(table.get_column(rid).to_list(), _texts(table.get_column(sensitive)), strict=True))
@@ -109,14 +109,14 @@ def _one(
     if dict(release.counterfeits.iter_rows()) != fakes:
         yield Finding("series counterfeits", f"{release.counterfeits.rows()} and not {dict(fakes)}")
     out = pl.from_dataframe(release.table)
-    shown = [map(repr, out.get_column(name).to_list()) for name in out.columns if name != sensitive]
-    cells = set(zip(*shown, strict=True))
+    texts = [map(repr, out.get_column(name).to_list()) for name in out.columns if name != sensitive]
+    cells = set(zip(*texts, strict=True))
     if len(cells) != len(groups):
         yield Finding("series cells", f"{len(cells)} different ones in {len(groups)} groups")
 
 
 def records_of(release: Any, person: str, sensitive: str) -> Records:
-    """Return who each released record is of, by the row map and the raw records."""
+    """Return the person of each released record, by the row map and the raw records."""
     people = release.came.get_column(person).to_list()
     out = pl.from_dataframe(release.table)
     rows = release.row_map()["row"].to_list()
@@ -125,12 +125,12 @@ def records_of(release: Any, person: str, sensitive: str) -> Records:
 
 
 def _are_one_number(one: str | None, other: str | None) -> bool:
-    """Say whether two texts are one number: the values of a signature leave in one spelling."""
+    """Say whether two texts are the same number, as the values of a signature leave in one spelling."""
     return None not in (one, other) and number_in(str(one)) == number_in(str(other)) is not None
 
 
 def _texts(column: pl.Series) -> list[str | None]:
-    """Return values as texts; blanks around them and the way of writing a letter do not count, and -0 is 0."""
+    """Return values as texts without blanks around, in a normal form of letters, with -0 as 0."""
     if column.dtype.is_float():
         column = column.alias("")
         column = column.fill_nan(None).set(column == 0, 0.0)

@@ -1,4 +1,4 @@
-"""A command that writes is stopped at some of its file operations: there is nothing, or files and entry."""
+"""A writing command is stopped at some file operations: there is nothing, or files and entry."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NEVER = 10**9
 
 
 def stops(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
-    """Whatever stops a command, it leaves nothing, or everything; the next run repairs what a killed one left."""
+    """A stopped command leaves nothing, or everything, and the next run repairs a killed run's remains."""
     draw = random.Random(json.dumps(made.case, sort_keys=True) + "stops")
     if made.case["source"] in SERVERS or draw.random() > _SHARE:
         return
@@ -29,18 +29,18 @@ def stops(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]
     copy_of(whole, work)
     runs, book = shared_runs(), ledger_of(call, work)
     before = content(work, book)
-    done = runs(work, call)
-    if "internal error" in done.said:
-        yield Finding("stops crash", f"{call}: {done.said}"[:600])
-    if done.status:
-        outcome.skipped.append(f"stops: {skeleton(done.said)}")
+    result = runs(work, call)
+    if "internal error" in result.said:
+        yield Finding("stops crash", f"{call}: {result.said}"[:600])
+    if result.status:
+        outcome.skipped.append(f"stops: {skeleton(result.said)}")
         return
     after = content(work, book)
     written = {name.partition("/")[0] for name in after if after[name] != before.get(name)}
     for _ in range(_TIMES):
-        drawn = [(_operation(draw, len(done.operations)), draw.choice(list(WAYS)))]
+        drawn = [(_operation(draw, len(result.operations)), draw.choice(list(WAYS)))]
         while drawn[-1][1] == "SIGKILL" and len(drawn) < 4 and draw.random() < 0.5:
-            drawn.append((_operation(draw, len(done.operations)), draw.choice(list(WAYS))))
+            drawn.append((_operation(draw, len(result.operations)), draw.choice(list(WAYS))))
         repaired = draw.random() < 0.4
         if repaired:
             drawn.append((_NEVER, "error"))
@@ -55,5 +55,5 @@ def stops(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]
 
 
 def _operation(draw: random.Random, count: int) -> int:
-    """Draw an operation, half of the time one of the last, among which is the point of no return."""
+    """Draw an operation, half of the time a late operation, including the point of no return."""
     return draw.randrange(count) if draw.random() < 0.5 else draw.randrange(count * 2 // 3, count)

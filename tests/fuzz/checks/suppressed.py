@@ -1,4 +1,4 @@
-"""What is learned of people whose records are suppressed: whoever fits no class can be no other record."""
+"""Knowledge about people with suppressed records: a person who fits no class must be suppressed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fuzz.sources import Services, fetched
 
 
 def judged(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
-    """Release again, and let somebody who knows all quasi-identifiers look for each person.
+    """Release again, and let somebody with all quasi-identifiers look for each person.
 
     The rows that fit a person, or the suppressed ones where none does, are of as many people, and have as many
     values, as the models ask for.

@@ -1,4 +1,4 @@
-"""Count tables of random columns: what is hidden stays so, and each published cell is that of the rows."""
+"""Count tables of random columns: hidden cells stay hidden, and each published cell is that of the rows."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SECONDS = 1.0
 
 
 def tables(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
-    """Tables of the rows hold for the verifier, hide what they hide, and are the same in memory."""
+    """Tables of the rows hold for the verifier, keep hidden cells hidden, and are the same in memory."""
     case = made.case
     draw = random.Random(json.dumps(case, sort_keys=True) + "tables")
     if draw.random() < (0.8 if case["source"] in SERVERS else 0.5):
@@ -73,7 +73,7 @@ def tables(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding
 
 
 def _layouts(draw: random.Random, made: Made) -> tuple[CountTable, ...]:
-    """Draw tables of columns that leave as they are counted."""
+    """Draw tables of columns that leave as counted."""
     schema, seen = made.policy.schema, made.place.seen
     able = [
         each.name for each in (*schema.quasi, *schema.sensitive)
@@ -116,31 +116,31 @@ def _told(release: Any) -> Iterator[Finding]:
         hidden = [cell for cell, gone in enumerate(table.hidden.tolist()) if gone]
         if table.layout.sum is not None or table.overlapping or not 0 < len(hidden) <= _FEW:
             continue
-        found = _fitting(table, hidden)
-        if found is None:
+        result = _fitting(table, hidden)
+        if result is None:
             continue
-        if not found:
+        if not result:
             yield Finding("tables brute force", f"table {table.layout.name}: no counts fit it")
-        told = [cell for cell, counts in found.items() if len(counts) == 1]
-        if told and found:
+        told = [cell for cell, counts in result.items() if len(counts) == 1]
+        if told and result:
             codes = table.frame.drop(table.quantity, "mark").row(told[0])
             yield Finding("tables brute force", f"table {table.layout.name}: the cell {codes!r} is told")
 
 
 def _fitting(table: Any, hidden: list[int]) -> dict[int, set[int]] | None:
-    """Return the counts of each hidden cell in the tables that fit; None where these are too many to try."""
+    """Return the counts of each hidden cell in the fitting tables, and None for too many tables."""
     shape = [len(axis.codes) for axis in table.axes]
     sums = _sums(table.axes, shape)
-    shown = {cell: int(value) for cell, value in enumerate(table.values.tolist()) if cell not in set(hidden)}
+    values = {cell: int(value) for cell, value in enumerate(table.values.tolist()) if cell not in set(hidden)}
     least = 1 if table.layout.zeros == "show" else 0
-    most = {cell: _bound(cell, sums, shown) for cell in hidden}
-    found: dict[int, set[int]] = {cell: set() for cell in hidden}
+    most = {cell: _bound(cell, sums, values) for cell in hidden}
+    result: dict[int, set[int]] = {cell: set() for cell in hidden}
     steps = 0
 
     def fits(chosen: dict[int, int]) -> bool:
         for total, parts in sums:
-            known = [chosen.get(part, shown.get(part)) for part in parts]
-            whole = chosen.get(total, shown.get(total))
+            known = [chosen.get(part, values.get(part)) for part in parts]
+            whole = chosen.get(total, values.get(total))
             rest = sum(each for each in known if each is not None)
             lacking = sum(each is None for each in known)
             if whole is not None and (rest + least * lacking > whole or (not lacking and rest != whole)):
@@ -151,7 +151,7 @@ def _fitting(table: Any, hidden: list[int]) -> dict[int, set[int]] | None:
         nonlocal steps
         if place == len(hidden):
             for cell, count in chosen.items():
-                found[cell].add(count)
+                result[cell].add(count)
             return True
         for count in range(least, most[hidden[place]] + 1):
             steps += 1
@@ -164,7 +164,7 @@ def _fitting(table: Any, hidden: list[int]) -> dict[int, set[int]] | None:
 
     # Whoever stops early has seen some of the tables, and what differs among these is open.
     whole = fill(0, {})
-    return found if whole or all(len(counts) > 1 for counts in found.values()) else None
+    return result if whole or all(len(counts) > 1 for counts in result.values()) else None
 
 
 def _sums(axes: Any, shape: list[int]) -> list[tuple[int, list[int]]]:
@@ -183,7 +183,7 @@ def _sums(axes: Any, shape: list[int]) -> list[tuple[int, list[int]]]:
 
 
 def _bound(cell: int, sums: list[tuple[int, list[int]]], shown: dict[int, int]) -> int:
-    """Return the most that a hidden count can be, by the totals above it that are shown."""
+    """Return the largest possible hidden count, by the shown totals above."""
     open_cells, above = [cell], [shown.get(0, 100)]
     while open_cells:
         at = open_cells.pop()
@@ -216,10 +216,10 @@ def _verified(draw: random.Random, made: Made, policy: Any, release: Any, folder
         return
     path = folder / "out" / f"{release.tables[0].layout.name}.csv"
     table = release.tables[0]
-    shown = [cell for cell, gone in enumerate(table.hidden.tolist()) if not gone]
-    if not shown or table.layout.protect != "suppress":
+    cells = [cell for cell, gone in enumerate(table.hidden.tolist()) if not gone]
+    if not cells or table.layout.protect != "suppress":
         return
-    cell = draw.choice(shown)
+    cell = draw.choice(cells)
     values = table.frame.with_row_index("\0place").with_columns(
         pl.when(pl.col("\0place") == cell)
         # Sums of numbers as large as 1e12 may be 7 apart by the order of adding them up.

@@ -1,4 +1,4 @@
-"""What a release has to be, read from the definitions: plain dictionaries, fractions and decimals.
+"""The oracle of releases, read from the definitions: plain dictionaries, fractions and decimals.
 
 Nothing of incrowd is imported here, and a test keeps it so. What docs/definitions.md and docs/policy.md say
 is written down a second time, slowly.

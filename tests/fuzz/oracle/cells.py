@@ -1,4 +1,4 @@
-"""What a released cell is true of, and how narrow it may be."""
+"""The truth of a released cell, and the narrowest cell."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from fuzz.oracle.values import (
 
 
 def parts_of_set(cell: str) -> list[str | None] | None:
-    """Split ``{a, b}`` at its commas; a backslash keeps the mark behind it. ``<missing>`` is the missing value."""
+    """Split ``{a, b}`` at commas, where a backslash keeps the next mark and ``<missing>`` is missing."""
     if not (cell.startswith("{") and cell.endswith("}")):
         return None
     parts, raw, inside = [""], [""], cell[1:-1]
@@ -54,22 +54,22 @@ NOWHERE = Fraction(10**400)
 
 
 def ends_of_range(cell: str, kind: str) -> tuple[Fraction, Fraction] | None:
-    """Ends of ``[a-b]`` or ``[day to day]``, both included, or of a range without one of them."""
+    """Ends of ``[a-b]`` or ``[day to day]``, both included, or of a half-open range."""
     read = moment_in if kind == "date" else number_in
     one = MOMENT if kind == "date" else WRITTEN_NUMBER
-    found = re.fullmatch(rf"\[({one}){' to ' if kind == 'date' else '-'}({one})\]", cell)
-    if found is not None:
-        low, high = read(found[1]), read(found[2])
+    match = re.fullmatch(rf"\[({one}){' to ' if kind == 'date' else '-'}({one})\]", cell)
+    if match is not None:
+        low, high = read(match[1]), read(match[2])
         return None if low is None or high is None else (low, high)
     below, above = ("earlier", "later") if kind == "date" else ("less", "more")
-    if found := re.fullmatch(rf"({one}) or ({below}|{above})", cell):
-        end = read(found[1])
-        return None if end is None else (end, NOWHERE) if found[2] == above else (-NOWHERE, end)
+    if match := re.fullmatch(rf"({one}) or ({below}|{above})", cell):
+        end = read(match[1])
+        return None if end is None else (end, NOWHERE) if match[2] == above else (-NOWHERE, end)
     return None
 
 
 def on_grid(grid: float | str, number: Fraction, way: str) -> Fraction:
-    """Round a number or a day to a grid: ``down``, ``up`` or to what is ``near``."""
+    """Round a number or a day to a grid: ``down``, ``up`` or ``near`` (to the nearest)."""
     if grid in ("day", "month", "year"):
         return _on_calendar(str(grid), number, way)
     if grid == "fives" and abs(number) <= 100:
@@ -106,7 +106,7 @@ def _part(day: dt.date, unit: str) -> tuple[int, int]:
 
 
 def range_of(column: Column, numbers: Sequence[Fraction]) -> tuple[Fraction, Fraction]:
-    """Ends of the range that several values are released as, on the grid of their column."""
+    """Ends of the released range of several values, on the grid of the column."""
     assert column.grid is not None
     assert column.extremes is not None
     low, high = min(numbers), max(numbers)
@@ -154,7 +154,7 @@ def _about(written: Fraction, key: Key, column: Column) -> bool:
 
 
 def covers(column: Column, key: Key, cell: str | None) -> bool:
-    """Say whether a released cell is true of a value: the value, a label above it, a range, a set or ``*``."""
+    """Say whether a released cell is true of a value: the value, a label above, a range, a set or ``*``."""
     if cell == STAR:
         return True
     if key is None:
@@ -252,11 +252,11 @@ def _summary(column: Column, keys: Sequence[Key], cell: str | None) -> str | Non
     if column.kind == "category":
         most = max(counted.values())
         fits = [key for key, n in counted.items() if n == most]
-        shown = any(
+        is_of_a_row = any(
             cell is None if key is None else cell is not None and same_value(column, key, cell)
             for key in fits
         )
-        return None if shown else "not a most frequent value"
+        return None if is_of_a_row else "not a most frequent value"
     known = [column.numbers[key] for key in keys if key is not None]
     if not known:
         return None if cell is None else "a mean of nothing"
@@ -279,7 +279,7 @@ def _summary(column: Column, keys: Sequence[Key], cell: str | None) -> str | Non
 
 
 def _half_step(column: Column, written: Fraction) -> Fraction:
-    """How far a mean may be from what it was rounded to."""
+    """The largest distance of a mean from the rounded mean."""
     if column.grid in ("day", "month", "year"):
         last = dt.date(9999, 12, 1) if column.grid == "month" else dt.date(9999, 1, 1)
         # No month and no year begins after the last one.

@@ -1,4 +1,4 @@
-"""Equivalence classes: the rows of each, and whose they are."""
+"""Equivalence classes: the rows and the people of each."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from fuzz.oracle.values import STAR, Column, Key, Raw, is_missing
 
 @dataclass(frozen=True)
 class Unnamed:
-    """Somebody whose row does not say whose it is."""
+    """A person behind a row without a name."""
 
     row: int
 
 
 class Part(NamedTuple):
-    """A class, or the part of one with the same other sensitive values.
+    """A class, or the part of a class with the same other sensitive values.
 
     `number` is that of the class. `counter` says how many people have each value, `people` how many there are.
     """
@@ -31,7 +31,7 @@ class Part(NamedTuple):
 
     @property
     def shares(self) -> dict[Key, Fraction]:
-        """The share of the people who have each value."""
+        """The share of the people for each value."""
         return {key: Fraction(n, self.people) for key, n in self.counter.items()}
 
     @property
@@ -73,47 +73,47 @@ class Classes:
 
     @property
     def unnamed(self) -> int:
-        """Rows that do not say whose they are."""
+        """Rows without a name."""
         return sum(isinstance(person, Unnamed) for person in self.whose)
 
     @property
     def left(self) -> int:
-        """People who have a row in a class."""
+        """People with a row in a class."""
         return len(self.people_of(row for rows in self.rows for row in rows))
 
     @property
     def everyone(self) -> int:
-        """People of the whole table, with its suppressed rows."""
+        """All people of the table, with the suppressed rows."""
         return len(self.people_of(range(self.total)))
 
     def people_of(self, rows: Iterable[int]) -> set[Hashable]:
-        """Whose the rows are."""
+        """The people of the rows."""
         return {self.whose[row] for row in rows} if self.whose else set(rows)
 
     def worst(self, values: Sequence[Any]) -> list[Any]:
-        """For everybody in a class the largest value of their classes."""
-        found: dict[Hashable, Any] = {}
+        """The largest value of a person's classes, for everybody."""
+        result: dict[Hashable, Any] = {}
         own = self.rows if self.plain is None or self.wildcards == "conservative" else self.plain.rows
         for rows, value in zip(own, values, strict=True):
             for person in self.people_of(rows):
-                found[person] = max(found.get(person, value), value)
-        return list(found.values())
+                result[person] = max(result.get(person, value), value)
+        return list(result.values())
 
     def counts(self, attribute: str, joint: bool = False) -> list[Part]:
-        """Per class, or per part of one, how many people have each value."""
+        """Per class, or per part of a class, the number of people with each value."""
         others = (
             [column.keys for name, column in self.sensitive.items() if name != attribute] if joint else []
         )
-        made = []
+        result = []
         for number, rows in enumerate(self.rows):
             parts: dict[tuple[Key, ...], list[int]] = defaultdict(list)
             for row in rows:
                 parts[tuple(other[row] for other in others)].append(row)
-            made += [
+            result += [
                 Part(number, self._held(attribute, part), len(self.people_of(part)))
                 for part in parts.values()
             ]
-        return made
+        return result
 
     def whole(self, attribute: str) -> Counter[Key]:
         """How many people of the whole table have each value."""
@@ -127,7 +127,7 @@ class Classes:
         return Counter({key: len(self.people_of(held)) for key, held in holders.items()})
 
     def known_by(self, columns: Sequence[int]) -> Classes:
-        """Groups of rows that look alike to somebody who knows some of the columns, by their positions."""
+        """Groups of rows that look alike to an observer of some columns, by position."""
         if self.plain is not None:
             return self.plain.known_by(columns).seen(self.wildcards)
         groups: dict[tuple[Any, ...], list[int]] = defaultdict(list)
@@ -136,7 +136,7 @@ class Classes:
         return replace(self, rows=list(groups.values()), cells=list(groups), people=None)
 
     def seen(self, wildcards: str) -> Classes:
-        """Let each class have the rows that it matches where ``*`` and missing cells match anything or nothing."""
+        """Let each class have all matching rows if ``*`` and missing cells match anything or nothing."""
         if wildcards == "value":
             return self
         if wildcards == "matches-any":
@@ -184,20 +184,20 @@ def _may_be(cells: Sequence[Any], others: Sequence[Any]) -> bool:
 def group(
     cells: Sequence[Sequence[Any]], sensitive: dict[str, Column], whose: Sequence[Hashable] = ()
 ) -> Classes:
-    """Group rows, given per column, by their cells; rows of ``*`` alone are suppressed."""
-    found: dict[tuple[Any, ...], list[int]] = {}
+    """Group rows, given per column, by cells, where rows of ``*`` alone are suppressed."""
+    result: dict[tuple[Any, ...], list[int]] = {}
     suppressed = 0
     rows = list(zip(*cells, strict=True))
     for row, key in enumerate(rows):
         if all(cell == STAR for cell in key):
             suppressed += 1
         else:
-            found.setdefault(key, []).append(row)
-    return Classes(list(found.values()), list(found), sensitive, len(rows), suppressed, whose=list(whose))
+            result.setdefault(key, []).append(row)
+    return Classes(list(result.values()), list(result), sensitive, len(rows), suppressed, whose=list(whose))
 
 
 def read_people(columns: Sequence[Sequence[Raw]], null_values: Sequence[str]) -> list[Hashable]:
-    """Whose each row is, by the columns that name a person; who is missing in all of them is somebody of their own."""
+    """Read the person of each row by the person columns, where a row without any name is a person."""
     named = [
         tuple(None if is_missing(raw, null_values) else raw for raw in row)
         for row in zip(*columns, strict=True)

@@ -1,4 +1,4 @@
-"""What cells lose."""
+"""The loss of cells."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fuzz.oracle.values import Column, Key
 
 
 def width_of(column: Column, live: Sequence[bool]) -> int:
-    """Number of leaves, or of distinct values, the missing one included."""
+    """Number of leaves, or of distinct values, including the missing value."""
     shaping = {key for key, alive in zip(column.keys, live, strict=True) if alive}
     if column.paths is None:
         return len(shaping)

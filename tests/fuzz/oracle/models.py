@@ -1,4 +1,4 @@
-"""What equivalence classes reach under each model, by rows or by people."""
+"""The reach of equivalence classes under each model, by rows or by people."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def attributes_of(model: str, settings: dict[str, Any], quantity: str, classes: 
 def measure(
     model: str, quantity: str, settings: dict[str, Any], attribute: str | None, classes: Classes
 ) -> Figure:
-    """What a table reaches under a model: of its classes the worst, or the figure of the whole table."""
+    """The reach of a table under a model: the worst class, or the figure of the table."""
     sizes = classes.crowds
     safer = (model, quantity) in MORE_IS_SAFER
     worst = min if safer else max
@@ -81,7 +81,7 @@ def measure(
         of_class: dict[int, list[float]] = defaultdict(list)
         for part, value in zip(parts, values, strict=True):
             of_class[part.number].append(float(value))  # type: ignore[arg-type]
-        return sum(min(found) for found in of_class.values()) / len(of_class)
+        return sum(min(group) for group in of_class.values()) / len(of_class)
     return worst(values)
 
 
@@ -90,7 +90,7 @@ def _exact(limit: float) -> Fraction:
 
 
 def holds(model: str, settings: dict[str, Any], classes: Classes) -> list[str]:
-    """Say which limits of a model a table does not meet; meeting one exactly counts.
+    """Say which limits of a model a table breaks, where equality is no break.
 
     A model that is not read here is left to the verifier, whose figures `checks.again` compares.
     """
@@ -216,7 +216,7 @@ def _closeness(
 
 
 def _hierarchical(column: Column, gap: dict[Key, Fraction]) -> Fraction:
-    """Mass is moved within the lowest nodes first; moving it at a node costs its height over the root's."""
+    """Mass is moved within the lowest nodes first, at a cost of the node's height over the root's."""
     assert column.paths is not None
     root = column.leaves[0][-1] if column.leaves else STAR
     chains: dict[tuple[str, ...], Fraction] = {path[::-1]: Fraction(0) for path in column.leaves}
@@ -268,7 +268,7 @@ def _lkc(quantity: str, settings: dict[str, Any], attribute: str | None, classes
 
 
 def _shared(power: int, classes: Classes) -> int:
-    """Fewest people who have rows in all of the classes that an attacker knows of somebody."""
+    """Fewest people with rows in all of the classes that an attacker knows of somebody."""
     least = classes.everyone
     crowds = [classes.people_of(rows) for rows in classes.rows]
     for person in set().union(*crowds):

@@ -1,4 +1,4 @@
-"""How the values of a raw column are read, and what is above them in a hierarchy."""
+"""Values of a raw column, and the labels above in a hierarchy."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Spelling:
     thousands: str | None = None
 
     def plain(self, text: str) -> str | None:
-        """What a text says, as releases write it; None where it says nothing."""
+        """A text in the released form, or None without a meaning."""
         if self.format is not None:
             return _day_written(text.strip(), self.format)
         point = "," if self.thousands == "." else "."
@@ -49,7 +49,7 @@ class Spelling:
 
 @dataclass(frozen=True)
 class Spec:
-    """What a policy says of a column."""
+    """A policy's settings of a column."""
 
     name: str
     role: str
@@ -65,7 +65,7 @@ class Spec:
 
 @dataclass
 class Column:
-    """A column of the raw table as the definitions read it.
+    """A column of the raw table in the reading of the definitions.
 
     `keys` are the values, equal where the definitions call them equal; None is the missing value.
     `of_people` is for a population, whose column has no cells of its own: it reads cells of every style. Equal
@@ -116,17 +116,17 @@ class Column:
 
     @property
     def lists_few(self) -> bool:
-        """Whether a class that has only the root in common may list its values: a part of them is in groups."""
+        """Whether a class below the root alone may list the values, because some values are in groups."""
         if self.style != "ancestor" or self.spec.output != "auto" or self.kind != "category":
             return False
         return len({len(path) > 2 for path in self.leaves}) == 2
 
     @property
     def style(self) -> str:
-        asked = self.spec.output
-        if asked in ("set", "mean", "suppress"):
-            return asked
-        if asked == "range" and self.ordered:
+        output = self.spec.output
+        if output in ("set", "mean", "suppress"):
+            return output
+        if output == "range" and self.ordered:
             return "range"
         if self.paths is not None:
             return "ancestor"
@@ -181,7 +181,7 @@ def moment_in(text: str) -> Fraction | None:
 
 
 def is_missing(raw: Raw, null_values: Sequence[str]) -> bool:
-    """One meaning in every type: the text of a null value, or the number, day or point of time that it writes."""
+    """The same meaning in every type: the text of a null value, or the written number, day or time."""
     if raw is None or (isinstance(raw, float) and math.isnan(raw)):
         return True
     text = repr(raw) if isinstance(raw, float) else text_of(raw)
@@ -220,17 +220,17 @@ def _kind(spec: Spec, raws: Sequence[Raw]) -> str:
 
 def _number(raw: Raw, kind: str) -> Fraction:
     if isinstance(raw, dt.date):
-        found = moment_in(raw.isoformat())
+        result = moment_in(raw.isoformat())
     elif isinstance(raw, str):
-        found = moment_in(raw) if kind == "date" else number_in(raw)
+        result = moment_in(raw) if kind == "date" else number_in(raw)
     else:
-        found = Fraction(raw)  # type: ignore[arg-type]
-    assert found is not None, "the policy should have been refused"
-    return found
+        result = Fraction(raw)  # type: ignore[arg-type]
+    assert result is not None, "the policy should have been refused"
+    return result
 
 
 def read_column(spec: Spec, raws: Sequence[Raw], null_values: Sequence[str], live: Sequence[bool]) -> Column:
-    """Read a column; rows that are not live do not shape it."""
+    """Read a column, where rows that are not live do not matter."""
     null_values = [*null_values, *spec.missing]
     if spec.spelling is not None:
         spec, raws = _plainly(spec, raws, null_values, live)
@@ -276,15 +276,15 @@ def read_column(spec: Spec, raws: Sequence[Raw], null_values: Sequence[str], liv
 def read_population(
     spec: Spec, raws: Sequence[Raw], null_values: Sequence[str], everywhere: Sequence[bool]
 ) -> Column:
-    """Read a column of a population: under its hierarchy, whatever the style of cells.
+    """Read a column of a population under the hierarchy, for any style of cells.
 
     Its values say whether it is a column of numbers, unless it follows a hierarchy or is declared a category.
     Ranges of numbers are true of numbers in any column that is not declared a category.
     """
-    told = replace(spec, output="auto", kind="category" if spec.kind == "category" else "auto")
-    column = read_column(told, raws, null_values, everywhere)
+    population_spec = replace(spec, output="auto", kind="category" if spec.kind == "category" else "auto")
+    column = read_column(population_spec, raws, null_values, everywhere)
     column.of_people = True
-    bare = read_column(replace(told, recipe=None, paths=None), raws, null_values, everywhere)
+    bare = read_column(replace(population_spec, recipe=None, paths=None), raws, null_values, everywhere)
     ranged = spec.recipe is not None and bool({"intervals", "bands", "dates"} & spec.recipe.keys())
     ranged = spec.output in ("range", "mean") and (ranged or spec.kind in ("number", "date"))
     follows = (spec.recipe is not None or spec.paths is not None) and not ranged
@@ -326,7 +326,7 @@ def _day_written(text: str, pattern: str) -> str | None:
 
 
 def _number_written(text: str, point: str, mark: str | None) -> str | None:
-    """Take the sign, the unit and the marks away one after the other; what is left has to be digits."""
+    """Take sign, unit and marks away in turn, until only digits may remain."""
     minus = text[:1] in ("-", "\u2212")
     rest = text[1:] if minus or text[:1] == "+" else text
     for unit in UNITS:
@@ -351,8 +351,8 @@ def _number_written(text: str, point: str, mark: str | None) -> str | None:
     if len(groups) > 1 and (len(groups[0]) > 3 or any(len(group) != 3 for group in groups[1:])):
         return None
     value = Fraction("".join(groups)) + (Fraction(int(part), 10 ** len(part)) if part else 0)
-    found = str(value.numerator) if value.denominator == 1 else _decimal(value)
-    return f"-{found}" if minus and value else found
+    result = str(value.numerator) if value.denominator == 1 else _decimal(value)
+    return f"-{result}" if minus and value else result
 
 
 def _digits(text: str) -> bool:
@@ -368,28 +368,28 @@ def _without_blank(text: str, place: int) -> str:
 def _plainly(
     spec: Spec, raws: Sequence[Raw], null_values: Sequence[str], live: Sequence[bool]
 ) -> tuple[Spec, list[Raw]]:
-    """Write the values of a spelled column plainly; what means missing as it stands stays as it is."""
+    """Write the values of a spelled column plainly, but leave null values unchanged."""
     spelling = spec.spelling
     assert spelling is not None
     # Beside a missing value, pandas has whole numbers as floats.
     whole = all(raw is None or isinstance(raw, int | float) for raw in raws)
     if not (all(raw is None or isinstance(raw, str) for raw in raws) or (whole and spelling.format)):
         return spec, list(raws)
-    found: list[Raw] = []
+    result: list[Raw] = []
     for raw in raws:
         plain = None if is_missing(raw, null_values) else spelling.plain(text_of(raw) or "")
-        found.append(raw if plain is None else plain)
+        result.append(raw if plain is None else plain)
     read = [
         value
-        for value, raw, alive in zip(found, raws, live, strict=True)
+        for value, raw, alive in zip(result, raws, live, strict=True)
         if alive and not is_missing(raw, null_values)
     ]
     if read and all(isinstance(value, str) and value.endswith("T00:00:00") for value in read):
-        found = [
-            value[:10] if isinstance(value, str) and value[10:] == "T00:00:00" else value for value in found
+        result = [
+            value[:10] if isinstance(value, str) and value[10:] == "T00:00:00" else value for value in result
         ]
     kind = spec.kind if spec.kind != "auto" else "date" if spelling.format else "number"
-    return replace(spec, kind=kind, spelling=None), found
+    return replace(spec, kind=kind, spelling=None), result
 
 
 # --- hierarchies ------------------------------------------------------------------------------------
@@ -401,12 +401,12 @@ def _paths(spec: Spec, texts: set[str]) -> tuple[dict[Key, tuple[str, ...]], lis
     assert spec.recipe is not None
     recipe = spec.recipe
     if "intervals" in recipe:
-        made = _intervals(texts, recipe["intervals"], recipe.get("origin", 0))
+        paths = _intervals(texts, recipe["intervals"], recipe.get("origin", 0))
     elif "bands" in recipe:
-        made = _bands(texts, recipe["bands"])
+        paths = _bands(texts, recipe["bands"])
     elif "prefix" in recipe:
         longest = max(map(len, texts), default=0)
-        made = {
+        paths = {
             text: (
                 text,
                 *(_guarded(text[:n] + STAR * (longest - n)) for n in range(longest - 1, 0, -1)),
@@ -415,31 +415,31 @@ def _paths(spec: Spec, texts: set[str]) -> tuple[dict[Key, tuple[str, ...]], lis
             for text in texts
         }
     elif "dates" in recipe:
-        made = _calendar(texts, recipe["dates"])
+        paths = _calendar(texts, recipe["dates"])
     elif "order" in recipe:
-        made = _neighbours(recipe["order"], recipe.get("fanout", 2))
+        paths = _neighbours(recipe["order"], recipe.get("fanout", 2))
     else:
-        made = {text: (text, STAR) for text in texts}
-    return dict(made), list(made.values())
+        paths = {text: (text, STAR) for text in texts}
+    return dict(paths), list(paths.values())
 
 
 def paths_with(known: Column, keys: Iterable[Key]) -> dict[Key, tuple[str, ...]]:
-    """The labels above known values, and above others where the recipe leaves the known ones as they are."""
+    """The labels above known values, and above other values if the recipe keeps the known labels."""
     assert known.paths is not None
-    found = dict(known.paths)
+    result = dict(known.paths)
     if known.spec.recipe is None or "order" in known.spec.recipe:
-        return found
+        return result
     texts = {str(key) for key in known.paths}
     for key in keys:
-        if key is None or key in found or not texts:
+        if key is None or key in result or not texts:
             continue
         try:
             paths, _ = _paths(known.spec, {*texts, str(key)})
         except ValueError:
             continue
         if all(paths[text] == known.paths[text] for text in texts):
-            found[key] = paths[key]
-    return found
+            result[key] = paths[key]
+    return result
 
 
 def _guarded(label: str) -> str:
@@ -454,7 +454,7 @@ def _bands(texts: Iterable[str], cuts: Sequence[float]) -> dict[str, tuple[str, 
     exact = [Fraction(str(cut)) for cut in cuts]
     numbers = {text: Fraction(text) for text in texts}
     whole = all(x.denominator == 1 for x in (*exact, *numbers.values()))
-    made = {}
+    paths = {}
     for text, number in numbers.items():
         below, above = [cut for cut in exact if cut <= number], [cut for cut in exact if cut > number]
         if not below:
@@ -466,8 +466,8 @@ def _bands(texts: Iterable[str], cuts: Sequence[float]) -> dict[str, tuple[str, 
             label = f"[{low}-{high}]" if low < high else f"[{low}]"
         else:
             label = f"[{_decimal(below[-1])}, {_decimal(above[0])})"
-        made[text] = (text, label, STAR)
-    return made
+        paths[text] = (text, label, STAR)
+    return paths
 
 
 def _intervals(texts: Iterable[str], widths: Sequence[float], origin: float) -> dict[str, tuple[str, ...]]:
@@ -475,7 +475,7 @@ def _intervals(texts: Iterable[str], widths: Sequence[float], origin: float) -> 
     start = Fraction(str(origin))
     numbers = {text: Fraction(text) for text in texts}
     whole = all(x.denominator == 1 for x in (*exact, start, *numbers.values()))
-    made = {}
+    paths = {}
     for text, number in numbers.items():
         path = [text]
         for width in exact:
@@ -484,8 +484,8 @@ def _intervals(texts: Iterable[str], widths: Sequence[float], origin: float) -> 
                 path.append(f"[{low}-{low + width - 1}]" if width > 1 else f"[{low}]")
             else:
                 path.append(f"[{_decimal(low)}, {_decimal(low + width)})")
-        made[text] = (*path, STAR)
-    return made
+        paths[text] = (*path, STAR)
+    return paths
 
 
 def _decimal(value: Fraction) -> str:
@@ -500,14 +500,14 @@ def _decimal(value: Fraction) -> str:
 
 def _calendar(texts: Iterable[str], levels: Sequence[str]) -> dict[str, tuple[str, ...]]:
     timed = any(len(text) > 10 for text in texts)
-    made = {}
+    paths = {}
     for text in texts:
         year, month = text[:4], int(text[5:7])
         labels = {
             "month": text[:7], "quarter": f"{year}-Q{(month - 1) // 3 + 1}", "year": year, "decade": f"{year[:3]}0s",
         }  # fmt: skip
-        made[text] = (text, *([text[:10]] if timed else []), *(labels[level] for level in levels), STAR)
-    return made
+        paths[text] = (text, *([text[:10]] if timed else []), *(labels[level] for level in levels), STAR)
+    return paths
 
 
 def _neighbours(values: Sequence[str], fanout: int) -> dict[str, tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""The built-in profiles, files of a user's own, and what a policy says for one."""
+"""The built-in profiles, files of a user, and a policy's settings for a profile."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ k = 5
 
 @pytest.mark.parametrize("name", PROFILES)
 def test_every_profile_is_dated_and_each_clause_has_a_source_and_a_known_check(name):
-    found = read_profile(name)
-    assert read_profile(found.full_name) == found
-    assert len(found.version) == len("2026-01")
-    for clause in found.clauses:
+    profile = read_profile(name)
+    assert read_profile(profile.full_name) == profile
+    assert len(profile.version) == len("2026-01")
+    for clause in profile.clauses:
         assert clause.source
         assert clause.text.endswith(".")
         assert clause.check in (None, *CHECKS)
@@ -94,8 +94,8 @@ question = "Does the officer agree?"
 
 def test_a_file_of_ones_own_is_a_profile(tmp_path):
     (tmp_path / "own.toml").write_text(OWN)
-    found = read_profile("own.toml", tmp_path)
-    assert (found.full_name, [each.id for each in found.clauses]) == (
+    profile = read_profile("own.toml", tmp_path)
+    assert (profile.full_name, [each.id for each in profile.clauses]) == (
         "house-rules@2026-02",
         ["classes", "officer"],
     )
@@ -144,7 +144,7 @@ def test_a_file_of_ones_own_is_a_profile(tmp_path):
 )
 def test_what_a_policy_says_wrongly_is_named(settings, problem):
     with pytest.raises(PolicyError, match=problem):
-        Choice.of(settings, Path())
+        Choice.of_settings(settings, Path())
 
 
 def test_a_policy_with_a_profile_and_a_context_is_written_and_read_as_it_was(tmp_path):
@@ -197,7 +197,7 @@ KNOWN = {"recipient": "known", "controls": "medium", "motives": "low", "breaches
     ],
 )
 def test_the_class_size_is_the_smallest_that_keeps_the_risk_at_the_threshold(settings, attempt):
-    context = Context.of(settings)
+    context = Context.of_settings(settings)
     assert context.attempt == Fraction(attempt)
     # A second reading: try sizes from 1.
     limit = Fraction(str(settings["threshold"]))
@@ -206,7 +206,7 @@ def test_the_class_size_is_the_smallest_that_keeps_the_risk_at_the_threshold(set
 
 
 def test_an_acquaintance_counts_by_how_many_people_somebody_knows():
-    context = Context.of(KNOWN | {"prevalence": 0.01})
+    context = Context.of_settings(KNOWN | {"prevalence": 0.01})
     chance = 1.0
     for _ in range(150):
         chance *= 0.99
@@ -230,7 +230,7 @@ def test_an_acquaintance_counts_by_how_many_people_somebody_knows():
 )
 def test_an_answer_that_is_wrong_is_named(settings, problem):
     with pytest.raises(PolicyError, match=problem):
-        Context.of(settings)
+        Context.of_settings(settings)
 
 
 def test_a_class_size_below_that_of_the_context_is_refused_by_both_readers(tmp_path):
@@ -240,9 +240,9 @@ def test_a_class_size_below_that_of_the_context_is_refused_by_both_readers(tmp_p
     with pytest.raises(InputError, match="needs classes of 12 records, and k-anonymity asks for 5: raise k"):
         ic.Policy.read(tmp_path / "policy.toml")
     (tmp_path / "safe.csv").write_text("age,diagnosis\n" + "3*,a\n" * 5 + "4*,b\n" * 12)
-    found = verify(tmp_path / "safe.csv", tmp_path / "policy.toml")
-    (context,) = found.clauses
-    assert (context.state, found.ok) == ("not met", False)
+    verification = verify(tmp_path / "safe.csv", tmp_path / "policy.toml")
+    (context,) = verification.clauses
+    assert (context.state, verification.ok) == ("not met", False)
     assert context.detail.startswith(
         "classes of fewer than 12: 1; the smallest class has 5, at least 12 needed; "
     )

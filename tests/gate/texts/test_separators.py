@@ -1,4 +1,4 @@
-"""Columns whose cells are lists, and others."""
+"""Columns with lists in cells, and others."""
 
 from __future__ import annotations
 

@@ -300,7 +300,7 @@ def test_a_sign_without_its_library_is_missing_with_the_line_that_installs_it(mo
 
 
 class Analyzer:
-    """Finds Jane; counts the texts that it reads."""
+    """Finds Jane, and counts the texts."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -314,15 +314,15 @@ class Analyzer:
 
 @pytest.fixture
 def analyzer(monkeypatch) -> Analyzer:
-    made = Analyzer()
+    result = Analyzer()
     installed = {"presidio_analyzer", "en_core_web_sm"}
     monkeypatch.setattr(
         name_module, "find_spec", lambda name: SimpleNamespace() if name in installed else None
     )
     monkeypatch.setattr(
-        name_module, "analyzer", lambda models: made if models == (("en", "en_core_web_sm"),) else None
+        name_module, "analyzer", lambda models: result if models == (("en", "en_core_web_sm"),) else None
     )
-    return made
+    return result
 
 
 def test_names_are_those_of_the_analyzer(analyzer):

@@ -1,4 +1,4 @@
-"""Words of columns' names in every language: each file is listed and whole, and its words are recognized."""
+"""Words of columns' names in every language: each file is listed and complete, each word is recognized."""
 
 from __future__ import annotations
 
@@ -133,9 +133,9 @@ def test_letters_of_two_languages_are_no_sexes():
     }.items(),
 )  # fmt: skip
 def test_special_categories_of_the_law_are_known(name, category):
-    found = special_category(name)
-    assert found is not None
-    assert found[0] == category
+    result = special_category(name)
+    assert result is not None
+    assert result[0] == category
 
 
 def test_short_words_do_not_come_together_by_chance():

@@ -1,4 +1,4 @@
-"""Attackers who know some of the quasi-identifiers, held against groups of rows read from the cells."""
+"""Attackers with some of the quasi-identifiers, compared with groups of rows read from the cells."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def schema(*, person: bool) -> ic.Schema:
 
 
 def groups(table: pl.DataFrame, whose: list, columns) -> Reading:
-    """Read what somebody sees who knows some columns; suppressed rows are in no group."""
+    """Group rows as an attacker with some columns does, where suppressed rows are in no group."""
     cells = [table[name].to_list() for name in QUASI]
-    kept = [row for row in range(len(table)) if {column[row] for column in cells} != {"*"}]
+    rows = [row for row in range(len(table)) if {column[row] for column in cells} != {"*"}]
     return Reading(
-        [whose[row] for row in kept],
-        [[cells[QUASI.index(name)][row] for row in kept] for name in columns],
-        {"ill": [table["ill"][row] for row in kept]},
+        [whose[row] for row in rows],
+        [[cells[QUASI.index(name)][row] for row in rows] for name in columns],
+        {"ill": [table["ill"][row] for row in rows]},
     )
 
 
@@ -50,8 +50,8 @@ def test_an_attacker_sees_groups_of_what_is_known(seed, person):
         for known in (["age"], ["town", "cost"], QUASI)
     ]
     plain = table.with_columns(pl.col("age", "cost").cast(pl.String))
-    found = ic.assess(plain, schema(person=person), asked).privacy
-    for attacker, measured in zip(asked, [found[i : i + 5] for i in range(0, 15, 5)], strict=True):
+    measures = ic.assess(plain, schema(person=person), asked).privacy
+    for attacker, measured in zip(asked, [measures[i : i + 5] for i in range(0, 15, 5)], strict=True):
         reading = groups(plain, whose, attacker.knows)
         expected = [reading.k(), reading.distinct("ill"), reading.alpha("ill"), reading.k(), reading.average_risk()]  # fmt: skip
         assert [each.value for each in measured] == pytest.approx(expected, abs=1e-12)
@@ -67,13 +67,13 @@ def test_every_algorithm_keeps_every_attacker_out(algorithm, person):
     releases = 0
     for seed in range(3):
         table = people_table(seed, people=70)
-        asked = [
+        models = [
             ic.KAnonymity(2),
             ic.Attacker("neighbour", ["age", "town"], [ic.KAnonymity(4), ic.LDiversity(2)]),
             ic.Attacker("insurer", ["cost"], ic.KAnonymity(9)),
         ]
         try:
-            release = ic.anonymize(table, schema(person=person), asked, algorithm, max_suppression=0.2, suppressed="keep", keep_order=True, force=True)  # fmt: skip
+            release = ic.anonymize(table, schema(person=person), models, algorithm, max_suppression=0.2, suppressed="keep", keep_order=True, force=True)  # fmt: skip
         except ic.InfeasibleError:
             continue
         whose = table["person"].to_list() if person else list(range(len(table)))
@@ -88,19 +88,19 @@ def test_every_algorithm_keeps_every_attacker_out(algorithm, person):
 @pytest.mark.parametrize("limit", [0.0, 0.1])
 def test_the_optimum_for_attackers_loses_least_of_all_nodes(limit):
     table = people_table(8, people=60)
-    asked = [
+    models = [
         ic.Attacker("a", ["age"], ic.KAnonymity(15)),
         ic.Attacker("b", ["town", "cost"], ic.KAnonymity(4)),
     ]
     keeping = {"max_suppression": limit, "suppressed": "keep", "keep_order": True, "force": True}
-    best = ic.anonymize(table, schema(person=False), asked, "optimal", **keeping)
+    best = ic.anonymize(table, schema(person=False), models, "optimal", **keeping)
     union = ic.anonymize(table, schema(person=False), "k-anonymity:15", "optimal", **keeping)
     assert best.utility["loss"].value < union.utility["loss"].value
-    found = []
+    result = []
     for levels in product(range(7), range(3), range(5)):
         fixed = dict(zip(QUASI, levels, strict=True))
         try:
-            node = ic.anonymize(table, schema(person=False), asked, levels=fixed, **keeping)
+            node = ic.anonymize(table, schema(person=False), models, levels=fixed, **keeping)
         except ic.InfeasibleError:
             # Without suppression a node fails just where a group is too small.
             if limit == 0 and levels != (6, 2, 4):
@@ -108,8 +108,8 @@ def test_the_optimum_for_attackers_loses_least_of_all_nodes(limit):
                 whose = list(range(len(table)))
                 assert groups(raw.table, whose, ["age"]).k() < 15 or groups(raw.table, whose, ["town", "cost"]).k() < 4  # fmt: skip
             continue
-        found.append(node.utility["loss"].value)
-    assert best.utility["loss"].value == min(found)
+        result.append(node.utility["loss"].value)
+    assert best.utility["loss"].value == min(result)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 3))
@@ -120,9 +120,9 @@ def test_attackers_for_all_sets_of_columns_are_lkc(seed, known):
         for columns in combinations(QUASI, known)
     ]
     lkc = ic.assess(table, schema(person=True), [ic.LKCPrivacy(known, 1, 1.0)]).privacy
-    found = ic.assess(table, schema(person=True), attackers).privacy[: 2 * len(attackers)]
+    measures = ic.assess(table, schema(person=True), attackers).privacy[: 2 * len(attackers)]
     by = defaultdict(list)
-    for measured in found:
+    for measured in measures:
         by[measured.quantity].append(measured.value)
     limits = {measured.quantity: measured.value for measured in lkc[:2]}
     assert limits == {"C": pytest.approx(max(by["alpha"])), "K": min(by["k"])}
@@ -193,13 +193,13 @@ def test_what_makes_no_attacker_is_refused(make, problem):
 @pytest.mark.slow
 def test_reports_name_the_attacker(tmp_path):
     table = people_table(3, people=70)
-    asked = [ic.Attacker("insurer", ["cost"], ic.KAnonymity(9))]
+    models = [ic.Attacker("insurer", ["cost"], ic.KAnonymity(9))]
     release = ic.anonymize(
-        table, schema(person=True), asked, "optimal", max_suppression=0.1, suppressed="keep"
+        table, schema(person=True), models, "optimal", max_suppression=0.1, suppressed="keep"
     )
-    told = " ".join(release.sentences())
-    assert "k-anonymity against insurer holds: k is 28, asked was >= 9" in told
-    assert "against whoever knows cost, and nothing else" in told
+    text = " ".join(release.sentences())
+    assert "k-anonymity against insurer holds: k is 28, asked was >= 9" in text
+    assert "against whoever knows cost, and nothing else" in text
     release.report(tmp_path / "r.html")
     assert "insurer" in (tmp_path / "r.html").read_text()
     assert release.to_dict()["after"]["privacy"][0]["attacker"] == {"name": "insurer", "knows": ["cost"]}

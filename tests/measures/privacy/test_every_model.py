@@ -1,4 +1,4 @@
-"""What every privacy model promises, tried on each of them in every kind."""
+"""Promises of every privacy model, tried on each model in every kind."""
 
 from __future__ import annotations
 
@@ -99,15 +99,15 @@ def test_what_holds_of_every_class_holds_of_the_table(kind, table, limit):
 
 
 def asked_at(model, limit):
-    """The model with each of its limits somewhere in the range, or as it is where it has none."""
-    made = []
+    """The model with each limit somewhere in the range, or unchanged without a limit."""
+    result = []
     for quantity in limits(model):
         declared = model.parameters()[quantity]
         whole = declared.kind is int or isinstance(model, ic.LDiversity)
-        made.append(
+        result.append(
             at_limit(model, quantity, 1 + round(limit * 6) if whole else limit * (declared.high or 5))
         )
-    return made or [model]
+    return result or [model]
 
 
 @pytest.mark.parametrize("kind", WITH_LISTS)
@@ -124,7 +124,7 @@ def test_monotone_under_generalization(kind, table, limit):
 @pytest.mark.parametrize("kind", WITH_LISTS)
 @given(table=counts(least_classes=2), limit=st.floats(0, 1))
 def test_absorbing_models(kind, table, limit):
-    """A class that satisfies such a model satisfies it whatever is merged into it."""
+    """A class that satisfies such a model satisfies the model after any merge."""
     merged = [[a + b for a, b in zip(table[0], table[1], strict=True)], *table[2:]]
     before, after = classes_of(table, kind), classes_of(merged, kind)
     absorbing = set()
@@ -147,13 +147,15 @@ def test_monotone_under_suppression(kind, table, data):
     )
     codes = [frequency.codes[0]]
     left = EquivalenceClasses.from_codes(frequency, codes, [frequency.keys], np.array(gone))
-    kept = [number for number, suppressed in enumerate(gone) if not suppressed]
+    numbers = [number for number, suppressed in enumerate(gone) if not suppressed]
     assert left.suppressed == sum(sum(row) for row, suppressed in zip(table, gone, strict=True) if suppressed)
     for model in variants(kind):
         if model.monotone.suppression:
             for part in model.parts():
                 [attribute] = part.attributes(frequency)
-                assert part.values(left, attribute).tolist() == part.values(classes, attribute)[kept].tolist()
+                assert (
+                    part.values(left, attribute).tolist() == part.values(classes, attribute)[numbers].tolist()
+                )
 
 
 # One table per setting that is declared not to be monotone: the declaration is not mere caution. The first
@@ -317,8 +319,8 @@ def test_answers_to_awkward_tables():
 def test_weakest_class_is_the_smallest_then_the_first():
     frame = pl.DataFrame({"q": [*list("ccbbaadd"), None], "s": list("xxxxxxyyx")})
     schema = ic.Schema(quasi=["q"], sensitive=["s"])
-    found = ic.assess(frame, schema, [ic.LDiversity(2), ic.KAnonymity(2)])
-    diversity, size = found.privacy[0], found.privacy[1]
+    assessment = ic.assess(frame, schema, [ic.LDiversity(2), ic.KAnonymity(2)])
+    diversity, size = assessment.privacy[0], assessment.privacy[1]
     assert diversity.ties == 5
     assert (diversity.weakest.cells, diversity.weakest.records) == ({"q": None}, 1)
     assert [example.cells["q"] for example in diversity.examples] == [None, "a", "b", "c", "d"]

@@ -26,25 +26,25 @@ def cells_of(table):
 
 def weights_of(release, table=TABLE):
     """Sums of weights of the classes, suppressed rows left out."""
-    found = class_weights(cells_of(release.table), table["w"].to_list())
-    return {cell: people for cell, people in found.items() if set(cell) != {"*"}}
+    result = class_weights(cells_of(release.table), table["w"].to_list())
+    return {cell: people for cell, people in result.items() if set(cell) != {"*"}}
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_class_stands_for_the_sum_of_its_weights(seed):
     table = survey_table(seed)
-    found = ic.assess(table, ic.Schema(quasi=["age", "town"], weights="w"), "k-map:2")
+    assessment = ic.assess(table, ic.Schema(quasi=["age", "town"], weights="w"), "k-map:2")
     people = class_weights(cells_of(table), table["w"].to_list())
-    assert found.reached("k-map") == pytest.approx(float(min(people.values())), abs=1e-9)
+    assert assessment.reached("k-map") == pytest.approx(float(min(people.values())), abs=1e-9)
     failing = {cell for cell, sum_ in people.items() if sum_ < 2}
-    assert found.privacy[0].failing == (len(failing), sum(cell in failing for cell in cells_of(table)))
+    assert assessment.privacy[0].failing == (len(failing), sum(cell in failing for cell in cells_of(table)))
     sizes = {cell: cells_of(table).count(cell) for cell in people}
     risk = {cell: 1 / max(people[cell], Fraction(sizes[cell])) for cell in people}
-    assert found.risk["journalist"]["max"] == pytest.approx(float(max(risk.values())))
+    assert assessment.risk["journalist"]["max"] == pytest.approx(float(max(risk.values())))
     at_risk = sum(sizes[cell] for cell in people if risk[cell] > Fraction(1, 5))
-    assert found.risk["journalist"]["at_risk"] == pytest.approx(at_risk / 60)
+    assert assessment.risk["journalist"]["at_risk"] == pytest.approx(at_risk / 60)
     expected = sum(float(risk[cell]) * sizes[cell] for cell in people) / 60
-    assert found.risk["marketer"]["expected"] == pytest.approx(expected)
+    assert assessment.risk["marketer"]["expected"] == pytest.approx(expected)
 
 
 def test_tenths_add_up_exactly():
@@ -53,8 +53,8 @@ def test_tenths_add_up_exactly():
     # Python adds up floats better from 3.12 on.
     assert functools.reduce(operator.add, [0.1] * 50) < 5
     for rows in (table, table.lazy(), table.with_columns(pl.col("w").cast(pl.Float32))):
-        found = ic.assess(rows, ic.Schema(quasi=["age"], weights="w"), "k-map:5")
-        assert (found.reached("k-map"), found.holds) == (5.0, True)
+        assessment = ic.assess(rows, ic.Schema(quasi=["age"], weights="w"), "k-map:5")
+        assert (assessment.reached("k-map"), assessment.holds) == (5.0, True)
     assert k_map(table, ["age"], weights="w") == 5
 
 
@@ -79,9 +79,9 @@ def test_optimal_finds_what_trying_every_node_finds():
         )  # fmt: skip
         if not weights_of(release) or min(weights_of(release).values()) >= 12:
             losses[age, town] = release.utility["loss"].value
-    found = ic.anonymize(TABLE, SCHEMA, "k-map:12", "optimal")
-    assert found.utility["loss"].value == pytest.approx(min(losses.values()))
-    assert found.recoding.levels == min(losses, key=losses.get)
+    result = ic.anonymize(TABLE, SCHEMA, "k-map:12", "optimal")
+    assert result.utility["loss"].value == pytest.approx(min(losses.values()))
+    assert result.recoding.levels == min(losses, key=losses.get)
     assert min(losses) > (0, 0)
 
 
@@ -106,9 +106,9 @@ def test_every_engine_releases_the_same(place, tmp_path):
 
 def test_every_output_says_that_it_is_an_estimate(tmp_path):
     release = ic.anonymize(TABLE, SCHEMA, "k-map:9", "optimal", max_suppression=0.05, suppressed="keep")
-    told = release.to_dict()["after"]
-    assert told["estimated"] == {"by": "w", "figures": ["k-map", "journalist", "marketer", "individual"]}
-    assert told["privacy"][0]["settings"] == {"population": "estimated by w"}
+    figures = release.to_dict()["after"]
+    assert figures["estimated"] == {"by": "w", "figures": ["k-map", "journalist", "marketer", "individual"]}
+    assert figures["privacy"][0]["settings"] == {"population": "estimated by w"}
     said = " ".join(release.sentences())
     assert "asked was >= 9; the population is estimated by w, a column of sampling weights" in said
     assert "The sampling weights of w estimate the population." in said
@@ -123,10 +123,10 @@ def test_every_output_says_that_it_is_an_estimate(tmp_path):
 def test_a_population_counts_in_place_of_the_estimate():
     people = pl.concat([TABLE.select("age", "town")] * 3)
     schema = ic.Schema(quasi=["age", "town"], weights="w", household="home")
-    found = ic.assess(TABLE, schema, population=people)
-    assert found.reached("k-map") == 3
-    assert found.estimates.figures == ("individual", "household")
-    assert found.privacy[[m.model for m in found.privacy].index("k-map")].settings == {}
+    assessment = ic.assess(TABLE, schema, population=people)
+    assert assessment.reached("k-map") == 3
+    assert assessment.estimates.figures == ("individual", "household")
+    assert assessment.privacy[[m.model for m in assessment.privacy].index("k-map")].settings == {}
 
 
 def test_what_cannot_be_estimated_is_refused():
@@ -146,38 +146,44 @@ def test_what_cannot_be_estimated_is_refused():
 
 
 def test_the_verifier_adds_up_the_weights_of_the_raw_table(tmp_path):
-    """With code of its own; without the raw table it says not checked."""
+    """The verifier has separate code, and without the raw table the answer is not checked."""
     TABLE.write_csv(tmp_path / "t.csv")
     models = ["k-map:9", "k-anonymity:2"]
-    made = ic.anonymize(tmp_path / "t.csv", SCHEMA, models, "optimal", max_suppression=0.1, suppressed="keep")
-    made.save(tmp_path / "out")
+    result = ic.anonymize(
+        tmp_path / "t.csv", SCHEMA, models, "optimal", max_suppression=0.1, suppressed="keep"
+    )
+    result.save(tmp_path / "out")
     saved = tmp_path / "out" / "release.csv", tmp_path / "out" / "policy.toml"
     whole = {"against": tmp_path / "t.csv", "row_map": tmp_path / "out" / "internal" / "rows.parquet"}
-    found = ic.verify(*saved, **whole)
-    assert found.ok
-    assert found.findings[0].reached == made.privacy.reached("k-map")
-    assert found.findings[0].settings == {"population": "estimated by weights"}
+    verification = ic.verify(*saved, **whole)
+    assert verification.ok
+    assert verification.findings[0].reached == result.privacy.reached("k-map")
+    assert verification.findings[0].settings == {"population": "estimated by weights"}
     # It finds the row map in the folder by itself, and without it cannot know whose weights these are.
     assert ic.verify(*saved, against=tmp_path / "t.csv").ok
     alone = tmp_path / "alone.csv"
     alone.write_bytes(saved[0].read_bytes())
     for release, some in ((saved[0], {}), (alone, {"against": tmp_path / "t.csv"})):
-        found = ic.verify(release, saved[1], **some)
-        assert [finding.holds for finding in found.findings] == [None, True]
-        assert found.is_open
-        assert "the classes stand for by their sampling weights, an estimate" in " ".join(found.unchecked)
+        verification = ic.verify(release, saved[1], **some)
+        assert [finding.holds for finding in verification.findings] == [None, True]
+        assert verification.is_open
+        assert "the classes stand for by their sampling weights, an estimate" in " ".join(
+            verification.unchecked
+        )
     # Other weights, other people.
     TABLE.with_columns(w=pl.col("w") / 8).write_csv(tmp_path / "t.csv")
-    found = ic.verify(*saved, **whole)
-    assert found.findings[0].reached == pytest.approx(made.privacy.reached("k-map") / 8, abs=1e-5)
-    assert (found.findings[0].holds, found.ok) == (False, False)
+    verification = ic.verify(*saved, **whole)
+    assert verification.findings[0].reached == pytest.approx(result.privacy.reached("k-map") / 8, abs=1e-5)
+    assert (verification.findings[0].holds, verification.ok) == (False, False)
     TABLE.with_columns(w=pl.lit("none")).write_csv(tmp_path / "t.csv")
-    found = ic.verify(*saved, **whole)
-    assert "200 rows of the raw table have no number above 0 in column 'w'" in " ".join(found.unchecked)
+    verification = ic.verify(*saved, **whole)
+    assert "200 rows of the raw table have no number above 0 in column 'w'" in " ".join(
+        verification.unchecked
+    )
 
 
 def _saved(table, models, tmp_path, schema=SCHEMA, **settings):
-    """Save a release of a CSV: the release, and what verify is given."""
+    """Save a release of a CSV, and return the release with the arguments of verify."""
     table.write_csv(tmp_path / "t.csv")
     release = ic.anonymize(tmp_path / "t.csv", schema, models, **settings)
     release.save(tmp_path / "out")
@@ -207,9 +213,9 @@ def test_the_verifier_adds_up_weights_by_what_cells_match(wildcards, tmp_path):
         return all(same)
 
     hidden = (None, "*", "")
-    kept = [cell for cell in cells if set(cell) != {"*"}]
+    rest = [cell for cell in cells if set(cell) != {"*"}]
     sums = []
-    for cell in set(kept):
+    for cell in set(rest):
         if wildcards == "matches-any":
             alike = [each != ("*", "*") and agree(cell, each) for each in cells]
         else:
@@ -217,10 +223,10 @@ def test_the_verifier_adds_up_weights_by_what_cells_match(wildcards, tmp_path):
         people = sum(weight for weight, there in zip(weights, alike, strict=True) if there)
         alone = wildcards == "conservative" and any(part in hidden for part in cell)
         sums.append(min(people, 1) if alone else people)
-    found = ic.verify(*saved, **whole)
-    assert found.findings[0].reached == float(min(sums))
-    assert found.findings[0].holds == (min(sums) >= 3)
-    assert "sampling weights" not in " ".join(found.unchecked)
+    verification = ic.verify(*saved, **whole)
+    assert verification.findings[0].reached == float(min(sums))
+    assert verification.findings[0].holds == (min(sums) >= 3)
+    assert "sampling weights" not in " ".join(verification.unchecked)
     measured = ic.assess(
         release.table.with_columns(w=table["w"][order]), schema, "k-map:1", wildcards=wildcards
     )
@@ -236,20 +242,20 @@ def test_the_verifier_reads_weights_by_their_spelling(tmp_path):
         ic.Attribute("town", "quasi"),
         ic.Attribute("w", "weight", kind="number", decimal=",", thousands="."),
     ]
-    schema = ic.Schema.of(attributes, unlisted="drop")
+    schema = ic.Schema.of_attributes(attributes, unlisted="drop")
     release, saved, whole = _saved(
         texts, "k-map:9", tmp_path, schema, algorithm="optimal", max_suppression=0.1, suppressed="keep"
     )
-    found = ic.verify(*saved, **whole)
-    assert found.ok
-    assert found.findings[0].reached == release.privacy.reached("k-map")
+    verification = ic.verify(*saved, **whole)
+    assert verification.ok
+    assert verification.findings[0].reached == release.privacy.reached("k-map")
     # What is spelled otherwise is no weight: nobody knows how many people those rows stand for.
     texts.with_columns(w=pl.col("w").str.replace("1.040", "10.40", literal=True)).write_csv(
         tmp_path / "t.csv"
     )
-    found = ic.verify(*saved, **whole)
-    assert found.findings[0].holds is None
-    assert found.is_open
+    verification = ic.verify(*saved, **whole)
+    assert verification.findings[0].holds is None
+    assert verification.is_open
     assert "column 'w': 1 of 6 distinct values are not spelled as the policy says" in " ".join(
-        found.unchecked
+        verification.unchecked
     )

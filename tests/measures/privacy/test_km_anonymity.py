@@ -63,10 +63,10 @@ def test_the_figure_is_that_of_people_as_sets(seed, power):
 
 def test_who_has_one_row_is_as_safe_as_the_class():
     table = people_table(5).unique("person", keep="first", maintain_order=True)
-    found = ic.assess(
+    measures = ic.assess(
         table, SCHEMA, [ic.KMAnonymity(1, power) for power in (1, 0)] + [ic.KAnonymity(1)]
     ).privacy
-    assert found[0].value == found[1].value == found[2].value
+    assert measures[0].value == measures[1].value == measures[2].value
 
 
 @pytest.mark.few(4)
@@ -93,14 +93,14 @@ def test_the_optimum_is_that_of_all_nodes(power):
     table = people_table(3, people=50)
     keeping = {"keep_order": True, "force": True}
     best = ic.anonymize(table, SCHEMA, [ic.KMAnonymity(4, power)], "optimal", **keeping)
-    found = []
+    result = []
     for age, town in product(range(7), range(3)):
         if (age, town) == (6, 2):
             continue
         node = ic.anonymize(table, SCHEMA, "k-anonymity:1", levels={"age": age, "town": town}, **keeping)
         if read(node.table, table["person"]).km(power)[0] >= 4:
-            found.append(node.utility["loss"].value)
-    assert best.utility["loss"].value == min(found)
+            result.append(node.utility["loss"].value)
+    assert best.utility["loss"].value == min(result)
 
 
 @pytest.mark.parametrize(
@@ -146,15 +146,15 @@ def test_a_power_above_anybodys_rows_is_told():
     table = pl.DataFrame({"who": [1, 1, 2, 2, 3], "age": [20, 30, 20, 30, 20]})
     schema = ic.Schema(quasi=["age"], person="who")
     high = ic.assess(table, schema, [ic.KMAnonymity(1, 5)])
-    told = "km-anonymity: nobody has 5 different rows, but 2 at most; power=5 is measured as power=0 is"
-    assert any(told in note for note in high.notes)
+    text = "km-anonymity: nobody has 5 different rows, but 2 at most; power=5 is measured as power=0 is"
+    assert any(text in note for note in high.notes)
     both = ic.assess(table, schema, [ic.KMAnonymity(1, 2), ic.KMAnonymity(1, 0)])
     assert not any("km-anonymity" in note for note in both.notes)
     assert both.privacy[1].value == high.privacy[0].value
 
 
 def raw_and_cells(table, levels):
-    """Return the raw values of each row, and its cells at some levels."""
+    """Return the raw values of each row, and the cells at some levels."""
     raw = ic.anonymize(table, SCHEMA, "k-anonymity:1", levels=levels, keep_order=True, force=True).table
     return [list(zip(*(each[name].cast(pl.String) for name in TREES), strict=True)) for each in (table, raw)]
 
@@ -167,26 +167,26 @@ def left_of(table, cells, keys, k, power):
         people = defaultdict(set)
         for row in left:
             people[cells[row]].add(whose[row])
-        kept = {row for row in left if len(people[cells[row]]) >= k}
-        return left if kept == left else large(kept)
+        rows = {row for row in left if len(people[cells[row]]) >= k}
+        return left if rows == left else large(rows)
 
     def exposed(left):
         people, classes = defaultdict(set), defaultdict(set)
         for row in left:
             people[cells[row]].add(whose[row])
             classes[whose[row]].add(cells[row])
-        found, weak = set(), set()
+        result, weak = set(), set()
         for who, mine in classes.items():
             for known in combinations(sorted(mine), min(power, len(mine)) if power else len(mine)):
                 if len(set.intersection(*(people[cell] for cell in known))) < k:
-                    found.add(who)
+                    result.add(who)
                     weak |= set(known)
-        return found, weak
+        return result, weak
 
     left = start = large({row for row in range(len(whose)) if set(cells[row]) != {"*"}})
     weak = exposed(start)[1]
-    while found := exposed(left)[0]:
-        gone = {keys[row] for row in left if whose[row] in found}
+    while result := exposed(left)[0]:
+        gone = {keys[row] for row in left if whose[row] in result}
         left = large({row for row in left if keys[row] not in gone})
     return {row for row in start if cells[row] not in weak}, left
 
@@ -222,7 +222,7 @@ def test_the_optimum_counts_what_suppressing_people_costs():
     table = people_table(4, people=80)
     k, limit = 3, 0.2
     best = ic.anonymize(table, SCHEMA, [ic.KMAnonymity(k)], "optimal", max_suppression=limit, suppressed="keep", keep_order=True, force=True)  # fmt: skip
-    found = {}
+    result = {}
     for age, town in product(range(7), range(3)):
         levels = {"age": age, "town": town}
         if (age, town) == (6, 2):
@@ -232,8 +232,8 @@ def test_the_optimum_counts_what_suppressing_people_costs():
         if len(left) < (1 - limit) * len(cells):
             continue
         node = ic.anonymize(table, SCHEMA, "k-anonymity:1", levels=levels, keep_order=True, force=True)
-        found[age, town] = read_loss(node, left)
-    assert best.utility["loss"].value == pytest.approx(min(found.values()), abs=1e-12)
+        result[age, town] = read_loss(node, left)
+    assert best.utility["loss"].value == pytest.approx(min(result.values()), abs=1e-12)
 
 
 def read_loss(node, left):
@@ -285,8 +285,8 @@ def test_classes_are_suppressed_where_that_loses_less():
 def test_rounds_are_kept_while_histories_hold_over_all_of_them(algorithm):
     for seed in range(2):
         table = people_table(seed, people=60)
-        asked = f"{algorithm}:recode_suppressed=true"
-        release = ic.anonymize(table, SCHEMA, [ic.KMAnonymity(3)], asked, max_suppression=0.3, suppressed="keep", keep_order=True, force=True)  # fmt: skip
+        search = f"{algorithm}:recode_suppressed=true"
+        release = ic.anonymize(table, SCHEMA, [ic.KMAnonymity(3)], search, max_suppression=0.3, suppressed="keep", keep_order=True, force=True)  # fmt: skip
         assert read(release.table, table["person"]).km(2)[0] >= 3
 
 

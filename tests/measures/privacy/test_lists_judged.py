@@ -70,8 +70,8 @@ def test_parts_that_stand_alone_are_counted_all_and_others_up_to_a_cap():
 
 
 def test_a_record_without_a_part_has_the_missing_one():
-    found = ic.assess(table(["F32", "", " ; ", None], ["", None, ";"]), schema(), [ic.LDiversity(1)])
-    assert found.results.asked[0].value == 1
+    assessment = ic.assess(table(["F32", "", " ; ", None], ["", None, ";"]), schema(), [ic.LDiversity(1)])
+    assert assessment.results.asked[0].value == 1
     assert (
         ic.assess(table(["F32", "", " ; ", None]), schema(), [ic.LDiversity(1)]).results.asked[0].value == 2
     )
@@ -86,11 +86,11 @@ def test_one_part_in_each_cell_is_judged_as_a_plain_column():
 
 @pytest.mark.parametrize("entry", [each for each in MODELS if issubclass(each, SensitiveModel)])
 def test_every_model_judges_lists_or_refuses_them(entry):
-    frame, found = table(SHARED, APART), []
+    frame, result = table(SHARED, APART), []
     for model in entry.variants():
         assert model.judges_lists == judges_lists(model)
         if model.judges_lists:
-            found += ic.assess(frame, schema(), [model]).results.asked
+            result += ic.assess(frame, schema(), [model]).results.asked
             continue
         with pytest.raises(ic.ParameterError, match=f"{entry.name} does not judge lists, and column 'dx'"):
             ic.assess(frame, schema(), [model])
@@ -98,7 +98,7 @@ def test_every_model_judges_lists_or_refuses_them(entry):
             ic.anonymize(frame, schema(), [ic.KAnonymity(2), model])
         with pytest.raises(ic.ParameterError, match="does not judge lists"):
             model.values(read_classes(frame, schema()), 0)
-    assert all(each.value is not None for each in found)
+    assert all(each.value is not None for each in result)
 
 
 def test_an_assessment_leaves_out_what_does_not_judge_lists():

@@ -1,4 +1,4 @@
-"""Under a hierarchy 1 and 1.0 are two leaves but one number: a person who has both counts once for it."""
+"""Under a hierarchy 1 and 1.0 are two leaves but a single number, which counts once per person."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def people(seed, rows=60):
 
 
 def expected(table):
-    """The distance by people as sets, whose values are numbers."""
+    """The distance by people as sets of numbers."""
     live = ~((table["q"] == "*") & (table["r"] == "*"))
     reading = Reading(
         table["who"].to_list(),
@@ -46,8 +46,8 @@ def test_ann_counts_once():
     )  # fmt: skip
     schema = ic.Schema(quasi=["q", "r"], sensitive={"v": TREE}, person="who")
     for rows in (table, table.lazy()):
-        found = ic.assess(rows, schema, ic.TCloseness(0.5, "ordered")).privacy[0].value
-        assert found == pytest.approx(0.15)
+        value = ic.assess(rows, schema, ic.TCloseness(0.5, "ordered")).privacy[0].value
+        assert value == pytest.approx(0.15)
     numbers = table.with_columns(pl.col("v").cast(pl.Float64))
     plain = ic.Schema(quasi=["q", "r"], sensitive=["v"], person="who")
     assert ic.assess(numbers, plain, ic.TCloseness(0.5, "ordered")).privacy[0].value == pytest.approx(0.15)
@@ -57,20 +57,20 @@ def test_ann_counts_once():
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("form", ["frame", "lazy", "file"])
 def test_the_distance_is_that_of_people_as_sets(seed, form, tmp_path):
-    """Suppressed rows are in the whole table, so a person may have one spelling there and one elsewhere."""
+    """Suppressed rows are in the table's distribution, so a person may have another spelling there."""
     table = people(seed)
     if form == "file":
         table.write_parquet(tmp_path / "t.parquet")
     rows = {"frame": table, "lazy": table.lazy(), "file": tmp_path / "t.parquet"}[form]
     rows = ic.scan(rows) if form == "file" else rows
     schema = ic.Schema(quasi=["q", "r"], sensitive={"v": TREE}, person="who", unlisted="drop")
-    found = ic.assess(rows, schema, ic.TCloseness(0.5, "ordered")).privacy[0].value
-    assert found == pytest.approx(expected(table), abs=1e-12)
+    value = ic.assess(rows, schema, ic.TCloseness(0.5, "ordered")).privacy[0].value
+    assert value == pytest.approx(expected(table), abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_release_is_judged_by_it(seed):
-    """The recoded classes, and those of joint models, count numbers as the table as it stands does."""
+    """The recoded classes, and those of joint models, count numbers as the raw table does."""
     table = people(seed, 90).with_columns(q=pl.lit("x"), r=pl.Series([str(n % 9) for n in range(90)]))
     schema = ic.Schema(
         quasi={"q": None, "r": ic.Hierarchy.intervals(3)},
@@ -89,7 +89,7 @@ def test_joint_models_count_numbers_once_too():
     table = people(3, 120).with_columns(q=pl.lit("x"), r=pl.lit("u"))
     schema = ic.Schema(quasi=["q", "r"], sensitive={"v": TREE, "s": None}, person="who", unlisted="drop")
     model = ic.TCloseness(1.0, "ordered", attribute="v", joint=True)
-    found = ic.assess(table, schema, model).privacy[0].value
+    value = ic.assess(table, schema, model).privacy[0].value
     worst = 0.0
     whole = Reading(table["who"].to_list(), [table["q"].to_list()], {"v": [float(v) for v in table["v"]]})
     for context in ("a", "b"):
@@ -97,4 +97,4 @@ def test_joint_models_count_numbers_once_too():
         reading = Reading(part["who"].to_list(), [part["q"].to_list()], {"v": [float(v) for v in part["v"]]})
         reading.totals, reading.everybody = whole.totals, whole.everybody
         worst = max(worst, reading.ordered_distance("v"))
-    assert found == pytest.approx(worst, abs=1e-12)
+    assert value == pytest.approx(worst, abs=1e-12)

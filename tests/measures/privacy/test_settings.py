@@ -1,4 +1,4 @@
-"""Settings that only some models have: joint attributes, one value, known cells, thresholds, the P29 score."""
+"""Settings of only some models: joint attributes, a single value, known cells, thresholds, the P29 score."""
 
 from __future__ import annotations
 
@@ -94,12 +94,12 @@ def test_releases_with_joint_attributes(rows):
         if (p, q) != ("*", "*"):
             values["s", p, q, r].add(s)
             values["r", p, q, s].add(r)
-    assert all(len(found) >= 2 for found in values.values())
+    assert all(len(group) >= 2 for group in values.values())
 
 
 @given(rows=ROWS, known=st.integers(1, 3), suppressed=st.integers(0, 3))
 def test_lkc_is_every_set_of_known_cells(rows, known, suppressed):
-    """By the definition: all sets of at most L quasi-identifiers, groups counted one by one."""
+    """By the definition: all sets of at most L quasi-identifiers, groups counted in a loop."""
     frame = frame_of(rows)
     schema = ic.Schema(quasi=["p", "q", "r"], sensitive=["s"])
     frequency = engine_for(frame).count(schema).frequency
@@ -123,8 +123,8 @@ def test_lkc_is_every_set_of_known_cells(rows, known, suppressed):
     assert of.value == least
     if not gone.any():
         assert ic.privacy.subset_k_anonymity(frame, ["p", "q", "r"], of=known) == least
-        found = ic.privacy.lkc_privacy(frame, ["p", "q", "r"], "s", L=known)
-        assert found == (least, pytest.approx(most, abs=1e-12))
+        result = ic.privacy.lkc_privacy(frame, ["p", "q", "r"], "s", L=known)
+        assert result == (least, pytest.approx(most, abs=1e-12))
 
 
 def test_lkc_knows_less_than_k_anonymity():
@@ -201,7 +201,7 @@ def test_risk_thresholds_by_hand():
 
 
 def test_average_size_is_a_condition_on_the_table():
-    """One record stands alone, and the mean over all is low enough all the same."""
+    """A record stands alone, and the mean over all is low enough all the same."""
     frame = pl.DataFrame({"q": ["a"] * 9 + ["b"]})
     assessment = ic.assess(frame, ic.Schema(quasi=["q"]), [ic.AverageRisk(0.2), ic.RecordsAtRisk(0.1, 0.5)])
     assert assessment.holds
@@ -215,19 +215,19 @@ def test_average_size_is_a_condition_on_the_table():
 def test_grassberger_by_its_recursion(counts):
     size = sum(counts)
     single = Counts(np.array([0, len(counts)]), np.arange(len(counts), dtype=np.int32), np.array(counts))
-    [found] = grassberger_values(single, np.array([size]))
+    [result] = grassberger_values(single, np.array([size]))
     estimate = math.log(size) - sum(n * grassberger(n) for n in counts) / size
-    assert found == pytest.approx(min(math.exp(estimate), len(counts)), abs=1e-12)
+    assert result == pytest.approx(min(math.exp(estimate), len(counts)), abs=1e-12)
 
 
 def test_grassberger_is_the_plain_estimate_for_large_counts():
     counts = np.array([600_000, 400_000])
     single = Counts(np.array([0, 2]), np.arange(2, dtype=np.int32), counts)
-    [found] = grassberger_values(single, np.array([1_000_000]))
+    [result] = grassberger_values(single, np.array([1_000_000]))
     plain = math.exp(-0.6 * math.log(0.6) - 0.4 * math.log(0.4))
     # G(2m) - ln(2m) is 1 / (24 m^2) and less.
     less = 0.6 / (24 * 300_000**2) + 0.4 / (24 * 200_000**2)
-    assert found == pytest.approx(plain * math.exp(-less), rel=1e-14)
+    assert result == pytest.approx(plain * math.exp(-less), rel=1e-14)
 
 
 @pytest.mark.parametrize("factor", [1, 2**40])
@@ -411,7 +411,7 @@ def constraints() -> list[ic.PrivacyModel]:
 @pytest.mark.few(9)
 @pytest.mark.parametrize("model", constraints(), ids=str)
 def test_every_model_can_be_enforced(model):
-    """The release satisfies the model, and cutting went further than to one class where it could."""
+    """The release satisfies the model, and has several classes if possible."""
     rng = np.random.default_rng(2)
     rows = 600
     frame = pl.DataFrame(
@@ -432,9 +432,11 @@ def test_every_model_can_be_enforced(model):
 
 
 def test_the_ordered_distance_is_one_of_numbers_whatever_the_hierarchy_tells_apart():
-    """0, 0.0 and -0.0 are three leaves and one number: 1/4 of the mass moves from one end to the other."""
+    """0, 0.0 and -0.0 are three leaves and a single number: 1/4 of the mass moves to the other end."""
     table = pl.DataFrame({"q": ["a", "b", "a", "b"], "s": ["0.0", "5", "-0.0", "0.0"]})
     tree = ic.Hierarchy.from_paths([[text, "*"] for text in ("0.0", "5", "-0.0")])
-    schema = ic.Schema.of([ic.Attribute("q", "quasi"), ic.Attribute("s", "sensitive", "number", tree)])
+    schema = ic.Schema.of_attributes(
+        [ic.Attribute("q", "quasi"), ic.Attribute("s", "sensitive", "number", tree)]
+    )
     assessment = ic.assess(table, schema, [ic.TCloseness(0.5, "ordered")])
     assert assessment.privacy[0].value == 0.25

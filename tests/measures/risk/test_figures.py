@@ -1,4 +1,4 @@
-"""Figures of risk models wait until somebody reads them, and outlive the classes."""
+"""Figures of risk models wait for a reader, and outlive the classes."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ SCHEMA = ic.Schema(["age"], ["ill"])
 
 @pytest.fixture
 def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Note each measuring of a risk model by its name."""
-    found: list[str] = []
+    """Note each measuring of a risk model by name."""
+    result: list[str] = []
 
     def noting(model: Any) -> Any:
         plain = model.measure
 
         def measure(self: Any, classes: Any) -> dict[str, float]:
-            found.append(self.name)
+            result.append(self.name)
             figures: dict[str, float] = plain(self, classes)
             return figures
 
@@ -34,11 +34,11 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     for model in RISKS:
         monkeypatch.setattr(model, "measure", noting(model))
-    return found
+    return result
 
 
 def test_each_is_measured_once_and_only_when_it_is_read(measured: list[str]) -> None:
-    """Which risks there are is known before; other releases and files of figures read all of them."""
+    """The list of risks is known before, and other releases and files of figures read all risks."""
     risk = ic.assess(TABLE, SCHEMA).risk
     assert "prosecutor" in risk
     assert "attribute-disclosure" in list(risk)
@@ -62,7 +62,7 @@ def test_a_release_measures_none(measured: list[str]) -> None:
 
 
 def test_copies_hold_figures_and_no_classes() -> None:
-    """The classes are the table in short, so they are not in a file."""
+    """The classes are the table in short, so no file has the classes."""
     assessment = ic.assess(TABLE, SCHEMA)
     figures = dict(ic.assess(TABLE, SCHEMA).risk)
     for each in (pickle.loads(pickle.dumps(assessment)), copy.deepcopy(assessment)):

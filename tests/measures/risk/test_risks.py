@@ -80,8 +80,8 @@ def drawn(sizes: np.ndarray, fraction: float, rng: np.random.Generator) -> tuple
     """Class sizes of a sample of a population, and which share of the population is unique."""
     population = np.repeat(np.arange(len(sizes)), sizes)
     sample = rng.choice(population, int(len(population) * fraction), replace=False)
-    found = np.unique(sample, return_counts=True)[1]
-    return found, float((sizes == 1).sum()) / len(population), len(population)
+    result = np.unique(sample, return_counts=True)[1]
+    return result, float((sizes == 1).sum()) / len(population), len(population)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -125,7 +125,7 @@ def test_a_whole_population_is_no_estimate():
 
 
 def test_zayatz_by_hand():
-    """Two classes of one and one of two, 4 of 8 people: hypergeometric chances 1/2 and 4/7."""
+    """Two classes of one and another of two, 4 of 8 people: hypergeometric chances 1/2 and 4/7."""
     estimate = estimate_uniqueness(np.array([1, 1, 2]), 8)
     one, two = 4 / 8, 2 * comb(6, 3) / comb(8, 4)
     unique = (2 / 3 * one) / (2 / 3 * one + 1 / 3 * two)
@@ -157,10 +157,18 @@ def test_poisson_gamma_finds_the_uniques_of_its_own_model(seed, fraction):
 
 
 def test_population_uniqueness_reads_a_table():
-    found = population_uniqueness(TABLE, ["q"], population=60)
-    assert found == population_uniqueness(TABLE, "q", fraction=0.1)
-    assert found.sample == pytest.approx(1 / 6)
-    assert set(found.to_dict()) == {"sample", "pitman", "zayatz", "snb", "poisson_gamma", "dankar", "chosen"}
+    estimate = population_uniqueness(TABLE, ["q"], population=60)
+    assert estimate == population_uniqueness(TABLE, "q", fraction=0.1)
+    assert estimate.sample == pytest.approx(1 / 6)
+    assert set(estimate.to_dict()) == {
+        "sample",
+        "pitman",
+        "zayatz",
+        "snb",
+        "poisson_gamma",
+        "dankar",
+        "chosen",
+    }
     for wrong in (
         {},
         {"population": 60, "fraction": 0.1},
@@ -222,9 +230,9 @@ SMALL = [None, 0.08579129, None, 0.17707583, 0.01877883, 0.01877883, 0.03931625,
 @pytest.mark.parametrize(("exact", "three"), [(True, 0.01355297), (False, 0.01369863)])
 def test_individual_risk_gives_the_figures_of_sdcmicro(exact, three, evidence):
     expected = [three if risk is None else risk for risk in SMALL]
-    found = individual_risk(SURVEY, ["a", "b", "c"], "w", exact=exact)
+    result = individual_risk(SURVEY, ["a", "b", "c"], "w", exact=exact)
     series = "by the series" if exact else "by the approximation"
-    evidence("sdcmicro", f"risk of eight records, {series}", ", ".join(f"{x:.8f}" for x in expected), found)
+    evidence("sdcmicro", f"risk of eight records, {series}", ", ".join(f"{x:.8f}" for x in expected), result)
 
 
 # The second table of the same tests has missing values, which match anything there.
@@ -243,10 +251,10 @@ APPROXIMATE = [
 
 @pytest.mark.parametrize(("exact", "expected"), [(True, EXACT), (False, APPROXIMATE)])
 def test_individual_risk_with_missing_values_gives_the_figures_of_sdcmicro(exact, expected, evidence):
-    found = individual_risk(GAPS, ["a", "b", "c"], "w", exact=exact, wildcards="matches-any")
+    risk = individual_risk(GAPS, ["a", "b", "c"], "w", exact=exact, wildcards="matches-any")
     series = "by the series" if exact else "by the approximation"
-    told = f"the same with missing values that match anything, {series}"
-    evidence("sdcmicro", told, ", ".join(f"{x:.9f}" for x in expected), found)
+    text = f"the same with missing values that match anything, {series}"
+    evidence("sdcmicro", text, ", ".join(f"{x:.9f}" for x in expected), risk)
 
 
 def test_whoever_counts_alone_has_the_risk_of_a_record_alone():
@@ -256,9 +264,9 @@ def test_whoever_counts_alone_has_the_risk_of_a_record_alone():
     assert alone[missing].tolist() == apart[missing].tolist()
     schema = ic.Schema(quasi=["a", "b", "c"], weights="w")
     assert "individual" not in ic.assess(GAPS, schema, wildcards="conservative").risk
-    found = ic.assess(GAPS, schema, wildcards="matches-any").risk["individual"]
-    assert found["max"] == pytest.approx(max(EXACT), abs=1e-9)
-    assert found["mean"] == pytest.approx(sum(EXACT) / 8, abs=1e-9)
+    figures = ic.assess(GAPS, schema, wildcards="matches-any").risk["individual"]
+    assert figures["max"] == pytest.approx(max(EXACT), abs=1e-9)
+    assert figures["mean"] == pytest.approx(sum(EXACT) / 8, abs=1e-9)
 
 
 def test_weights_below_one_make_a_class_all_there_is():
@@ -276,23 +284,23 @@ def test_household_risk_is_that_of_finding_any_member(rows):
     missed = dict.fromkeys(homes, Fraction(1))
     for (q, _), home in zip(rows, homes, strict=True):
         missed[home] *= 1 - Fraction(1, sizes[q])
-    found = household_risk(table, ["q"], "home", threshold=0.4)
-    assert found.risks == pytest.approx([float(1 - missed[home]) for home in homes], abs=1e-12)
-    assert (found.households, found.unnamed) == (len(missed), sum(home is None for _, home in rows))
+    result = household_risk(table, ["q"], "home", threshold=0.4)
+    assert result.risks == pytest.approx([float(1 - missed[home]) for home in homes], abs=1e-12)
+    assert (result.households, result.unnamed) == (len(missed), sum(home is None for _, home in rows))
     each = [float(1 - left) for left in missed.values()]
-    assert found.mean == pytest.approx(sum(each) / len(each), abs=1e-12)
-    assert found.max == pytest.approx(max(each), abs=1e-12)
-    assert found.at_risk == pytest.approx(sum(risk > 0.4 for risk in each) / len(each))
-    assert found.expected == pytest.approx(sum(float(1 - missed[home]) for home in homes), abs=1e-9)
+    assert result.mean == pytest.approx(sum(each) / len(each), abs=1e-12)
+    assert result.max == pytest.approx(max(each), abs=1e-12)
+    assert result.at_risk == pytest.approx(sum(risk > 0.4 for risk in each) / len(each))
+    assert result.expected == pytest.approx(sum(float(1 - missed[home]) for home in homes), abs=1e-9)
 
 
 def test_household_risk_of_a_survey_and_what_is_refused():
     table = SURVEY.with_columns(home=pl.Series(["x", "x", "y", "y", None, "z", "z", "z"]))
     risks = individual_risk(table, ["a", "b", "c"], "w")
-    found = household_risk(table, ["a", "b", "c"], "home", "w")
-    assert found.risks[0] == pytest.approx(1 - (1 - risks[0]) * (1 - risks[1]))
-    assert found.risks[4] == pytest.approx(risks[4])
-    assert found.to_dict()["households"] == 4
+    risk = household_risk(table, ["a", "b", "c"], "home", "w")
+    assert risk.risks[0] == pytest.approx(1 - (1 - risks[0]) * (1 - risks[1]))
+    assert risk.risks[4] == pytest.approx(risks[4])
+    assert risk.to_dict()["households"] == 4
     suppressed = pl.DataFrame({"q": ["*", "a"], "home": [1, 1]})
     assert household_risk(suppressed, ["q"], "home").risks.tolist() == [1.0, 1.0]
     with pytest.raises(ic.SchemaError, match="has no column 'house'"):
@@ -347,13 +355,13 @@ def test_suda_finds_what_brute_force_finds(table, size):
 @given(small(), st.integers(1, 4), st.sampled_from([0.3, 0.7, 1.0]))
 def test_quasi_identifiers_read_once_more(table, size, asked):
     rows = table.rows()
-    found = {
+    result = {
         entry.columns: entry
         for entry in quasi_identifiers(table, list("pqrs"), max_size=size, distinction=asked)
     }
-    assert len(found) == sum(comb(4, k) for k in range(1, size + 1))
+    assert len(result) == sum(comb(4, k) for k in range(1, size + 1))
     shares = {}
-    for columns, entry in found.items():
+    for columns, entry in result.items():
         values = Counter(tuple(row["pqrs".index(name)] for name in columns) for row in rows)
         shares[columns] = len(values) / len(rows)
         assert entry.distinction == shares[columns]
@@ -364,7 +372,7 @@ def test_quasi_identifiers_read_once_more(table, size, asked):
         )
         assert entry.separation == pytest.approx(apart / len(pairs) if pairs else 1)
         assert entry.unique == sum(n == 1 for n in values.values()) / len(rows)
-    for columns, entry in found.items():
+    for columns, entry in result.items():
         less = [other for other in shares if set(other) < set(columns)]
         assert entry.minimal == (
             shares[columns] >= asked and not any(shares[other] >= asked for other in less)
@@ -393,7 +401,7 @@ GUIDE = pl.DataFrame(
 
 
 def test_suda_of_the_practice_guide(evidence):
-    """Its scores are products; its DIS-SUDA scores come from the program's own scoring, at 1 %."""
+    """Scores are products, and the DIS-SUDA scores come from the program's scoring, at 1 %."""
     product = suda2(GUIDE, GUIDE.columns)
     evidence("guide", "SUDA scores of ten records", "0, 0, 6, 0, 12, 0, 6, 10, 0, 0", product.scores.tolist())
     subsets = suda2(GUIDE, GUIDE.columns, scoring="subsets")

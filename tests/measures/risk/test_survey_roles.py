@@ -1,4 +1,4 @@
-"""The roles household and weight: figures wherever rows are, columns that never leave, and what is refused."""
+"""The roles household and weight: figures on every engine, columns that never leave, and refusals."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ def test_a_person_with_several_rows_is_one_member(seed, lazy):
         home=pl.Series([None if n % 7 == 0 else n * 13 % 23 for n in range(1000)][: people_rows(seed)])
     )
     schema = ic.Schema(quasi=["age", "town"], person="person", household="home")
-    found = ic.assess(table.lazy() if lazy else table, schema).risk["household"]
+    figures = ic.assess(table.lazy() if lazy else table, schema).risk["household"]
     expected = household_figures(cells_of(table), table["home"].to_list(), table["person"].to_list())
-    assert found == pytest.approx(expected, abs=1e-12)
+    assert figures == pytest.approx(expected, abs=1e-12)
     by_rows = household_figures(cells_of(table), table["home"].to_list())
     assert by_rows["mean"] != pytest.approx(expected["mean"])
 
@@ -83,14 +83,14 @@ OF_PEOPLE = ic.Schema(quasi=QUASI, sensitive=["ill"], person="person", household
 @pytest.mark.few(1)
 @pytest.mark.parametrize("place", quick(PLACES, "csv", "lazy", "pandas", "duckdb", "postgresql"))
 def test_every_engine_tells_people_and_their_households(place, tmp_path, request):
-    """Also where it reduces people to those with unlike rows."""
+    """Every engine does so, also when people are reduced to those with unlike rows."""
     expected = household_figures(cells_of(PEOPLE), PEOPLE["home"].to_list(), PEOPLE["person"].to_list())
     with at(place, PEOPLE, tmp_path, request) as table:
         assert ic.assess(table, OF_PEOPLE).risk["household"] == pytest.approx(expected, abs=1e-12)
         release = ic.anonymize(
             table, OF_PEOPLE, "k-anonymity:3", "optimal", max_suppression=0.2, suppressed="keep"
         )
-    made = ic.anonymize(
+    result = ic.anonymize(
         PEOPLE,
         OF_PEOPLE,
         "k-anonymity:3",
@@ -100,7 +100,7 @@ def test_every_engine_tells_people_and_their_households(place, tmp_path, request
         keep_order=True,
         force=True,
     )
-    after = household_figures(cells_of(made.table), PEOPLE["home"].to_list(), PEOPLE["person"].to_list())
+    after = household_figures(cells_of(result.table), PEOPLE["home"].to_list(), PEOPLE["person"].to_list())
     assert release.risk["household"] == pytest.approx(after, abs=1e-12)
 
 
@@ -113,11 +113,11 @@ def test_spark_tells_people_and_their_households(spark):
 
 def test_the_individual_risk_is_that_of_rows():
     each = ic.risk.individual_risk(TABLE, ["age", "town"], "w")
-    found = of_survey(ic.assess(TABLE, ic.Schema(quasi=["age", "town"], household="home", weights="w")))
+    result = of_survey(ic.assess(TABLE, ic.Schema(quasi=["age", "town"], household="home", weights="w")))
     expected = {"max": each.max(), "mean": each.mean(), "min": each.min(), "at_risk": (each > 0.2).mean()}
-    assert found["individual"] == pytest.approx(expected, rel=1e-6)
+    assert result["individual"] == pytest.approx(expected, rel=1e-6)
     homes = household_figures(cells_of(TABLE), TABLE["home"].to_list(), risk=each.tolist())
-    assert found["household"] == pytest.approx(homes, rel=1e-6)
+    assert result["household"] == pytest.approx(homes, rel=1e-6)
 
 
 @pytest.mark.few(1)
@@ -150,7 +150,7 @@ def test_spark_has_the_same_figures(spark):
 
 @pytest.mark.parametrize("algorithm", ["mondrian", "oka", "mdav", "datafly", "samarati"])
 def test_every_kind_of_recoding_keeps_the_account(algorithm):
-    """Algorithms that part records alike, local ones and rounds of full-domain ones."""
+    """Algorithms that part records alike, local algorithms and rounds of full-domain algorithms."""
     settings = {"keep_order": True, "force": True, "max_suppression": 1.0, "suppressed": "keep"}
     release = ic.anonymize(TABLE, SCHEMA, "k-anonymity:3", algorithm, **settings)
     each = ic.risk.individual_risk(release.table, list(QUASI), TABLE["w"].to_list())
@@ -167,7 +167,7 @@ def test_weights_are_read_as_texts_by_their_spelling_and_null_values():
     plain = pl.DataFrame({"age": [1, 1, 2], "w": [1.5, 0.25, 1000]})
     expected = ic.assess(plain, ic.Schema(quasi=["age"], weights="w")).risk["individual"]
     for table in (texts, texts.lazy()):
-        assert ic.assess(table, ic.Schema.of(attributes)).risk["individual"] == expected
+        assert ic.assess(table, ic.Schema.of_attributes(attributes)).risk["individual"] == expected
     for table in (plain, plain.lazy()):
         with pytest.raises(ic.SchemaError, match="1 rows have no number above 0 there"):
             ic.assess(table, ic.Schema(quasi=["age"], weights="w", null_values=["1000"]))
@@ -213,7 +213,9 @@ def test_a_column_has_one_role_and_one_column_the_weights():
     with pytest.raises(ic.SchemaError, match="column 'w' is both weight and quasi; give it one role"):
         ic.Schema(quasi=["w"], weights="w")
     with pytest.raises(ic.SchemaError, match="columns 'w', 'v' have the role weight"):
-        ic.Schema.of([ic.Attribute("w", "weight"), ic.Attribute("v", "weight"), ic.Attribute("a", "quasi")])
+        ic.Schema.of_attributes(
+            [ic.Attribute("w", "weight"), ic.Attribute("v", "weight"), ic.Attribute("a", "quasi")]
+        )
     with pytest.raises(ic.SchemaError, match="a weight of its own says how much the loss"):
         ic.Attribute("w", "weight", weight=2.0)
     schema = ic.Schema(quasi=["a"], household=["region", "nr"], weights="w")
@@ -241,21 +243,21 @@ def test_a_policy_file_has_the_roles(tmp_path):
     assert (again.schema.household, again.schema.weights) == (("home",), "w")
     TABLE.write_csv(tmp_path / "t.csv")
     ic.anonymize(TABLE, again, levels={"age": 4, "town": 0}).save(tmp_path / "out")
-    found = ic.verify(tmp_path / "out" / "release.csv", tmp_path / "out" / "policy.toml")
-    assert found.ok
+    verification = ic.verify(tmp_path / "out" / "release.csv", tmp_path / "out" / "policy.toml")
+    assert verification.ok
     TABLE.write_csv(tmp_path / "leaky.csv")
-    found = ic.verify(tmp_path / "leaky.csv", tmp_path / "out" / "policy.toml")
-    assert "the household column 'home' is in the file" in " ".join(found.problems)
-    assert "the weight column 'w' is in the file" in " ".join(found.problems)
+    verification = ic.verify(tmp_path / "leaky.csv", tmp_path / "out" / "policy.toml")
+    assert "the household column 'home' is in the file" in " ".join(verification.problems)
+    assert "the weight column 'w' is in the file" in " ".join(verification.problems)
 
 
 def test_the_account_says_in_words_what_households_risk():
     release = ic.anonymize(TABLE, SCHEMA, "k-anonymity:4", "optimal", max_suppression=0.1, suppressed="keep")
-    told = " ".join(release.sentences())
+    text = " ".join(release.sentences())
     assert (
         "The sampling weights of w estimate the population. By them whoever knows age and town, and nothing "
-        "else, not even who took part, finds a record among all people with a probability of up to" in told
+        "else, not even who took part, finds a record among all people with a probability of up to" in text
     )
-    assert "Whoever finds one member of a household has found all." in told
-    assert "2 identifying columns were left out" in told
+    assert "Whoever finds one member of a household has found all." in text
+    assert "2 identifying columns were left out" in text
     assert release.document()["risk"]["after"]["household"] == release.risk["household"]

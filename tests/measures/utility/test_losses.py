@@ -1,4 +1,4 @@
-"""Metrics are measured when they are read, each once."""
+"""Metrics are measured at the first reading, each once."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def test_a_metric_is_measured_when_it_is_read_and_once(monkeypatch):
 
 
 def test_copies_hold_losses_and_no_table():
-    """The keys and the recoding are the table in short, so they are not in a file."""
+    """The keys and the recoding are the table in short, so no file has the two."""
     release = ic.anonymize(TABLE, SCHEMA, [ic.KAnonymity(3)], algorithm=ic.Mondrian())
-    kept = vars(release.utility)["_source"]
-    assert kept[0] is release.frequency
+    source = vars(release.utility)["_source"]
+    assert source[0] is release.frequency
     for each in (pickle.loads(pickle.dumps(release.utility)), copy.deepcopy(release.utility)):
         assert vars(each)["_source"] is None
         assert each == release.utility

@@ -71,12 +71,12 @@ def test_random_tables(seed, tmp_path):
     if columns == 4:
         plain = plain.with_columns(pl.col("q3").replace({"-0": "0"}))
     came_in = plain.filter(~pl.all_horizontal(pl.all().eq_missing("*")))
-    shown = release.table.with_columns(pl.col("q0").replace({"2.0": "2", "3.5": "3.50"}))
-    expected = by_hand(came_in, shown, k)
-    found = points(release.verdict)
-    assert [round(point.share * len(raw)) for point in found] == ([expected] if expected else [])
+    table = release.table.with_columns(pl.col("q0").replace({"2.0": "2", "3.5": "3.50"}))
+    expected = by_hand(came_in, table, k)
+    result = points(release.verdict)
+    assert [round(point.share * len(raw)) for point in result] == ([expected] if expected else [])
     raw.write_csv(tmp_path / "raw.csv")
     release.write(tmp_path / "out.csv")
     release.policy.write(tmp_path / "policy.toml")
     checked = verify(tmp_path / "out.csv", tmp_path / "policy.toml", against=tmp_path / "raw.csv")
-    assert points(checked) == found
+    assert points(checked) == result

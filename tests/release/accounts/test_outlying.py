@@ -1,4 +1,4 @@
-"""One number or date far from all others of a column: the release and the verifier say the same."""
+"""A number or date far from all others of a column: the release and the verifier agree."""
 
 from __future__ import annotations
 
@@ -100,18 +100,18 @@ def test_a_value_that_others_reach_and_a_code_are_none(tmp_path, name, suffix):
 
 
 def test_twenty_others_and_fifteen_values_are_enough_and_fewer_are_not(tmp_path):
-    for records, values, found in ((20, 15, 1), (19, 15, 0), (20, 14, 0)):
+    for records, values, number in ((20, 15, 1), (19, 15, 0), (20, 14, 0)):
         column = [10 + row % values for row in range(records)]
         release = released([*column, FAR])
-        assert len(of_kind(release.verdict.points)) == found
+        assert len(of_kind(release.verdict.points)) == number
         assert verified(release, tmp_path) == of_kind(release.verdict.points)
 
 
 def test_the_gap_has_to_be_larger_than_the_range_of_the_others(tmp_path):
     column = [row % 30 for row in range(ROWS)]
-    for far, found in ((58, 0), (59, 1)):
+    for far, number in ((58, 0), (59, 1)):
         release = released(with_last(column, far))
-        assert len(of_kind(release.verdict.points)) == found
+        assert len(of_kind(release.verdict.points)) == number
         assert verified(release, tmp_path) == of_kind(release.verdict.points)
 
 
@@ -134,7 +134,7 @@ def test_a_null_value_is_no_number(tmp_path):
     release = released(column, null_values=[str(FAR)])
     assert of_kind(release.verdict.points) == verified(release, tmp_path) == []
     table = pl.DataFrame({"age": AGES, "x": column})
-    coded = ic.Schema.of(
+    coded = ic.Schema.of_attributes(
         [ic.Attribute("age", "quasi"), ic.Attribute("x", "insensitive", missing=(str(FAR),))]
     )
     release = ic.anonymize(table, coded, "k-anonymity:5", unanswered="write")
@@ -147,7 +147,7 @@ def test_declared_spellings_are_read(tmp_path):
     table = pl.DataFrame(
         {"age": AGES, "x": with_last(euros, "2.000.000,00"), "born": with_last(days, "01.01.1901")}
     )
-    schema = ic.Schema.of(
+    schema = ic.Schema.of_attributes(
         [
             ic.Attribute("age", "quasi"),
             ic.Attribute("x", "sensitive", decimal=",", thousands="."),
@@ -167,7 +167,7 @@ def test_declared_spellings_are_read(tmp_path):
 @pytest.mark.parametrize("rows", [21, 27, 28, 30, 60, 69, 70, 139, 140, 399, 700, 1000])
 @pytest.mark.parametrize("far", [FAR, -FAR])
 def test_the_way_out_removes_the_point(rows, far):
-    """The limit is the mean of ten records around it, and the far one must not be among these."""
+    """The limit is the mean of ten records near the limit, without the far record."""
     column = [1000 * (20 + row * 7 % 71) for row in range(rows - 1)]
     table = pl.DataFrame({"age": [row % 4 for row in range(rows)], "x": [*column, far]})
     schema = ic.Schema(quasi=["age"], insensitive=["x"])
@@ -179,7 +179,7 @@ def test_the_way_out_removes_the_point(rows, far):
 
 
 def test_rounding_does_not_hide_it_and_is_kept_by_the_way_out(tmp_path):
-    """After a rounding few values are left, and they are no codes."""
+    """After a rounding few values are left, and none is a code."""
     rounded = {"x": "round:30000"}
     release = released(with_last(SALARIES, FAR), treatments=rounded)
     (point,) = of_kind(release.verdict.points)

@@ -47,7 +47,7 @@ def schema(*plain: str, sensitive: tuple[str, ...] = (), **more: object) -> ic.S
 
 
 def write(*call: object, **settings: object) -> ic.Release:
-    """Make a release whatever its points are."""
+    """Make a release despite open points."""
     return ic.anonymize(*call, unanswered="write", **settings)
 
 
@@ -56,7 +56,7 @@ def found(release: ic.Release) -> dict[tuple[str, ...], ic.Point]:
 
 
 def lone(table: pl.DataFrame, *columns: str) -> float:
-    """Count by a dictionary which rows have values of their own."""
+    """Count by a dictionary the rows with a unique value."""
     counts = Counter(table.select(columns).rows())
     return sum(number == 1 for number in counts.values()) / table.height
 
@@ -81,14 +81,14 @@ def test_unique_columns_and_pairs_are_found():
 @pytest.mark.parametrize("role", ["insensitive", "sensitive"])
 @pytest.mark.parametrize("treatments", [{}, {"seqn": "random-numbers"}])
 def test_values_of_their_own_are_found_whatever_the_role_and_treatment(role, treatments):
-    asked = ic.Schema(quasi=QUASI, unlisted="drop", treatments=treatments, **{role: ["seqn"]})
+    schema = ic.Schema(quasi=QUASI, unlisted="drop", treatments=treatments, **{role: ["seqn"]})
     models = [K, "l-diversity:5"] if role == "sensitive" else [K]
-    assert found(write(TABLE, asked, models))["unique-column", "seqn"].share == 1.0
+    assert found(write(TABLE, schema, models))["unique-column", "seqn"].share == 1.0
 
 
 def test_unlisted_columns_that_are_kept_are_looked_at():
-    kept = ic.Schema(quasi=QUASI, unlisted="keep")
-    names = {name[1] for name in found(write(TABLE, kept, K))}
+    schema = ic.Schema(quasi=QUASI, unlisted="keep")
+    names = {name[1] for name in found(write(TABLE, schema, K))}
     assert {"seqn", "sqft"} <= names
 
 
@@ -99,13 +99,13 @@ def test_a_column_that_is_rounded_enough_is_no_point():
 
 @pytest.mark.slow
 def test_large_tables_are_counted_in_full():
-    """The first rows look unique, and all rows do not: every value occurs once more behind them."""
+    """The first rows look unique, and all rows do not: every value occurs again behind."""
     half = np.arange(60_000)
     table = pl.DataFrame({"age": np.tile(half % 50, 2), "twice": np.tile(half, 2), "own": np.arange(120_000)})
-    made = write(table, ic.Schema(quasi=["age"], insensitive=["twice", "own"]), K)
-    assert [name for name in found(made) if name[0] == "unique-column"] == [("unique-column", "own")]
+    points = write(table, ic.Schema(quasi=["age"], insensitive=["twice", "own"]), K)
+    assert [name for name in found(points) if name[0] == "unique-column"] == [("unique-column", "own")]
     lazy = write(table.lazy(), ic.Schema(quasi=["age"], insensitive=["twice", "own"]), K)
-    assert list(found(lazy)) == list(found(made))
+    assert list(found(lazy)) == list(found(points))
 
 
 def test_rows_of_a_database_are_counted_there(tmp_path):
@@ -137,26 +137,26 @@ def test_a_database_and_a_frame_have_the_same_points_whatever_is_treated(tmp_pat
         connection.execute("create table people (age, sqft, price, color, note)")
         connection.executemany("insert into people values (?, ?, ?, ?, ?)", table.rows())
     plain = [name for name in table.columns[1:] if name != "note" or "note" in treatments]
-    asked = ic.Schema(quasi=["age"], insensitive=plain, unlisted="drop", treatments=treatments)
-    expected = found(write(table, asked, K))
+    schema = ic.Schema(quasi=["age"], insensitive=plain, unlisted="drop", treatments=treatments)
+    expected = found(write(table, schema, K))
     with ic.Database(f"sqlite:///{tmp_path / 't.db'}") as database:
-        shown = found(write(database.table("people"), asked, K))
-    assert list(shown) == list(expected)
+        points = found(write(database.table("people"), schema, K))
+    assert list(points) == list(expected)
     drawn = {"sqft", "price"} if len({*treatments.values()} & {"random-numbers", "noise:1"}) else set()
     for name, point in expected.items():
-        assert drawn & {*name} or shown[name].share == point.share
+        assert drawn & {*name} or points[name].share == point.share
 
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("write_day", ["%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y"])
 def test_days_are_no_ids_of_people(tmp_path, write_day):
-    """Nearly every row has its own day of birth, and a few have the same; the verifier reads texts."""
+    """Nearly every row has a unique day of birth, a few share a day, and the verifier reads texts."""
     born = pl.Series(DAYS).dt.strftime(write_day)
     assert 0.9 < born.n_unique() / ROWS < 1
     table = TABLE.select("age", "zip").with_columns(birth_date=born)
     table.write_csv(tmp_path / "raw.csv")
-    asked = ic.Schema(quasi=QUASI, identifying=["birth_date"])
-    release = write(tmp_path / "raw.csv", asked, K)
+    schema = ic.Schema(quasi=QUASI, identifying=["birth_date"])
+    release = write(tmp_path / "raw.csv", schema, K)
     release.save(tmp_path / "out")
     checked = ic.verify(
         tmp_path / "out" / "release.csv",
@@ -168,18 +168,18 @@ def test_days_are_no_ids_of_people(tmp_path, write_day):
 
 
 def test_a_sensitive_column_without_a_model_is_found():
-    asked = schema(sensitive=("ill", "income"))
-    release = write(TABLE, asked, [K, ic.LDiversity(2, attribute="ill")])
+    roles = schema(sensitive=("ill", "income"))
+    release = write(TABLE, roles, [K, ic.LDiversity(2, attribute="ill")])
     (finding,) = release.points
     assert (finding.name, finding.columns) == ("unprotected-sensitive", ("income",))
     classes = release.table.group_by("age", "zip").agg(pl.len().alias("n"), pl.col("income").n_unique())
     alike = classes.filter(pl.col("income") == 1)["n"].sum()
     assert finding.share == alike / ROWS
-    assert not write(TABLE, asked, [K, ic.LDiversity(2)], max_suppression=0.5).points
-    score = write(TABLE, asked, [K, ic.P29(0.1)], max_suppression=0.9)
+    assert not write(TABLE, roles, [K, ic.LDiversity(2)], max_suppression=0.5).points
+    score = write(TABLE, roles, [K, ic.P29(0.1)], max_suppression=0.9)
     assert "unprotected-sensitive" not in {finding.name for finding in score.points}
     neighbour = ic.Attacker("neighbour", ["age"], [ic.LDiversity(2)])
-    assert not write(TABLE, asked, [K, neighbour]).points
+    assert not write(TABLE, roles, [K, neighbour]).points
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_a_column_that_follows_from_a_generalized_one_is_found_and_the_other_way
 
 
 def of_people(rows: pl.DataFrame, most: int) -> pl.DataFrame:
-    """Give rows that are alike to one person, so many a person."""
+    """Give equal rows to the same person, up to a number of rows per person."""
     near = rows.sort("age", "zip").with_row_index("place")
     return near.with_columns(pid=pl.format("K{}", (pl.col("place") // most + 10_000).cast(pl.String))).drop(
         "place"
@@ -248,14 +248,14 @@ def test_the_people_of_each_class_are_counted_by_a_key_that_does_not_leave(most)
     assert f"{ROWS // most} values of pid occur more than once: is this a person?" in point.text
     classes = rows.with_columns(release.table.select("age", "zip"))
     sizes = classes.group_by("age", "zip").agg(pl.col("pid").n_unique())["pid"]
-    told = f"{(sizes < 5).sum()} of {len(sizes)} classes hold fewer than 5 people, the least {sizes.min()}"
-    assert told in point.text
+    text = f"{(sizes < 5).sum()} of {len(sizes)} classes hold fewer than 5 people, the least {sizes.min()}"
+    assert text in point.text
     named = write(rows, schema(person=["pid"]), K, max_suppression=0.2)
     assert "repeated-id" not in {name for name, *_ in found(named)}
 
 
 def test_a_key_that_repeats_is_none_where_every_class_has_enough_people():
-    """Two rows each, far from each other: whoever is looked for is among five."""
+    """Two rows each, far from each other: any person is among five."""
     people = [f"K{number % (ROWS // 2):05}" for number in range(ROWS)]
     rows = TABLE.with_columns(pid=pl.Series(people), age=pl.lit(30), zip=pl.lit("00100"))
     assert "repeated-id" not in {name for name, *_ in found(write(rows, schema(identifying=["pid"]), K))}
@@ -271,7 +271,7 @@ def test_several_keys_of_one_person_are_one_point():
 
 
 def test_a_wrong_person_column_does_not_silence_a_key():
-    """A doctor has many patients: five doctors of a class may see one patient."""
+    """A doctor has many patients: five doctors of a class may see the same patient."""
     rows = of_people(TABLE, 4).with_columns(doctor=pl.Series([f"D{number % 90}" for number in range(ROWS)]))
     release = write(rows, schema(person=["doctor"], identifying=["pid"]), K, max_suppression=0.5)
     assert ("repeated-id", "pid") in found(release)
@@ -305,7 +305,7 @@ def test_rows_are_people_where_a_key_of_people_is_unique():
 
 @pytest.mark.parametrize("role", ["identifying", "insensitive"])
 def test_a_repeated_id_is_found_by_what_it_tells_though_its_name_says_nothing(role):
-    """A number is an id of people if all rows of each have one year of birth."""
+    """A number is an id of people if all rows of each number have the same year of birth."""
     born = RNG.integers(1950, 1990, ROWS // 6)
     rows = pl.DataFrame(
         {
@@ -368,19 +368,19 @@ def test_free_text_is_always_open():
 def test_lists_in_sensitive_cells_are_found():
     codes = [";".join(RNG.choice(["F32", "E11", "I10", "J45"], 2, replace=False)) for _ in range(ROWS)]
     rows = TABLE.with_columns(codes=pl.Series(codes))
-    asked = schema(sensitive=["codes"])
-    release = write(rows, asked, [K, "l-diversity:2"], max_suppression=0.2)
+    roles = schema(sensitive=["codes"])
+    release = write(rows, roles, [K, "l-diversity:2"], max_suppression=0.2)
     assert found(release)["list-cells", "codes"].share == 1
 
 
 def test_suppressed_records_that_leave_unprotected_are_a_point():
     table = pl.DataFrame({"side": list("LRB") * 7 + ["F"], "ill": list("aabbcc") * 3 + list("abc") + ["z"]})
-    asked = ic.Schema(quasi=["side"], sensitive=["ill"])
+    schema = ic.Schema(quasi=["side"], sensitive=["ill"])
     models, settings = ["k-anonymity:3", "l-diversity:2"], {"max_suppression": 0.2}
-    release = write(table, asked, models, "cell-suppression", suppressed="keep", **settings)
+    release = write(table, schema, models, "cell-suppression", suppressed="keep", **settings)
     point = found(release)["suppressed-records",]
     assert "1 suppressed record leaves, and of them nothing is promised" in point.text
-    judged = write(table, asked, models, "cell-suppression", **settings)
+    judged = write(table, schema, models, "cell-suppression", **settings)
     assert judged.left_out == 1
     assert ("suppressed-records",) not in found(judged)
 
@@ -420,10 +420,10 @@ WHY = "a number that the study made up"
 def test_a_release_is_refused_until_each_point_has_an_answer():
     with pytest.raises(
         ic.VerdictError, match=r"OPEN: 1 point waits for an answer \(unique-column: seqn\)"
-    ) as told:
+    ) as error:
         ic.anonymize(TABLE, policy())
-    assert told.value.verdict.state == "open"
-    assert 'Or accept it: accepted=[ic.Accepted("unique-column", "seqn", "...")]' in str(told.value)
+    assert error.value.verdict.state == "open"
+    assert 'Or accept it: accepted=[ic.Accepted("unique-column", "seqn", "...")]' in str(error.value)
     release = ic.anonymize(TABLE, policy(ic.Accepted("unique-column", "seqn", WHY)))
     assert release.verdict.holds
     (entry,) = release.to_dict()["verdict"]["points"]
@@ -433,9 +433,9 @@ def test_a_release_is_refused_until_each_point_has_an_answer():
 
 def test_an_answer_goes_to_anonymize_as_the_message_says_it():
     schema_, models = schema("seqn", "color"), "k-anonymity:5"
-    with pytest.raises(ic.VerdictError) as told:
+    with pytest.raises(ic.VerdictError) as error:
         ic.anonymize(TABLE, schema_, models)
-    [answer] = re.findall(r"Or accept it: accepted=(.*)", str(told.value))
+    [answer] = re.findall(r"Or accept it: accepted=(.*)", str(error.value))
     release = ic.anonymize(TABLE, schema_, models, accepted=eval(answer, {"ic": ic}))
     assert release.verdict.holds
     assert release.policy.accepted == (ic.Accepted("unique-column", "seqn", "..."),)
@@ -512,19 +512,19 @@ SHOWN = ("unique-column", "unique-together", "unprotected-sensitive", "blanked-c
 )
 @pytest.mark.parametrize("algorithm", ["mondrian", "cell-suppression"])
 def test_the_verifier_finds_the_same_in_the_file(tmp_path, plain, sensitive, models, algorithm):
-    asked = ic.Policy(
+    policy = ic.Policy(
         schema(*plain, sensitive=sensitive), models, algorithm, max_suppression=0.9,
         accepted=(ic.Accepted("unique-together", "sqft", WHY),),
     )  # fmt: skip
-    release = write(TABLE, asked)
+    release = write(TABLE, policy)
     release.save(tmp_path / "out")
     checked = verify(tmp_path / "out" / "release.csv", tmp_path / "out" / "policy.toml")
-    shown = [point.sentence() for point in release.verdict.points if point.name in SHOWN]
-    assert [point.sentence() for point in checked.verdict.points] == shown
+    texts = [point.sentence() for point in release.verdict.points if point.name in SHOWN]
+    assert [point.sentence() for point in checked.verdict.points] == texts
 
 
 def late(rows: int, known: int, values: Callable[[int], list[Any]]) -> list[Any]:
-    """Values that are missing in the first rows, as in a file that is sorted by them."""
+    """Values that are missing in the first rows, as in a sorted file."""
     return [None] * (rows - known) + values(known)
 
 
@@ -542,12 +542,12 @@ def test_the_first_rows_do_not_hide_what_the_others_tell(tmp_path, of_files):
             "weight": late(rows, known, lambda n: [row % 173 for row in range(n)]),
         }
     )
-    asked = ic.Schema(quasi=["age", "zip"], insensitive=["town", "cost", "height", "weight"])
+    schema = ic.Schema(quasi=["age", "zip"], insensitive=["town", "cost", "height", "weight"])
     data: Any = table
     if of_files:
         data = tmp_path / "people.parquet"
         table.write_parquet(data)
-    release = ic.anonymize(data, asked, "k-anonymity:5", unanswered="write")
+    release = ic.anonymize(data, schema, "k-anonymity:5", unanswered="write")
     assert {("unique-column", "cost"), ("unique-together", "height", "weight")} <= found(release).keys()
     assert ("derived-column", "town", "zip") in found(release)
     table.write_csv(tmp_path / "raw.csv")
@@ -563,7 +563,7 @@ def test_the_first_rows_do_not_hide_what_the_others_tell(tmp_path, of_files):
 
 
 def test_numbers_that_are_none_are_rounded_in_a_file_too(tmp_path):
-    """A frame holds NaN among its numbers, and a CSV the text of it: both say that rounding helps."""
+    """A frame holds NaN among the numbers, and a CSV the text of NaN: both say that rounding helps."""
     table = TABLE.with_columns(cost=pl.Series([*(number / 7 for number in range(ROWS - 1)), float("nan")]))
     release = write(table, schema("cost"), K)
     release.save(tmp_path / "out")
@@ -576,7 +576,7 @@ def test_numbers_that_are_none_are_rounded_in_a_file_too(tmp_path):
 
 @pytest.mark.parametrize(("scale", "base"), [(0.01, "0.02"), (1, "2"), (1000, "2000")])
 def test_the_advice_to_round_fits_the_scale_of_the_column(scale, base):
-    """Rounded as the point says, the column is no point any more, and most of what it tells is left."""
+    """Rounded as the point says, the column is no point any more, and keeps most of the information."""
     table = TABLE.with_columns(stay=pl.Series([number * scale for number in range(ROWS)]))
     points = [(point.name, point.way_out) for point in write(table, schema("stay"), K).verdict.points]
     assert [name for name, _ in points] == ["unique-column"]

@@ -1,4 +1,4 @@
-"""What nobody asked for is measured when somebody looks, and says then what it always said."""
+"""Measures that nobody requested wait for a reader, and never change."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def test_a_release_measures_what_was_asked_and_the_rest_when_it_is_read(watched,
     assert release.sentences()
     assert not watched
     assert release.privacy.reached("t-closeness") > 0
-    found = len(watched)
-    assert found
+    number = len(watched)
+    assert number
     assert release.privacy.privacy == release.privacy.privacy
-    assert len(watched) == found, "measured once"
+    assert len(watched) == number, "measured once"
     assert {each.model for each in release.privacy.privacy} == {each.model for each in release.before.privacy}
 
 
@@ -91,23 +91,23 @@ def test_a_copy_has_all_figures(watched):
 
 
 def test_a_measure_that_was_stopped_is_taken_again():
-    given = [KeyboardInterrupt, ()]
+    outcomes = [KeyboardInterrupt, ()]
 
     def others():
-        found = given.pop(0)
-        if found:
-            raise found
-        return found
+        result = outcomes.pop(0)
+        if result:
+            raise result
+        return result
 
     results = Results((), others)
     with pytest.raises(KeyboardInterrupt):
         results.all  # noqa: B018
     assert results.all == ()
-    assert not given
+    assert not outcomes
 
 
 def test_the_table_before_waits_where_sizes_are_all_that_is_asked(monkeypatch):
-    """Other models may refuse a table, so they are asked before anything is released."""
+    """Other models may refuse a table, so the check comes before any release."""
     measured = []
 
     def noting(classes, *arguments, **settings):

@@ -1,4 +1,4 @@
-"""Sentences with a risk say against whom it holds."""
+"""Sentences with a risk name the attacker."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def test_each_sentence_with_a_risk_names_the_attacker(roles):
 def test_of_many_quasi_identifiers_the_first_six_are_named():
     frame = pl.DataFrame({name: [row % 2 for row in range(40)] for name in MANY})
     release = ic.anonymize(frame, ic.Schema(quasi=MANY), "k-anonymity:4", unanswered="write")
-    (found,) = (each for each in release.sentences() if "finds the right record" in each)
-    assert found.startswith(
+    (sentence,) = (each for each in release.sentences() if "finds the right record" in each)
+    assert sentence.startswith(
         "Whoever knows that a person is in the table, and the person's a, b, c, d, e, f and 2 more, and "
         "nothing else, finds the right record with a probability of at most"
     )

@@ -62,10 +62,10 @@ MEANS = [65 / 3, 65 / 3, 65 / 3, 92 / 3, 92 / 3, 92 / 3]
 )
 def test_means_of_numbers_are_numbers(table, dtype):
     release = released(table)
-    made = release.table.collect() if isinstance(release.table, pl.LazyFrame) else release.table
-    column = made["age"]
-    assert str(column.type if isinstance(made, pa.Table) else column.dtype) == dtype
-    assert listed(made, "age") == pytest.approx(MEANS, abs=1e-6)
+    frame = release.table.collect() if isinstance(release.table, pl.LazyFrame) else release.table
+    column = frame["age"]
+    assert str(column.type if isinstance(frame, pa.Table) else column.dtype) == dtype
+    assert listed(frame, "age") == pytest.approx(MEANS, abs=1e-6)
     texts = release.texts.collect() if isinstance(release.texts, pl.LazyFrame) else release.texts
     assert set(listed(texts, "age")) == {"21.666667", "30.666667"}
 
@@ -96,21 +96,21 @@ OF_PANDAS = pd.Series(MIDNIGHTS)
 def test_means_of_days_have_the_type_that_came_in(column, like):
     kind = {pd.Series: pd.DataFrame, pl.Series: pl.DataFrame}.get(type(column), pa.table)
     table = kind({"seen": column})
-    made = released(table, "seen").table
+    frame = released(table, "seen").table
     before, after = (
-        getattr(each["seen"], "dtype", getattr(each["seen"], "type", None)) for each in (table, made)
+        getattr(each["seen"], "dtype", getattr(each["seen"], "type", None)) for each in (table, frame)
     )
     assert after == before
-    assert [str(day)[:10] for day in listed(made, "seen")] == ["2020-03-02"] * 3 + ["2020-04-11"] * 3
-    zones = {str(day.tzinfo) for day in listed(made, "seen") if getattr(day, "tzinfo", None)}
+    assert [str(day)[:10] for day in listed(frame, "seen")] == ["2020-03-02"] * 3 + ["2020-04-11"] * 3
+    zones = {str(day.tzinfo) for day in listed(frame, "seen") if getattr(day, "tzinfo", None)}
     assert zones == ({like} if like else set())
 
 
 def test_a_missing_mean_is_missing():
     for ages in (pd.array([20, 21, 22, None, None, None], dtype="Int64"), [20.0, 21, 22, None, None, None]):
-        made = released(pd.DataFrame({"age": ages})).table["age"]
-        assert made.isna().tolist() == [False] * 3 + [True] * 3
-        assert made[0] == 21
+        ages_of_means = released(pd.DataFrame({"age": ages})).table["age"]
+        assert ages_of_means.isna().tolist() == [False] * 3 + [True] * 3
+        assert ages_of_means[0] == 21
     assert released(pl.DataFrame({"age": [20, 21, 22, *[None] * 3]})).table["age"].to_list()[2:] == [
         21,
         *[None] * 3,
@@ -118,7 +118,7 @@ def test_a_missing_mean_is_missing():
 
 
 def test_a_mean_among_texts_that_it_cannot_be_told_from_stays_text():
-    """What is suppressed or written otherwise has no place among numbers."""
+    """A suppressed cell or another text has no place among numbers."""
     for table in (
         pl.DataFrame({"x": [dt.datetime(2020, 1, 1, 9)] * 3 + MIDNIGHTS[3:]}),
         pl.DataFrame({"x": [Decimal("1.10"), *[Decimal("2.20")] * 3, Decimal("1.10"), Decimal("1.10")]}),
@@ -133,7 +133,7 @@ def test_a_mean_among_texts_that_it_cannot_be_told_from_stays_text():
 
 
 def test_a_column_with_suppressed_records_stays_text():
-    """A missing value in place of `*` would be a class of its own to whoever measures the release."""
+    """A missing value in place of `*` would be a separate class to a measurer of the release."""
     table = pl.DataFrame({"age": [20, 20, 30, 30], "weight": [70, 70, 80, 80]})
     policy = Policy(
         ic.Schema(quasi=["age", "weight"]),
@@ -188,8 +188,8 @@ def test_files_have_the_texts(name, tmp_path):
         assert lines[1:] == ["21.666667"] * 3 + ["30.666667"] * 3
         release.write(tmp_path / "r.parquet", force=True)
         assert pl.read_parquet(tmp_path / "r.parquet").dtypes == [pl.String]
-        made = release.table.collect() if isinstance(table, pl.LazyFrame) else release.table
-        assert listed(made, name) == pytest.approx(MEANS, abs=1e-6)
+        frame = release.table.collect() if isinstance(table, pl.LazyFrame) else release.table
+        assert listed(frame, name) == pytest.approx(MEANS, abs=1e-6)
 
 
 def test_streamed_files_and_databases_keep_texts(tmp_path):
@@ -231,21 +231,21 @@ def test_every_measure_reads_numbers_as_it_reads_their_texts(tmp_path):
         )
         assert mine.to_dict() == theirs.to_dict()
         kinds = ["singling-out-multivariate", "linkability", "inference", "order"]
-        told = [
+        documents = [
             [each.to_dict() for each in attack(table, tried, policy, kinds=kinds, attacks=20)]
             for tried in (release.texts, other)
         ]
-        assert told[0] == told[1]
+        assert documents[0] == documents[1]
     few = table.select("age", "s")[:12]
     small = Policy(
         ic.Schema(quasi=["age"], sensitive=["s"]), (ic.KAnonymity(3),), output="mean", ends="exact"
     )
-    made = ic.anonymize(few, small)
-    found = [
+    result = ic.anonymize(few, small)
+    outcome = [
         attack(few, tried, small, kinds=["minimality"], attacks=20)[0].to_dict()
-        for tried in (made.table, made.texts)
+        for tried in (result.table, result.texts)
     ]
-    assert found[0] == found[1]
+    assert outcome[0] == outcome[1]
     release.save(tmp_path / "out")
     assert ic.verify(tmp_path / "out" / "release.csv", tmp_path / "out" / "policy.toml").ok
 

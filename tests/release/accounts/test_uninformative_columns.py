@@ -29,38 +29,38 @@ HELPS = (
 
 def blanked(schema: ic.Schema, algorithm: str, table: pl.DataFrame = TABLE) -> dict[str, ic.Point]:
     table = table.select(attribute.name for attribute in schema.quasi)
-    found = ic.anonymize(table, schema, "k-anonymity:5", algorithm, unanswered="write").points
-    return {each.columns[0]: each for each in found if each.name == "blanked-column"}
+    points = ic.anonymize(table, schema, "k-anonymity:5", algorithm, unanswered="write").points
+    return {each.columns[0]: each for each in points if each.name == "blanked-column"}
 
 
 @pytest.mark.parametrize("algorithm", ["optimal", "datafly", "samarati"])
 def test_full_domain_recoding_without_hierarchies_blanks(algorithm):
-    found = blanked(ic.Schema(quasi=["age", "zip", "sex", "one"]), algorithm)
-    assert list(found) == ["age", "zip"]
-    assert found["age"].share == 1
-    assert found["age"].text == (
+    result = blanked(ic.Schema(quasi=["age", "zip", "sex", "one"]), algorithm)
+    assert list(result) == ["age", "zip"]
+    assert result["age"].share == 1
+    assert result["age"].text == (
         "Nothing is left of age: its cells stand for every value in 100.0% of the records."
     )
-    assert found["zip"].way_out == HELPS.format("zip")
+    assert result["zip"].way_out == HELPS.format("zip")
 
 
 def test_with_hierarchies_something_else_helps():
     trees = {"age": ic.Hierarchy.intervals(1), "zip": ic.Hierarchy.flat(), "sex": None}
-    found = blanked(ic.Schema(quasi=trees), "optimal")
-    assert list(found) == ["age", "zip"]
-    assert {each.way_out for each in found.values()} == {HELPS.format(name) for name in ("age", "zip")}
+    result = blanked(ic.Schema(quasi=trees), "optimal")
+    assert list(result) == ["age", "zip"]
+    assert {each.way_out for each in result.values()} == {HELPS.format(name) for name in ("age", "zip")}
 
 
 def test_a_level_that_somebody_took_is_to_be_lower():
     age = ic.Attribute("age", "quasi", hierarchy=ic.Hierarchy.intervals(100), levels=(1, 1))
-    found = blanked(ic.Schema.of([age, ic.Attribute("sex", "quasi")]), "optimal")
-    assert found["age"].way_out == "Take a lower level of age."
+    result = blanked(ic.Schema.of_attributes([age, ic.Attribute("sex", "quasi")]), "optimal")
+    assert result["age"].way_out == "Take a lower level of age."
 
 
 def test_local_recoding_that_blanks_is_to_ask_for_less():
     table = TABLE.head(8).with_columns(zip=pl.Series(list("abcdefgh")))
-    found = blanked(ic.Schema(quasi=["age", "zip"]), "mondrian", table)
-    assert {each.way_out for each in found.values()} == {"Name fewer quasi-identifiers, or ask for less."}
+    result = blanked(ic.Schema(quasi=["age", "zip"]), "mondrian", table)
+    assert {each.way_out for each in result.values()} == {"Name fewer quasi-identifiers, or ask for less."}
 
 
 def test_a_release_that_keeps_most_cells_has_no_such_point():
@@ -73,6 +73,6 @@ def test_the_share_of_the_records_is_given():
     zips = ["a"] * 10 + [f"v{number}" for number in range(30)]
     table = pl.DataFrame({"zip": zips, "sex": ["m", "f"] * 20})
     schema = ic.Schema(quasi={"zip": ic.Hierarchy.flat(), "sex": ic.Hierarchy.flat()})
-    found = blanked(schema, "cell-suppression", table)
-    assert found["zip"].share == 0.75
-    assert found["zip"].text.startswith("Little is left of zip")
+    result = blanked(schema, "cell-suppression", table)
+    assert result["zip"].share == 0.75
+    assert result["zip"].text.startswith("Little is left of zip")

@@ -1,4 +1,4 @@
-"""The account tells what looks like missing values, numbers or dates, and was not taken for such."""
+"""The account names apparent missing values, numbers or dates that were read otherwise."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ ROWS = 120
 
 def sentences(values: list[str], **settings: object) -> str:
     table = pl.DataFrame({"x": (values * ROWS)[:ROWS], "sex": ["m", "f"] * (ROWS // 2)})
-    schema = ic.Schema.of(
+    schema = ic.Schema.of_attributes(
         [ic.Attribute("x", "quasi", **settings), ic.Attribute("sex", "quasi")],
         null_values=settings.pop("null_values", ()),  # type: ignore[arg-type]
     )
-    told = ic.anonymize(table, schema, "k-anonymity:2").sentences()
+    text = ic.anonymize(table, schema, "k-anonymity:2").sentences()
     # A table as it stands is told the same.
     assessed = ic.assess(table, schema)
-    assert list(assessed.notes) == [line for line in told if "look like" in line or "means missing" in line]
+    assert list(assessed.notes) == [line for line in text if "look like" in line or "means missing" in line]
     assert assessed.sentences()[-len(assessed.notes) :] == list(assessed.notes) or not assessed.notes
-    return "\n".join(told)
+    return "\n".join(text)
 
 
 @pytest.mark.parametrize(
@@ -70,16 +70,16 @@ def test_fillers_are_told_with_their_share_and_no_other_value_is():
     schema = ic.Schema(quasi=["age", "weight"], sensitive=["disease"])
     release = ic.anonymize(table, schema, "k-anonymity:2")
     assert set(ic.assess(table, schema).notes) < set(release.sentences())
-    told = "\n".join(release.sentences())
-    found = "'?' is in 75.0% of weight, '999' is in 50.0% of age, 'null' is in 50.0% of disease"
+    text = "\n".join(release.sentences())
+    message = "'?' is in 75.0% of weight, '999' is in 50.0% of age, 'null' is in 50.0% of disease"
     assert (
-        f"{found}: if that means missing, say null_values=['?', '999', 'null'], or it counts as a value."
-        in told
+        f"{message}: if that means missing, say null_values=['?', '999', 'null'], or it counts as a value."
+        in text
     )
-    assert "secret" not in told
+    assert "secret" not in text
     with on_the_command_line():
-        told = "\n".join(release.sentences())
-    assert "say --null-value '?' --null-value '999' --null-value 'null'," in told
+        text = "\n".join(release.sentences())
+    assert "say --null-value '?' --null-value '999' --null-value 'null'," in text
     named = ic.Schema(quasi=["age", "weight"], sensitive=["disease"], null_values=["?", "999", "null"])
     assert "means missing" not in "\n".join(ic.anonymize(table, named, "k-anonymity:2").sentences())
 
@@ -87,8 +87,8 @@ def test_fillers_are_told_with_their_share_and_no_other_value_is():
 @pytest.mark.parametrize("age", [99, 95])
 def test_a_number_among_its_like_is_no_filler(age):
     table = pl.DataFrame({"age": [*range(20, 99), *[age] * 20]})
-    told = "\n".join(ic.anonymize(table, ic.Schema(quasi=["age"]), "k-anonymity:2").sentences())
-    assert "means missing" not in told
+    text = "\n".join(ic.anonymize(table, ic.Schema(quasi=["age"]), "k-anonymity:2").sentences())
+    assert "means missing" not in text
 
 
 def test_a_page_and_json_of_a_table_as_it_stands_tell_them(tmp_path):
@@ -96,9 +96,9 @@ def test_a_page_and_json_of_a_table_as_it_stands_tell_them(tmp_path):
     schema = ic.Schema(quasi=["day", "age"])
     assessed = ic.assess(table, schema)
     look, means = "The values of day look like dates", "'?' is in 33.3% of day, '999' is in 33.3% of age"
-    for told in (assessed.to_dict()["notes"], assessed.document(schema)["sentences"]):
-        assert any(means in line for line in told)
-        assert any(look in line for line in told)
+    for texts in (assessed.to_dict()["notes"], assessed.document(schema)["sentences"]):
+        assert any(means in line for line in texts)
+        assert any(look in line for line in texts)
     assert "2020" not in " ".join(assessed.notes)
     plain = ic.assess(table.select("age").filter(pl.col("age") < 999), ic.Schema(quasi=["age"]))
     assert plain.notes == ()

@@ -1,4 +1,4 @@
-"""Rounding of numbers that nearly every record has for its own, so that none is told by it."""
+"""Rounding of numbers that are unique to nearly every record, so that no record is told."""
 
 from __future__ import annotations
 
@@ -29,11 +29,14 @@ def counted(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("what", NUMBERS)
 def test_after_the_rounding_hardly_any_record_has_a_value_of_its_own(what):
     values = NUMBERS[what]
-    found = rounding_of(*counted(values))
-    assert found is not None
-    assert found.step is not None
+    result = rounding_of(*counted(values))
+    assert result is not None
+    assert result.step is not None
     text = "round:" + ",".join(
-        [f"{found.step}", *(f"{name}={value}" for name, value in found.settings().items() if name != "round")]
+        [
+            f"{result.step}",
+            *(f"{name}={value}" for name, value in result.settings().items() if name != "round"),
+        ]
     )
     schema = ic.Schema(["sex"], ["x"], treatments={"x": text})
     table = pl.DataFrame({"sex": ["f"] * len(values), "x": values})
@@ -49,9 +52,9 @@ def test_numbers_that_records_share_are_left_alone():
 
 
 def test_too_few_records_have_no_rounding():
-    found = rounding_of(*counted(RNG.normal(0, 1, 9)))
-    assert found is not None
-    assert (found.step, found.settings()) == (None, {})
+    result = rounding_of(*counted(RNG.normal(0, 1, 9)))
+    assert result is not None
+    assert (result.step, result.settings()) == (None, {})
 
 
 def test_a_sensitive_number_is_drafted_rounded_and_nobody_is_singled_out_by_it(tmp_path):
@@ -74,9 +77,9 @@ def test_a_sensitive_number_is_drafted_rounded_and_nobody_is_singled_out_by_it(t
     exact = ic.anonymize(table, ic.Schema(["age", "sex"], ["income"]), "k-anonymity:5").table
     (before,) = ic.attack(table, exact, policy, kinds=["singling-out-univariate"])
     # Few values are left to guess by, so a rate of few guesses says little: those who are found are counted.
-    found = [each.main.value * each.attacks for each in (alone, before)]
-    assert found[1] > 0.9 * before.attacks
-    assert found[0] < 0.02 * found[1]
+    values = [each.main.value * each.attacks for each in (alone, before)]
+    assert values[1] > 0.9 * before.attacks
+    assert values[0] < 0.02 * values[1]
 
 
 def test_a_sensitive_number_of_too_few_rows_is_asked_about():

@@ -1,4 +1,4 @@
-"""What init recognizes by values alone: numbers with check digits, addresses, places, postal codes; and Turkish."""
+"""Columns that init recognizes by values alone: check digits, addresses, places, postal codes, Turkish."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ EXAMPLES = {
 
 
 def column(values):
-    """Enough of them for a check to tell something."""
+    """Enough values for a check to recognize the column."""
     return [values[at % len(values)] for at in range(max(5, len(values)))]
 
 
@@ -54,7 +54,7 @@ def test_published_examples_are_recognized(what):
 
 
 def mistyped(text):
-    """Return it with another last digit, or with another letter where it ends in one."""
+    """Return the text with another last digit, or with another last letter."""
     places = [at for at, sign in enumerate(text) if sign.isdigit()]
     at = places[-1]
     return text[:at] + str((int(text[at]) + 1) % 10) + text[at + 1 :]
@@ -163,8 +163,8 @@ def pressures() -> list[str]:
 
 
 def days(*formats: str) -> list[str]:
-    found = np.datetime64("1995-01-01") + RNG.integers(0, 9_000, ROWS).astype("timedelta64[D]")
-    return [day.strftime(formats[at % len(formats)]) for at, day in enumerate(found.tolist())]
+    result = np.datetime64("1995-01-01") + RNG.integers(0, 9_000, ROWS).astype("timedelta64[D]")
+    return [day.strftime(formats[at % len(formats)]) for at, day in enumerate(result.tolist())]
 
 
 @pytest.mark.parametrize("name", ["x7", "case", "blood_pressure", "Blutdruck"])

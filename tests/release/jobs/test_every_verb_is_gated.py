@@ -1,4 +1,4 @@
-"""No verb lets a table with an open point leave, unless its caller accepts it or says so."""
+"""No verb lets a table with an open point leave, unless the caller accepts the point or says so."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def ensure_privacy(accepted=(), **settings):
 @pytest.mark.few(2)
 @pytest.mark.parametrize("verb", [anonymize, apply, anatomize, randomize, ensure_privacy])
 def test_one_row_that_reaches_a_person_is_refused_until_it_is_accepted(verb):
-    with pytest.raises(ic.VerdictError, match=r"OPEN: .*personal-text: note") as told:
+    with pytest.raises(ic.VerdictError, match=r"OPEN: .*personal-text: note") as error:
         verb()
-    assert "7946" not in str(told.value)
+    assert "7946" not in str(error.value)
     assert verb([ANSWER]).verdict.state == "holds"
     written = verb(unanswered="write")
     assert written.verdict.state == "open"

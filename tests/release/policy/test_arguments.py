@@ -1,4 +1,4 @@
-"""Slips in calls: understood where there is one meaning, and else named with the way out."""
+"""Slips in calls: understood with a single meaning, and otherwise named with the way out."""
 
 from __future__ import annotations
 
@@ -84,6 +84,6 @@ def test_a_name_that_is_nearly_known_is_asked_about(call, name):
 
 
 def test_nothing_is_suggested_where_nothing_is_near():
-    with pytest.raises(ic.PolicyError) as told:
+    with pytest.raises(ic.PolicyError) as error:
         ic.anonymize(TABLE, SCHEMA, "security:2")
-    assert "did you mean" not in str(told.value)
+    assert "did you mean" not in str(error.value)

@@ -51,8 +51,8 @@ def test_a_list_may_be_as_long_as_the_limit_and_no_longer():
 def test_what_the_error_says_to_do_works():
     table = wards(90).with_columns(n=pl.int_range(pl.len()))
     for hierarchy in (ic.Hierarchy.prefix(), ic.Hierarchy.flat()):
-        asked = ic.Schema(quasi={"ward": hierarchy, "n": None}, sensitive=["s"])
-        assert lists(ic.anonymize(table, asked, ic.KAnonymity(60))) == []
+        schema = ic.Schema(quasi={"ward": hierarchy, "n": None}, sensitive=["s"])
+        assert lists(ic.anonymize(table, schema, ic.KAnonymity(60))) == []
     ic.anonymize(table, ic.Schema(quasi=["n"], identifying=["ward"], sensitive=["s"]), ic.KAnonymity(60))
 
 
@@ -99,9 +99,9 @@ def test_the_policy_file_and_the_verifier_know_the_limit(tmp_path):
     assert ic.verify(tmp_path / "out" / "release.csv", policy).ok
     text = policy.read_text()
     policy.write_text(text.replace("set_limit = 90", "set_limit = 8"))
-    found = ic.verify(tmp_path / "out" / "release.csv", policy)
-    assert not found.ok
-    assert any("have a list of more than 8 values" in problem for problem in found.problems)
+    verification = ic.verify(tmp_path / "out" / "release.csv", policy)
+    assert not verification.ok
+    assert any("have a list of more than 8 values" in problem for problem in verification.problems)
     policy.write_text(text.replace("set_limit = 90\n", ""))
     assert not ic.verify(tmp_path / "out" / "release.csv", policy).ok
     for wrong in ("0", "true", "1.5"):
@@ -131,7 +131,7 @@ PLAIN = ic.Schema(quasi=TREES, sensitive=["ill"], person="person", unlisted="dro
 
 
 def histories(table, whose):
-    """Fewest people who share all classes of somebody, and who shares theirs with nobody: by sets."""
+    """Fewest people with all classes of somebody, and people whose classes nobody shares, by sets."""
     everybody = [("row", row) if person is None else person for row, person in enumerate(whose)]
     mine, there = defaultdict(set), defaultdict(set)
     for person, cell in zip(
@@ -151,15 +151,15 @@ def histories(table, whose):
 @pytest.mark.parametrize("lazy", [False, True])
 def test_assess_says_what_whole_histories_reach(seed, lazy):
     table = people_table(seed, people=50).with_columns((pl.col("age") // 10).cast(pl.String))
-    found = ic.assess(table.lazy() if lazy else table, SCHEMA)
+    assessment = ic.assess(table.lazy() if lazy else table, SCHEMA)
     fewest, alone = histories(table, table["person"].to_list())
-    assert (found.people.histories.fewest, found.people.histories.alone) == (fewest, alone)
-    assert found.reached("km-anonymity") == fewest
-    assert found.people.to_dict()["histories"] == {"fewest": fewest, "alone": alone}
-    told = " ".join(found.sentences())
+    assert (assessment.people.histories.fewest, assessment.people.histories.alone) == (fewest, alone)
+    assert assessment.reached("km-anonymity") == fewest
+    assert assessment.people.to_dict()["histories"] == {"fewest": fewest, "alone": alone}
+    text = " ".join(assessment.sentences())
     assert (
-        f"{alone:,} people ({100 * alone / found.people.people:.1f}%) share their whole history with nobody"
-        in told
+        f"{alone:,} people ({100 * alone / assessment.people.people:.1f}%) share their whole history with nobody"
+        in text
     )
     assert ic.assess(table, PLAIN).people.histories is None
 
@@ -177,13 +177,13 @@ def test_searches_enforce_the_limit_for_whole_histories(algorithm, suppression):
     assert alone == 0
     assert (release.privacy.people.histories.fewest, release.privacy.people.histories.alone) == (fewest, 0)
     # It is as if km-anonymity were asked for beside k-anonymity, and it costs what that costs.
-    asked = ic.anonymize(TABLE, PLAIN, ["k-anonymity:4", "km-anonymity:k=4,power=0"], algorithm, **settings)
-    assert release.table.equals(asked.table)
+    result = ic.anonymize(TABLE, PLAIN, ["k-anonymity:4", "km-anonymity:k=4,power=0"], algorithm, **settings)
+    assert release.table.equals(result.table)
     rows = ic.anonymize(TABLE, PLAIN, "k-anonymity:4", algorithm, **settings)
     assert histories(rows.table, TABLE["person"].to_list())[0] < 4
-    told = " ".join(release.sentences())
-    assert "Released rows of a person can be joined. Whoever knows the quasi-identifiers of all rows" in told
-    assert "km-anonymity holds" in told
+    text = " ".join(release.sentences())
+    assert "Released rows of a person can be joined. Whoever knows the quasi-identifiers of all rows" in text
+    assert "km-anonymity holds" in text
 
 
 @pytest.mark.parametrize(
@@ -199,10 +199,10 @@ def test_searches_enforce_the_limit_for_whole_histories(algorithm, suppression):
 )
 def test_what_is_asked_of_a_class_is_asked_of_a_history(models, k):
     asked = ic.Policy(SCHEMA, models).models
-    made = of_histories(asked, SCHEMA)
-    assert [model for model in made if str(model).startswith("km-anonymity")][-1] == ic.KMAnonymity(k, 0)
-    assert sum(isinstance(model, ic.KMAnonymity) and model.power == 0 for model in made) == 1
-    assert of_histories(made, SCHEMA) == made
+    result = of_histories(asked, SCHEMA)
+    assert [model for model in result if str(model).startswith("km-anonymity")][-1] == ic.KMAnonymity(k, 0)
+    assert sum(isinstance(model, ic.KMAnonymity) and model.power == 0 for model in result) == 1
+    assert of_histories(result, SCHEMA) == result
     assert of_histories(asked, PLAIN) == asked
 
 
@@ -240,8 +240,8 @@ def test_a_policy_says_it_and_the_verifier_judges_it_on_its_own(tmp_path):
         ic.anonymize(tmp_path / "t.csv", ic.Policy(schema, policy.models, "optimal", max_suppression=0.3)).save(tmp_path / name)  # fmt: skip
         files = {"against": tmp_path / "t.csv", "row_map": tmp_path / name / "internal" / "rows.parquet"}
         # The policy that was written asks for k-anonymity alone, and says that rows can be joined.
-        found = ic.verify(tmp_path / name / "release.csv", tmp_path / "policy.toml", **files)
-        assert [(each.model, each.holds) for each in found.findings] == [
+        verification = ic.verify(tmp_path / name / "release.csv", tmp_path / "policy.toml", **files)
+        assert [(each.model, each.holds) for each in verification.findings] == [
             ("k-anonymity", True),
             ("km-anonymity", name == "joined"),
         ]
@@ -270,7 +270,7 @@ def test_a_batch_is_judged_by_its_histories():
 
 
 def test_the_pseudonym_of_a_person_asks_for_whole_histories(monkeypatch):
-    """Its rows can be joined by anyone. So the policy has to say so, and limits hold for whole histories."""
+    """Anyone can join rows by a pseudonym, so the policy must say so, and limits hold for histories."""
     monkeypatch.setenv("INCROWD_KEY", "0123456789abcdef" * 4)
     plain, linked = (
         ic.Schema(
@@ -298,7 +298,7 @@ def test_people_with_alike_rows_alone_have_short_histories():
         {"person": [1, 1, 2, 3], "age": ["1", "1", "1", "2"], "town": ["a"] * 4, "ill": ["f"] * 4}
     )
     schema = ic.Schema(quasi=["age", "town"], sensitive=["ill"], person="person", linked=True)
-    found = ic.assess(table, schema).people.histories
-    assert (found.fewest, found.alone) == (1, 1)
+    histories = ic.assess(table, schema).people.histories
+    assert (histories.fewest, histories.alone) == (1, 1)
     reading = Reading([1, 1, 2, 3], [["1", "1", "1", "2"]], {"ill": ["f"] * 4})
     assert reading.km(0)[0] == 1

@@ -47,7 +47,7 @@ def reads(text: str, folder: Path = ROOT) -> bool:
 
 
 def published() -> Iterator[tuple[str, str]]:
-    """Yield every policy on the pages, with its place."""
+    """Yield every policy on the pages, with the place on the page."""
     for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").glob("*.md")):
         for fence in page_runner.FENCE.finditer(page.read_text(encoding="utf-8")):
             written = (
@@ -68,9 +68,9 @@ def test_the_published_schema_is_fresh():
 
 
 def test_every_policy_on_the_pages_validates():
-    found = dict(published())
-    assert len(found) >= 2
-    assert {place: wrong(text) for place, text in found.items() if wrong(text)} == {}
+    result = dict(published())
+    assert len(result) >= 2
+    assert {place: wrong(text) for place, text in result.items() if wrong(text)} == {}
 
 
 @pytest.mark.parametrize("model", list(ic.MODELS), ids=lambda entry: entry.name)

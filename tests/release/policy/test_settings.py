@@ -1,4 +1,4 @@
-"""A setting has one default and one meaning, wherever it has to be written out."""
+"""A setting has a single default and a single meaning, in every place."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import pytest
 
 import incrowd as ic
 from incrowd.release.jobs.compare.draft import draft_policy
-from incrowd.release.policy.policy import toml_value
 from incrowd.release.policy.settings import SETTINGS, setting_sentence
+from incrowd.release.policy.toml_lines import toml_value
 from incrowd.sklearn import Anonymizer
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "policy.md"
@@ -24,7 +24,7 @@ ALL = [ic.Policy, ic.anonymize]
 
 
 def taken(call: Callable[..., Any]) -> dict[str, Any]:
-    """Return the settings among the parameters, with their defaults."""
+    """Return the settings among the parameters, with the defaults."""
     parameters = inspect.signature(call).parameters.values()
     defaults = {each.name: each.default for each in parameters if each.name in SETTINGS}
     # Whatever draws lots has a seed of its own.
@@ -32,7 +32,7 @@ def taken(call: Callable[..., Any]) -> dict[str, Any]:
 
 
 def documented(call: Callable[..., Any], name: str) -> str:
-    """Return the text of a parameter in the docstring, on one line and without quotes."""
+    """Return the text of a parameter in the docstring, on a single line and without quotes."""
     text = inspect.getdoc(call) or ""
     entry = re.search(rf"^{name}\n((?: {{4}}.*\n?|\n)+)", text, re.MULTILINE)
     assert entry, f"{call.__name__} does not document {name}"

@@ -1,4 +1,4 @@
-"""Charts hold the figures that they show; the one page is one page with all of them."""
+"""Charts hold the displayed figures, and the one-page report is a single page with all figures."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ def test_what_depends_on_the_order_of_rows_is_shuffled(table, compared):
 
 def test_charts_show_the_figures(compared):
     runs = compared.averaged()
-    shown = panels(against(runs, "k", measures(compared.records)))
-    assert [panel["title"]["text"].split(" (")[0] for panel in shown] == ["seconds", "LM", "MD"]
-    for panel, name, scale in ((shown[1], "loss", compared.records), (shown[2], "distortion", 1)):
+    charts = panels(against(runs, "k", measures(compared.records)))
+    assert [panel["title"]["text"].split(" (")[0] for panel in charts] == ["seconds", "LM", "MD"]
+    for panel, name, scale in ((charts[1], "loss", compared.records), (charts[2], "distortion", 1)):
         rows = {(row["algorithm"], row["limit"]): row for row in panel["data"]["values"]}
         assert len(rows) == 9
         for run in runs:
@@ -72,7 +72,7 @@ def test_charts_show_the_figures(compared):
             assert row["figure"] == pytest.approx(run.utility[name] * scale)
             spread = (run.spread or {}).get(name, 0) * scale
             assert row["high"] - row["figure"] == pytest.approx(spread, abs=1e-9)
-    colours = {json.dumps(layer["encoding"]["color"]) for panel in shown for layer in panel["layer"]}
+    colours = {json.dumps(layer["encoding"]["color"]) for panel in charts for layer in panel["layer"]}
     assert len(colours) == 1
     with pytest.raises(ic.ParameterError, match="no run with a limit l gave a release"):
         against(runs, "l", measures(1))
@@ -122,7 +122,7 @@ def test_boundaries_are_those_of_the_classes():
 
 
 def front_page():
-    """Return the caption and the picture of the first page of the docs, made from its code."""
+    """Return the caption and the picture of the first page of the docs, made from the page's code."""
     page = Path(__file__).parents[3].joinpath("docs", "index.md").read_text(encoding="utf-8")
     [(caption, code)] = re.findall(r"^```\{chart\} ([^\n]*)\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
     *before, last = code.strip().splitlines()
@@ -196,7 +196,7 @@ def drawings(compared):
 
 @pytest.mark.parametrize("column", [634, 350])
 def test_texts_are_readable_at_the_width_of_a_page(drawings, column):
-    """A page shrinks what is wider than its column, and puts panels below each other that have no room."""
+    """A page shrinks charts wider than the column, and puts panels without room below each other."""
     for drawn in drawings:
         widths = [float(width) for width in re.findall(r'<svg[^>]* width="([0-9.]+)"', drawn)]
         bases = [float(basis) for basis in re.findall(r"flex:1 1 ([0-9.]+)px", drawn)]
@@ -305,8 +305,8 @@ def test_one_page_is_one_page_whatever_is_compared(tmp_path, names, values):
     pages = PdfReader(target).pages
     assert len(pages) == 1
     text = " ".join(pages[0].extract_text().split())
-    shown = int(re.search(rf"The tables show (\d+) of {values} values of k", text)[1])
-    assert 4 < shown < values
+    number = int(re.search(rf"The tables show (\d+) of {values} values of k", text)[1])
+    assert 4 < number < values
     for value in (limits[0], limits[-1]):
         assert f"{value} 1.000 {40 + value * 0.4:,.0f} {1000 + value:,}" in text
     with pytest.raises(ic.ParameterError, match="one page has no room for all of this"):

@@ -1,4 +1,4 @@
-"""Sentences about a comparison follow its curves: other curves have other sentences."""
+"""Sentences about a comparison follow the curves: other curves have other sentences."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from incrowd.release.report.document import ComparisonRun
 
 
 def compared(name, value, loss, seconds=1.0, *, limit="k", md=None, spread=None, levels=None, risk=None):
-    """Return a made-up run; MD is ten times LM unless it is given."""
+    """Return a made-up run, where MD is ten times LM by default."""
     utility = None if loss is None else {"loss": loss, "distortion": 10 * loss if md is None else md}
     return ComparisonRun(
         name, **{"k": None, "l": None, "t": None, limit: value}, seed=None,
@@ -28,7 +28,7 @@ def curve(name, values, losses, seconds, **settings):
 
 
 def told(*arguments, limit="k", records=1000, **settings):
-    """Return the sentences about one curve."""
+    """Return the sentences about a single curve."""
     [line] = observations(curve(*arguments, limit=limit, **settings), limit, records)
     return line
 

@@ -1,4 +1,4 @@
-"""What a notebook shows of a result: tables with every text escaped, and charts."""
+"""A notebook shows a result as tables with every text escaped, and as charts."""
 
 from __future__ import annotations
 
@@ -82,9 +82,9 @@ def release():
 
 def test_a_release_is_shown_as_tables_with_its_texts_escaped(release):
     for each in (release, release.policy, release.lattice, release.privacy):
-        shown = each._repr_html_()
-        assert "<script" not in shown
-        assert "<table" in shown
+        page = each._repr_html_()
+        assert "<script" not in page
+        assert "<table" in page
     assert "&lt;script&gt;" in release._repr_html_()
 
 
@@ -97,16 +97,16 @@ def every(tmp_path_factory):
 def test_every_result_is_shown_as_tables_with_its_texts_escaped(every):
     escaped = 0
     for result in every:
-        shown = result._repr_html_()
+        markup = result._repr_html_()
         page = Checked()
-        page.feed(re.sub(r"<svg.*?</svg>", "", shown, flags=re.DOTALL))
-        assert "<script" not in shown, type(result)
+        page.feed(re.sub(r"<svg.*?</svg>", "", markup, flags=re.DOTALL))
+        assert "<script" not in markup, type(result)
         assert page.open == [], type(result)
         assert {"table", "th"} <= set(page.tags), type(result)
         assert set(page.tags) <= {
             "table", "caption", "thead", "tbody", "tr", "th", "td", "p", "b", "ul", "li", "div",
         }, type(result)  # fmt: skip
-        escaped += "&lt;script&gt;" in shown
+        escaped += "&lt;script&gt;" in markup
     assert escaped > 12
     assert len({type(result) for result in every}) >= 24
 
@@ -114,10 +114,10 @@ def test_every_result_is_shown_as_tables_with_its_texts_escaped(every):
 def test_every_public_result_has_a_display():
     import incrowd.release.jobs.make.release as job
 
-    shown = [getattr(ic, name) for name in dir(ic) if isinstance(getattr(ic, name), type)]
+    classes = [getattr(ic, name) for name in dir(ic) if isinstance(getattr(ic, name), type)]
     lacking = [
         kind.__name__
-        for kind in shown
+        for kind in classes
         if hasattr(kind, "to_dict") and not hasattr(kind, "_repr_html_") and kind.__module__ != job.__name__
     ]
     assert lacking == []
@@ -126,9 +126,9 @@ def test_every_public_result_has_a_display():
 @pytest.mark.slow
 def test_long_lists_are_cut_and_say_so():
     runs = ic.compare(TABLE, SCHEMA, [ic.Mondrian()], k=range(2, 40))
-    shown = runs._repr_html_()
-    assert "Averages; 8 more" in shown
-    assert shown.count("<tr>") < 50
+    page = runs._repr_html_()
+    assert "Averages; 8 more" in page
+    assert page.count("<tr>") < 50
 
 
 def test_release_comparison_and_attack_show_cards_a_picture_and_a_small_table(release):
@@ -140,13 +140,13 @@ def test_release_comparison_and_attack_show_cards_a_picture_and_a_small_table(re
         (attack, [("Right guesses", f"{attack.main.value:.1%}", "with the release")]),
     ]
     for result, expected in cards:
-        shown = result._repr_html_()
+        page = result._repr_html_()
         # The panels of a comparison stand below each other where there is little room.
-        assert shown.count("<svg") == (3 if result is compared else 1), result
-        assert shown.count("<table") == 1, result
-        assert 3 <= shown.count("<th ") <= 8, result
-        assert [figure for _, figure, _ in expected if f"<b>{html.escape(figure)}</b>" not in shown] == []
-        cells = re.findall(r"<td[^>]*>([^<]*)</td>", shown)
+        assert page.count("<svg") == (3 if result is compared else 1), result
+        assert page.count("<table") == 1, result
+        assert 3 <= page.count("<th ") <= 8, result
+        assert [figure for _, figure, _ in expected if f"<b>{html.escape(figure)}</b>" not in page] == []
+        cells = re.findall(r"<td[^>]*>([^<]*)</td>", page)
         # Four digits are enough to read; whole numbers have all.
         figures = [cell for cell in cells if re.fullmatch(r"0\.[0-9]+|[1-9][0-9]*\.[0-9]+", cell)]
         assert [each for each in figures if len(each.replace(".", "").lstrip("0")) > 4] == []
@@ -156,9 +156,9 @@ def test_a_notebook_without_the_extra_for_pictures_shows_the_figures(release, mo
     import sys
 
     monkeypatch.setitem(sys.modules, "vl_convert", None)
-    shown = release._repr_html_()
-    assert "<svg" not in shown
-    assert shown.count("<table") == 1
+    page = release._repr_html_()
+    assert "<svg" not in page
+    assert page.count("<table") == 1
 
 
 def test_charts_show_the_figures_of_the_report(release):
@@ -166,8 +166,8 @@ def test_charts_show_the_figures_of_the_report(release):
     after = sum(row["value"] for row in sizes if row["when"] == "after")
     assert after == release.privacy.records - release.privacy.suppressed
     assert {row["when"] for row in release.plot.risk().to_dict()["data"]["values"]} == {"before", "after"}
-    found = [row["score"] for row in release.plot.front().to_dict()["data"]["values"]]
-    assert found == rounded([node.score for node in release.lattice.front()])
+    scores = [row["score"] for row in release.plot.front().to_dict()["data"]["values"]]
+    assert scores == rounded([node.score for node in release.lattice.front()])
     bins = release.plot.column(EVIL).to_dict()["data"]["values"]
     assert sum(row["value"] for row in bins if row["when"] == "before") == 60
 

@@ -1,4 +1,4 @@
-"""Reports in a browser: texts of pictures stay within them, whatever fonts the reader has."""
+"""Reports in a browser: texts of pictures stay inside, for any fonts of the reader."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ return boxes('.role-axis-title text').some(a => boxes('.role-axis-label text').s
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
     require_browser()
-    found = new_browser(tmp_path_factory.mktemp("downloads"))
-    yield found
-    found.quit()
+    driver = new_browser(tmp_path_factory.mktemp("downloads"))
+    yield driver
+    driver.quit()
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +155,7 @@ def test_figures_of_tables_never_break_and_long_names_do(browser, table, tmp_pat
 
 @pytest.fixture(scope="module")
 def reports(table):
-    """Every kind of report, with all parts that it may have."""
+    """Every kind of report, with all possible parts."""
     schema = ic.Schema(
         quasi={"age": None, "zip": ic.Hierarchy.prefix()}, sensitive=["diagnosis"],
         insensitive=["patient_id"], unlisted="drop",
@@ -185,7 +185,7 @@ def test_axe_finds_nothing_in_a_report_and_nothing_stands_beside_it(browser, axe
     page = tmp_path / "page.html"
     page.write_text(to_html(reports[kind]), encoding="utf-8")
     browser.set_script_timeout(120)
-    found = {}
+    result = {}
     for width in (1440, 390):
         browser.execute_cdp_cmd(
             "Emulation.setDeviceMetricsOverride",
@@ -198,9 +198,9 @@ def test_axe_finds_nothing_in_a_report_and_nothing_stands_beside_it(browser, axe
             # Folded parts are read, too.
             browser.execute_script("document.querySelectorAll('details').forEach(each => each.open = true)")
             # All rules, those on trial included.
-            found[width, theme] = findings(
+            result[width, theme] = findings(
                 browser, axe, {"rules": {"label-content-name-mismatch": {"enabled": True}}}
             )
             assert browser.execute_script("return document.documentElement.scrollWidth") <= width
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    assert {place: told for place, told in found.items() if told} == {}
+    assert {place: told for place, told in result.items() if told} == {}

@@ -34,22 +34,22 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory):
-    """What each cell displayed, in order."""
+    """The displayed output of each cell, in order."""
     home = tmp_path_factory.mktemp("jupyter")
     places = {
         name: str(home)
         for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_DATA_DIR")
     }
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, str(DRIVER)], input=json.dumps(CELLS), capture_output=True, text=True, check=False,
         env=os.environ | places, cwd=home,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    assert process.returncode == 0, process.stderr
+    return json.loads(process.stdout)
 
 
 def bars(cell):
-    """The texts of the bar: it is displayed once, empty, and changed in its place."""
+    """The texts of the bar, which is displayed once, empty, and changed in the same place."""
     assert cell[0] == ["display_data", cell[0][1]]
     assert cell[0][1]["text/html"] == ""
     return [data["text/html"] for message, data in cell if message == "update_display_data"]
@@ -62,7 +62,7 @@ def test_a_bar_is_shown_while_a_job_runs_and_goes_away(shown):
     assert all(text.startswith("<progress max=100") for text in texts[:-1])
     stages = list(dict.fromkeys(re.sub(r"<.*?>| [0-9]+ %", "", text).strip() for text in texts[:-1]))
     assert {"count", "search", "check"} <= set(stages)
-    percents = [int(found[1]) for text in texts if (found := re.search("value=([0-9]+)", text))]
+    percents = [int(match[1]) for text in texts if (match := re.search("value=([0-9]+)", text))]
     assert (min(percents), max(percents)) == (0, 100)
 
 

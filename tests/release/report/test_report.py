@@ -1,4 +1,4 @@
-"""Reports: what they say is what was measured, and nothing raw is in them."""
+"""Reports: every figure was measured, and nothing raw is inside."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def test_the_report_of_a_release(release):
     assert f"{release.risk['prosecutor']['max']:.1%}" in " ".join(document["sentences"])
     exact = release.utility["loss"].value
     losses = (document["loss"], release.document(internal=True)["loss"])
-    told = [{entry["metric"]: entry["value"] for entry in each}["loss"] for each in losses]
-    assert told == [float(f"{exact:.2g}"), exact]
+    figures = [{entry["metric"]: entry["value"] for entry in each}["loss"] for each in losses]
+    assert figures == [float(f"{exact:.2g}"), exact]
     assert "every record looks like at least" in document["sentences"][1]
     assert (
         document["sentences"][-1]
@@ -150,8 +150,8 @@ def test_signs_that_turn_a_text_around_are_written_out(tmp_path):
     release.table.write_parquet(tmp_path / "release.parquet")
     release.policy.write(tmp_path / "policy.toml")
     checked = ic.verify(tmp_path / "release.parquet", tmp_path / "policy.toml")
-    shown = (release, release.policy, release.policy.schema, checked)
-    for page in (to_html(release.document()), *(each._repr_html_() for each in shown)):
+    objects = (release, release.policy, release.policy.schema, checked)
+    for page in (to_html(release.document()), *(each._repr_html_() for each in objects)):
         assert not {"\u202e", "\u2066", "\x1b"} & set(page)
     assert r"\u202eegap\u2066\x1b[31m" in to_html(release.document())
 
@@ -168,7 +168,7 @@ def test_a_title_is_no_wider_than_its_picture():
 
 @pytest.fixture(scope="module")
 def decided(table, tmp_path_factory):
-    """A release with a point, an answer, a file, a recipient and attacks, and its pages as texts."""
+    """A release with a point, an answer, a file, a recipient and attacks, and the pages as texts."""
     folder = tmp_path_factory.mktemp("decided")
     schema = ic.Schema(
         quasi={"age": None, "sex": None, "zip": ic.Hierarchy.prefix()},
@@ -247,7 +247,7 @@ def test_an_attack_that_made_no_guess_is_not_measured(release):
 
 
 def places(path):
-    """Return every text of a PDF with its page, left end and height on it, in points."""
+    """Return every text of a PDF with the page, the left end and the height, in points."""
     for number, page in enumerate(PdfReader(path).pages):
         texts = []
 
@@ -283,15 +283,15 @@ def test_a_table_that_is_longer_than_a_page_goes_on_and_begins_with_several_rows
         for n in range(25)
     ]
     write_report({**document, "clauses": clauses}, tmp_path / "r.pdf")
-    found = [
+    result = [
         each for each in places(tmp_path / "r.pdf") if each[1].startswith("clause") and each[1] != "clause"
     ]
-    assert len(found) == 25
+    assert len(result) == 25
     # A row that stands below the margin of a page is cut off there.
-    assert min(height for _, _, _, height, _ in found) > 45
+    assert min(height for _, _, _, height, _ in result) > 45
     # The last column has room on the page, too.
     assert max(left for _, text, left, *_ in places(tmp_path / "r.pdf") if text == "source") < 595 - 54 - 30
-    numbers = [number for number, *_ in found]
+    numbers = [number for number, *_ in result]
     assert len(set(numbers)) > 1
     assert numbers.count(numbers[0]) >= 3
 
@@ -331,7 +331,7 @@ def test_a_loss_is_written_alike_in_report_summary_and_notebook(table, release, 
 
 
 def planted():
-    """Values that are met nowhere else, each in one record of a class that is recoded or suppressed."""
+    """Values without any other occurrence, each in a record of a class that is recoded or suppressed."""
     days = [date(1950, 1, 1) + timedelta(days=400 * i) for i in range(40)]
     return pl.DataFrame(
         {
@@ -517,18 +517,18 @@ def test_the_report_of_a_comparison(table, tmp_path):
 
 
 def test_what_notebooks_show(table, schema, release):
-    shown = {
+    markup = {
         "schema": schema._repr_html_(),
         "tree": diagnosis_hierarchy()._repr_html_(),
         "frequency": release.frequency._repr_html_(),
         "assessment": ic.assess(table, schema, [ic.KAnonymity(2)])._repr_html_(),
         "release": release._repr_html_(),
     }
-    assert "patient_id" in shown["schema"]
-    assert shown["tree"] == "<p>Hierarchy(243 leaves, height 3): draw() shows its labels</p>"
-    assert "1,500 records" in shown["frequency"]
-    assert "fails" in shown["assessment"]
-    assert release.verdict.text in shown["release"]
+    assert "patient_id" in markup["schema"]
+    assert markup["tree"] == "<p>Hierarchy(243 leaves, height 3): draw() shows its labels</p>"
+    assert "1,500 records" in markup["frequency"]
+    assert "fails" in markup["assessment"]
+    assert release.verdict.text in markup["release"]
     zips = table.group_by("zip").len().filter(pl.col("len") == 1)["zip"].to_list()
     for name in ("frequency", "assessment", "release"):
-        assert not [value for value in zips if value in shown[name]]
+        assert not [value for value in zips if value in markup[name]]

@@ -1,4 +1,4 @@
-"""The interval of each hidden cell is that of all tables of whole numbers that fit what is published."""
+"""The interval of each hidden cell is that of all integer tables that fit the published cells."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def every_table(total, cells):
 
 
 def fitting(axes, shape, counts, known):
-    """Return the cells of every table of counts whose known cells are those published."""
+    """Return the cells of every table of counts that equals the published cells."""
     for inner in every_table(int(counts[0]), int(np.prod(shape))):
         cells = with_totals(np.array(inner).reshape(shape), axes).ravel()
         if (cells[known] == counts[known]).all():
@@ -50,7 +50,7 @@ def test_intervals_are_those_of_all_tables_that_fit(seed):
     low, high = np.where(hidden, 0.0, counts), np.where(hidden, np.inf, counts)
     cells = np.flatnonzero(hidden)
     all_fitting = np.array(list(fitting(axes, shape, counts, ~hidden)))[:, cells]
-    ends = intervals(Linked.of([axes]), low, high, cells)
+    ends = intervals(Linked.of_tables([axes]), low, high, cells)
     assert ends.lower.tolist() == all_fitting.min(axis=0).tolist()
     assert ends.upper.tolist() == all_fitting.max(axis=0).tolist()
 
@@ -58,12 +58,12 @@ def test_intervals_are_those_of_all_tables_that_fit(seed):
 @pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(12))
 def test_linked_tables_tell_more_than_each(seed):
-    """Two tables of the same people share their margins, so both tell together what neither tells alone."""
+    """Two tables of the same people share margins, so both together tell more than each alone."""
     draw = np.random.default_rng(seed)
     trees = [axis(name, TREES[0]) for name in "abc"]
     inner = draw.integers(0, 3, (2, 2, 2))
     tables = [(0, 1), (1, 2)]
-    linked = Linked.of([[trees[place] for place in places] for places in tables])
+    linked = Linked.of_tables([[trees[place] for place in places] for places in tables])
     counts = np.zeros(linked.size)
     for places, cells in zip(tables, linked.cells, strict=True):
         others = tuple({0, 1, 2} - {*places})
@@ -95,7 +95,7 @@ def test_two_margins_tell_a_cell_that_neither_tells():
     values = dict(zip("GHIJKLMN", (2, 2, 8, 8, 3, 3, 3, 7), strict=True))
 
     def interval_of_k(tables, hidden):
-        linked = Linked.of([[table] for table in tables])
+        linked = Linked.of_tables([[table] for table in tables])
         counts = np.zeros(linked.size)
         for table, cells in zip(tables, linked.cells, strict=True):
             counts[cells] = with_totals(np.array([values[leaf] for leaf in table.tree.values]), [table])
@@ -118,7 +118,7 @@ def test_two_margins_tell_a_cell_that_neither_tells():
 
 def test_people_in_several_parts_make_no_exact_sum():
     """Of 10 people 6 have a and 7 have b; the sum of the parts is more than the total."""
-    linked = Linked.of([[axis("ill", TREES[0])]], overlapping=["ill"])
+    linked = Linked.of_tables([[axis("ill", TREES[0])]], overlapping=["ill"])
     values = np.array([10.0, 6.0, 7.0])
     hidden = np.array([False, True, False])
     ends = intervals(linked, np.where(hidden, 0, values), np.where(hidden, np.inf, values), np.array([1]))
@@ -127,7 +127,7 @@ def test_people_in_several_parts_make_no_exact_sum():
 
 def test_an_end_between_whole_numbers_is_sought_among_them():
     """Three pairs of cells with odd sums: halves fit, whole numbers do not reach as far."""
-    linked = Linked.of([[axis("n", {"*": {"p": ["a", "b"]}})]])
+    linked = Linked.of_tables([[axis("n", {"*": {"p": ["a", "b"]}})]])
     ends = intervals(
         linked, np.array([3.0, 3.0, 0, 0]), np.array([3.0, 3.0, np.inf, np.inf]), np.array([2, 3])
     )
@@ -135,7 +135,7 @@ def test_an_end_between_whole_numbers_is_sought_among_them():
 
 
 def test_sums_that_do_not_hold_are_refused():
-    linked = Linked.of([[axis("row", TREES[0])]])
+    linked = Linked.of_tables([[axis("row", TREES[0])]])
     for values in ([5.0, 2.0, 4.0], [5.0, 2.0, 2.0]):
         low, high = np.array(values), np.array(values)
         low[2], high[2] = 0, 2
@@ -145,7 +145,7 @@ def test_sums_that_do_not_hold_are_refused():
 
 
 def test_sums_of_numbers_may_end_between_whole_ones():
-    linked = Linked.of([[axis("row", TREES[0])]])
+    linked = Linked.of_tables([[axis("row", TREES[0])]])
     low, high = np.array([2.5, 0, 0]), np.array([2.5, np.inf, np.inf])
     ends = intervals(linked, low, high, np.array([1, 2]), whole=False)
     assert ends.upper.tolist() == pytest.approx([2.5, 2.5])
@@ -155,7 +155,7 @@ def test_a_programme_ends_when_the_time_is_up():
     with ending_after(60), ending_after(3600):
         assert solver_options()["time_limit"] <= 60
     assert solver_options() == {}
-    linked = Linked.of([[axis("row", TREES[0])]])
+    linked = Linked.of_tables([[axis("row", TREES[0])]])
     low, high = np.array([5.0, 0, 0]), np.array([5.0, np.inf, np.inf])
     with ending_after(-1), pytest.raises(InfeasibleError, match="in time: give more seconds"):
         intervals(linked, low, high, np.array([1]))

@@ -1,4 +1,4 @@
-"""Noise by cell keys: published tables, the rules of offices, and what a released count tells."""
+"""Noise by cell keys: published tables, the rules of offices, and a released count's information."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def even_keys(number: int) -> np.ndarray:
 
 
 def odds(table, count: int) -> dict[int, float]:
-    """Released count to odds, as publications print them."""
+    """Released count to odds, as in publications."""
     row = table.probabilities[count]
     return {
         count + change: round(float(value), 4)
@@ -158,7 +158,7 @@ def test_sums_of_keys_are_exact_in_any_order(keys, random):
 
 
 def test_the_same_people_have_the_same_noise_in_every_table():
-    """The key of a town is the same in a table of towns as in one of towns by age."""
+    """The key of a town is the same in a table of towns as in a table of towns by age."""
     rng = np.random.default_rng(3)
     town, age = rng.integers(0, 50, 2_000), rng.integers(0, 4, 2_000)
     keys = record_keys(SECRET, pl.Series(range(2_000)))

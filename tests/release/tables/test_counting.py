@@ -1,4 +1,4 @@
-"""Cells counted by groups of rows and people as sets, one cell after another."""
+"""Cells counted by groups of rows and people as sets, cell after cell."""
 
 from __future__ import annotations
 
@@ -114,9 +114,11 @@ def test_rows_of_stars_are_not_lost(layout):
     stars = ic.Hierarchy.from_nested({"all": ["a", "*"]})
     table = pl.DataFrame({"area": [*"aaa**"], "cost": [1, 2, 4, 8, 16], "who": [*"vwxyz"]})
     schema = ic.Schema(quasi={"area": stars}, insensitive=["cost"], person="who")
-    made = ic.tabulate(table, ic.Policy(schema), [ic.CountTable("t", rows=["area"], threshold=2, **layout)])
+    release = ic.tabulate(
+        table, ic.Policy(schema), [ic.CountTable("t", rows=["area"], threshold=2, **layout)]
+    )
     expected = [31, 7, 24] if layout.get("sum") else [5, 3, 2]
-    assert made["t"].to_series(-2).to_list() == expected
+    assert release["t"].to_series(-2).to_list() == expected
 
 
 def test_a_star_is_no_number():
@@ -174,8 +176,8 @@ def test_negative_numbers_are_not_summed():
     ],
 )
 def test_dates_are_not_summed(day, attribute):
-    """Days as whole numbers would have a sum, and nobody could say of what."""
-    schema = ic.Schema.of([ic.Attribute("area", "quasi"), attribute], unlisted="drop")
+    """Days as whole numbers would have a sum without a meaning."""
+    schema = ic.Schema.of_attributes([ic.Attribute("area", "quasi"), attribute], unlisted="drop")
     table = visits(0).with_columns(day=pl.lit(day))
     with pytest.raises(SchemaError, match="'day' has dates"):
         count_cells(engine_for(table), schema, ic.CountTable("t", rows=["area"], sum="day"))
@@ -183,7 +185,7 @@ def test_dates_are_not_summed(day, attribute):
 
 @pytest.mark.parametrize("value", ["\0missing", "north\0"])
 def test_a_value_that_no_file_can_show_is_refused(value):
-    """The first one is the name that missing values have inside."""
+    """The first value is the internal name of missing values."""
     table = visits(0).with_columns(
         ill=pl.when(pl.int_range(pl.len()) == 3).then(pl.lit(value)).otherwise("ill")
     )
@@ -206,7 +208,7 @@ def test_a_cell_key_needs_people(monkeypatch):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_people_with_several_codes_meet_every_condition(seed):
-    """What the parts of some people exceed their total by is at most what those of all do."""
+    """The excess of some people's parts over the total is at most that of all people."""
     draw = np.random.default_rng(seed)
     size = int(draw.integers(5, 80))
     rows = pl.DataFrame(
@@ -223,7 +225,7 @@ def test_people_with_several_codes_meet_every_condition(seed):
     )
     layout = ic.CountTable("t", rows=["drug", "sex"], columns=["ill"])
     cells = count_cells(engine_for(rows, starred=True), schema, layout)
-    linked = Linked.of([cells.axes], cells.overlapping)
+    linked = Linked.of_tables([cells.axes], cells.overlapping)
     matrix, most = linked.rows
     true = np.zeros(linked.size)
     true[linked.cells[0]] = cells.values

@@ -75,7 +75,7 @@ def schema(**more):
 
 @contextlib.contextmanager
 def at(place, frame, request):
-    """Give the rows to an engine, and the frame as it holds them."""
+    """Give the rows to an engine, and the frame as held there."""
     if place == "spark":
         yield request.getfixturevalue("spark").createDataFrame(frame.to_arrow()), frame
         return
@@ -136,7 +136,7 @@ def test_engines_count_the_same_cells(place, kind, request, monkeypatch):
 @pytest.mark.parametrize("place", quick(ENGINES, "relation", "sqlite", "duckdb"))
 @pytest.mark.parametrize("person", [(), ("who", "age"), ("cost",)])
 def test_people_may_have_no_name_or_two_or_a_number(place, person, request):
-    asked = ic.Schema(
+    schema = ic.Schema(
         quasi={"area": Attribute("area", "quasi", hierarchy=AREAS, missing=("99",))},
         sensitive=["ill"],
         insensitive=["price"],
@@ -147,8 +147,8 @@ def test_people_may_have_no_name_or_two_or_a_number(place, person, request):
     with at(place, visits(8), request) as (table, held):
         for more in ({}, {"sum": "price", "dominance": [4, 0.6]}):
             layout = ic.CountTable("t", rows=["area"], columns=["ill"], **more)
-            here = count_cells(engine_for(held, starred=True), asked, layout)
-            same(count_cells(engine_for(table, starred=True), asked, layout), here)
+            here = count_cells(engine_for(held, starred=True), schema, layout)
+            same(count_cells(engine_for(table, starred=True), schema, layout), here)
 
 
 @pytest.mark.parametrize("place", quick(ENGINES, "relation", "sqlite"))
@@ -161,8 +161,8 @@ def test_engines_write_the_same_files(place, tmp_path, request):
     ]
     with at(place, visits(3), request) as (table, held):
         for folder, rows in (("there", table), ("here", held)):
-            made = ic.tabulate(rows, ic.Policy(schema(), tables=layouts), unanswered="write")
-            made.save(tmp_path / folder)
+            release = ic.tabulate(rows, ic.Policy(schema(), tables=layouts), unanswered="write")
+            release.save(tmp_path / folder)
     names = sorted(path.name for path in (tmp_path / "here").iterdir())
     assert len(names) == 6
     for name in names:
@@ -194,7 +194,7 @@ def test_no_value_stands_in_sql_and_nothing_stays(place, request, monkeypatch):
         # Numbers that no statement has of itself.
         cost=pl.col("cost") + 7_654_321_000,
     )
-    asked = ic.Schema(quasi=["ill"], insensitive=["cost"], person="who", unlisted="drop")
+    schema = ic.Schema(quasi=["ill"], insensitive=["cost"], person="who", unlisted="drop")
     layouts = [ic.CountTable("t", rows=["ill"]), ic.CountTable("u", rows=["ill"], sum="cost")]
     with at(place, marked, request) as (table, _):
         for owner in (DuckDB, MySQL, PostgreSQL, SQLite, RelationTable):
@@ -203,7 +203,7 @@ def test_no_value_stands_in_sql_and_nothing_stays(place, request, monkeypatch):
                     watch(owner, method)
         engine = engine_for(table, starred=True)
         for layout in layouts:
-            count_cells(engine, asked, layout)
+            count_cells(engine, schema, layout)
         texts = "\n".join(told)
         assert "SELECT" in texts
         assert "secret-" not in texts

@@ -1,4 +1,4 @@
-"""The people who are in one of two tables alone, as a table of their own."""
+"""The people in only the first or second of two tables, as a separate table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOVED = Axis("area", Hierarchy.from_nested({"*": {"north": ["a"], "south": ["b",
 
 
 def side(axis, people, hidden=(), threshold=5):
-    """A table of one column; people are pairs of a name and a code."""
+    """A table of a single column, where people are pairs of a name and a code."""
     nodes = {code: axis.codes.index(code) for _, code in people}
     lines = pl.DataFrame(
         {
@@ -39,15 +39,15 @@ MAY = group(0, a=20, b=30, c=20, d=30)
 
 
 def test_codes_are_common_where_all_above_them_are():
-    common = _Common.of([AREAS, COARSE], "rest")
+    common = _Common.of_axes([AREAS, COARSE], "rest")
     assert common.axis.codes == ("Total", "north", "south")
-    common = _Common.of([AREAS, MOVED], "rest")
+    common = _Common.of_axes([AREAS, MOVED], "rest")
     assert common.axis.codes == ("Total", "north", "a", "rest 1", "south", "c", "d", "rest 4")
     # Who lives in b is elsewhere in the north then, and elsewhere in the south now.
     assert [common.axis.codes[place[axis.codes.index("b")]] for place, axis in zip(
         common.places, (AREAS, MOVED), strict=True)] == ["rest 1", "rest 4"]  # fmt: skip
     assert [nodes[3] for nodes in common.nodes] == [-1, -1]
-    other = _Common.of([AREAS, Axis("area", Hierarchy.from_nested({"*": ["x", "y"]}))], "rest")
+    other = _Common.of_axes([AREAS, Axis("area", Hierarchy.from_nested({"*": ["x", "y"]}))], "rest")
     assert other.axis.codes == ("Total", "rest 0")
 
 

@@ -22,7 +22,7 @@ SCHEMA = ic.Schema(person=["who"], quasi={"branch": ic.Hierarchy.flat()}, insens
 
 
 def counted(parts, **rules):
-    """One cell of some parts, each of a company of its own, beside a branch of many equal ones."""
+    """A cell of some parts, each of a separate company, beside a branch of many equal parts."""
     layout = ic.CountTable("t", rows=["branch"], sum="turnover", threshold=2, **rules)
     rows = [(n, "mining", part) for n, part in enumerate(parts)]
     rows += [(1000 + n, "other", 1000) for n in range(400)]
@@ -60,7 +60,7 @@ def test_example_3_of_an_interval():
     hidden = np.array([4, 5, 7, 8])
     low, high = values.copy(), values.copy()
     low[hidden], high[hidden] = 0, np.inf
-    ends = intervals(Linked.of([axes]), low, high, hidden)
+    ends = intervals(Linked.of_tables([axes]), low, high, hidden)
     assert (ends.lower[0], ends.upper[0]) == (3, 6)
 
 
@@ -85,7 +85,7 @@ def test_example_5_of_a_protection_level():
 
 @pytest.mark.parametrize("same", [False, True])
 def test_two_singletons_and_one_company_in_two_cells(same):
-    """Two cells of one company each, or of the same one, are not the only ones that are hidden.
+    """Two cells of a single company each, or of the same company, are not the only hidden cells.
 
     Each of two companies knows the own part, and so that of the other, however large the cells. One company in
     both is told by their sum.

@@ -1,4 +1,4 @@
-"""Tables of offices by count and cell key: the 10-5 rule, other tables, and what a released count tells."""
+"""Tables of offices by count and cell key: the 10-5 rule, other tables, and a count's information."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_table_that_is_not_whole_is_refused(spoil, message):
 
 
 def test_counts_and_keys_as_offices_released_them():
-    """Output of `cell-key-perturbation` 3.1.0: its 10-5 rule, with count, key, row and released count."""
+    """Output of `cell-key-perturbation` 3.1.0: the 10-5 rule, with count, key, row and released count."""
     # fmt: off
     rows = [(2062, 225, 2060), (2119, 125, 2120), (879, 214, 880), (884, 179, 885), (27, 16, 25), (29, 62, 30)]
     # fmt: on

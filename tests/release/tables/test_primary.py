@@ -18,7 +18,7 @@ AXIS = Axis("branch", Hierarchy.from_nested({"*": ["a", "b"]}))
 
 
 def cells(parts, **settings):
-    """One cell of the parts of some people, beside two others that are safe."""
+    """A cell of the parts of some people, beside two safe cells."""
     layout = ic.CountTable("t", rows=["branch"], sum="value", threshold=3, **settings)
     many = [1.0] * 50
     largest = np.zeros((3, 5))
@@ -117,7 +117,7 @@ def test_unsafe_cells_and_totals_are_those_of_tau_argus(check, rule, tmp_path, m
 
 @pytest.mark.filterwarnings("ignore")
 def test_acro_says_so_itself(tmp_path, monkeypatch):
-    """The list above, from the tool, where it is installed: it needs an older pandas than the tests do."""
+    """The list above from the tool, where installed: the tool needs an older pandas than the tests do."""
     acro = pytest.importorskip("acro")
     monkeypatch.chdir(tmp_path)
     table = turnovers().to_pandas()
@@ -125,8 +125,8 @@ def test_acro_says_so_itself(tmp_path, monkeypatch):
     tool.crosstab(table.area, table.trade, values=table.turnover, aggfunc="sum")
     outcome = tool.results.get_index(0).outcome
     for check, cells_of in ACRO.items():
-        found = [a + b for a in outcome.index for b in outcome.columns if check in outcome.loc[a, b]]
-        assert sorted(found) == cells_of.split()
+        result = [a + b for a in outcome.index for b in outcome.columns if check in outcome.loc[a, b]]
+        assert sorted(result) == cells_of.split()
 
 
 def test_how_far_an_interval_must_reach():

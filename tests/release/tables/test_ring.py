@@ -1,4 +1,4 @@
-"""Three tables of which each pair shares a column tell more together than their sums do."""
+"""Three tables with a shared column per pair together tell more than the sums do."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LAYOUTS = [
 
 
 def records(seed):
-    """Records whose a and b nearly go together, and whose c depends on both."""
+    """Records with nearly equal a and b, and a c that depends on both."""
     draw = np.random.default_rng(seed)
     size = int(draw.integers(30, 90))
     a = draw.integers(0, 3, size)
@@ -65,7 +65,7 @@ def test_intervals_are_those_of_all_whole_tables_that_fit(seed):
     draw = np.random.default_rng(seed)
     pairs = list(combinations(range(3), 2))
     axes = [[AXES[place] for place in pair] for pair in pairs]
-    linked = Linked.of(axes)
+    linked = Linked.of_tables(axes)
 
     def cells_of(inner):
         values = np.zeros(linked.size)

@@ -1,4 +1,4 @@
-"""Rounding of all cells: sums that hold at the least distance, or each cell at random by its key."""
+"""Rounding of all cells: sums that hold at the least distance, or each cell at random by a key."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def finest(rng: np.random.Generator, axes: list[Axis], most: int) -> np.ndarray:
 
 
 def least_distance(inner: np.ndarray, axes: list[Axis], base: int, further: int) -> int | None:
-    """The least distance of a rounding whose sums hold, by trying all; None if there is none."""
+    """The least distance of a rounding with holding sums, by all trials, or None."""
     counts = with_totals(inner, axes)
     choices = [
         [
@@ -57,7 +57,7 @@ def least_distance(inner: np.ndarray, axes: list[Axis], base: int, further: int)
 
 
 def check(rounding, counts: np.ndarray, linked: Linked, base: int) -> None:
-    """What every controlled rounding fulfils."""
+    """The properties of every controlled rounding."""
     assert rounding.additive
     assert (rounding.cells % base == 0).all()
     assert (rounding.cells >= 0).all()
@@ -74,7 +74,7 @@ def check(rounding, counts: np.ndarray, linked: Linked, base: int) -> None:
 @pytest.mark.parametrize("shape", AXES)
 def test_no_rounding_whose_sums_hold_lies_nearer(shape, base):
     axes = AXES[shape]
-    linked = Linked.of([axes])
+    linked = Linked.of_tables([axes])
     rng = np.random.default_rng(base)
     for _ in range(8):
         inner = finest(rng, axes, 2 * base)
@@ -103,7 +103,7 @@ def test_no_rounding_whose_sums_hold_lies_nearer(shape, base):
 def test_three_dimensions_without_a_near_rounding_take_further_multiples(inner):
     inner = np.array(inner)
     axes = AXES["three"]
-    linked = Linked.of([axes])
+    linked = Linked.of_tables([axes])
     assert least_distance(inner, axes, 2, 0) is None
     counts = with_totals(inner, axes).ravel()
     rounding = round_controlled(counts, linked, 2)
@@ -116,7 +116,7 @@ def test_three_dimensions_without_a_near_rounding_take_further_multiples(inner):
 @pytest.mark.parametrize("base", [3, 5, 10])
 def test_two_dimensions_always_have_a_near_rounding(base):
     axes = [axis("a", 15), Axis("region", Hierarchy.from_nested(REGIONS))]
-    linked = Linked.of([axes])
+    linked = Linked.of_tables([axes])
     rng = np.random.default_rng(base)
     for most in (2, 7, 1_000_000):
         counts = with_totals(finest(rng, axes, most), axes).ravel()
@@ -129,12 +129,12 @@ def test_two_dimensions_always_have_a_near_rounding(base):
 
 
 def test_linked_tables_share_their_rounded_cells():
-    """Town by age and town by sex: sums hold in both, and each town has one count."""
+    """Town by age and town by sex: sums hold in both, and each town has the same count."""
     towns, ages, sexes = axis("town", 4), axis("age", 3), axis("sex", 2)
     people = np.random.default_rng(4).integers(0, 5, (4, 3, 2))
     by_age = with_totals(people.sum(axis=2), [towns, ages])
     by_sex = with_totals(people.sum(axis=1), [towns, sexes])
-    linked = Linked.of([[towns, ages], [towns, sexes]])
+    linked = Linked.of_tables([[towns, ages], [towns, sexes]])
     counts = np.zeros(linked.size, np.int64)
     for cells, table in zip(linked.cells, (by_age, by_sex), strict=True):
         counts[cells] = table.ravel()
@@ -152,7 +152,7 @@ def test_linked_tables_share_their_rounded_cells():
 def test_sums_of_overlapping_parts_stay_possible():
     """People with two diagnoses: the total is at most the sum of the parts and at least each part."""
     axes = [axis("diagnosis", 3)]
-    linked = Linked.of([axes], overlapping=["diagnosis"])
+    linked = Linked.of_tables([axes], overlapping=["diagnosis"])
     counts = np.array([7, 4, 4, 2])
     rounding = round_controlled(counts, linked, 5)
     check(rounding, counts, linked, 5)
@@ -161,7 +161,7 @@ def test_sums_of_overlapping_parts_stay_possible():
 
 def test_multiples_alone_need_no_search():
     counts = np.array([15, 10, 5])
-    rounding = round_controlled(counts, Linked.of([[axis("a", 2)]]), 5)
+    rounding = round_controlled(counts, Linked.of_tables([[axis("a", 2)]]), 5)
     assert rounding.cells.tolist() == counts.tolist()
     assert (rounding.distance, rounding.gap) == (0, 0)
 
@@ -170,11 +170,11 @@ def test_no_time_is_said_with_the_way_out():
     axes = [axis("a", 12), axis("b", 12), axis("c", 12)]
     counts = with_totals(finest(np.random.default_rng(1), axes, 9), axes).ravel()
     with pytest.raises(ParameterError, match="allow more seconds"):
-        round_controlled(counts, Linked.of([axes]), 5, seconds=0)
+        round_controlled(counts, Linked.of_tables([axes]), 5, seconds=0)
 
 
 def test_a_base_of_1_is_refused():
-    linked = Linked.of([[axis("a", 1)]])
+    linked = Linked.of_tables([[axis("a", 1)]])
     with pytest.raises(ParameterError, match="base=1 changes nothing"):
         round_controlled(np.array([1, 1]), linked, 1)
     with pytest.raises(ParameterError, match="base=0 changes nothing"):
@@ -207,7 +207,7 @@ def test_random_rounding_changes_nothing_on_average(base):
 
 
 def test_random_rounding_follows_the_people_and_says_that_sums_fail():
-    """One town has all the people of a region: the same key, and the same count in both rows."""
+    """A town has all the people of a region: the same key, and the same count in both rows."""
     counts, keys = np.array([7, 7, 0]), np.array([2**63, 2**63, 0], np.uint64)
     rounding = round_randomly(counts, keys, 5)
     assert rounding.cells.tolist() == [5, 5, 0]

@@ -1,4 +1,4 @@
-"""Small counts that become 0 or a base: totals as near as possible, and what released counts tell."""
+"""Small counts that become 0 or a base: totals as near as possible, and a count's information."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def inner_of(cells: np.ndarray, axes: list[Axis]) -> np.ndarray:
 
 
 def least_distances(finest: np.ndarray, axes: list[Axis], base: int) -> tuple[int, int]:
-    """The least distance of the totals and, with it, of the finest counts, by trying all."""
+    """The least distance of the totals and, with that, of the finest counts, by all trials."""
     small = (finest > 0) & (finest < base)
     tables = np.repeat(finest[None], 2 ** small.sum(), axis=0)
     tables[:, small] = base * np.array(list(product([0, 1], repeat=int(small.sum()))))

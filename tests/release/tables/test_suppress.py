@@ -49,7 +49,7 @@ def random_case(seed):
     axes = [axis("row", TREES[draw.integers(3)]), axis("column", TREES[draw.integers(2)])]
     shape = [each.tree.n_leaves for each in axes]
     values = with_totals(draw.integers(0, 9, shape), axes).ravel().astype(float)
-    linked = Linked.of([axes])
+    linked = Linked.of_tables([axes])
     floor = float(seed % 2)
     need = Need(values, np.full(linked.size, 3.0), np.zeros(linked.size), floor=floor)
     return linked, need, (values > 0) & (values < 3), np.maximum(values, 1), (values > 0) | (floor == 0)
@@ -87,10 +87,10 @@ def test_what_time_did_not_suffice_for_is_repaired(seed):
 
 
 def test_the_example_of_gausssuppression():
-    """Counts of 2014 in its vignette; at most 1 is small, zeros too: cost 9 is optimal, and the next is 11."""
+    """Counts of 2014 in the vignette: at most 1 is small, with zeros: cost 9 is optimal, the next is 11."""
     age, geo = axis("age", {"*": ["young", "old"]}), axis("geo", {"*": ["Spain", "Iceland", "Portugal"]})
     values = with_totals(np.array([[5, 2, 0], [6, 3, 4]]), [age, geo]).ravel().astype(float)
-    linked = Linked.of([[age, geo]])
+    linked = Linked.of_tables([[age, geo]])
     need = Need(values, np.ones(12), np.zeros(12))
     everything = np.ones(12, np.bool_)
     chosen = suppress(linked, need, values <= 1, np.maximum(values, 0.5), everything)
@@ -111,12 +111,12 @@ def test_the_example_of_gausssuppression():
 
 
 def test_a_sum_is_open_above_and_below():
-    """One part is 90 of 100: both ends of its interval are as far as the rule asks."""
+    """A part is 90 of 100: both ends of the interval are as far as the rule asks."""
     side = axis("branch", {"*": ["a", "b", "c"]})
     values = np.array([190.0, 100.0, 60.0, 30.0])
     slack = np.array([0, 20.0, 0, 0])
     need = Need(values, 0.1 * values, slack, 0.1, whole=False)
-    linked = Linked.of([[side]])
+    linked = Linked.of_tables([[side]])
     chosen = suppress(linked, need, slack > 0, values, np.ones(4, np.bool_))
     assert np.flatnonzero(chosen.hidden).tolist() == [1, 3]
     cells = np.flatnonzero(chosen.hidden)
@@ -126,7 +126,7 @@ def test_a_sum_is_open_above_and_below():
 
 
 def test_a_cell_without_others_is_refused():
-    linked = Linked.of([[axis("only", {"*": ["a"]})]])
+    linked = Linked.of_tables([[axis("only", {"*": ["a"]})]])
     values = np.array([2.0, 2.0])
     need = Need(values, np.full(2, 5.0), np.zeros(2), floor=1.0)
     with pytest.raises(InfeasibleError, match="fewer or coarser rows"):

@@ -57,7 +57,7 @@ def release_of(rows, rule, *, two_way):
 
 
 def persons_of(rows, codes):
-    """The parts of each person in a cell, by its codes."""
+    """The parts of each person in a cell, given by codes."""
     parts = {}
     for number, (who, *own, v) in enumerate(rows):
         if all(code in ("Total", mine) for code, mine in zip(codes, own, strict=False)):
@@ -169,7 +169,7 @@ def test_the_people_of_a_union_are_counted_once():
 
 
 def test_a_union_of_three_sums_is_found_among_many_hidden_cells():
-    """``a y + a z - (a p - a x p)`` is ``a y q + a z q``, which are of one person."""
+    """``a y + a z - (a p - a x p)`` is ``a y q + a z q``, cells of a single person."""
     codes = [code for code in itertools.product("abcdefgh", "xyz", "pq") if code != ("a", "x", "p")]
     rows = [(9 * number + each, *code) for number, code in enumerate(codes) for each in range(9)]
     rows = [row for row in rows if row[1:] not in (("a", "y", "q"), ("a", "z", "q"))]
@@ -179,10 +179,10 @@ def test_a_union_of_three_sums_is_found_among_many_hidden_cells():
     frame = pl.DataFrame(rows, schema=["who", *"ghk"], orient="row")
     cells = count_cells(engine_for(frame, starred=True), schema, layout)
     names = [*itertools.product(*(axis.codes for axis in cells.axes))]
-    shown = [name.count("Total") > 1 for name in names]
+    totals = [name.count("Total") > 1 for name in names]
     for name in ("a y Total", "a z Total", "a Total p", "a x p"):
-        shown[names.index(tuple(name.split()))] = True
-    breaches = Unions(cells).breaches(~np.array(shown), chains=True)
+        totals[names.index(tuple(name.split()))] = True
+    breaches = Unions(cells).breaches(~np.array(totals), chains=True)
     told = [{names[cell] for cell in each.cells} for each in breaches]
     assert {("a", "y", "q"), ("a", "z", "q")} in told
 
@@ -237,7 +237,7 @@ def test_the_cells_of_a_line_cost_least(rule):
 
 
 def _cheapest(rows, rule):
-    """The least cost, people and one a cell, of hidden cells of a line with its total shown; None for none."""
+    """The least cost in people of the hidden cells of a line with a shown total, or None."""
     schema = ic.Schema(person=["who"], quasi={"g": ic.Hierarchy.flat()}, insensitive=["v"])
     layout = ic.CountTable("t", rows=["g"], sum="v", **rule)
     frame = pl.DataFrame(rows, schema=["who", "g", "h", "v"], orient="row")

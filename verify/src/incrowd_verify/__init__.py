@@ -1,4 +1,4 @@
-"""A second, independent implementation of the privacy models: it checks a release with SQL in DuckDB.
+"""A second, independent implementation of the privacy models, which checks a release with SQL in DuckDB.
 
 Nothing here imports the code that makes a release: policies, hierarchies and tables are read anew, and
 figures are computed with other formulas. So a mistake goes unnoticed only if it is made twice. Both share

@@ -1,4 +1,4 @@
-"""A sensitive column in SQL: its values as codes, and how often each class has them.
+"""A sensitive column in SQL: codes of the values, and how often each class has each value.
 
 Tables made here, with an ending for the column
 ------------------------------------------------
@@ -58,7 +58,7 @@ class Attribute(Values):
         return other
 
     def parted(self) -> Attribute:
-        """Return the same column of lists, whose tables have parts in place of values (see `quantities`)."""
+        """Return the same column of lists, with tables of parts in place of values (see `quantities`)."""
         if self._parted is None:
             self._parted = self.again(self._mark.removeprefix("_"))
             self._parted.part_codes = {}
@@ -79,7 +79,7 @@ class Attribute(Values):
         return name
 
     def coded(self, *, as_text: bool | None = None) -> str:
-        """Make the tables of this module, and return their ending.
+        """Make the tables of this module, and return the ending of the tables' names.
 
         `as_text`: whether values are told apart by their text; by default where they are leaves.
         """
@@ -150,7 +150,7 @@ class Attribute(Values):
         return self._height
 
     def everybody(self) -> str:
-        """Write the number of records, or of people; suppressed ones included."""
+        """Write the number of records, or of people, suppressed records included."""
         amount = "count(DISTINCT person)" if self.by_person else "count(*)"
         return f"(SELECT {amount} FROM main.record)"
 

@@ -1,4 +1,4 @@
-"""The meaning of a released cell: the raw values that it covers, and whether a column can have it at all."""
+"""The meaning of a released cell: the raw values in the cell, and whether a column can have the cell."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _plain_number(text: str) -> Fraction | None:
 
 @cache
 def moment_of(text: str) -> tuple[str, ...] | None:
-    """Read a date with a time, so that a blank and a T between them, and zeros at the end, do not matter."""
+    """Read a date with a time, whether a blank or a T stands between the two, without zeros at the end."""
     match = _MOMENT.fullmatch(text)
     if match is None:
         return None
@@ -50,7 +50,7 @@ def _are_ordered(texts: Sequence[str]) -> bool:
 
 
 def _range_of(cell: str, kind: str | None) -> tuple[str, Bounds] | None:
-    """Read a range of a kind, in any spelling; without one, in the spellings of a release alone."""
+    """Read a range of a kind in any spelling, or without a kind in the spellings of a release alone."""
     for each in ("number", "date") if kind is None else (kind,):
         bounds = bounds_of(cell, each) if kind is not None or _OWN[each].fullmatch(cell) else None
         if bounds is not None:
@@ -59,7 +59,7 @@ def _range_of(cell: str, kind: str | None) -> tuple[str, Bounds] | None:
 
 
 def ends_of(cell: str, kind: str | None) -> tuple[str | None, str | None] | None:
-    """Return the two ends of a range as they are written, None for one that it has not got."""
+    """Return the two ends of a range as written, None for an end that the range lacks."""
     span = _range_of(cell, kind)
     return None if span is None else span[1].texts
 
@@ -82,7 +82,7 @@ def _seconds(text: str) -> Fraction | None:
 
 @cache
 def _members(cell: str) -> tuple[str | None, ...] | None:
-    r"""Read the parts of a set ``{a, b}``; ``\`` escapes a sign within a part. None where it is no set.
+    r"""Read the parts of a set ``{a, b}``; ``\`` escapes a sign within a part. None for any other cell.
 
     The part ``<missing>`` is the missing value, and ``\<missing>`` is that text.
     """
@@ -110,13 +110,13 @@ def _members(cell: str) -> tuple[str | None, ...] | None:
 
 
 def listed(cell: str | None) -> int:
-    """Return how many values a cell lists; 1 where it is no set."""
+    """Return how many values a cell lists, or 1 where the cell is no set."""
     members = None if cell is None else _members(cell)
     return 1 if members is None else len(members)
 
 
 class CellReader:
-    """Reads the cells of one quasi-identifier over given raw values.
+    """Reader of the cells of a quasi-identifier over given raw values.
 
     - `values`: the distinct raw values; None is the missing one. Recipes of hierarchies are followed over
       them.

@@ -25,7 +25,7 @@ Cells = Sequence[tuple[str | int | None, ...]]
 
 @dataclass
 class Remarks:
-    """Remarks on a release beside its figures, in sentences."""
+    """Remarks on a release beside the figures, in sentences."""
 
     problems: list[str] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)
@@ -33,7 +33,7 @@ class Remarks:
 
 
 class Checks:
-    """Runs the checks of `verify` on a connection, and puts those that fail into words.
+    """Runner of the checks of `verify` on a connection, with sentences for the checks that fail.
 
     `remarks`: what was found so far.
     """
@@ -46,7 +46,7 @@ class Checks:
         self._narrow: dict[str, Table] = {}
 
     def narrow(self, table: Table, name: str) -> Table:
-        """Return a table with a column and its neighbours alone, whose rows are in the same order.
+        """Return a table of a column and neighbouring columns alone, with the rows in the same order.
 
         It is there until another part of the same table is asked for. The table must not change meanwhile.
         """
@@ -68,13 +68,13 @@ class Checks:
         return self.con.execute(sql, parameters)
 
     def row(self, sql: str, parameters: Any = None) -> tuple[Any, ...]:
-        """Run a query whose answer is one row."""
+        """Run a query, and return the only row of the answer."""
         row = self.con.execute(sql, parameters).fetchone()
         assert row is not None  # an aggregate always has one row
         return tuple(row)
 
     def frame(self, sql: str) -> pl.DataFrame:
-        """Run a query and fetch all rows with their types."""
+        """Run a query, and fetch all rows with the types of the columns."""
         # A row that was asked for alone may have others behind it.
         self.con.complete()
         return pl.DataFrame(self.con.sql(sql))
@@ -100,7 +100,7 @@ class Checks:
     def judge(
         self, title: str, figure: str, is_met: str, asked: float, column: str | None
     ) -> tuple[float | None, bool]:
-        """Return a figure, and whether it meets its limit; a figure that is not defined does not."""
+        """Return a figure, and whether the figure is defined and meets the limit."""
         reached, holds = self.row(
             f"SELECT reached, coalesce({is_met}, false) FROM (SELECT ({figure}) AS reached)"
         )
@@ -110,7 +110,7 @@ class Checks:
         """Write a check into a script that always fails: the table for the comparison was not there."""
 
     def fill(self, table: str, columns: str, rows: Cells) -> None:
-        """Make a table of all of its rows; the columns have names and types.
+        """Make a table from all of the rows, and from the names and types of the columns.
 
         Raises `ParameterError`: there are too many rows for a script.
         """
@@ -137,7 +137,7 @@ _CLAUSE = re.compile(
 
 
 class Script(Checks):
-    """Runs statements on a connection, and writes those down that make something.
+    """Runner of statements on a connection, which writes down each statement that makes something.
 
     Questions are answered and not written down: what they find out is of this file alone.
 
@@ -152,11 +152,11 @@ class Script(Checks):
         self.checks = 0
 
     def narrow(self, table: Table, name: str) -> Table:
-        """Return the table: a script has no other one."""
+        """Return the table itself, as a script has no narrow table."""
         return table
 
     def execute(self, sql: str, parameters: Any = None) -> duckdb.DuckDBPyConnection:
-        """Run a statement; write it down if it makes something."""
+        """Run a statement, and write down a statement that makes something."""
         if not _STATEMENT.match(sql):
             return self.con.execute(sql, parameters)
         if parameters:
@@ -203,7 +203,7 @@ class Script(Checks):
         self, what: str, column: str, cell: str, rows: str, amount: str, good: Sequence[tuple[str | None,
         int]],
     ) -> None:  # fmt: skip
-        """Write a check that all cells are among those of a list; one may need some records to be there."""
+        """Write a check that every cell is in a list, with as many records as the list asks for."""
         name = f"fitting_{self.checks + 1}"
         self.note(f"Cells of {column} that suit the policy, and how many records have each at least.")
         listed = sorted(good, key=lambda each: (each[0] is None, each[0] or ""))
@@ -219,7 +219,7 @@ class Script(Checks):
     def judge(
         self, title: str, figure: str, is_met: str, asked: float, column: str | None
     ) -> tuple[float | None, bool]:
-        """Write a check of a figure, and return its result."""
+        """Write a check of a figure, and return the result of the check."""
         self.check(title, figure, is_met, asked, column=column)
         reached, holds = self.row(f"SELECT reached, holds FROM main.checks WHERE number = {self.checks}")
         return reached, bool(holds)

@@ -68,7 +68,7 @@ def group(
 
 @contextmanager
 def seen_by(con: Checks, known: Sequence[int], values: Sequence[str], *, by_person: bool) -> Iterator[None]:
-    """Let `classes`, `member` and `crowd` be about the groups that somebody sees who knows some columns.
+    """Let `classes`, `member` and `crowd` be about the groups that an attacker sees by some columns.
 
     Records that have the same cells in these columns look alike. Suppressed records are in no group. Tables
     that are made meanwhile go at the end.

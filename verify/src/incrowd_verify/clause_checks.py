@@ -41,12 +41,12 @@ _GROUPED = r"[-+]?\d{1,3}(?:[, ']\d{3})+(?:\.\d+)?"
 
 
 class LackingError(Exception):
-    """A check lacks an input; the message says which, and where to give it."""
+    """A check lacks an input; the message says which input, and where to give the input."""
 
 
 @dataclass
 class Subject:
-    """The release as the check of one clause sees it.
+    """The view that the check of a clause has of the release.
 
     - `cleared`: columns of the release that the policy says are not what the clause is about.
     - `said`: what the check found, in words; it sets this.
@@ -98,7 +98,7 @@ class Subject:
         return [name for name in self.released.names if name not in self.cleared]
 
     def called(self, setting: str = "columns") -> list[str]:
-        """Return the columns that are called as a list says, and those that the policy names for it."""
+        """Return the columns with names as in a list, and the columns that the policy names for a clause."""
         known = self.setting(setting, [])
         chosen = self.policy.profile if setting == "columns" else None
         own = [] if chosen is None else chosen.columns(self.clause)
@@ -136,7 +136,7 @@ Counts = Iterator[Count]
 
 
 def is_called(name: str, known: Iterable[str]) -> bool:
-    """Return whether the name of a column has one of some words, or some of its parts together are one.
+    """Return whether the name of a column has a word of a list, or parts that together make such a word.
 
     Of a word that begins with ``*`` the end of a part is enough. Accents and signs that nobody sees do not
     matter, nor do numbers at the end.
@@ -218,7 +218,7 @@ def _inside_texts(subject: Subject, names: Sequence[str]) -> Counts:
 
 
 def _years(subject: Subject) -> Counts:
-    """Count the cells that have a month or a day, and those of which nobody can say."""
+    """Count the cells that have a month or a day, and the cells that nobody can judge."""
     own = subject.called()
     columns = [
         (subject.shown(name), name in own or is_called(name, DAYS_ARE_CALLED)) for name in subject.columns
@@ -235,7 +235,7 @@ def _years(subject: Subject) -> Counts:
 
 
 def _oldest(subject: Subject) -> Counts:
-    """Count the records whose age, or year of birth, is not in one group with all above an age."""
+    """Count the records with an age, or a year of birth, outside the single group of all above an age."""
     oldest = subject.setting("oldest")
     births = subject.called("births")
     year = subject.input("year", "years of birth tell ages") if births else None
@@ -247,7 +247,7 @@ def _oldest(subject: Subject) -> Counts:
 
 
 def _zip3(subject: Subject) -> Counts:
-    """Count the ZIP codes of more than three digits, and those of three where too few people live."""
+    """Count the ZIP codes of more than three digits, and codes of three where too few people live."""
     names = subject.called()
     # Numbers lose their zeros in front.
     prefix = "lpad(regexp_extract(v, '^(\\d{3}|\\d{1,2}$)[*xX]*$', 1), 3, '0')"
@@ -302,7 +302,7 @@ def _populous(place: Path, least: int) -> set[str]:
 
 
 def _unique(subject: Subject) -> Counts:
-    """Count the records that have a value of their own, in columns where many have.
+    """Count the records with a unique value, in columns where many records have a unique value.
 
     Whether a column that models look at, or that was treated, is a code of a person, nobody can say.
     """
@@ -343,7 +343,7 @@ def _context(subject: Subject) -> Counts:
 
 
 def _at_least(subject: Subject, least: int) -> Counts:
-    """Count the classes that are too small; suppressed records look alike, so they are one, too."""
+    """Count the classes that are too small, with the suppressed records as a class, too."""
     by_person = "SELECT count(*) FROM duckdb_columns() WHERE table_name = 'record' AND column_name = 'person'"
     size = "count(DISTINCT person)" if subject.con.row(by_person)[0] else "count(*)"
     sizes = (
@@ -357,7 +357,7 @@ def _at_least(subject: Subject, least: int) -> Counts:
 
 
 def _counts(subject: Subject) -> Counts:
-    """Count the values that too few records have, among all or within a class; missing is one, too."""
+    """Count the values that too few records have, among all or within a class, the missing value included."""
     least = subject.setting("least")
     if not subject.setting("within_classes"):
         for name in subject.columns:
@@ -375,7 +375,7 @@ def _counts(subject: Subject) -> Counts:
 
 
 def _shares(subject: Subject) -> Counts:
-    """Count the classes in which one sensitive value has too large a share."""
+    """Count the classes in which a sensitive value has too large a share."""
     share = subject.setting("share")
     for name, grouped in _sensitive(subject):
         yield Count(
@@ -390,7 +390,7 @@ def _keys(subject: Subject) -> list[str]:
 
 
 def _sensitive(subject: Subject) -> Iterator[tuple[str, str]]:
-    """Yield each sensitive column, with the SQL of its values in each class and their records.
+    """Yield each sensitive column, with the SQL of the values in each class and the records of each value.
 
     Suppressed records look alike, so they are a class here.
     """
@@ -419,7 +419,7 @@ def _fraction(subject: Subject) -> Counts:
 
 
 def _ends(subject: Subject) -> Counts:
-    """Count the records that have the largest value of a number, where they are too few.
+    """Count the records with the largest value of a number, where such records are too few.
 
     Cells that are no numbers do not hide the others: a column of which some are is judged by these. Where
     these are few, or others have digits that nobody reads as a number, nobody can say.
@@ -451,7 +451,7 @@ def _ends(subject: Subject) -> Counts:
 
 
 def _attack(subject: Subject) -> Counts:
-    """Compare the success of attacks that were tried, at the upper end of its interval, with a share."""
+    """Compare the success of the tried attacks, at the upper end of the interval, with a share."""
     place = subject.file("attacks", "an attack has to be run beside the raw table")
     largest = subject.input("rate", "no largest share is stated")
     try:
@@ -475,7 +475,7 @@ def _attack(subject: Subject) -> Counts:
 
 
 def _tried(entry: Mapping[str, Any]) -> tuple[float, float, float, int]:
-    """Read how often an attack succeeded, with the ends of its interval and the number of guesses.
+    """Read how often an attack succeeded, with the ends of the interval and the number of guesses.
 
     Raises `ValueError, KeyError, TypeError`: it is no such entry: a figure is no share, or surer than so many
     guesses can be.
@@ -519,7 +519,7 @@ _CONTEXT = Clause(
 
 
 def judge_clauses(con: Checks, policy: Policy, rows: ReleasedRows) -> Iterator[ClauseResult]:
-    """Judge each clause of the policy's profile, and the context where the policy answers for it."""
+    """Judge each clause of the policy's profile, and the context of the policy, if any."""
     clauses = [] if policy.profile is None else list(policy.profile.profile.clauses)
     if policy.context is not None:
         clauses = [each for each in clauses if each.id != _CONTEXT.id or each.check is None] + [_CONTEXT]

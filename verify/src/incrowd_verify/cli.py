@@ -1,4 +1,4 @@
-"""The command ``incrowd-verify``, and the printing that it shares with ``incrowd verify``."""
+"""The command ``incrowd-verify``, and the printing shared with ``incrowd verify``."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Screen(Console):
 
 
 def parser() -> ArgumentParser:
-    """Return the options of the command; their values are the arguments of `verify`."""
+    """Return the options of the command, with the arguments of `verify` as values."""
     parser = ArgumentParser(
         prog=_PROGRAM,
         description="Check a release against its policy, by counting everything anew in SQL. Exit status 0: "
@@ -107,7 +107,7 @@ def parser() -> ArgumentParser:
 
 
 def main() -> None:
-    """Run the command and exit with its status."""
+    """Run the command, and exit with the status of the run."""
     given = parser().parse_args()
     try:
         with on_the_command_line(_INSTALL):
@@ -241,7 +241,7 @@ def show_tables(out: Console, result: TableVerification) -> None:
 
 def exit_status(result: Verification) -> int:
     """Return 0 where the verdict holds, 2 where a limit could not be checked, and else 1."""
-    return 0 if result.ok else 2 if result.is_open else 1
+    return 0 if result.ok else 2 if result.is_unchecked else 1
 
 
 def show(out: Console, result: Verification, with_people: str) -> None:
@@ -261,7 +261,7 @@ def show(out: Console, result: Verification, with_people: str) -> None:
 
 
 def show_verdict(out: Console, verdict: Verdict) -> None:
-    """Print the verdict, then its points: broken, open, and accepted ones."""
+    """Print the verdict, then the broken, open and accepted points."""
     out.print(Text(verdict.text, _STYLES[verdict.state]))
     for line in verdict.lines():
         out.print(Text(f"  {line}"))
@@ -310,8 +310,8 @@ def _show_findings(out: Console, result: Verification) -> None:
             each.title + (f", {each.quantity}" if len(limits) > 1 else ""),
             each.attribute or "",
             *([attacker] if by_attacker else []),
-            _number(each.reached),
-            _number(each.asked),
+            _text_of_figure(each.reached),
+            _text_of_figure(each.asked),
             *([each.unit] if by_people else []),
             words[each.holds],
         )
@@ -336,7 +336,7 @@ def _show_clauses(out: Console, profile: str | None, clauses: Sequence[ClauseRes
     out.print(f"clauses: {said}. This is no legal opinion.")
 
 
-def _number(value: float | None) -> str:
+def _text_of_figure(value: float | None) -> str:
     """Write a figure with at most six significant digits, and whole numbers whole."""
     if value is None or math.isnan(value):
         return "-" if value is None else "nothing"

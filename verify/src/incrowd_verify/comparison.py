@@ -1,4 +1,4 @@
-"""A release beside its raw table: is every cell true, and is everything else as it was?
+"""A release beside the raw table: is every cell true, and is everything else unchanged?
 
 Record N of one is record N of the other if the policy keeps the order, or if a row map tells which raw record
 each released one is. Otherwise, and in databases, the tables are compared as a whole:
@@ -35,7 +35,7 @@ share of those of a random order."""
 
 @dataclass(frozen=True)
 class Pair:
-    """A quasi-identifier in both tables, as SQL of its cells: NULL where missing, else texts."""
+    """A quasi-identifier in both tables, as SQL of the cells: NULL where missing, else texts."""
 
     column: Column
     cell: str
@@ -44,7 +44,7 @@ class Pair:
 
 
 def check_against(con: Checks, tables: Tables, policy: Policy) -> None:
-    """Check that every cell is true of its record, and every other column as it was.
+    """Check that every cell is true of the raw record, and that every other column is unchanged.
 
     - Raises `HierarchyError`: a raw value is no leaf of its column's hierarchy.
     - Raises `ParameterError`: there is too much to compare or to list in a script.
@@ -94,11 +94,11 @@ def check_against(con: Checks, tables: Tables, policy: Policy) -> None:
     elif all(column.treatment is not None for column in quasi):
         remarks.unchecked.append("whether the cells are true: every quasi-identifier was treated before")
     else:
-        _compare(con, tables, policy, Comparison.of(con, released, raw, policy, tables.unplaced))
+        _compare(con, tables, policy, Comparison.of_tables(con, released, raw, policy, tables.unplaced))
 
 
 def _compare(con: Checks, tables: Tables, policy: Policy, comparison: Comparison) -> None:
-    """Compare the records of two tables in the order that they have in common, or as a whole."""
+    """Compare the records of two tables in the common order, or as a whole."""
     assert tables.raw is not None
     if tables.same_order(policy):
         if not tables.placed:
@@ -113,7 +113,7 @@ def _compare(con: Checks, tables: Tables, policy: Policy, comparison: Comparison
 
 
 def passed_columns(names: Sequence[str], policy: Policy) -> list[str]:
-    """Return the columns of the raw table that a policy releases as they are."""
+    """Return the columns of the raw table that a policy releases unchanged."""
     as_it_is = {
         column.name: column.role in ("sensitive", "insensitive") and column.treatment is None
         for column in policy.columns
@@ -123,7 +123,7 @@ def passed_columns(names: Sequence[str], policy: Policy) -> list[str]:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A release beside its raw table, which has as many rows, or some that were left out.
+    """A release beside the raw table, which has as many rows, or also rows that were left out.
 
     - `pairs`: the quasi-identifiers whose cells can be compared.
     - `passed`: the columns that are released as they are.
@@ -138,7 +138,7 @@ class Comparison:
     missing: int = 0
 
     @classmethod
-    def of(cls, con: Checks, released: Table, raw: Table, policy: Policy, missing: int = 0) -> Self:
+    def of_tables(cls, con: Checks, released: Table, raw: Table, policy: Policy, missing: int = 0) -> Self:
         """Compare two tables, which have the policy's quasi-identifiers, by a policy."""
         passed = [name for name in passed_columns(raw.names, policy) if released.has(name)]
         pairs = []
@@ -178,7 +178,7 @@ class Comparison:
         ]
 
     def _tells(self, pair: Pair) -> bool:
-        """Say whether most steps from record to record go one way, or equal values stand together."""
+        """Say whether most steps from record to record go the same way, or equal values stand together."""
         records, usual, changes, upward = self.con.row(
             f"""
             WITH seen AS (SELECT w.rowid AS place, {pair.value} AS v FROM {self.raw.name} AS w),
@@ -204,7 +204,7 @@ class Comparison:
     # --- record N beside record N -----------------------------------------------------------------------
 
     def check_in_order(self) -> None:
-        """Compare each record with the one in its place."""
+        """Compare each record with the raw record at the same place."""
         con = self.con
         con.note("Columns that are released as they are, record by record.")
         for name in self.passed:
@@ -286,7 +286,7 @@ class Comparison:
         )
 
     def _true_means(self, number: int) -> str:
-        """Write the question for the cells that are the mean or a most frequent value of all their classes.
+        """Write the query of cells that are the mean or a most frequent value of every class with the cell.
 
         A sum of doubles is rounded in proportion to the largest of them, which may cancel out.
         """
@@ -378,12 +378,12 @@ class Comparison:
         return f"{self.raw.name} AS w" if raw else f"{self.released.name} AS r"
 
     def _passed_of(self, raw: bool) -> str:
-        """Write the columns p0, p1, ... that are released as they are, of one of the tables."""
+        """Write the unchanged columns of the release or of the raw table as p0, p1, ..."""
         texts = (self._as_one_type(name, self.released, self.raw)[raw] for name in self.passed)
         return ", ".join(f"{text} AS p{n}" for n, text in enumerate(texts)) or "1 AS p0"
 
     def _covers(self, number: int, values: Sequence[str | None]) -> Covers:
-        """Return how the cells of a column are read over raw values; a mean says nothing of single ones."""
+        """Return the reader of a column's cells over raw values; a mean says nothing of single values."""
         pair = self.pairs[number]
         if pair.column.style == "mean":
             return lambda cell, value: True
@@ -405,7 +405,7 @@ class Comparison:
         return untrue, coverage.outside()
 
     def _list_suiting(self) -> None:
-        """List in a script which raw values each cell is true of, and check by these lists.
+        """List in a script the raw values that each cell is true of, and check by the lists.
 
         Tables made here
         ----------------

@@ -1,4 +1,4 @@
-"""Checks of a release against its policy and its account: columns, cells, suppression, digests."""
+"""Checks of a release against the policy and the account: columns, cells, suppression, digests."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ _LONGEST = {"day": 1, "month": 17, "year": 185}
 
 
 def off_grid(column: Column, cells: Collection[str | None]) -> tuple[set[str], str]:
-    """Find the ranges of a column that end beside its grid.
+    """Find the ranges of a column that end beside the column's grid.
 
     Returns
     -------
@@ -259,7 +259,7 @@ def _digits(end: str) -> int:
 
 
 def _is_edge(day: datetime.date, unit: str, *, last: bool) -> bool:
-    """Say whether a day is the first or the last one of its month or year."""
+    """Say whether a day is the first or the last of a month or year."""
     if unit == "day":
         return True
     months = (1, 12) if unit == "year" else (day.month, day.month)
@@ -269,7 +269,7 @@ def _is_edge(day: datetime.date, unit: str, *, last: bool) -> bool:
 
 
 def mean_slack(column: Column, cell: str) -> tuple[str, int]:
-    """Return how far a mean may be from its cell (SQL of a text), because it was rounded.
+    """Return how far rounding may have moved a mean from the cell, where `cell` is SQL of a text.
 
     Returns
     -------
@@ -297,7 +297,7 @@ _PIECE = 1 << 20
 def differences(
     account: Path, released: str, policy: Path, records: int, suppressed: int
 ) -> tuple[list[str], list[str]]:
-    """Compare a release and a policy with the account (``release.json``) that was saved beside them.
+    """Compare a release and a policy with the account (``release.json``) that was saved beside both.
 
     - `released`: the release: a file or a folder; of a database only the records are compared.
     - `records`, `suppressed`: how many records it has, and how many of them are suppressed.
@@ -306,7 +306,7 @@ def differences(
     -------
     Problems, and what could not be checked.
     """
-    said = _read(account)
+    said = _read_account(account)
     problems = []
     digests = {entry.get("sha256") for entry in said["files"].values() if isinstance(entry, dict)}
     place = Path(released)
@@ -339,7 +339,7 @@ def differences(
     return problems, unchecked
 
 
-def _read(account: Path) -> dict[str, Any]:
+def _read_account(account: Path) -> dict[str, Any]:
     refuse_pipe(account)
     try:
         with account.open("rb") as file:
@@ -367,7 +367,7 @@ def _read(account: Path) -> dict[str, Any]:
 
 
 def _digest(path: Path) -> str:
-    """Return the SHA-256 of a file; of a folder that of the lines that sha256sum prints of its files."""
+    """Return the SHA-256 of a file, or for a folder of the lines that sha256sum prints for all files."""
     if path.is_dir():
         inside = sorted(each.relative_to(path).as_posix() for each in path.rglob("*") if each.is_file())
         kept = [name for name in inside if not name.rpartition("/")[2].startswith(("_incrowd-files-", "."))]
@@ -384,7 +384,7 @@ def _digest(path: Path) -> str:
 
 
 def check_groups(con: Checks, policy: Policy, released: Table) -> None:
-    """Check the groups of a release whose policy asks for m-invariance (Xiao and Tao 2007).
+    """Check the groups of a release under a policy that asks for m-invariance (Xiao and Tao 2007).
 
     Each group has one class, m or more records and distinct sensitive values. Whether people have the same
     values around in every release only the ledger knows.
@@ -423,7 +423,7 @@ def check_groups(con: Checks, policy: Policy, released: Table) -> None:
 def check_suppressed(
     con: Checks, policy: Policy, tables: Tables, measuring: Measuring, findings: Sequence[Finding]
 ) -> tuple[Point, ...]:
-    """Check that the suppressed records satisfy every limit as a class of their own, or are not there.
+    """Check that the suppressed records satisfy every limit as a separate class, or are absent.
 
     Unless the policy keeps them, they have to satisfy every limit. The parameters are those of
     `figures.judge_suppressed`.

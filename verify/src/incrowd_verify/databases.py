@@ -1,4 +1,4 @@
-"""Databases: their addresses, and how a table of one is read.
+"""Addresses of databases, and the reading of a table of a database.
 
 Files of DuckDB and SQLite are read here. Others are reached by whoever calls the verifier (see `OTHERS`).
 """
@@ -53,7 +53,7 @@ def is_address(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Address:
-    """The address of a database; printed, it has neither user nor password nor options.
+    """The address of a database, printed without user, password and options.
 
     `url`: as ``sqlite:///path`` or ``postgresql://user@host/database``.
     """
@@ -62,7 +62,7 @@ class Address:
 
     @property
     def other(self) -> Database | None:
-        """How the caller reaches the database; None where it is read here."""
+        """How the caller reaches the database; None where the verifier reads the database."""
         return OTHERS.get(_scheme(self.url))
 
     @property
@@ -151,7 +151,7 @@ def _split(table: str) -> list[str]:
 
 
 def duckdb_name(table: str) -> str:
-    """Write the name of a table of a DuckDB database with its schema, as SQL."""
+    """Write the name of a table of a DuckDB database with the schema, as SQL."""
     parts = _split(table)
     return quoted_name(*(parts if len(parts) > 1 else ["main", *parts]))
 
@@ -177,7 +177,7 @@ def _duckdb(con: duckdb.DuckDBPyConnection, address: Address, parts: list[str], 
 
 
 def _by_row(con: duckdb.DuckDBPyConnection, address: Address, parts: list[str], scratch: Path) -> Part:
-    """Read a table row by row, by whatever driver: a column is of the type that its values have in Python."""
+    """Read a table row by row, by any driver; the type of a column is the values' type in Python."""
     copy = scratch / f"{secrets.token_hex(8)}.csv"
     met: list[set[str]]
     # The file of SQLite has to be there.

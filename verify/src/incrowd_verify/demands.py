@@ -1,4 +1,4 @@
-"""Models and attackers of a policy, read a second time: each limited quantity, its column, its limit."""
+"""Models and attackers of a policy, read a second time: each limited quantity with column and limit."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ _SENSITIVE = {**_ATTRIBUTE, "joint": Parameter(bool, False)}
 Reader = Callable[[str, dict[str, Any], Sequence[str], str], list[Demand]]
 
 
-def _plain(quantity: str, *, at_least: bool) -> Reader:
-    """Read a model with one limit, on the classes alone."""
+def _on_classes(quantity: str, *, at_least: bool) -> Reader:
+    """Read a model with a single limit, on the classes alone."""
 
     def read(model: str, given: dict[str, Any], sensitive: Sequence[str], where: str) -> list[Demand]:
         rest = {name: value for name, value in given.items() if name != quantity}
@@ -67,7 +67,7 @@ def _plain(quantity: str, *, at_least: bool) -> Reader:
 
 
 def _per_attribute(quantity: str, *, at_least: bool) -> Reader:
-    """Read a model with one limit, on each sensitive column or the one that is named."""
+    """Read a model with a single limit, on each sensitive column or on a named column."""
 
     def read(model: str, given: dict[str, Any], sensitive: Sequence[str], where: str) -> list[Demand]:
         rest = {name: value for name, value in given.items() if name not in (quantity, "attribute")}
@@ -102,7 +102,7 @@ def _delta_presence(model: str, given: dict[str, Any], sensitive: Sequence[str],
 
 def _p29(model: str, given: dict[str, Any], sensitive: Sequence[str], where: str) -> list[Demand]:
     _attributes(None, sensitive, where)
-    return _plain("score", at_least=True)(model, given, sensitive, where)
+    return _on_classes("score", at_least=True)(model, given, sensitive, where)
 
 
 def _profitability(model: str, given: dict[str, Any], sensitive: Sequence[str], where: str) -> list[Demand]:
@@ -113,9 +113,9 @@ def _profitability(model: str, given: dict[str, Any], sensitive: Sequence[str], 
 
 #: What can be verified: for each model its parameters and the reader of its entry.
 MODELS: dict[str, tuple[dict[str, Parameter], Reader]] = {
-    "k-anonymity": ({"k": _SIZE}, _plain("k", at_least=True)),
-    "subset-k-anonymity": ({"k": _SIZE, "of": _SIZE}, _plain("k", at_least=True)),
-    "k-map": ({"k": _SIZE}, _plain("k", at_least=True)),
+    "k-anonymity": ({"k": _SIZE}, _on_classes("k", at_least=True)),
+    "subset-k-anonymity": ({"k": _SIZE, "of": _SIZE}, _on_classes("k", at_least=True)),
+    "k-map": ({"k": _SIZE}, _on_classes("k", at_least=True)),
     "l-diversity": ({
         "l": _amount(1), "kind": Parameter(("distinct", "entropy", "grassberger", "recursive"), "distinct"),
         "c": Parameter(float, None, 0), **_SENSITIVE,
@@ -143,9 +143,9 @@ MODELS: dict[str, tuple[dict[str, Parameter], Reader]] = {
         "score": _amount(), "w_k": _amount(default=0.5), "w_l": _amount(default=0.25),
         "w_t": _amount(default=0.25), "strict": Parameter(bool, False),
     }, _p29),
-    "maximum-risk": ({"risk": _share()}, _plain("risk", at_least=False)),
-    "average-risk": ({"risk": _share()}, _plain("risk", at_least=False)),
-    "records-at-risk": ({"share": _share(), "threshold": _share()}, _plain("share", at_least=False)),
+    "maximum-risk": ({"risk": _share()}, _on_classes("risk", at_least=False)),
+    "average-risk": ({"risk": _share()}, _on_classes("risk", at_least=False)),
+    "records-at-risk": ({"share": _share(), "threshold": _share()}, _on_classes("share", at_least=False)),
     "profitability": ({
         "attack": Parameter(("allowed", "none"), "allowed"),
         "definition": Parameter(("record", "table"), "record"),
@@ -153,7 +153,7 @@ MODELS: dict[str, tuple[dict[str, Parameter], Reader]] = {
         "adversary_cost": _amount(default=4.0), "adversary_gain": _amount(default=300.0),
         "publisher_loss": _amount(default=300.0), "publisher_benefit": _amount(default=1200.0),
     }, _profitability),
-    "km-anonymity": ({"k": _SIZE, "power": Parameter(int, 2, 0)}, _plain("k", at_least=True)),
+    "km-anonymity": ({"k": _SIZE, "power": Parameter(int, 2, 0)}, _on_classes("k", at_least=True)),
 }  # fmt: skip
 
 
@@ -220,7 +220,7 @@ def of_histories(demands: Sequence[Demand]) -> tuple[Demand, ...]:
 
 
 def _people_asked(demand: Demand) -> int:
-    """Return how many people a demand asks for in a class, 1 where it does not say."""
+    """Return how many people a demand asks for in a class, 1 where the demand does not say."""
     if demand.quantity == "k" and demand.model in ("k-anonymity", "km-anonymity", "alpha-k-anonymity"):
         return int(demand.limit)
     if demand.model == "maximum-risk":

@@ -1,4 +1,4 @@
-"""Figures of a release: its classes, the share of suppressed records, and every limit of the policy.
+"""Figures of a release: the classes, the share of suppressed records, and every limit of the policy.
 
 Suppressed records are judged last, as a class of their own, since that changes the tables of `classes`.
 """
@@ -87,7 +87,7 @@ _OWN = "(SELECT max(class) FROM classes)"
 def judge_suppressed(
     con: Checks, policy: Policy, tables: Tables, measuring: Measuring, findings: Sequence[Finding]
 ) -> tuple[list[str], list[str]]:
-    """Judge the suppressed records as a class of their own, which is added to all tables of classes.
+    """Judge the suppressed records as a separate class, which is added to all tables of classes.
 
     `measuring`, `findings`: what measured the limits without these records, and what it found.
 

@@ -40,7 +40,7 @@ _FOLLOWED = frozenset({"age-at", "keep-first", "keep-last", "mask", "email-domai
 
 
 def check_form(con: Checks, column: Column, policy: Policy, released: Table) -> None:
-    """Check that the values of a treated column are of the form that its treatment gives."""
+    """Check that the values of a treated column are of the form that the treatment gives."""
     name, treatment, problems = column.name, column.treatment, con.remarks.problems
     assert treatment is not None
     if name not in released.names:
@@ -77,7 +77,7 @@ def check_form(con: Checks, column: Column, policy: Policy, released: Table) -> 
 
 
 def _check_follower(con: Checks, name: str, treatment: Treatment, policy: Policy, released: Table) -> None:
-    """Check that a linked column has one value for each of its lead, unless it may have several."""
+    """Check that a linked column has one value for each value of the lead, unless several are allowed."""
     lead = str(treatment.first)
     if treatment.name != LINKED or treatment.of not in _FOLLOWED or lead not in released.names:
         return
@@ -218,7 +218,7 @@ def _first_days(to: str, spelling: Spelling | None) -> Form:
 
 
 def decimal_of(text: str, spelling: Spelling | None) -> Decimal | None:
-    """Read a number as its column writes it, or None where it is none."""
+    """Read a number as the column writes numbers, or return None for any other text."""
     plain = text if spelling is None else spelling.plain(text) or text
     try:
         return Decimal(plain)
@@ -266,7 +266,7 @@ _SLACK = Decimal("1e-9")
 
 
 def check_sums(con: Checks, column: Column, policy: Policy, tables: Tables) -> None:
-    """Check that the sum of a column and those of its groups stayed, where they should.
+    """Check that the sum of a column and the sums of groups stayed, where the treatment keeps sums.
 
     Raises `ParameterError`: the numbers are too large, or too many differ, for a script.
     """
@@ -286,7 +286,7 @@ def check_sums(con: Checks, column: Column, policy: Policy, tables: Tables) -> N
     if why := _untold(treatment, wanted, released, raw):
         con.remarks.unchecked.append(what + why)
         return
-    sides = [_rows(con, table, wanted, policy.null_values) for table in (released, raw)]
+    sides = [_texts_in_groups(con, table, wanted, policy.null_values) for table in (released, raw)]
     texts = con.execute(f"SELECT DISTINCT v FROM ({' UNION ALL '.join(sides)}) AS both_sides").fetchall()
     numbers = {text: decimal_of(text, column.spelling) for (text,) in texts}
     worth = {text: number for text, number in numbers.items() if number is not None and number.is_finite()}
@@ -312,7 +312,7 @@ def check_sums(con: Checks, column: Column, policy: Policy, tables: Tables) -> N
 
 
 def _sums(con: Checks, rows: str, worth: Mapping[str, Decimal]) -> tuple[dict[str | None, Decimal], Decimal]:
-    """Add the numbers of each group, and their sizes."""
+    """Add the numbers of each group, and the absolute values of all numbers."""
     sums: dict[str | None, Decimal] = defaultdict(Decimal)
     size = Decimal(0)
     for text, group, records in con.execute(f"SELECT v, g, count(*) FROM ({rows}) GROUP BY v, g").fetchall():
@@ -329,7 +329,7 @@ def _untold(treatment: Treatment, wanted: Sequence[str], released: Table, raw: T
     return ""
 
 
-def _rows(con: Checks, table: Table, wanted: Sequence[str], null_values: Nulls) -> str:
+def _texts_in_groups(con: Checks, table: Table, wanted: Sequence[str], null_values: Nulls) -> str:
     """Write the query of the texts of a column, v, and of the groups, g."""
     value, *others = (written(con, table, name, null_values) for name in wanted)
     group = others[0] if others else "NULL::VARCHAR"

@@ -1,4 +1,4 @@
-"""Classes in which a `*` or a missing cell matches any cell or none, and those that merge for an attacker.
+"""Classes in which a `*` or a missing cell matches any cell or none, and classes that merge for an attacker.
 
 A `*` or a missing cell matches itself alone by ``value``. By ``matches-any`` it matches anything: a class
 holds every record that could be in it. By ``conservative`` it matches nothing: a record with such a cell is
@@ -41,7 +41,7 @@ def check_known(demand: Demand, wildcards: str) -> None:
 def matching(
     con: Checks, known: Sequence[int], values: Sequence[str], wildcards: str, *, by_person: bool
 ) -> Iterator[None]:
-    """Let `classes` and `member` hold whom each class matches; the parameters are those of `seen_by`.
+    """Let `classes` and `member` hold all that each class matches, with the parameters of `seen_by`.
 
     `crowd` and the column `records` tell whose records have just these cells.
     """
@@ -149,7 +149,7 @@ def subsets(quasi: int, known: int) -> Sequence[tuple[int, ...]]:
 
 
 def merged(attribute: Attribute, group: str) -> str:
-    """Write the query of how often each value occurs where classes merge by some of their cells."""
+    """Write the query of how often each value occurs where classes merge by some cells."""
     part = f"dense_rank() OVER (ORDER BY {group}) AS part"
     ending = attribute.coded()
     if not attribute.by_person:

@@ -1,4 +1,4 @@
-"""A limit that a policy asks for, and the finding that says whether a release meets it."""
+"""A limit that a policy asks for, and the finding that says whether a release meets the limit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SLACK = 1e-12
 
 @dataclass(frozen=True)
 class Demand:
-    """One limit to check.
+    """A limit to check.
 
     Attributes
     ----------
@@ -45,17 +45,17 @@ class Demand:
 
     @property
     def needs_people(self) -> bool:
-        """Whether it compares the table with a population."""
+        """Whether the demand compares the table with a population."""
         return self.model in ("k-map", "delta-presence") or self.settings.get("attacker") == "journalist"
 
     def looks_at(self, columns: Collection[str]) -> bool:
-        """Whether it looks at the values of some sensitive columns."""
+        """Whether the demand looks at the values of some sensitive columns."""
         every = self.model == "p29" or (self.attribute is not None and bool(self.settings.get("joint")))
         return self.attribute in columns or (every and bool(columns))
 
     @property
     def shown(self) -> dict[str, Any]:
-        """The settings that say how it is measured: no limits, and nothing that is not set."""
+        """The settings of the measurement: no limits, and nothing that is not set."""
         limits = {self.quantity, "k", "K", "C", "alpha", "attribute"}
         return {
             name: value
@@ -66,7 +66,7 @@ class Demand:
 
 @dataclass(frozen=True)
 class Attacker:
-    """An attacker who knows some quasi-identifiers, and the limits that must hold against this attacker."""
+    """An attacker with some known quasi-identifiers, and the limits that must hold against the attacker."""
 
     name: str
     knows: tuple[str, ...]
@@ -75,7 +75,7 @@ class Attacker:
 
 @dataclass(frozen=True)
 class Finding:
-    """One limit of a model on one attribute: the limit and the value of the file.
+    """A limit of a model on an attribute: the limit and the value of the file.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class Finding:
 
     @property
     def title(self) -> str:
-        """The model with its other settings, as ``km-anonymity (power=0)`` or ``l-diversity (entropy)``."""
+        """The model with the other settings, as ``km-anonymity (power=0)`` or ``l-diversity (entropy)``."""
         words = [
             str(value) if isinstance(value, str) else name if value is True else f"{name}={value:g}"
             for name, value in self.settings.items()

@@ -1,4 +1,4 @@
-"""The disclosure of a sensitive column of lists by their parts.
+"""The disclosure of a sensitive column of lists by the parts of the lists.
 
 A column of lists is judged by its parts, too: with the separator ``;`` the cell ``F32; E11`` has the parts
 E11 and F32, stripped, in no order, once each. A cell without a part has the part "missing", None here. The
@@ -51,7 +51,7 @@ def _distance(attribute: Attribute, counts: str, *, absent: bool) -> str:
 
 
 def fewest_parts(attribute: Attribute, counts: str, least: int) -> str:
-    """Count the fewest parts such that each record of a part of a class has one; write the query.
+    """Write the query of the fewest parts of lists that reach each record of a part of a class.
 
     `counts`: how often each part of a class has each whole text.
     """

@@ -1,4 +1,4 @@
-"""The figures of a released table, one for each demand of the policy.
+"""The figures of a released table, a figure for each demand of the policy.
 
 Each figure is one SQL query. `verify` runs it, and a script holds it as a check.
 """
@@ -57,7 +57,7 @@ class Measuring:
         return findings
 
     def find_all(self, demands: Sequence[Demand]) -> list[Finding]:
-        """Measure the demands against somebody who knows every quasi-identifier (see `find`)."""
+        """Measure the demands against an attacker with every quasi-identifier (see `find`)."""
         for demand in demands:
             check_known(demand, self.wildcards)
         if self.wildcards == "value":
@@ -114,7 +114,7 @@ class Measuring:
         )
 
     def find_against(self, attacker: Attacker, known: Sequence[int]) -> list[Finding]:
-        """Measure the demands against an attacker, who knows the quasi-identifiers of some numbers."""
+        """Measure the demands against an attacker with the quasi-identifiers of some numbers."""
         for demand in attacker.demands:
             check_known(demand, self.wildcards)
         whom = f" against {attacker.name!r}, who knows {', '.join(attacker.knows)}"
@@ -128,11 +128,11 @@ class Measuring:
         return self.persons is not None and self.persons.several
 
     def _measured(self, demand: Demand, distance: str | None) -> tuple[float | None, bool]:
-        """Return the figure of a demand, and whether it meets the limit; a script gets a check of it."""
+        """Return the figure of a demand, and whether the figure meets the limit; a script gets a check."""
         if not self.classes and not self.con.is_script:
             # The hierarchies and values that are named must be there all the same.
             if demand.attribute is not None:
-                self._values(demand, distance)
+                self._values_of_parts(demand, distance)
             return None, False
         words = [str(value) for value in demand.shown.values() if isinstance(value, str)]
         words += [] if distance is None or distance in words else [distance]
@@ -155,15 +155,15 @@ class Measuring:
             return self._of_classes(demand)
         if demand.model == "lkc-privacy":
             return self._lkc(demand)
-        values = self._values(demand, distance)
+        values = self._values_of_parts(demand, distance)
         worst = "min" if demand.at_least else "max"
         overall = "avg" if demand.settings.get("over") == "mean" else worst
         return f"SELECT {overall}(value) FROM (SELECT {worst}(value) AS value FROM ({values}) GROUP BY home)"
 
     # --- sensitive values -------------------------------------------------------------------------------
 
-    def _values(self, demand: Demand, distance: str | None) -> str:
-        """Write the query of the value of every part of a class, of lists by their parts, too."""
+    def _values_of_parts(self, demand: Demand, distance: str | None) -> str:
+        """Write the query of the value of every part of a class, for lists also by the parts of lists."""
         attribute, settings = self.attributes[demand.attribute or ""], demand.settings
         whole = self._of_texts(demand, distance)
         if attribute.column.parts is None:
@@ -178,7 +178,7 @@ class Measuring:
         return f"SELECT home, value FROM ({whole}) UNION ALL SELECT home, value FROM ({parts})"
 
     def _of_texts(self, demand: Demand, distance: str | None) -> str:
-        """Write the query of the value of every part of a class by its whole texts."""
+        """Write the query of the value of every part of a class by the whole texts."""
         attribute, settings = self.attributes[demand.attribute or ""], demand.settings
         # Two distances compare codes of their own; all else counts leaves, or values where there are none.
         as_text = {"ordered": False, "hierarchical": True}.get(distance or "")
@@ -284,7 +284,7 @@ class Measuring:
         return f"SELECT {left} FROM {classes}"
 
     def _p29(self, demand: Demand) -> str:
-        """Write the score of P29; if all distances are alike and the model is strict, it is not defined."""
+        """Write the score of P29, not defined if all distances are alike and the model is strict."""
         rows = []
         for attribute in self.attributes.values():
             counts = f"counts_{attribute.coded()}"

@@ -50,7 +50,7 @@ def as_parquet(
     *,
     fill_merged: bool = False,
 ) -> Path | None:
-    """Copy a file of another kind, told by its name, into a Parquet file in a private folder.
+    """Copy a file of another kind, told by the file's name, into a Parquet file in a private folder.
 
     - `wanted`: names of columns that are looked for, in a workbook whose names stand below titles.
     - `header_row`: the row of a workbook that names the columns, from 1.
@@ -100,7 +100,7 @@ def _excel(
     *,
     fill_merged: bool = False,
 ) -> pl.DataFrame:
-    """Read the sheet that is asked for, or the only one with cells, from the row that names the columns."""
+    """Read a sheet by name, or the only sheet with cells, from the row that names the columns."""
     try:
         import fastexcel
     except ImportError:
@@ -145,7 +145,7 @@ def _excel(
 
 
 def _filled(path: Path, sheet: str, above: int, below: pl.DataFrame) -> pl.DataFrame:
-    """Repeat the first value of merged cells down their column.
+    """Repeat the first value of merged cells down the column.
 
     `above`: rows of the sheet above the table.
 
@@ -172,7 +172,7 @@ def _filled(path: Path, sheet: str, above: int, below: pl.DataFrame) -> pl.DataF
 
 
 def _merged(path: Path, sheet: str) -> list[str]:
-    """Return the elements of a sheet that say which of its cells are merged."""
+    """Return the elements of a sheet that say which cells are merged."""
     with zipfile.ZipFile(path) as book:
         ids = {
             unescape(_attribute(tag, "name")): _attribute(tag, "id")
@@ -187,7 +187,7 @@ def _merged(path: Path, sheet: str) -> list[str]:
 
 
 def _attribute(tag: str, name: str) -> str:
-    """Return an attribute of an element, whatever its prefix is."""
+    """Return an attribute of an element, with any prefix."""
     found = re.search(rf"""\s(?:\w+:)?{name}\s*=\s*["']([^"']*)["']""", tag)
     return "" if found is None else found[1]
 
@@ -232,7 +232,7 @@ def _sas(path: Path) -> pl.DataFrame:
 
 
 def _labelled(cells: Mapping[str, list[Any]], said: Any) -> pl.DataFrame:
-    """Make a table of values as pyreadstat reads them.
+    """Make a table of the values that pyreadstat reads.
 
     A column in which some cell has a label, or a letter as missing code, is one of texts.
     """
@@ -243,7 +243,7 @@ def _labelled(cells: Mapping[str, list[Any]], said: Any) -> pl.DataFrame:
             column = [labels.get(each, each) or None for each in values]
             columns.append(pl.Series(name, column, pl.String))
         elif any(isinstance(each, str) or (each is not None and each in labels) for each in values):
-            column = [None if each is None else labels.get(each) or _text(each) for each in values]
+            column = [None if each is None else labels.get(each) or _bare_text(each) for each in values]
             columns.append(pl.Series(name, column, pl.String))
         elif any(each is not None and not isinstance(each, int | float) for each in values):
             columns.append(pl.Series(name, values))
@@ -253,14 +253,14 @@ def _labelled(cells: Mapping[str, list[Any]], said: Any) -> pl.DataFrame:
 
 
 def _labels(given: Mapping[Any, str]) -> dict[Any, str]:
-    """Return the label of each code, with the code behind it where it would be taken for another's."""
+    """Return the label of each code, with the code behind a label that may be taken for another label."""
     stripped = {code: label.strip() for code, label in given.items()}
     labels = {}
     for code, label in stripped.items():
         if not label:
             continue
         shared = sum(other == label for other in stripped.values()) > 1
-        bare = code if isinstance(code, str) else _text(code)
+        bare = code if isinstance(code, str) else _bare_text(code)
         labels[code] = f"{label} ({bare})" if shared or (_is_number(label) and label != bare) else label
         if isinstance(code, str) and not shared:
             labels[code] = label
@@ -269,13 +269,13 @@ def _labels(given: Mapping[Any, str]) -> dict[Any, str]:
 
 def _is_number(label: str) -> bool:
     try:
-        return _text(float(label)) == label
+        return _bare_text(float(label)) == label
     except ValueError:
         return False
 
 
-def _text(value: Any) -> str:
-    """Write a value without a label: 3 for 3.0, a letter behind a point, days as ISO has them."""
+def _bare_text(value: Any) -> str:
+    """Write a value without a label: 3 for 3.0, a letter behind a point, days in the form of ISO."""
     if isinstance(value, str):
         return f".{value}"
     if isinstance(value, int | float):
@@ -284,7 +284,7 @@ def _text(value: Any) -> str:
 
 
 def _special_missing(path: Path, cells: Mapping[str, list[Any]]) -> None:
-    """Put the letters of a SAS transport file in the place of its missing numbers."""
+    """Put the letters of a SAS transport file in the place of missing numbers."""
     data = path.read_bytes()
     start = data.index(b"HEADER RECORD*******NAM")
     fields = [data[start + _CARD + 140 * n : start + _CARD + 140 * (n + 1)] for n in range(len(cells))]
@@ -304,7 +304,7 @@ def _special_missing(path: Path, cells: Mapping[str, list[Any]]) -> None:
 
 
 def _of_package(read: Callable[[Path], pl.DataFrame], what: str) -> Callable[[Path], pl.DataFrame]:
-    """Read a file of a statistics package; name the errors in it, and the library that is not installed."""
+    """Read a file of a statistics package, and name the errors in the file, or the library that is absent."""
 
     def call(path: Path) -> pl.DataFrame:
         try:
@@ -339,7 +339,7 @@ _NAMES = {b"\x01\x00": "utf-16-le", b"\x00\x01": "utf-16-be"}
 
 
 def encoding_of(start: bytes) -> str:
-    """Return the encoding of a text by its first bytes: UTF-8, or UTF-16 with or without a mark."""
+    """Return the encoding of a text by the first bytes: UTF-8, or UTF-16 with or without a mark."""
     if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         return "utf-16"
     pairs = [start[place : place + 2] for place in range(0, len(start) - 1, 2)]
@@ -402,7 +402,7 @@ _SHORT = (
 def flat_columns(
     con: duckdb.DuckDBPyConnection, relation: str, names: tuple[str, ...]
 ) -> list[tuple[str, str]]:
-    """List the columns of a relation as a release has them: their names, and the SQL that makes each.
+    """List the columns of a relation as in a release: names, and the SQL that makes each column.
 
     - `relation`: SQL whose columns are called c0, c1, ...
     - `names`: what they are called in the file.
@@ -425,7 +425,7 @@ def _fields(name: str, cell: str, kind: Any) -> Iterator[tuple[str, str]]:
 
 
 def _list_text(cell: str, kind: Any) -> str:
-    """Join the values of a short list; those that would be read as several stand in quotes."""
+    """Join the values of a short list, with quotes around a value that would be read as several."""
     if kind.id not in ("list", "array") or str(dict(kind.children)["child"].id) not in _SHORT:
         return cell
     quoted = "'\"' || replace(x, '\"', '\"\"') || '\"'"

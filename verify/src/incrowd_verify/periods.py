@@ -1,4 +1,4 @@
-"""Cells about time and age, read in SQL: those that tell too much, and those of which nobody can tell.
+"""Cells about time and age, read in SQL: cells that tell too much, and cells that nobody can judge.
 
 What is not recognized as harmless is doubtful. Patterns are those of RE2, for cells in small letters with
 plain dashes; see `plainly`.
@@ -174,7 +174,7 @@ _LONGEST = 115
 
 
 def in_one_group(cells: str, oldest: int, year: int | None) -> str:
-    """Write a query of a column: records that tell an age above one outside one group, and doubtful ones.
+    """Write the query of records with an age above a limit outside a single group, and of doubtful records.
 
     - `cells`: SQL of a table of texts v.
     - `oldest`: the last age that may be told.

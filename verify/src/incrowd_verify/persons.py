@@ -1,4 +1,4 @@
-"""Persons of a release: whose record each record is, and the classes that each person shares.
+"""Persons of a release: the person of each record, and the classes that each person shares.
 
 A release has no column that names a person. If it has a pseudonym, that tells people apart as well. Else the
 people are taken from the raw table: record N of it must be record N of the release. Where nobody has
@@ -39,7 +39,7 @@ SHARED = "SELECT count(*) - count(DISTINCT person) FROM whose"
 
 @dataclass(frozen=True)
 class Persons:
-    """Who the people of a release are, as far as that is known.
+    """The people of a release, as far as known.
 
     - `people`, `unnamed`: people of the table, and the records that do not say whose they are.
     - `several`: whether somebody has several records, so that people are counted by the table `whose`.
@@ -55,7 +55,7 @@ class Persons:
 
 
 def find_persons(con: Checks, tables: Tables, policy: Policy) -> Persons | None:
-    """Find out whose record each record of a release is, or None where the policy names no column for it."""
+    """Find the person of each record of a release, or return None without columns of persons."""
     columns, (released, raw) = policy.person, (tables.released, tables.raw)
     if not columns:
         return None
@@ -92,7 +92,7 @@ def raw_wanted(why: str) -> str:
 
 
 def refuse_several_rows(con: Checks, population: Table, policy: Policy) -> None:
-    """Refuse a population that says that somebody has several rows: they would count as several people."""
+    """Refuse a population in which somebody has several rows, and would count as several people."""
     columns = [column.name for column in policy.person]
     if not columns or any(name not in population.names for name in columns):
         return
@@ -155,7 +155,7 @@ def who_share(con: Checks, power: int, *, whoever: bool = False) -> list[str]:
 
 
 def _by_sets(con: Checks, power: int) -> str:
-    """Count for each set of so many classes who is in all of them: each such person has the set once."""
+    """Count the people in all classes of each set of so many classes; each such person has the set once."""
     # A set that cannot grow to its full size is left out.
     con.execute(
         "CREATE OR REPLACE TABLE known AS SELECT person, place, many, class AS c1 FROM visited "
@@ -172,7 +172,7 @@ def _by_sets(con: Checks, power: int) -> str:
 
 
 def _by_histories(con: Checks, power: int) -> str:
-    """Count for all classes of a person who is in all of them, of people in fewer classes than `power`."""
+    """Count the people in all classes of a person, for persons in fewer classes than `power`."""
     con.execute(
         "CREATE OR REPLACE TABLE history AS SELECT row_number() OVER () AS history, classes, "
         "len(classes) AS many, count(*) AS people "
@@ -208,7 +208,7 @@ def _by_histories(con: Checks, power: int) -> str:
 
 
 def same_by_people(demand: Demand, *, holds: bool) -> bool:
-    """Whether a result by records is one by people, too, whoever they are.
+    """Whether a result by records is a result by people, too, for any people behind the records.
 
     A class has at most as many people as records, and just the same values. Example: a class of three
     records has at most three people. So 4-anonymity fails, whoever they are. Whether 2-anonymity holds is

@@ -50,7 +50,7 @@ _LARGEST = 1 << 24
 
 @dataclass(frozen=True)
 class Nulls:
-    """Texts that mean missing: those of every column, and those of each alone."""
+    """Texts that mean missing, in every column and in single columns."""
 
     common: tuple[str, ...] = ()
     own: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -66,7 +66,7 @@ NO_NULLS = Nulls()
 
 @dataclass(frozen=True)
 class Column:
-    """One column of the policy.
+    """A column of the policy.
 
     - `style`: how its cells are written: its own style, else that of the policy.
     - `levels`: least and largest level of full-domain recoding; None for no bound.
@@ -111,18 +111,18 @@ class Column:
 
     @property
     def names_values(self) -> bool:
-        """Whether its hierarchy lists values by their texts: a file, or an order."""
+        """Whether the hierarchy lists values by text: a file, or an order."""
         return isinstance(self.hierarchy, Path) or "order" in (self.hierarchy or {})
 
     @property
     def is_read_by_number(self) -> bool:
-        """Whether its texts are numbers to the models if they look so, since nothing else is declared."""
+        """Whether texts that look like numbers are numbers to the models, since nothing else is declared."""
         plain = not self.names_values and self.parts is None and self.treatment is None
         return plain and self.kind in ("auto", "number") and self.role in ("quasi", "sensitive", "weight")
 
     @property
     def has_commas(self) -> bool:
-        """Whether its released cells have decimal commas: a hierarchy that names values has its own texts."""
+        """Whether released cells have decimal commas, unlike the texts of a hierarchy that names values."""
         point = None if self.spelling is None or self.spelling.format else self.spelling.point
         return point == "," and self.kind != "category" and not self.names_values
 
@@ -174,7 +174,7 @@ class Policy:
 
     @property
     def unjudged(self) -> frozenset[str]:
-        """The sensitive columns whose released values the models are not about."""
+        """The sensitive columns with released values that the models are not about."""
         if self.judge == "released":
             return frozenset()
         return frozenset(
@@ -185,7 +185,7 @@ class Policy:
 
     @property
     def all_demands(self) -> tuple[Demand, ...]:
-        """The demands, those against attackers included."""
+        """The demands, including the demands against attackers."""
         return (*self.demands, *(demand for each in self.attackers for demand in each.demands))
 
     @property
@@ -205,12 +205,12 @@ class Policy:
 
     @property
     def person(self) -> tuple[Column, ...]:
-        """The columns that say whose row it is; some may be quasi-identifiers, too."""
+        """The columns that name the person of a row; some may be quasi-identifiers, too."""
         return tuple(each for each in self.columns if each.role == "person" or "person" in each.key_of)
 
     @property
     def is_about_people(self) -> bool:
-        """Whether a column says whose row it is, who lives together, or for how many people a row stands."""
+        """Whether a column names a row's person or household, or says for how many people a row stands."""
         return any(each.key_of or each.role in ("person", "household", "weight") for each in self.columns)
 
     def named(self, role: str) -> tuple[Column, ...]:
@@ -232,7 +232,7 @@ def read_policy(path: Path) -> Policy:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Return the settings of a policy file as they stand in it.
+    """Return the settings of a policy file as written.
 
     Raises `PolicyError`: the file cannot be read, is no TOML, or has another version than 1, or a setting
     that verify does not know.
@@ -275,7 +275,7 @@ def _policy(data: dict[str, Any], folder: Path) -> Policy:
     ledger = data.get("ledger", {})
     if not isinstance(ledger, dict) or not ledger.keys() <= {"epsilon", "m"}:
         raise PolicyError("ledger must be a table with epsilon or m, about all releases of a ledger")
-    if not 0 < _number(ledger.get("epsilon", 1), "epsilon of ledger", math.inf) < math.inf:
+    if not 0 < _number_up_to(ledger.get("epsilon", 1), "epsilon of ledger", math.inf) < math.inf:
         raise PolicyError("epsilon of ledger must be above 0")
     if type(m := ledger.get("m", 2)) is not int or m < 2:
         raise PolicyError("m of ledger must be a whole number from 2")
@@ -284,7 +284,7 @@ def _policy(data: dict[str, Any], folder: Path) -> Policy:
         columns=columns,
         demands=demands,
         attackers=attackers,
-        max_suppression=_number(data.get("max_suppression", 0.0), "max_suppression", 1),
+        max_suppression=_number_up_to(data.get("max_suppression", 0.0), "max_suppression", 1),
         null_values=nulls,
         unlisted=None if unlisted is None else _choice(unlisted, ("drop", "keep"), "unlisted"),
         keep_order=_flag(data, "keep_order"),
@@ -294,8 +294,8 @@ def _policy(data: dict[str, Any], folder: Path) -> Policy:
         linked=_flag(data, "linked"),
         accepted=_accepted(data.get("accepted", [])),
         judge=_choice(data.get("judge", "released"), JUDGES, "judge"),
-        profile=Choice.of(data["profile"], folder) if "profile" in data else None,
-        context=Context.of(data["context"]) if "context" in data else None,
+        profile=Choice.of_settings(data["profile"], folder) if "profile" in data else None,
+        context=Context.of_settings(data["context"]) if "context" in data else None,
         m=ledger.get("m"),
         suppressed=_choice(data.get("suppressed", "judged"), SUPPRESSED_RECORDS, "suppressed"),
     )
@@ -317,7 +317,7 @@ def read_columns(data: dict[str, Any], folder: Path) -> tuple[tuple[Column, ...]
 def _asked(
     data: dict[str, Any], columns: Collection[Column]
 ) -> tuple[tuple[Demand, ...], tuple[Attacker, ...]]:
-    """Read the models and the attackers; one of them is enough."""
+    """Read the models and the attackers, of which either is enough."""
     quasi, sensitive = (
         [column.name for column in columns if column.role == role] for role in ("quasi", "sensitive")
     )
@@ -402,7 +402,7 @@ def _columns(data: object, folder: Path, style: str, ends: str) -> tuple[Column,
         treatment = read_treatment(entry.get("treat"), where)
         changed = treatment is not None and treatment.changes_kind
         kind = "auto" if changed else kind
-        _number(entry.get("weight", 1), f"weight of {where}", math.inf)
+        _number_up_to(entry.get("weight", 1), f"weight of {where}", math.inf)
         role = _choice(entry.get("role"), ROLES, f"role of {where}")
         own_style = _choice(entry.get("output", style), STYLES, f"output of {where}")
         columns.append(Column(
@@ -414,7 +414,7 @@ def _columns(data: object, folder: Path, style: str, ends: str) -> tuple[Column,
 
 
 def _with_linked(columns: Sequence[Column]) -> tuple[Column, ...]:
-    """Give columns that are linked with a treated one their treatment."""
+    """Give columns that are linked with a treated column the treatment of that column."""
     leads = {name: each for each in columns if each.treatment for name in each.treatment.linked}
     attributes = []
     for each in columns:
@@ -439,7 +439,7 @@ def _with_linked(columns: Sequence[Column]) -> tuple[Column, ...]:
 
 
 def _grid(entry: dict[str, Any], ends: str, where: str) -> Fraction | str | None:
-    """Read the grid that the ends of a column's ranges are rounded to, or None where they are exact."""
+    """Read the grid that the ends of a column's ranges are rounded to, or None for exact ends."""
     grid, own = entry.get("grid"), entry.get("ends")
     if (grid is not None or own is not None) and entry.get("role") != "quasi":
         raise PolicyError(f"{where}: ends and grid are settings of quasi-identifiers")
@@ -450,7 +450,7 @@ def _grid(entry: dict[str, Any], ends: str, where: str) -> Fraction | str | None
         raise PolicyError(f"{where}: exact ends have no grid")
     if isinstance(grid, str):
         return _choice(grid, CALENDAR, f"grid of {where}")
-    if not _number(grid, f"grid of {where}", math.inf) or not math.isfinite(grid):
+    if not _number_up_to(grid, f"grid of {where}", math.inf) or not math.isfinite(grid):
         raise PolicyError(f"grid of {where} must be above 0")
     return Fraction(str(grid))
 
@@ -513,7 +513,7 @@ def _choice(value: object, choices: tuple[str, ...], what: str) -> str:
     return value
 
 
-def _number(value: object, what: str, largest: float) -> float:
+def _number_up_to(value: object, what: str, largest: float) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= largest:
         bounds = "a number from 0 to 1" if largest == 1 else "a number from 0"
         raise PolicyError(f"{what} is {value!r}; it must be {bounds}")
@@ -572,12 +572,12 @@ class Treatment:
 
     @property
     def perturbs(self) -> bool:
-        """Whether equal values may have become others, so that models judged those before."""
+        """Whether equal values may have become different, so that models judged the values before."""
         return self.of in _PERTURBING or self.settings.get("how") in ("random", "controlled")
 
     @property
     def of(self) -> str:
-        """Its name; of a linked column that of the treatment that it follows."""
+        """Name of the treatment; for a linked column, name of the lead's treatment."""
         return str(self.settings["of"]) if self.name == LINKED else self.name
 
     @property
@@ -587,7 +587,7 @@ class Treatment:
         return tuple(given.split("+") if isinstance(given, str) else map(str, given))
 
     def led_by(self, lead: str) -> Treatment:
-        """Return the treatment of a linked column; `first` is its lead."""
+        """Return the treatment of a linked column, with the lead as `first`."""
         return Treatment(LINKED, lead, {"of": self.name})
 
     @property
@@ -602,7 +602,7 @@ class Treatment:
 
 
 def read_treatment(entry: object, where: str) -> Treatment | None:
-    """Read the setting ``treat`` of a column, or None where it has none."""
+    """Read the setting ``treat`` of a column, or return None without the setting."""
     if entry is None:
         return None
     if isinstance(entry, str):
@@ -627,7 +627,7 @@ def _of_text(text: str, where: str) -> Treatment:
     first: Any = True
     settings: dict[str, Any] = {}
     # A constant 5 is a text, too.
-    read = _unquoted if name.strip() in ("constant", "mask") else _plain
+    read = _unquoted if name.strip() in ("constant", "mask") else _setting_of_text
     for place, part in enumerate(_split(rest) if rest else ()):
         key, equals, value = part.partition("=")
         if equals and key.strip() in _OF_TREATMENT[name.strip()]:
@@ -659,7 +659,7 @@ def _unquoted(text: str) -> str:
     return text[1:-1].replace('""', '"') if text.startswith('"') else text
 
 
-def _plain(text: str) -> Any:
+def _setting_of_text(text: str) -> Any:
     text = _unquoted(text)
     for read in (int, float):
         try:

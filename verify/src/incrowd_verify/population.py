@@ -54,7 +54,7 @@ Covers = Callable[[Any, Any], bool]
 
 
 class Coverage:
-    """Classes and the people whom their cells cover.
+    """Classes, and the people that the cells of each class cover.
 
     - `classes`: what names each class, and its cells.
     - `keys`: the distinct combinations of people's values, and how many people have each.
@@ -89,7 +89,7 @@ class Coverage:
 
     @cached_property
     def _planes(self) -> list[int]:
-        """For each binary digit of a count the set of keys that have it."""
+        """For each binary digit of a count the set of keys with the digit."""
         return [
             _as_set(number for number, count in enumerate(self._counts) if count >> digit & 1)
             for digit in range(max(self._counts, default=0).bit_length())
@@ -136,7 +136,7 @@ def _cover(con: Checks, table: Table, quasi: Sequence[Column], null_values: Null
 
 
 def count_population(con: Checks, policy: Policy, population: Table) -> None:
-    """Count whom the classes cover in a population, whose rows must be of different people."""
+    """Count the people that the classes cover in a population with rows of different people."""
     refuse_several_rows(con, population, policy)
     population = respell_values(con, population, policy)
     count = _cover_by_script if con.is_script else _cover
@@ -312,7 +312,7 @@ class Covering:
         return covered / max(1, len(cells) * len(values))
 
     def meet(self, shares: dict[int, float]) -> None:
-        """Make the table of who is covered, column by column, first the one with the smallest share."""
+        """Make the table of covered people, column by column, first the column with the smallest share."""
         pairs = f"{self.classes} AS c CROSS JOIN {self.people} AS e"
         made = f"CREATE OR REPLACE TABLE {self.near} AS SELECT c.class, e.person FROM"
         if not shares:

@@ -1,4 +1,4 @@
-"""The disclosure of a sensitive column by a part of a class, in SQL: one value for every part.
+"""The disclosure of a sensitive column by a part of a class, in SQL: a value for every part.
 
 Every function returns a query of part, home and value. With N records in all and s in a part, a share in the
 part minus a share in the table is (n/s - N_v/N) = (n*N - N_v*s) / (N*s). So differences are sums of whole
@@ -27,7 +27,7 @@ _SLACK = 1e-12
 
 
 def of_model(attribute: Attribute, counts: str, model: str, settings: Mapping[str, Any]) -> str:
-    """Disclosure by a model that looks at values; distances have functions of their own."""
+    """Disclosure by a model that looks at values, without the distances, which have other functions."""
     match model:
         case "l-diversity":
             return diversity(attribute, counts, settings)
@@ -89,7 +89,7 @@ def evenness(counts: str) -> str:
 
 
 def share(attribute: Attribute, counts: str, value: str | None) -> str:
-    """Share of the most frequent value, or of the named one."""
+    """Share of the most frequent value, or of a named value."""
     amount = "n" if value is None else f"CASE WHEN v = {attribute.code_of(value)} THEN n ELSE 0 END"
     return (
         f"SELECT part, home, max({amount})::DOUBLE / size::DOUBLE AS value "
@@ -128,7 +128,7 @@ def log_ratio(attribute: Attribute, counts: str, absent: str) -> str:
 
 
 def distance(attribute: Attribute, counts: str, name: str) -> str:
-    """Distance of a part to the whole table, by its codes; `name` as `Attribute.distance_named` gives it."""
+    """Distance of a part to the whole table by codes, with a `name` from `Attribute.distance_named`."""
     if name == "maximal-frequency-difference":
         return _most_different(attribute, counts)
     return {"equal": _equal, "ordered": _ordered, "hierarchical": _hierarchical}[name](attribute, counts)

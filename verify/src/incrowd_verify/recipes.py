@@ -1,4 +1,4 @@
-"""Trees of hierarchies, and the recipes that make them over given values, followed a second time."""
+"""Trees of hierarchies, and the recipes of trees over given values, followed a second time."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from incrowd_gate.errors import HierarchyError, PolicyError, named
 
 
 class TreeError(Exception):
-    """An error in a tree; whoever reads it knows the place."""
+    """An error in a tree, at a place that the reader of the tree knows."""
 
 
 @dataclass
 class Tree:
-    """A tree whose node 0 is the root and whose nodes come after their parents.
+    """A tree with node 0 as the root, where every node comes after the parent.
 
     - `labels`: label of each node; None for a node that has none, which no cell can name.
     - `parents`: parent of each node; -1 for the root.
@@ -33,7 +33,7 @@ class Tree:
     _named: dict[str, int] = field(default_factory=dict)
 
     def add(self, label: str | None, parent: int, key: object = None) -> int:
-        """Add a node below a parent (-1: the root) and return it.
+        """Add a node below a parent (-1: the root), and return the node.
 
         - `key`: what tells it from its sisters, where its label does not.
         - Raises `TreeError`: the label is empty or stands elsewhere; only a node and its parent may share
@@ -61,7 +61,7 @@ class Tree:
 
     @cached_property
     def leaves(self) -> dict[str, int]:
-        """Node of each leaf by its label; the tree must be whole."""
+        """Node of each leaf by label, once the tree is whole."""
         inner = set(self.parents)
         return {
             label: node
@@ -71,7 +71,7 @@ class Tree:
 
     @cached_property
     def nodes(self) -> dict[str, list[int]]:
-        """The nodes of each label: one, or a node and its parent."""
+        """The nodes of each label: a node, or a node and the parent."""
         groups: dict[str, list[int]] = {}
         for node, label in enumerate(self.labels):
             if label is not None:
@@ -79,7 +79,7 @@ class Tree:
         return groups
 
     def heights(self) -> list[int]:
-        """Return per node the length of the longest path down to a leaf below it."""
+        """Return per node the length of the longest path down to a leaf."""
         heights = [0] * len(self.parents)
         for node in range(len(self.parents) - 1, 0, -1):
             above = self.parents[node]
@@ -87,7 +87,7 @@ class Tree:
         return heights
 
     def way_up(self, leaf: str) -> Iterator[int]:
-        """Yield the nodes from a leaf up to the last one below the root."""
+        """Yield the nodes from a leaf up to the last node below the root."""
         node = self.leaves[leaf]
         while node != 0:
             yield node
@@ -99,7 +99,7 @@ class Tree:
         return leaf in self.leaves and (0 in nodes or any(node in nodes for node in self.way_up(leaf)))
 
     def levels(self, label: str) -> set[int]:
-        """Return how many steps a leaf may have climbed to a label; above the root one stays there."""
+        """Return how many steps a leaf may have climbed to a label; steps above the root stay there."""
         steps: set[int] = set()
         for leaf in self.leaves:
             way = [*self.way_up(leaf), 0]
@@ -299,7 +299,7 @@ def _prefix(spec: dict[str, Any], values: Sequence[str], column: str) -> _Paths:
 
 
 def is_mask(cell: str, measure: str | None) -> bool:
-    """Say whether a cell is the beginning of a number or date, masked as a recipe of prefixes does it."""
+    """Say whether a cell is the beginning of a number or date, masked as by a recipe of prefixes."""
     masked = cell[1:] if cell.startswith("'") and _as_text(cell[1:]) == cell else cell
     kept = masked.rstrip("*")
     return (
@@ -309,7 +309,7 @@ def is_mask(cell: str, measure: str | None) -> bool:
 
 
 def _as_text(label: str) -> str:
-    """Write a label that a spreadsheet would run as a formula the way releases write it."""
+    """Write a label that a spreadsheet would run as a formula the way of releases."""
     return "'" + label if label[:1] in "=+-@\t\r" and not _NUMBER.fullmatch(label) else label
 
 
@@ -361,7 +361,7 @@ def day_of(text: str) -> datetime.date | None:
 
 
 def exact_number(text: str) -> Fraction | None:
-    """Read a number exactly, however it is written, or None where the text is none."""
+    """Read a number exactly in any spelling, or return None for a text that is no number."""
     match = _NUMBER.fullmatch(text)
     if match is None or len(text) > _LONGEST or (match[3] and abs(int(match[3][1:])) > _LONGEST):
         return None
@@ -369,7 +369,7 @@ def exact_number(text: str) -> Fraction | None:
 
 
 def _exact(number: object, column: str) -> Fraction:
-    """Read a number of a policy as it was written: 0.1 is a tenth."""
+    """Read a number of a policy just as written: 0.1 is a tenth."""
     if isinstance(number, bool) or not isinstance(number, (int, float)) or not math.isfinite(number):
         raise PolicyError(f"column {column!r}: widths, cuts and origin must be numbers")
     return Fraction(str(number))

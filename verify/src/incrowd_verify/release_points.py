@@ -38,7 +38,7 @@ _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 
 
 def points_of_release(policy: Policy, rows: ReleasedRows) -> tuple[Point, ...]:
-    """Return the points of a release, in the order of their kinds, with the answers of the policy."""
+    """Return the points of a release in the order of kinds, with the answers of the policy."""
     return rules.points_of(rows, policy.accepted)
 
 
@@ -109,7 +109,7 @@ def _is_readable(declared: str) -> bool:
 
 
 def _typed(table: Table, name: str, alias: str = "") -> str:
-    """Write the SQL of a column as it is fetched; a type that nobody reads as bytes."""
+    """Write the SQL that fetches a column; a type that nobody reads comes as bytes."""
     declared, read = table.type_of(name), f"c{table.place(name)}"
     read = f"{alias}.{read}" if alias else read
     if table.kind_of(name) == "float":
@@ -121,7 +121,7 @@ def _typed(table: Table, name: str, alias: str = "") -> str:
 
 
 class ReleasedRows(_Rows):
-    """A release and its raw table, if given (see `incrowd_gate.rules.columns.Release`).
+    """A release and the raw table, if given (see `incrowd_gate.rules.columns.Release`).
 
     The raw table is looked at in its own order, and only if it has the records that were released.
     """
@@ -140,7 +140,7 @@ class ReleasedRows(_Rows):
         self.is_local = policy.algorithm.get("name") not in FULL_DOMAIN
 
     def labels(self, name: str) -> Values:
-        """Count the cells that records have, suppressed ones aside."""
+        """Count the cells that records have, suppressed records aside."""
         policy, released = self.policy, self.released
         shown = written(self.con, released, name, policy.null_values)
         quasi = (as_text(released, each, policy.null_values) for each in self.hidden)
@@ -156,7 +156,7 @@ class ReleasedRows(_Rows):
         return self.table
 
     def texts(self, name: str) -> Values | None:
-        """Return the texts of a column, or of the cells of a quasi-identifier; None if they are none."""
+        """Return the texts of a column, or of a quasi-identifier's cells; None if the values are no texts."""
         values = self.labels(name) if name in self.hidden else self.values(name)
         return values.texts if values.is_readable else None
 
@@ -290,7 +290,7 @@ def _cells_of(con: Checks, table: Table, policy: Policy) -> Iterator[list[str | 
 
 
 def _among(text: str, cells: Sequence[str | None]) -> str:
-    """Write the SQL of whether a text is one of some cells, of which one may be missing."""
+    """Write the SQL of whether a text is among some cells, of which any may be missing."""
     known = [literal(cell) for cell in cells if cell is not None]
     among = f"coalesce({text} IN ({', '.join(known)}), false)" if known else "false"
     return f"({among} OR {text} IS NULL)" if None in cells else among
@@ -299,7 +299,7 @@ def _among(text: str, cells: Sequence[str | None]) -> str:
 def _for_all(
     column: Column, cells: list[str | None], values: list[str | None], stored: str
 ) -> list[str | None] | None:
-    """Return the cells that stand for every value that occurs, or None of a column of one value."""
+    """Return the cells that stand for every value that occurs, or None for a column of a single value."""
     if column.treatment is not None:
         # Its treated values were generalized, and those are not known.
         return [SUPPRESSED]
@@ -376,7 +376,7 @@ def _hidden(names: list[str]) -> str:
 
 
 def _number_plainly(con: Checks, policy: Policy, table: Table, column: Column) -> Callable[[str], str]:
-    """Return a function that writes the SQL of a value; in a column of numbers 5 and 5.0 are one text.
+    """Return a function that writes the SQL of a value, where the numbers 5 and 5.0 are the same text.
 
     So are two spellings of one date or number, where the policy says how they are spelled.
     """

@@ -17,7 +17,7 @@ from incrowd_verify.limits import Finding
 
 @dataclass(frozen=True)
 class PeopleFound:
-    """The people of a release, where the policy names columns that say whose row it is.
+    """The people of a release, where the policy names columns of persons.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class PeopleFound:
 
 @dataclass(frozen=True)
 class ClauseResult:
-    """The judgement of one clause of a profile.
+    """The judgement of a clause of a profile.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ class Verification:
 
     @property
     def verdict(self) -> Verdict:
-        """The one verdict, in the words in which every face says it; other releases beside it included."""
+        """The verdict on the release and on others beside, in the words of every face."""
         own = [*self._limits(), *map(wording.conformity, self.problems), *self.points]
         own += [
             wording.clause(each.id, each.text, each.detail, unanswered=each.unanswered) for each in self.unmet
@@ -159,14 +159,14 @@ class Verification:
 
     @property
     def keeps_limits(self) -> bool:
-        """Whether every limit and clause is met, and the file suits its policy, whatever points are open."""
+        """Whether every limit and clause is met, and the file suits the policy, whatever points are open."""
         left = (*self.verdict.broken, *self.verdict.open)
         met = all(KINDS[point.name].accepted or point.name == "nothing-left" for point in left)
         return met and all(finding.holds for finding in self.findings)
 
     @property
-    def is_open(self) -> bool:
-        """Whether nothing is broken so far, but it is not known whether every limit is met."""
+    def is_unchecked(self) -> bool:
+        """Whether nothing is broken, and a limit or a kind of point could not be checked: exit status 2."""
         verdict = self.verdict
         return not verdict.broken and any(point.name == "not-checked" for point in verdict.open)
 
@@ -210,7 +210,7 @@ class Verification:
             "wildcards": self.wildcards,
             "smallest": self.smallest,
             **({} if self.people is None else {"people": asdict(self.people)}),
-            "findings": [_plain(finding) for finding in self.findings],
+            "findings": [_finding_to_dict(finding) for finding in self.findings],
             "problems": list(self.problems),
             "unchecked": list(self.unchecked),
             **({} if self.earlier is None else {"earlier": self.earlier.to_dict()}),
@@ -224,7 +224,7 @@ class Verification:
 _WORDS = {True: "holds", False: "FAILS", None: "not checked"}
 
 
-def _plain(finding: Finding) -> dict[str, Any]:
+def _finding_to_dict(finding: Finding) -> dict[str, Any]:
     plain = asdict(finding)
     knows = plain.pop("knows")
     if plain.pop("attacker") is not None:

@@ -1,4 +1,4 @@
-"""Tables as DuckDB reads them: files, folders and patterns of them, databases.
+"""Tables for DuckDB: files, folders, patterns of files, and databases.
 
 DuckDB compares column names without regard to case, and renames repeats. So every column is called ``c0``,
 ``c1``, ... here. The names are read separately, from a CSV file's header or a Parquet file's schema. Errors
@@ -89,7 +89,7 @@ class CsvFormat:
 
 @dataclass(frozen=True)
 class Part:
-    """A file of a table, or all of it, as DuckDB reads it.
+    """A file of a table, or the whole table, for DuckDB to read.
 
     - `relation`: SQL that stands after FROM; its columns are called c0, c1, ...
     - `trimmed`: whether blanks around values are no part of them.
@@ -115,7 +115,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of the connection, loaded: its columns are called c0, c1, ...
+    """A loaded table of the connection, with columns named c0, c1, ...
 
     - `names`, `types`: the columns' names and DuckDB's types; all of them, also those that were not loaded.
     - `in_order`: whether its rows have an order, which ``rowid`` tells.
@@ -133,11 +133,11 @@ class Table:
     zones: Mapping[str, str] = field(default_factory=dict)
 
     def has(self, name: str) -> bool:
-        """Say whether it has a column of this name, compared literally."""
+        """Say whether the table has a column of this name, compared literally."""
         return name in self._places
 
     def place(self, name: str) -> int:
-        """Return the place of a column by its name, compared literally."""
+        """Return the place of a column by name, compared literally."""
         return self._places[name]
 
     @cached_property
@@ -149,7 +149,7 @@ class Table:
         return self.types[self.place(name)]
 
     def zone_of(self, name: str) -> str | None:
-        """Return the time zone whose clock shows a column's points of time, or None of other values."""
+        """Return the time zone of the clock for a column's points of time, or None for other values."""
         return self.zones.get(name, "UTC") if self.type_of(name) == "TIMESTAMP WITH TIME ZONE" else None
 
     def kind_of(self, name: str) -> str:
@@ -172,7 +172,7 @@ def literal(text: str) -> str:
 
 
 def number(value: float | Fraction) -> str:
-    """Write a number of a clause or a policy as SQL; whatever else it is, it becomes no SQL."""
+    """Write a number of a clause or a policy as SQL; anything else becomes no SQL."""
     assert isinstance(value, int | float | Fraction)
     assert math.isfinite(value)
     return str(value) if isinstance(value, int) else f"{float(value)!r}::DOUBLE"
@@ -210,7 +210,7 @@ def lock(con: duckdb.DuckDBPyConnection, files: Iterable[str], folders: Iterable
 def open_file(
     con: duckdb.DuckDBPyConnection, path: Path, wanted: Collection[str], csv_format: CsvFormat, scratch: Path
 ) -> Part:
-    """Find out how to read a file: another kind by its name, else CSV or Parquet by its content.
+    """Find out how to read a file: another kind by the name, else CSV or Parquet by the content.
 
     `wanted`: names of columns that are looked for: the delimiter is the one under which most are in the
     header.
@@ -245,7 +245,7 @@ def open_file(
 
 
 def _json_lines(part: Part) -> Part:
-    """Say how DuckDB reads JSON lines by itself, with the types of their copy.
+    """Say how DuckDB reads JSON lines by itself, with the types of the copy.
 
     It does not tell names apart that differ in case alone.
     """
@@ -264,7 +264,7 @@ def _json_lines(part: Part) -> Part:
 
 
 def _unescaped(part: Part) -> Part:
-    """Take a quotation mark off texts and names of columns that begin as formulas do behind it."""
+    """Take a quotation mark off texts and names of columns where the beginning of a formula follows."""
     mark = literal(ESCAPED)
     columns = ", ".join(
         f"regexp_replace(c{place}, {mark}, '\\1') AS c{place}" for place in range(len(part.names))
@@ -275,7 +275,7 @@ def _unescaped(part: Part) -> Part:
 
 
 def _check_gzip(path: Path) -> None:
-    """Read a gzip file through to its checksum: DuckDB before 2.0 takes a file that was cut off for whole."""
+    """Read a gzip file through to the checksum: DuckDB before 2.0 takes a file that was cut off for whole."""
     try:
         with gzip.open(path) as file:
             while file.read(1 << 20):
@@ -319,7 +319,7 @@ def _globbed(path: Path) -> str:
 
 
 def _both_forms(paths: Iterable[Path]) -> Iterator[str]:
-    """Write each path as it is and as `glob_free` does: DuckDB looks both up."""
+    """Write each path unchanged and in the form of `glob_free`, as DuckDB looks both up."""
     for path in paths:
         yield from (str(path), _globbed(path))
 
@@ -361,7 +361,7 @@ def _parquet(con: duckdb.DuckDBPyConnection, path: Path) -> Part:
 
 
 def _zones(con: duckdb.DuckDBPyConnection, path: Path) -> dict[str, str]:
-    """Return the time zones that a Parquet file names, by column, if DuckDB knows them."""
+    """Return by column the time zones that a Parquet file names and that DuckDB knows."""
     known = {zone for (zone,) in con.execute("SELECT name FROM pg_timezone_names()").fetchall()}
     try:
         kinds = pl.read_parquet_schema(path)
@@ -372,7 +372,7 @@ def _zones(con: duckdb.DuckDBPyConnection, path: Path) -> dict[str, str]:
 
 
 def _top_level(schema: list[tuple[str, int]]) -> tuple[str, ...]:
-    """Pick the columns out of a Parquet schema, which lists nested fields behind their column."""
+    """Pick the columns out of a Parquet schema, which lists nested fields behind the column."""
     names = []
     place = 1  # 0 is the root
     while place < len(schema):
@@ -399,7 +399,7 @@ def _codec(encoding: str | None, start: bytes) -> str:
 
 @dataclass(frozen=True)
 class _CsvFile:
-    """A CSV, and where it is in UTF-8.
+    """A CSV file, and the file with the same content in UTF-8.
 
     `copy`: the file that is read: the same, or a private copy in UTF-8, which is not gzipped.
     """
@@ -421,7 +421,7 @@ class _CsvFile:
 
     @property
     def duckdb_encoding(self) -> str | None:
-        """The encoding as DuckDB calls it, or None if it does not read the file by itself."""
+        """DuckDB's name of the encoding, or None if DuckDB does not read the file by itself."""
         if self.codec in _UTF8:
             return "utf-8"
         return None if self.zipped else _DUCKDB_READS.get(self.codec)
@@ -439,7 +439,7 @@ def _in_utf8(path: Path, codec: str, zipped: bool, scratch: Path, *, returns: bo
         return _CsvFile(path, codec, zipped, path)
     copy = scratch / f"{secrets.token_hex(8)}.csv"
     try:
-        with _text(path, codec, zipped) as old, copy.open("w", encoding="utf-8", newline="") as new:
+        with _open_text(path, codec, zipped) as old, copy.open("w", encoding="utf-8", newline="") as new:
             while piece := old.read(_BEGINNING):
                 new.write(piece.replace("\r", "\n") if returns else piece)
     except (UnicodeError, OSError, EOFError):
@@ -486,7 +486,7 @@ def _delimiter(
     con: duckdb.DuckDBPyConnection, file: _CsvFile, headers: Mapping[str, tuple[str, ...]], wanted:
     Collection[str], given_names: tuple[str, ...],
 ) -> str:  # fmt: skip
-    """Choose the delimiter under which the header fits best; of several the one that DuckDB finds."""
+    """Choose the delimiter under which the header fits best, and among several the choice of DuckDB."""
     if given_names:
         distances = {each: -abs(len(names) - len(given_names)) for each, names in headers.items()}
     else:
@@ -504,7 +504,7 @@ def _delimiter(
 
 
 def _read_plainly(con: duckdb.DuckDBPyConnection, file: _CsvFile, part: Part, reader: str) -> Part:
-    """Say how DuckDB reads a CSV with a header by itself, if it does.
+    """Say how DuckDB reads a CSV with a header by itself, if at all.
 
     `reader`: SQL of the reader of its copy, still open at the end, with ``{}`` for the file.
     """
@@ -524,7 +524,7 @@ def _read_plainly(con: duckdb.DuckDBPyConnection, file: _CsvFile, part: Part, re
 
 
 def _reads(con: duckdb.DuckDBPyConnection, reader: str) -> bool:
-    """Say whether DuckDB reads a file by itself: not every character of an encoding is known to it."""
+    """Say whether DuckDB reads a file by itself, as DuckDB lacks some characters of encodings."""
     try:
         con.execute(f"SELECT count(*) FROM {reader}").fetchall()
     except duckdb.Error:
@@ -532,7 +532,7 @@ def _reads(con: duckdb.DuckDBPyConnection, reader: str) -> bool:
     return True
 
 
-def _text(path: Path, codec: str, zipped: bool, errors: str = "strict") -> IO[str]:
+def _open_text(path: Path, codec: str, zipped: bool, errors: str = "strict") -> IO[str]:
     if zipped:
         return gzip.open(path, "rt", encoding=codec, errors=errors, newline="")
     return path.open(encoding=codec, errors=errors, newline="")
@@ -544,7 +544,7 @@ def _header(
     """Return the names of the columns, none if there is no header under a delimiter, and the lines above."""
     try:
         # The reader looks ahead of the header: what is wrong there is left to DuckDB, which knows the row.
-        with _text(file.copy, "utf-8-sig", file.copy_is_zipped, "surrogateescape") as opened:
+        with _open_text(file.copy, "utf-8-sig", file.copy_is_zipped, "surrogateescape") as opened:
             empty = not opened.read(1)
             opened.seek(0)
             if row is not None and row > 1:

@@ -1,4 +1,4 @@
-"""Numbers and dates that a policy declares to be written in a way of their own, read a second time.
+"""Numbers and dates in a spelling that a policy declares, read a second time.
 
 A column's distinct texts are read one by one, with other means than those of the code that made the release:
 numbers by taking signs away, dates by the standard library. Cells of a release are plain but for decimal
@@ -37,7 +37,7 @@ _LONGEST = 400
 
 @dataclass(frozen=True)
 class Spelling:
-    """How a column writes its numbers or dates; settings that the policy lacks are None."""
+    """How a column writes numbers or dates; settings that the policy lacks are None."""
 
     format: str | None
     decimal: str | None
@@ -45,12 +45,12 @@ class Spelling:
 
     @property
     def point(self) -> str:
-        """The sign before decimals: a point, unless the policy says or its thousands need another."""
+        """The sign before decimals: a point, unless the policy or the sign of thousands asks for another."""
         return self.decimal or ("," if self.thousands == "." else ".")
 
     def plain(self, text: str) -> str | None:
-        """Return a text as a release would write it, or None where it is not spelled so."""
-        return self._number(text.strip()) if self.format is None else self._day(text.strip(), self.format)
+        """Return a text in the spelling of a release, or None where the column's spelling does not fit."""
+        return self._numeral(text.strip()) if self.format is None else self._day(text.strip(), self.format)
 
     def _day(self, text: str, pattern: str) -> str | None:
         week = "%G" in pattern
@@ -66,7 +66,7 @@ class Spelling:
         part = f".{read.microsecond:06}".rstrip("0") if read.microsecond else ""
         return f"{read.date()}T{read:%H:%M:%S}{part}"
 
-    def _number(self, text: str) -> str | None:
+    def _numeral(self, text: str) -> str | None:
         names = _NAMES.split()
         for unit in (*_SIGNS, *(f"{each}." for each in names), *names):
             signed = text[:1] if text[:1] in "+-−" else ""
@@ -127,8 +127,8 @@ def spelling_of(entry: dict[str, Any], where: str) -> Spelling | None:
     return spelling
 
 
-def refuse_open_points(con: Checks, table: str, text: str, column: str, nulls: Sequence[str]) -> None:
-    """Refuse a column of numbers in texts if nobody can tell whether its points stand before decimals.
+def refuse_unclear_points(con: Checks, table: str, text: str, column: str, nulls: Sequence[str]) -> None:
+    """Refuse a column of numbers in texts if nobody can tell whether the points stand before decimals.
 
     So it is where every point has one to three digits before it, the first of them no zero, and three behind.
     """
@@ -148,7 +148,7 @@ def refuse_open_points(con: Checks, table: str, text: str, column: str, nulls: S
 
 
 def is_spelled(spelling: Spelling | None, stored: str) -> bool:
-    """Say whether a column's values are written in its spelling.
+    """Say whether a column's values are written in the declared spelling.
 
     `stored`: what it is stored as, see `group_of`: texts, or whole numbers for days written ``20200305``.
     """
@@ -158,7 +158,7 @@ def is_spelled(spelling: Spelling | None, stored: str) -> bool:
 
 
 def point_cells(con: Checks, table: str, cell: str) -> None:
-    """Write decimal points into the released cells of a column that have commas; others stay as they are."""
+    """Write decimal points into the released cells of a column with commas; other cells stay the same."""
     number = "-?[0-9]+(,[0-9]+)?(e[+-][0-9]+)?"
     value = f"({number}|<missing>)"
     forms = (
@@ -175,7 +175,7 @@ def point_cells(con: Checks, table: str, cell: str) -> None:
 
 
 def means_missing(text: str, null_values: Sequence[str]) -> str:
-    """Write in SQL that a cell's text means missing: as it is, or as the same number or point of time."""
+    """Write in SQL that a cell's text means missing: literally, or as the same number or point of time."""
     ways = [f"{text} IN ({', '.join(map(literal, null_values))})"]
     patterns = [pattern for value in null_values for pattern in _other_ways(value)]
     ways += [f"regexp_full_match({text}, {literal(pattern)})" for pattern in patterns]
@@ -183,7 +183,7 @@ def means_missing(text: str, null_values: Sequence[str]) -> str:
 
 
 def missing_in(values: pl.Series, null_values: Sequence[str]) -> pl.Series:
-    """Find the missing values: null, not-a-number, and those that `means_missing` describes."""
+    """Find the missing values: null, not-a-number, and values that `means_missing` describes."""
     texts = values.cast(pl.String, strict=False) if not values.dtype.is_nested() else None
     missing = values.is_null() | (values.is_nan() if values.dtype.is_float() else False)
     if texts is None or not null_values:

@@ -1,4 +1,4 @@
-"""The tables of a check, as the policy reads them: files, folders, patterns of files, databases."""
+"""The tables of a check, read by the policy: files, folders, patterns of files, databases."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from incrowd_verify.classes import count_rows
 from incrowd_verify.databases import Address, is_address, part_of
 from incrowd_verify.policy import Column, Nulls, Policy
 from incrowd_verify.source import CsvFormat, Part, Table, group_of, literal, open_file, reworded
-from incrowd_verify.spellings import is_spelled, means_missing, point_cells, refuse_open_points
+from incrowd_verify.spellings import is_spelled, means_missing, point_cells, refuse_unclear_points
 from incrowd_verify.values import written
 
 _ENDINGS = (".csv", ".csv.gz", ".parquet", ".pq")
@@ -47,7 +47,7 @@ class Wanted:
 
     @property
     def title(self) -> str:
-        """Its name in messages."""
+        """Name of the table in messages."""
         return title_of(self.given)
 
 
@@ -68,7 +68,7 @@ def load(con: duckdb.DuckDBPyConnection, wanted: Wanted, scratch: Path) -> Table
 
 
 def load_parts(con: duckdb.DuckDBPyConnection, wanted: Wanted, parts: Iterable[Part]) -> Table:
-    """Load the parts of a table into the connection, one below the other (see `load`)."""
+    """Load the parts of a table into the connection, each below the last (see `load`)."""
     first: Part | None = None
     for part in parts:
         places = [n for n, column in enumerate(part.names) if wanted.everything or column in wanted.columns]
@@ -87,7 +87,7 @@ def load_parts(con: duckdb.DuckDBPyConnection, wanted: Wanted, parts: Iterable[P
 
 
 def parts_of(con: duckdb.DuckDBPyConnection, wanted: Wanted, scratch: Path) -> Iterator[Part]:
-    """Open the files of a table: each with the columns of the first, and those that its folders tell."""
+    """Open the files of a table, each with the columns of the first, and columns that folders tell."""
     files = files_of(wanted)
     partitions = _partitions(wanted.given, files)
     first: Part | None = None
@@ -173,7 +173,7 @@ _FEW = 1000
 
 
 def refuse_double_header(con: duckdb.DuckDBPyConnection, table: Table, *, given_names: bool) -> None:
-    """Refuse a table in order whose first record is made of words that stand nowhere else, above numbers.
+    """Refuse a table in order with a first record of words that stand nowhere else, above numbers.
 
     One column of numbers is enough if every cell is a word, or if its word is its name; else it takes two.
     Words that are all names of their columns are refused above other texts, too.
@@ -195,7 +195,7 @@ def refuse_double_header(con: duckdb.DuckDBPyConnection, table: Table, *, given_
 
 
 def _words(con: duckdb.DuckDBPyConnection, table: Table) -> dict[int, str]:
-    """Return the words of the first record by the places of their columns; none if a cell is no word."""
+    """Return the words of the first record by the places of the columns; none if a cell is no word."""
     row = con.execute(f"SELECT * FROM {table.name} WHERE rowid = 0").fetchone() or ()
     words = {}
     for place, cell in enumerate(row):
@@ -213,7 +213,7 @@ def _words(con: duckdb.DuckDBPyConnection, table: Table) -> dict[int, str]:
 def _is_second_header(
     con: duckdb.DuckDBPyConnection, table: Table, words: dict[int, str], rows: int | None
 ) -> bool:
-    """Judge the words by the records below them: by all, or by the first ones, which may have few values."""
+    """Judge the words by all records below, or by the first records, which may have few values."""
     silent = ", ".join(map(literal, _SILENT))
     below = "rowid > 0" + ("" if rows is None else f" AND rowid < {rows}")
     above, differing = set(), False
@@ -231,14 +231,14 @@ def _is_second_header(
         differing |= rows is not None or lowest != highest
         if numbers and (rows is not None or others > 1):
             above.add(place)
-    named = {place for place in words if _plain(words[place]) == _plain(table.names[place])}
+    named = {place for place in words if _without_case(words[place]) == _without_case(table.names[place])}
     if named == words.keys() and len(words) > 1 and differing:
         return True
-    different = {_plain(words[place]) for place in above}
+    different = {_without_case(words[place]) for place in above}
     return len(different) > 1 or bool(above & named) or (bool(above) and len(words) == len(table.names))
 
 
-def _plain(text: str) -> str:
+def _without_case(text: str) -> str:
     return text.strip().casefold()
 
 
@@ -250,7 +250,7 @@ _OF_DUCKDB = ("", ".wal", ".wal.checkpoint", ".wal.recovery")
 
 @dataclass(frozen=True)
 class Sources:
-    """Where the tables of a check are: paths or addresses, as `verify` is given them.
+    """Where the tables of a check are: paths or addresses, as given to `verify`.
 
     The records of the release `beside` it are counted with its own. `header_row` is that of the raw table.
     """
@@ -276,7 +276,7 @@ class Sources:
             )
 
     def reached(self) -> tuple[list[Path], list[Path]]:
-        """Return the files and the folders that are read of these tables; of a database of DuckDB its own."""
+        """Return the files and folders that are read for the tables, with all files of a DuckDB database."""
         files, folders = [], []
         for given in (self.released, self.raw, self.population, self.row_map, self.beside):
             if given is None:
@@ -292,7 +292,7 @@ class Sources:
         return files, folders
 
     def alone(self, path: str) -> Sources:
-        """Return the sources of another release, of whose raw table nothing is known."""
+        """Return the sources of another release, without a raw table."""
         return replace(self, released=path, released_table=None, raw=None, raw_table=None, row_map=None)
 
 
@@ -318,12 +318,12 @@ class Tables:
 
     @property
     def unplaced(self) -> int:
-        """Raw records that are not in the release, and of which nobody knows which they are."""
+        """Number of raw records outside the release that nobody can point out."""
         return 0 if self.placed else self.missing
 
     @property
     def raw_in_order(self) -> Table | None:
-        """The raw table in its own order, also where there is a row map."""
+        """The raw table in the original order, also where there is a row map."""
         return None if self.raw is None else replace(self.raw, name="raw")
 
 
@@ -383,7 +383,7 @@ def load_tables(con: Checks, policy: Policy, sources: Sources, scratch: Path) ->
 
 
 def records_left_out(con: Checks, released: Table, raw: Table, policy: Policy) -> int:
-    """Return how many raw records the release lacks, if its policy lets suppressed ones be left out."""
+    """Return how many raw records the release lacks, if the policy lets suppressed records be left out."""
     lacking = count_rows(con, raw) - count_rows(con, released)
     return max(lacking, 0) if policy.suppressed != "keep" else 0
 
@@ -402,7 +402,7 @@ def refuse_lacking(con: Checks, wanted: Wanted, names: Sequence[str], policy: Po
 
 
 def _together(con: Checks, one: Table, other: Table, policy: Policy) -> Table:
-    """Put the records of two releases into one table; columns of two types become texts."""
+    """Put the records of two releases into a single table, where columns of two types become texts."""
     types: dict[str, str] = {}
     cells: list[list[str]] = [[], []]
     for name in one.names:
@@ -467,7 +467,7 @@ def write_plainly(
     con: Checks, table: str, cell: str, declared: str, column: Column, nulls: Nulls,
     *, in_script: bool = True, of_file: bool = True,
 ) -> str:  # fmt: skip
-    """Write the values of a column as a release would, if they are spelled, and return their type then.
+    """Write the values of a column with a spelling as a release would, and return the type afterwards.
 
     - `in_script`: whether a script says so, and checks that there are no other values.
     - `of_file`: whether its texts come from a file; a database may show numbers of its own types as texts.
@@ -475,7 +475,7 @@ def write_plainly(
     """
     stored, name = group_of(declared), column.name
     if of_file and column.spelling is None and stored == "text" and column.is_read_by_number:
-        refuse_open_points(con, table, f"CAST({cell} AS VARCHAR)", name, nulls.of(name))
+        refuse_unclear_points(con, table, f"CAST({cell} AS VARCHAR)", name, nulls.of(name))
     if column.spelling is None or not is_spelled(column.spelling, stored):
         return declared
     if in_script:
@@ -515,7 +515,7 @@ def write_plainly(
 
 
 def as_released(con: Checks, released: Table, raw: Table, row_map: Table) -> Table:
-    """Put the raw records in the order of the released ones.
+    """Put the raw records in the order of the released records.
 
     - `row_map`: which raw record each released one is, by its number from 1.
     - Raises `TableError`: the row map does not name every record once.

@@ -47,7 +47,7 @@ def read_tree(source: Path | dict[str, Any], values: Sequence[str], column: str)
 
 
 def tree_in(path: Path) -> Tree:
-    """Read a file by its suffix.
+    """Read a hierarchy file by the file's suffix.
 
     Raises `HierarchyError`: it cannot be read, or holds no tree.
     """
@@ -85,7 +85,7 @@ def tree_in(path: Path) -> Tree:
 
 
 class _Pen:
-    """Adds nodes to a tree; an error names its place."""
+    """Builder of a tree from a file, with the place of a node in errors."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -130,7 +130,7 @@ def _code_list(text: str, path: Path) -> Tree:
 
 
 def _amnesia(text: str, path: Path) -> Tree:
-    """Read lines ``parent has child child``; whoever is nobody's child is the root."""
+    """Read lines ``parent has child child``, where the label that is nobody's child is the root."""
     pen = _Pen(path)
     split = [line.split() for line in text.splitlines()]
     families = {words[0]: words[2:] for words in split if words[1:2] == ["has"]}
@@ -154,7 +154,7 @@ def _amnesia(text: str, path: Path) -> Tree:
 def _of_ranges(
     split: list[list[str]], families: dict[str, list[str]], roots: set[str], path: Path
 ) -> dict[str, list[str]]:
-    """Return for each range its label, and the whole numbers in it if no range is below it.
+    """Return the label of each range, and the whole numbers of a range without ranges below.
 
     A range ends before the next one of its family begins; the last ends with its parent.
     """
@@ -184,8 +184,8 @@ def _of_ranges(
 
 
 def _arx(text: str, path: Path) -> Tree:
-    """Read rows under the delimiter that suits: all rows have parents, one root, and no stray quotes."""
-    readings = {mark: _rows(text, mark) for mark in ";,"}
+    """Read rows under the delimiter that suits: all rows have parents, a single root, and no stray quotes."""
+    readings = {mark: _rows_of_csv(text, mark) for mark in ";,"}
     readable = {mark: rows for mark, rows in readings.items() if isinstance(rows, list) and rows}
     if not readable:
         problem = next((rows for rows in readings.values() if isinstance(rows, str)), "the file is empty")
@@ -204,8 +204,8 @@ def _arx(text: str, path: Path) -> Tree:
     return _grown(readable[best], path)
 
 
-def _rows(text: str, mark: str) -> list[tuple[int, list[str]]] | str:
-    """Return the rows with their lines, or where they cannot be read."""
+def _rows_of_csv(text: str, mark: str) -> list[tuple[int, list[str]]] | str:
+    """Return the rows with line numbers, or a text that says where reading fails."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
     rows: list[tuple[int, list[str]]] = []
     before = 0
@@ -283,7 +283,7 @@ def _yaml(text: str, path: Path) -> Tree:
                 raise HierarchyError(
                     f"{path}, line {line}: an alias (*{event.anchor}) gives a part two parents; write it out"
                 )
-        data = _plain(yaml.compose(text, Loader=yaml.SafeLoader))
+        data = _data_of_yaml(yaml.compose(text, Loader=yaml.SafeLoader))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f", line {mark.line + 1}" if mark else ""
@@ -291,13 +291,13 @@ def _yaml(text: str, path: Path) -> Tree:
     return _nested(data, path)
 
 
-def _plain(node: Any) -> Any:
-    """Turn a YAML node into pairs, lists and the texts as they were written (so `no` and `~` are texts)."""
+def _data_of_yaml(node: Any) -> Any:
+    """Turn a YAML node into pairs, lists and texts as written (so `no` and `~` are texts)."""
     kind = getattr(node, "id", None)
     if kind == "mapping":
-        return _Pairs((_plain(key), _plain(value)) for key, value in node.value)
+        return _Pairs((_data_of_yaml(key), _data_of_yaml(value)) for key, value in node.value)
     if kind == "sequence":
-        return [_plain(item) for item in node.value]
+        return [_data_of_yaml(item) for item in node.value]
     return None if node is None or node.value == "" else str(node.value)
 
 

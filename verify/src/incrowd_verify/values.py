@@ -23,7 +23,7 @@ _MOMENT = _DAY + r"([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?)?"
 
 
 def cell(table: Table, name: str, null_values: Nulls = NO_NULLS, alias: str = "") -> str:
-    """Write the SQL of a column's cells, NULL where missing; texts as they are, numbers and dates typed.
+    """Write the SQL of a column's cells, NULL where missing, with texts unchanged, numbers and dates typed.
 
     `alias`: what the table is called where there are several.
     """
@@ -51,7 +51,7 @@ def as_text(table: Table, name: str, null_values: Nulls = NO_NULLS) -> str:
 
 
 def written(con: Checks, table: Table, name: str, null_values: Nulls = NO_NULLS, alias: str = "t") -> str:
-    """Write the SQL of a column's cells as the texts that a release has for them; NULL where missing.
+    """Write the SQL of a column's cells as the texts of a release, NULL where missing.
 
     `alias`: what the table is called where the SQL will stand.
     """
@@ -93,7 +93,7 @@ class Values:
         self.has_leaves = column.hierarchy is not None  # its values are the leaves, told apart by text
 
     def spelling_of(self, text: str, tables: str) -> str | None:
-        """Return which of the values in a table is the one that a text means, or None if it is none."""
+        """Return the value in a table that a text means, or None if the table has no such value."""
         rows = self.con.execute(
             f"SELECT CAST(value AS VARCHAR) FROM {tables} WHERE value IS NOT NULL"
         ).fetchall()
@@ -195,7 +195,7 @@ class Values:
         )
 
     def _kind_tests(self, *, declared: bool) -> dict[str, str]:
-        """Write whether a cell's text is a number, and whether it is a date; declared ones are freer."""
+        """Write whether a cell's text is a number, and whether a date, in freer forms where declared."""
         number, date, day = _PLAIN, _DAY, f"TRY_CAST({self.cell} AS DATE)"
         if declared:
             number, date, day = _NUMBER, _MOMENT, f"TRY_CAST(left({self.cell}, 10) AS DATE)"
@@ -240,7 +240,7 @@ NUMBERS_BY_SIZE = (
 
 
 def spelled_out(distinct: str) -> str:
-    """Take numbers written as text apart, so that they compare exactly whatever their length.
+    """Take numbers written as text apart, for an exact comparison at any length.
 
     A number is sign * 0.d1d2d3... * 10^places with d1 not 0 (zero has sign 0): it is ordered by sign, then by
     places, then by its digits as a text, all the other way round below zero. No digit is lost to a float.

@@ -1,4 +1,4 @@
-"""The job of a verification: its tables are loaded, every check is made, and the result is put together.
+"""The job of a verification: load the tables, make every check, and put the result together.
 
 For a script each table is read twice, by `load_parts` and as the script does. Where the two differ in a cell
 or in the order of rows, there is no script: DuckDB alone would judge another table.
@@ -84,7 +84,7 @@ def verify(  # noqa: PLR0913
     profile: str | None = None,
     suppressed_as: Sequence[str] = (),
 ) -> Verification:
-    """Check a release against its policy, and its raw table or an earlier release where these are given.
+    """Check a release against the policy, and against a raw table or an earlier release, if given.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def row_map_of(released: str) -> str | None:
 def _with_profile(policy: Policy, name: str | None, folder: Path) -> Policy:
     if name is None:
         return policy
-    chosen = Choice.of({"name": name}, folder)
+    chosen = Choice.of_settings({"name": name}, folder)
     same = policy.profile is not None and policy.profile.profile == chosen.profile
     return policy if same else replace(policy, profile=chosen)
 
@@ -253,7 +253,7 @@ def clauses_of(
 
 
 def _verified(policy: Policy, sources: Sources, *, points: bool) -> Verification:
-    """Load the tables of a check, and check them."""
+    """Load the tables of a check, and check the tables."""
     with _opened(policy, sources) as (con, tables):
         return _checked(con, policy, tables, only_limits=sources.beside is not None, points=points)
 
@@ -270,7 +270,7 @@ def _opened(policy: Policy, sources: Sources) -> Iterator[tuple[Checks, Tables]]
 
 
 def _named(path: str | PathLike[str], *, only_file: bool = False) -> str:
-    """Return a path or an address; a text that only looks like one is refused without naming it.
+    """Return a path or an address; a text that only looks like an address is refused, but not repeated.
 
     An address may have a password.
     """
@@ -311,7 +311,7 @@ def _checked(con: Checks, policy: Policy, tables: Tables, *, only_limits: bool, 
     counted_points = points_of_release(policy, rows) if points else ()
     clauses = () if only_limits else tuple(judge_clauses(con, policy, rows))
     smallest = int(con.row("SELECT coalesce(min(records), 0) FROM classes")[0])
-    people = None if persons is None or persons.unknown else _found(con, persons, suppressed)
+    people = None if persons is None or persons.unknown else _count_people(con, persons, suppressed)
     # Last, as it changes the classes.
     exposed = check_suppressed(con, policy, tables, measuring, findings)
     return Verification(
@@ -326,8 +326,8 @@ def _checked(con: Checks, policy: Policy, tables: Tables, *, only_limits: bool, 
     )  # fmt: skip
 
 
-def _found(con: Checks, persons: Persons, suppressed: int) -> PeopleFound:
-    """Say who was counted; where everybody has one record, so many people are suppressed as records."""
+def _count_people(con: Checks, persons: Persons, suppressed: int) -> PeopleFound:
+    """Count the people; where everybody has a single record, as many people as records are suppressed."""
     if persons.several:
         suppressed = persons.people - int(con.row("SELECT count(DISTINCT person) FROM crowd")[0])
     (smallest,) = con.row("SELECT coalesce(min(size), 0) FROM classes")
@@ -351,7 +351,7 @@ def checks_as_sql(  # noqa: PLR0913
     delimiter: str | None = None,
     encoding: str | None = None,
 ) -> str:
-    """Write the checks of a policy on a release as one script of SQL for DuckDB.
+    """Write the checks of a policy on a release as a script of SQL for DuckDB.
 
     Whoever has DuckDB can run it, with nothing else installed: ``duckdb < checks.sql``. It reads the release,
     computes every figure anew, and its last line says whether every check holds. It contains the limits, the
@@ -433,7 +433,7 @@ def _write(script: Script, scratch: Path, sources: Sources, policy_file: Path, p
 def _load(
     script: Script, scratch: Path, sources: Sources, policy_file: Path, policy: Policy
 ) -> dict[str, Table]:
-    """Write how the tables are read, and return those that there are, by their names."""
+    """Write how the tables are read, and return the given tables by name."""
     wanted = wanted_tables(policy, sources, by_script=True)
     _begin(script, Path(title_of(sources.released)), policy_file, confidential=len(wanted) > 1)
     places = [reader_of(script, each, scratch) for each in wanted]
@@ -523,7 +523,7 @@ _ENDINGS = (".csv.gz", ".csv", ".parquet", ".pq")
 
 
 def reader_of(script: Script, wanted: Wanted, scratch: Path) -> tuple[str, Sequence[Part]]:
-    """Write down where a table is, and return the SQL that reads it, and its parts for the verifier.
+    """Write down where a table is, and return the SQL that reads the table, and the verifier's parts.
 
     Raises `ParameterError`: DuckDB cannot read it by itself.
     """
@@ -546,7 +546,7 @@ def reader_of(script: Script, wanted: Wanted, scratch: Path) -> tuple[str, Seque
 
 
 def load_by_script(script: Script, wanted: Wanted, reader: str, parts: Sequence[Part]) -> Table:
-    """Write down that a table is read by the SQL of a reader, and make it.
+    """Write down that a table is read by the SQL of a reader, and make the table.
 
     - Raises `ParameterError`: DuckDB has other names for its columns.
     - Raises `TableError`: DuckDB by itself reads another table.
@@ -607,7 +607,7 @@ def _names(script: Script, query: str) -> list[str]:
 
 
 def _where(script: Script, given: str, files: Sequence[Path]) -> str:
-    """Write the pattern of the files if it finds just these in this order, else a list of them."""
+    """Write the pattern of the files if no other file fits and the order is the same, else a list."""
     if not Path(given).is_file():
         pattern = literal(given)
         if Path(given).is_dir():
@@ -635,7 +635,7 @@ def _attached(script: Script, wanted: Wanted, base: str, scratch: Path) -> tuple
 
 
 def _compare(script: Script, seen: Table, name: str, places: Sequence[int]) -> None:
-    """Drop the table that the verifier read, and refuse it if a script alone reads another."""
+    """Drop the table that the verifier read, and refuse a table that a script alone reads otherwise."""
     same = count_rows(script, seen) == script.row(f"SELECT count(*) FROM {name}")[0]
     columns = ", ".join(f"c{place}" for place in places)
     query = f"SELECT 1 FROM (SELECT {columns} FROM {name} EXCEPT ALL SELECT {columns} FROM {seen.name})"

@@ -44,7 +44,7 @@ _PLACEHOLDERS = (
 
 @dataclass(frozen=True)
 class Clause:
-    """One demand of a profile.
+    """A demand of a profile.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class Profile:
         return f"{self.name}@{self.version}"
 
     def clause(self, id_: str) -> Clause:
-        """Return a clause by its id."""
+        """Return a clause by id."""
         clauses = {each.id: each for each in self.clauses}
         if id_ not in clauses:
             near = did_you_mean(id_, clauses)
@@ -133,7 +133,7 @@ class Attestation:
     says: str
 
     @classmethod
-    def of(cls, settings: Any) -> Attestation:
+    def of_entry(cls, settings: Any) -> Attestation:
         """Read an entry of ``[[profile.attested]]``."""
         if not isinstance(settings, dict) or set(settings) != {"clause", "by", "on", "says"}:
             raise PolicyError("profile.attested: each needs a clause, by, on and says, and nothing else")
@@ -181,7 +181,7 @@ class Choice:
     attested: Mapping[str, Attestation]
 
     @classmethod
-    def of(cls, settings: Any, folder: Path) -> Choice:
+    def of_settings(cls, settings: Any, folder: Path) -> Choice:
         """Read the table ``[profile]`` of a policy."""
         if not isinstance(settings, dict) or not isinstance(settings.get("name"), str):
             raise PolicyError('profile: name it, as name = "hipaa-safe-harbor@2026-01"')
@@ -201,7 +201,7 @@ class Choice:
                 profile.clause(id_)
                 if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
                     raise PolicyError(f"profile.{table}: {id_} must be a list of names of columns")
-        attested = {each.clause: each for each in map(Attestation.of, settings.get("attested", []))}
+        attested = {each.clause: each for each in map(Attestation.of_entry, settings.get("attested", []))}
         for id_ in attested:
             if profile.clause(id_).question is None:
                 raise PolicyError(
@@ -216,7 +216,7 @@ class Choice:
         Raises `PolicyError`: a clause is not one that somebody can attest.
         """
         entries = [*self.settings.get("attested", ()), *(asdict(each) for each in said)]
-        return Choice.of({**self.settings, "attested": entries}, self.folder)
+        return Choice.of_settings({**self.settings, "attested": entries}, self.folder)
 
     def published(self) -> Choice:
         """Return the choice for publication, with file names in place of paths."""
@@ -512,7 +512,7 @@ class Context:
     Examples
     --------
     >>> answers = {"recipient": "known", "controls": "medium", "motives": "low", "breaches": 0.27}
-    >>> context = Context.of(answers | {"threshold": 0.05})
+    >>> context = Context.of_settings(answers | {"threshold": 0.05})
     >>> float(context.attempt), context.needed
     (0.27, 6)
     """
@@ -527,7 +527,7 @@ class Context:
     settings: Mapping[str, Any]
 
     @classmethod
-    def of(cls, settings: Any) -> Context:
+    def of_settings(cls, settings: Any) -> Context:
         """Read the table ``[context]`` of a policy."""
         if not isinstance(settings, dict):
             raise PolicyError("context must be a table")

@@ -1,4 +1,4 @@
-"""The rules of the verdict: one list of functions that return the points of any release.
+"""The rules of the verdict: a list of functions that return the points of any release.
 
 A rule is a function of a `Release`. It counts nothing itself: it asks for distinct values, counts and an
 even sample of rows, and words a point where the figures are beyond a limit. So a release has the same points
@@ -27,5 +27,5 @@ RULES = (
 
 
 def points_of(release: Release, answers: Iterable[Accepted] = ()) -> tuple[Point, ...]:
-    """Return all points of a release in the order of their kinds, with the reasons of answers."""
+    """Return all points of a release in the order of kinds, with the reasons of answers."""
     return answered([point for rule in RULES for point in rule(release)], answers)

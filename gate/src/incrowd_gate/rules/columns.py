@@ -1,4 +1,4 @@
-"""A release as the rules see it: its columns, their distinct values, and a few counts.
+"""A release for the rules: columns, distinct values, and a few counts.
 
 A release is seen through `Rows`. There are two readings of it: `incrowd.release.accounts.points` asks the
 engine that has the rows, and `incrowd_verify.release_points` asks DuckDB about the written file.
@@ -25,7 +25,7 @@ class UnansweredError(Exception):
 
 @dataclass(frozen=True)
 class Column:
-    """A column with its role and treatment by the policy.
+    """A column with the role and treatment by the policy.
 
     - `role`: None where the policy does not list it.
     - `treatment`: the name of its treatment; empty where it has none.
@@ -125,7 +125,7 @@ _BETWEEN = ", |; "
 
 
 def parts_of(cells: pl.DataFrame) -> pl.DataFrame:
-    """Take cells apart into the texts that stand in them: columns ``cell``, a position, and ``part``.
+    """Take cells apart into the texts inside: columns ``cell``, a position, and ``part``.
 
     A set is its members. A range of numbers or dates has no text. What a mask hides is part of a word, so
     that the rest of a number is no number::
@@ -189,7 +189,7 @@ class People(NamedTuple):
 
 
 class Losses(NamedTuple):
-    """The losses of a release, as shares of its records.
+    """The losses of a release, as shares of the records.
 
     - `blanked`: by quasi-identifier the share of cells that stand for every value, suppressed records aside.
     - `suppressed`: share of suppressed records, those that were left out included.
@@ -210,14 +210,14 @@ class Losses(NamedTuple):
 
 
 class Table(Protocol):
-    """A table whose columns the rules look at.
+    """A table with columns that the rules look at.
 
     Each member raises `UnansweredError` where the rows do not tell.
     """
 
     @property
     def columns(self) -> Sequence[Column]:
-        """The columns in order: of a release those that leave, of a raw table all."""
+        """The columns in order: of a release the columns that leave, of a raw table all."""
 
     @property
     def records(self) -> int:
@@ -237,15 +237,15 @@ class Table(Protocol):
 
 
 class Release(Table, Protocol):
-    """A release, as far as it is known."""
+    """A release, as far as known."""
 
     @property
     def raw(self) -> Table | None:
-        """The raw table, or None where nobody gave it."""
+        """The raw table; None if nobody gave a raw table."""
 
     @property
     def hidden(self) -> Sequence[str]:
-        """The columns whose values were generalized or changed at random."""
+        """The columns with values that were generalized or changed at random."""
 
     @property
     def is_local(self) -> bool:
@@ -258,15 +258,13 @@ class Release(Table, Protocol):
         """Return the hierarchies that are written down: column, labels, and the parent of each node."""
 
     def unprotected(self) -> Iterator[tuple[str, float]]:
-        """Return each sensitive column that no model protects, and the share of records in classes that
-        share a value of it.
-        """
+        """Return each unprotected sensitive column, and the share of records in classes of a single value."""
 
     def losses(self) -> Losses:
         """Return the shares of blanked cells and of suppressed records."""
 
     def people(self, name: str) -> People | None:
-        """Count the people of each class by a column that names them; None where nothing tells."""
+        """Count the people of each class by a column that names people; None where nothing tells."""
 
     def has_level(self, name: str) -> bool:
         """Say whether the lowest level that a quasi-identifier may have is above 0."""

@@ -1,4 +1,4 @@
-"""Points of count tables: much of one is hidden, or two quantities tell each other."""
+"""Points of count tables: much of a table is hidden, or two quantities tell each other."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Quantity(NamedTuple):
 
 
 def hidden_share(hidden: int, cells: int) -> float | None:
-    """Return the share of hidden cells among those with people; None where it is too low for a point."""
+    """Return the share of hidden cells among cells with people; None if too low for a point."""
     return hidden / cells if hidden >= _MANY and hidden > _MUCH * cells else None
 
 
 def points_of_sums(quantities: Iterable[Quantity]) -> Iterator[Point]:
-    """Yield a point for each number that is summed in one table, and whose counts another tells."""
+    """Yield a point for each number with sums in a table, and with counts that another table tells."""
     every = list(quantities)
     counts = [each for each in every if each.sum is None]
     for column, constant in dict.fromkeys((each.sum, each.constant) for each in every):

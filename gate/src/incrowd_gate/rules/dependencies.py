@@ -1,4 +1,4 @@
-"""Points of columns that are released as they are and tell the values of a hidden one."""
+"""Points of columns that are released unchanged and tell the values of a hidden column."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TIMES = 2
 
 
 def points_of_dependencies(release: Release) -> Iterator[Point]:
-    """Look at columns that are released unchanged, and that no model looks at, beside the hidden ones."""
+    """Look at columns that are released unchanged, and that no model looks at, beside the hidden columns."""
     if release.raw is None:
         return
     given = {column.name for column in release.raw.columns}
@@ -132,7 +132,7 @@ def part_of(part: pl.Series, whole: pl.Series) -> bool:
 
 
 def _differ_at_once(part: pl.Series, whole: pl.Series) -> bool:
-    """Say whether a few rows show that the part is none: of their texts, and of their dates."""
+    """Say whether a few rows show that the part is no part of the texts, nor of the dates."""
     pairs = zip(_texts(part).to_list(), _texts(whole).to_list(), strict=True)
     texts = [(one, other) for one, other in pairs if one is not None and other is not None]
     if all(other.startswith(one) for one, other in texts) or all(other.endswith(one) for one, other in texts):
@@ -144,7 +144,7 @@ def _differ_at_once(part: pl.Series, whole: pl.Series) -> bool:
 
 
 def _are_parts_of_days(parts: pl.Series, texts: pl.Series) -> bool:
-    """Say whether all texts are dates, and each part the same part of its date, such as its month."""
+    """Say whether all texts are dates, and each part the same part of the date, such as the month."""
     days = texts.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
     if days.null_count():
         return False

@@ -1,4 +1,4 @@
-"""Points of columns whose names or values tell a person: surnames, passports, devices, handles, places."""
+"""Points of columns that tell a person by name or values: surnames, passports, devices, handles, places."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SHORT = 3
 
 
 def points_of_identifiers(release: Release) -> Iterator[Point]:
-    """Look at every column that leaves as it is, and at the cells of quasi-identifiers."""
+    """Look at every column that leaves unchanged, and at the cells of quasi-identifiers."""
     for column, values in texts_that_leave(release):
         if column.treatment:
             continue
@@ -40,7 +40,7 @@ def points_of_identifiers(release: Release) -> Iterator[Point]:
 
 
 def _name_of_people(name: str, texts: pl.Series) -> str | None:
-    """Return why texts name or reach a person each: by their form, or by the name and a fitting form."""
+    """Return why texts name or reach a person each: by the form, or by the name and a fitting form."""
     distinct = texts.unique()
     for what, pattern in _FORMS:
         if len(distinct) >= _LEAST and float(distinct.str.contains(pattern).sum()) >= _MOSTLY * len(distinct):

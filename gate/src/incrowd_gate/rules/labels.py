@@ -1,4 +1,4 @@
-"""Points of hierarchies: values that stand under an interval that does not hold them."""
+"""Points of hierarchies: values that stand under an interval without the value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Points of people: keys of people who have several rows, so that a class has fewer people than rows."""
+"""Points of people: keys of people with several rows, so that a class has fewer people than rows."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _NEARLY_ALL, _TWO_LENGTHS, _LONG = 0.97, 0.9, 6
 
 
 def points_of_people(release: Release) -> Iterator[Point]:
-    """Look for keys of people, and count the people of each class by them.
+    """Look for keys of people, and count the people of each class by key.
 
     The raw table is looked at, its columns that do not leave included; without it the columns that leave.
     Of several keys with one value each per other, as an id and a mail address, there is one point. Rows are
@@ -88,7 +88,7 @@ def points_of_people(release: Release) -> Iterator[Point]:
                 if names_a_person(name):
                     return  # rows are people
                 continue  # of very many values, none comes again
-            ids = _Ids.of(column, table.values(name))
+            ids = _Ids.of_column(column, table.values(name))
             if _names_people(column, ids, table, marks):
                 keys[name] = ids
         except UnansweredError as reason:
@@ -101,7 +101,7 @@ def points_of_people(release: Release) -> Iterator[Point]:
 
 
 def _finest(keys: dict[str, _Ids], table: Table) -> list[str]:
-    """Return the keys that no other one tells: of a mail address and a family that follows, the address.
+    """Return the keys that no other key tells: of a mail address and a family that follows, the address.
 
     What follows from the declared person is no other person either.
     """
@@ -115,7 +115,7 @@ def _finest(keys: dict[str, _Ids], table: Table) -> list[str]:
 
 
 def _follows(name: str, others: list[str], table: Table) -> bool:
-    """Say whether each combination of some columns goes with one value of a column, missing ones aside."""
+    """Say whether each combination of some columns goes with a single value of a column, nulls aside."""
     try:
         rows, _ = table.combinations([*others, name])
     except UnansweredError:
@@ -133,7 +133,7 @@ class _Ids:
     counts: NDArray[np.int64]
 
     @classmethod
-    def of(cls, column: Column, values: Values) -> _Ids:
+    def of_column(cls, column: Column, values: Values) -> _Ids:
         """Leave the missing values out."""
         known = ~column.missing(values.values)
         return cls(values.values.filter(known), values.counts[known.to_numpy()])
@@ -145,12 +145,12 @@ class _Ids:
 
     @property
     def share(self) -> float:
-        """Distinct ids per row that has one."""
+        """Distinct ids per row with an id."""
         return len(self.values) / max(int(self.counts.sum()), 1)
 
     @cached_property
     def texts(self) -> pl.Series | None:
-        """Their texts; None where they are neither texts nor whole numbers."""
+        """The ids as texts; None for ids that are neither texts nor whole numbers."""
         return as_texts(self.values)
 
     @cached_property
@@ -162,7 +162,7 @@ class _Ids:
 
     @cached_property
     def codes(self) -> bool:
-        """Whether they have the form of codes: digits, no blanks, two lengths at most or long ones."""
+        """Whether the ids have the form of codes: digits, no blanks, two lengths at most or long codes."""
         return not self.whole and self.texts is not None and _are_codes(self.texts)
 
     @cached_property
@@ -173,7 +173,7 @@ class _Ids:
         return float(self.texts.str.contains(_REACHING).sum()) > _OWN * len(self.texts)
 
     def are_called(self, name: str) -> bool:
-        """Say whether they are full names or numbers of people by the name of their column.
+        """Say whether the ids are full names or numbers of people by the name of the column.
 
         Many share a surname, so a name that tells a person has two words.
         """
@@ -187,7 +187,7 @@ class _Ids:
 
     @cached_property
     def is_wide(self) -> bool:
-        """Whether they are whole numbers of which nearly all have as many digits, three or more."""
+        """Whether the ids are whole numbers, nearly all with as many digits, three or more."""
         if not self.whole or self.texts is None:
             return False
         lengths = self.texts.str.replace(r"\.0+$", "").str.len_chars().value_counts(sort=True)
@@ -206,7 +206,7 @@ def _are_codes(texts: pl.Series) -> bool:
 
 
 def _may_be_ids(column: Column, rows: pl.Series) -> bool:
-    """Say whether some rows leave it open that all are keys: most columns are seen to be none here."""
+    """Say whether a column may have keys by a few rows, which rule most columns out."""
     distinct = rows.alias("").drop_nulls().unique()
     if len(distinct) < _FEW / 2 or distinct.dtype.is_integer():
         return len(distinct) >= _FEW / 2
@@ -227,7 +227,7 @@ def _says_key(name: str) -> bool:
 
 
 def _names_people(column: Column, ids: _Ids, table: Table, marks: list[str]) -> bool:
-    """Say whether a column looks like the key of people who have several rows.
+    """Say whether a column looks like the key of people with several rows.
 
     The name, the form, or facts that never change of a person tell it. The form is looked at last, as it
     takes longest.
@@ -262,7 +262,7 @@ def _names_people(column: Column, ids: _Ids, table: Table, marks: list[str]) -> 
 
 
 def _never_changes(column: Column, table: Table, mark: str) -> bool:
-    """Say whether each id has one value of a fact that never changes of a person, as its birth year.
+    """Say whether each id has a single value of a fact that never changes of a person, as a birth year.
 
     Several ids share a value: else the column is another way to write the fact.
     """
@@ -275,7 +275,7 @@ def _never_changes(column: Column, table: Table, mark: str) -> bool:
 
 
 def _differs(column: Column, table: Table, mark: str) -> bool:
-    """Say whether most ids have several values of such a fact, as those of doctors have of their patients."""
+    """Say whether most ids have several values of such a fact, as ids of doctors have of patients."""
     _, of_id = _facts(column, table, mark)
     return of_id.height >= _FEW and float((of_id["fact"] == 1).sum()) < _MOST * of_id.height
 

@@ -31,7 +31,7 @@ def texts_that_leave(release: Release) -> Iterator[tuple[Column, Values]]:
 
 
 def points_of_column(name: str, texts: Values, records: int, *, compared: bool = False) -> Iterator[Point]:
-    """Return the points of the texts of a column, or of the labels of its cells.
+    """Return the points of the texts of a column, or of the labels of cells.
 
     - `texts`: its distinct texts.
     - `records`: all records.

@@ -1,4 +1,4 @@
-"""Points of values: columns and pairs that single out records, and one value far from all others."""
+"""Points of values: columns and pairs that single out records, and a value far from all others."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+
 
 
 def points_of_values(release: Release) -> Iterator[Point]:
-    """Look at every column that leaves but quasi-identifiers, whatever its role."""
+    """Look at every column that leaves, in any role but quasi-identifier."""
     sizes = {}
     for column in release.columns:
         if column.role == "quasi":
@@ -79,7 +79,7 @@ def _unique_pairs(table: Table, sizes: Mapping[str, int]) -> dict[tuple[str, str
 
 
 def _lone_share(table: Table, names: Sequence[str]) -> float:
-    """Return the share of records that are unique in some columns, or 0 if they cannot be compared."""
+    """Return the share of records that are unique in some columns, or 0 without a comparison."""
     try:
         return table.lone_rows(names) / max(table.records, 1)
     except UnansweredError:
@@ -94,7 +94,7 @@ def unique_share(columns: Sequence[pl.Series]) -> float:
 
 
 def least_base(numbers: NDArray[np.float64], counts: NDArray[np.integer]) -> float | None:
-    """Return the least round number of whose multiples fewer than a fifth of the records are alone.
+    """Return the least round number with multiples that leave fewer than a fifth of the records alone.
 
     - `numbers`, `counts`: numbers, and how many records have each: float64[values], int[values].
 

@@ -73,7 +73,7 @@ def _separates(separator: str, cells: pl.Series) -> bool:
 
 
 def _parts(cells: pl.Series, separator: str) -> pl.DataFrame:
-    """Return the cell, the place and the text of each part, and how many parts its cell has."""
+    """Return the cell, the place and the text of each part, and how many parts the cell has."""
     return (
         pl.DataFrame({"cell": pl.int_range(len(cells), eager=True), "part": cells.str.split(separator)})
         .explode("part", empty_as_null=False)
@@ -103,7 +103,7 @@ _REMARK = r"(?:^|[\s,;(])\p{Ll}{3,}(?:$|[\s.,;!?)])"
 
 
 def is_free_text(texts: pl.Series, rows: int) -> bool:
-    """Say whether the texts of a column are written freely, so that they may say anything about anybody.
+    """Say whether the texts of a column are written freely, and may say anything about anybody.
 
     They are so in two cases. Most are sentences and many are distinct. Or people are named or reached inside
     remarks, however short, as in ``ask my GP Dr Patel``.

@@ -1,4 +1,4 @@
-"""Names of persons, as presidio-analyzer finds them with a model of spaCy."""
+"""Names of persons, found by presidio-analyzer with a model of spaCy."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _is_installed(find: Callable[[str], Any], module: str) -> bool:
 
 @cache
 def analyzer(installed: tuple[tuple[str, str], ...]) -> Any:
-    """Return the analyzer of presidio for the installed models, as `models` has them."""
+    """Return the analyzer of presidio for the installed models from `models`."""
     from presidio_analyzer import AnalyzerEngine
     from presidio_analyzer.nlp_engine import NlpEngineProvider
 

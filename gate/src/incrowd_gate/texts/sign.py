@@ -1,4 +1,4 @@
-"""The base of signs, and the steps that they share: candidates by a pattern, then a closer check."""
+"""The base of signs, and the steps that signs share: candidates by a pattern, then a closer check."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Sign:
     available: Callable[[], bool] = lambda: True
 
     def matches(self, texts: pl.Series) -> pl.Series:
-        """Find the texts that contain the sign: one truth value per text, false for null.
+        """Find the texts that contain the sign: a truth value per text, false for null.
 
         A check digit is passed by chance, so the distinct texts of a column are judged together. Checks in
         Python look at `CHECKED` candidates at most, so the number of texts found is then a lower bound.
@@ -88,7 +88,7 @@ class Sign:
         return self.matches_of_plain(plain(texts))
 
     def matches_of_plain(self, texts: pl.Series) -> pl.Series:
-        """Find the texts that contain the sign, among those that `plain` returned."""
+        """Find the texts that contain the sign, among texts that `plain` returned."""
         rows = holding(texts, self.needs).arg_true()
         if not len(rows):
             return at(rows, texts)
@@ -126,7 +126,7 @@ def share(numbers: pl.Series) -> float:
 
 
 def at(rows: pl.Series, texts: pl.Series) -> pl.Series:
-    """Turn the positions of texts into one truth value per text."""
+    """Turn the positions of texts into a truth value per text."""
     mask = pl.Series(texts.name, [False]).new_from_index(0, len(texts))
     return mask.scatter(rows.unique(), True) if len(rows) else mask
 

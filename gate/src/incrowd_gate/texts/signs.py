@@ -1,4 +1,4 @@
-"""Signs of people: their definitions, their list, and the signs that occur in a column."""
+"""Signs of people: definitions, the list, and the signs that occur in a column."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _TITLE_NEEDS = (
 
 
 def _title(likely: pl.Series, texts: int) -> pl.Series:
-    """Find a title such as ``Mrs``, ``Frau``, ``Mme`` or ``Dr``, and a capitalized word behind it.
+    """Find a title such as ``Mrs``, ``Frau``, ``Mme`` or ``Dr``, with a capitalized word behind.
 
     The languages are those that `docs/texts.md` lists.
     """
@@ -128,7 +128,7 @@ _ADDRESS_SOME = r"(?:\pL\pL|[市区町村]|(?i:b\.p))"
 
 
 def _address(likely: pl.Series, texts: int) -> pl.Series:
-    """Find a street with a number, or a post box, as the languages of `docs/texts.md` write them."""
+    """Find a street with a number, or a post box, in the languages of `docs/texts.md`."""
     homes = likely.str.replace_all(_ADDRESS_OTHERS, " ")
     return holding(homes, "|".join(f"(?:{form})" for form in _ADDRESS_FORMS.values()))
 
@@ -159,7 +159,7 @@ _PLATES_LEAST = 5
 
 
 def _plate(likely: pl.Series, texts: int) -> pl.Series:
-    """Find a plate's form behind a word for it, a German or British one in a sentence, or a column."""
+    """Find a plate's form behind a word for plates, a German or British plate in a sentence, or a column."""
     matches = holding(likely, _PLATE_NAMED) & holding(likely, _PLATE_DIGIT)
     sentence = holding(likely, r"\p{Ll}{3,}.*\s.*\p{Ll}{2,}")
     matches |= (
@@ -177,7 +177,7 @@ _IBANS_SHARE = 0.5
 
 
 def _bank_account(likely: pl.Series, texts: int) -> pl.Series:
-    """Find an IBAN, also in groups of four, whose length, form and check digits are those of its country."""
+    """Find an IBAN, also in groups of four, with length, form and check digits of the country."""
     return at(passing(pieces(likely, _IBAN), _is_iban, _IBANS_SHARE), likely)
 
 
@@ -231,7 +231,7 @@ _HEX_LETTERS = r"(?:\b[0-9A-Fa-f]*[A-Fa-f][0-9A-Fa-f]*[:.-])|[:.-][0-9A-Fa-f]*[A
 
 
 def _mac(likely: pl.Series, texts: int) -> pl.Series:
-    """Find six pairs of hexadecimal digits, or three groups of four, of which one at least has letters."""
+    """Find six pairs of hexadecimal digits, or three groups of four, if any of the texts has letters."""
     matches = holding(likely, _MAC)
     # Where no text has a letter, the digits are a time or a code.
     return matches if holding(likely.filter(matches), _HEX_LETTERS).any() else matches & False
@@ -249,7 +249,7 @@ _IP_NEEDS = r"[0-9]\.[0-9]+\.[0-9]|[0-9A-Fa-f]:[0-9A-Fa-f:]*:|::[0-9A-Fa-f]"
 
 
 def _ip(likely: pl.Series, texts: int) -> pl.Series:
-    """Find an address of version 4 or 6 in full, unless most numbers of this form cannot be one.
+    """Find an address of version 4 or 6 in full, unless most numbers of this form cannot be addresses.
 
     A network such as ``10.0.0.0/8`` and a version are none.
     """
@@ -371,7 +371,7 @@ _NUMBERS_LEAST = 20
 
 
 def _national_number(likely: pl.Series, texts: int) -> pl.Series:
-    """Find a number of a person that passes the check of its country.
+    """Find a number of a person that passes the check of the country.
 
     A check is passed by chance, often by one in ten numbers. So of the numbers of one form in a column half
     have to pass, and nine of ten of digits alone, unless a word such as ``SSN`` stands before.
@@ -500,5 +500,5 @@ def _among(usual: pl.Series, signs: list[Sign]) -> dict[str, pl.Series]:
 
 
 def missing() -> tuple[tuple[str, str], ...]:
-    """List the signs whose library is absent, each with the line that installs it."""
+    """List the signs with an absent library, each with the line that installs the library."""
     return tuple((sign.name, sign.install) for sign in SIGNS if not sign.available())

@@ -64,7 +64,7 @@ _FEW = 200
 
 
 def _telephone(likely: pl.Series, texts: int) -> pl.Series:
-    """Find an international number, a valid local one in its usual form, or one behind a word for it.
+    """Find an international number, a valid local number in usual form, or a number behind a telephone word.
 
     Local numbers that fill a cell count where at least half of the cells without letters are such numbers.
     Cells of digits alone count where nine of ten are valid in one region and they are spread as telephone
@@ -180,7 +180,7 @@ def _calling_codes() -> str:
 
 @cache
 def _plan(region: str) -> str:
-    """Return the pattern of a whole local number of a region, with or without its first zero or one."""
+    """Return the pattern of a whole local number of a region, with or without the first 0 or 1."""
     from phonenumbers import PhoneMetadata
 
     plan = PhoneMetadata.metadata_for_region(region)

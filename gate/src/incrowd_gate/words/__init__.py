@@ -1,4 +1,4 @@
-"""Words of columns' names and of values, one file per language, such as ``de.toml``.
+"""Words of columns' names and of values, a file per language, such as ``de.toml``.
 
 A language is one file of this room and one code in `LANGUAGES`. Words stand in a text, divided by blanks, and
 are written as people write them: case and accents are taken away where they are read. Two words that stand
@@ -78,10 +78,10 @@ def languages() -> tuple[Language, ...]:
     >>> [language.name for language in languages()][:3]
     ['English', 'German', 'French']
     """
-    return tuple(_read(code) for code in LANGUAGES)
+    return tuple(_read_language(code) for code in LANGUAGES)
 
 
-def _read(code: str) -> Language:
+def _read_language(code: str) -> Language:
     document = tomllib.loads((files(__name__) / f"{code}.toml").read_text(encoding="utf-8"))
     pairs = [text.split() for text in document["answers"]]
     return Language(

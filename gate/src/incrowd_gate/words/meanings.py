@@ -233,9 +233,9 @@ class _Words:
     end: tuple[str, ...]
 
     @classmethod
-    def of(cls, words: Iterable[str]) -> _Words:
+    def of_notation(cls, words: Iterable[str]) -> _Words:
         """Build a list from words in file notation."""
-        listed = [(word, _plain(word)) for word in words]
+        listed = [(word, _plain_word(word)) for word in words]
         return cls(
             frozenset(plain for _, plain in listed),
             tuple(plain for word, plain in listed if word.endswith("*")),
@@ -252,7 +252,8 @@ class _Words:
 @cache
 def _lists() -> dict[str, _Words]:
     return {
-        name: _Words.of(word for language in languages() for word in language.lists[name]) for name in LISTS
+        name: _Words.of_notation(word for language in languages() for word in language.lists[name])
+        for name in LISTS
     }
 
 
@@ -260,7 +261,7 @@ def _lists() -> dict[str, _Words]:
 def _subjects() -> dict[str, _Words]:
     postal = [word for language in languages() for word in language.lists["postal"]]
     return {
-        name: _Words.of(
+        name: _Words.of_notation(
             [word for language in languages() for word in language.about.get(name, ())]
             + (postal if name == "place" else [])
         )
@@ -271,7 +272,7 @@ def _subjects() -> dict[str, _Words]:
 @cache
 def _special() -> dict[str, _Words]:
     return {
-        name: _Words.of(word for language in languages() for word in language.special.get(name, ()))
+        name: _Words.of_notation(word for language in languages() for word in language.special.get(name, ()))
         for name in languages()[0].special
     }
 
@@ -298,7 +299,7 @@ def _together(parts: list[str]) -> list[str]:
 # --- letters ------------------------------------------------------------------------------------------
 
 
-def _plain(word: str) -> str:
+def _plain_word(word: str) -> str:
     """Return a listed word in the form of `tokens`."""
     return _without_article(_NO_LETTERS.sub("", _without_accents(word)).lower())
 

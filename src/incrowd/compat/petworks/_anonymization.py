@@ -54,7 +54,7 @@ def _anonymize(
     sample = counted if subset is None else read_data(subset, "subsetData")
     release = anonymize(
         sample,
-        Schema.of([*coarser, *sensitive], unlisted="keep"),
+        Schema.of_attributes([*coarser, *sensitive], unlisted="keep"),
         models(frame),
         Optimal(aggregate="geometric-mean"),
         max_suppression=float(rate),

@@ -58,7 +58,7 @@ def call(
 def _by_name(
     tech: str, shared: Sequence[str], allowed: Sequence[str], places: Sequence[Any], more: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Return the values at places by their names, with those that have a name.
+    """Return positional values by name, together with the named values.
 
     Texts of PETWorks write ``"t-closeness", dataHierarchy, attributeTypes, tLimit``, and later ones
     ``"t-closeness", tLimit``, where a file beside the data has the others.

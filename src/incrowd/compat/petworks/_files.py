@@ -117,7 +117,7 @@ def columns_of_type(types: Types | None, wanted: str, frame: pl.DataFrame) -> li
 
 
 def quasi_of(types: Types | None, frame: pl.DataFrame) -> list[str]:
-    """Return the quasi-identifiers, at least one."""
+    """Return the quasi-identifiers, of which there must be some."""
     names = columns_of_type(types, QUASI_IDENTIFIER, frame)
     if not names:
         raise SchemaError(
@@ -128,7 +128,7 @@ def quasi_of(types: Types | None, frame: pl.DataFrame) -> list[str]:
 
 
 def sensitive_of(types: Types | None, frame: pl.DataFrame) -> list[str]:
-    """Return the sensitive attributes, at least one."""
+    """Return the sensitive attributes, of which there must be some."""
     names = columns_of_type(types, SENSITIVE_ATTRIBUTE, frame)
     if not names:
         raise SchemaError("attributeTypes: name a sensitive attribute, e.g. {'disease': SENSITIVE_ATTRIBUTE}")
@@ -155,7 +155,7 @@ def check_same_rows(original: pl.DataFrame, anonymized: pl.DataFrame) -> None:
 def one_spelling(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     """Write equal numbers alike, by the first text of each, in columns of numbers only."""
     for name in names:
-        numbers = {text: _number(text) for text in frame[name].unique(maintain_order=True) if text}
+        numbers = {text: _read_decimal(text) for text in frame[name].unique(maintain_order=True) if text}
         if None not in numbers.values():
             first = {number: text for text, number in reversed(numbers.items())}
             alike = {text: first[number] for text, number in numbers.items()}
@@ -197,9 +197,9 @@ def ranks_of_numbers(column: pl.Series) -> pl.Series | None:
     """
     texts = column.unique(maintain_order=True).to_list()
     first = next((text for text in texts if text), "")
-    if _number(first) is None:
+    if _read_decimal(first) is None:
         return None
-    numbers = {text: number for text in texts if (number := _number(text)) is not None}
+    numbers = {text: number for text in texts if (number := _read_decimal(text)) is not None}
     wrong = len(texts) - len(numbers)
     if wrong:
         raise TableError(
@@ -212,7 +212,7 @@ def ranks_of_numbers(column: pl.Series) -> pl.Series | None:
     )
 
 
-def _number(text: str) -> Decimal | None:
+def _read_decimal(text: str) -> Decimal | None:
     if not _NUMBER.fullmatch(text):
         return None
     try:

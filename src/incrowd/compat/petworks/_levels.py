@@ -50,7 +50,7 @@ class Levels:
 
     @cached_property
     def leaves_of(self) -> dict[str, int]:
-        """Number of values of each label on its highest level, as ARX counts, unlike `level_of`."""
+        """Number of values of each label on the label's highest level, as ARX counts, unlike `level_of`."""
         counts: dict[str, int] = {}
         for level in range(self.height + 1):
             counts.update(Counter(row[level] for row in self.rows))
@@ -98,11 +98,11 @@ def read_folder(folder: str | os.PathLike[str] | None, columns: Sequence[str]) -
             continue
         if name in levels:
             raise HierarchyError(f"{folder}: column {name!r} has two hierarchy files; keep one")
-        levels[name] = _read(name, path)
+        levels[name] = _read_levels(name, path)
     return levels
 
 
-def _read(name: str, path: Path) -> Levels:
+def _read_levels(name: str, path: Path) -> Levels:
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
             rows = [tuple(cell.strip() for cell in row) for row in csv.reader(file, delimiter=";") if row]

@@ -70,7 +70,7 @@ def _l_diversity(
 def _filled_values(
     frame: pl.DataFrame, quasi: Sequence[str], sensitive: Sequence[str], name: str
 ) -> dict[tuple[str, ...], int]:
-    """Count the distinct non-empty values of each group by its cells: the fewest by the other attributes."""
+    """Count the distinct non-empty values of each group by cells, the fewest over the other attributes."""
     value = column_named(name)
     count = value.filter(value != "").n_unique().alias("\0count")
     others = [*quasi, *(other for other in sensitive if other != name)]
@@ -104,14 +104,16 @@ def _assess(
     from incrowd.core.table.schema import Attribute, Schema
     from incrowd.release.jobs.measure.assess import assess
 
-    schema = Schema.of([*(Attribute(name, "quasi", kind="category") for name in quasi), *sensitive])
+    schema = Schema.of_attributes(
+        [*(Attribute(name, "quasi", kind="category") for name in quasi), *sensitive]
+    )
     return assess(frame, schema, [model])
 
 
 def _groups(
     result: Assessment, wanted: bool, limit: str = "", values: Mapping[str, Mapping[Any, Any]] | None = None
 ) -> dict[str, Any]:
-    """Describe every group by its cells, rows, and values of cells (by default those of t)."""
+    """Describe every group by cells, rows, and values of cells (by default those of t)."""
     if not wanted:
         return {}
     figures = result.by_class()
@@ -136,7 +138,7 @@ _STAR = "\0"
 
 
 def _all_rows(frame: pl.DataFrame, quasi: Sequence[str]) -> pl.DataFrame:
-    """Mark ``*``, so that rows of ``*`` throughout form a group, as only k-anonymity drops them."""
+    """Mark cells ``*`` so that suppressed rows form a group, as only k-anonymity drops suppressed rows."""
     columns = columns_named(quasi)
     marked = (pl.when(column == "*").then(pl.lit(_STAR + "*")).otherwise(column) for column in columns)
     return frame.with_columns(column.alias(name) for column, name in zip(marked, quasi, strict=True))
@@ -232,7 +234,9 @@ def _aecs(
 
     before, after = read_data(original, "original"), read_data(anonymized, "anonymized")
     check_same_rows(before, after)
-    quasi = Schema.of(Attribute(name, "quasi", kind="category") for name in quasi_of(attributeTypes, before))
+    quasi = Schema.of_attributes(
+        Attribute(name, "quasi", kind="category") for name in quasi_of(attributeTypes, before)
+    )
     raw, released = read_classes(before, quasi), read_classes(after, quasi)
     if not len(released):
         return {"AECS": 0.0}

@@ -1,4 +1,4 @@
-"""Value generalization hierarchies: the tree, recipes that make one, and file formats."""
+"""Value generalization hierarchies: the tree, recipes for trees, and file formats."""
 
 from __future__ import annotations
 

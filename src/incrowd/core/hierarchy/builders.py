@@ -37,7 +37,7 @@ _ISO_DAY = len("2020-02-29")
 
 
 class Builder(ABC):
-    """A recipe for the hierarchy of a column, whatever its values are.
+    """A recipe for the hierarchy of a column, whatever the values are.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Builder(ABC):
         """
 
     def taken(self, known: Sequence[str], texts: Sequence[str]) -> list[str]:
-        """Return the texts that can join known values without changing their groups.
+        """Return the texts that can join known values without changing the groups.
 
         Parameters
         ----------
@@ -134,7 +134,7 @@ def _list_setting(spec: Mapping[str, Any], allowed: Sequence[str], request: str)
     return tuple(entries)
 
 
-def _number(value: object, what: str) -> Fraction:
+def _exact_number(value: object, what: str) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ParameterError(f"hierarchy {what} must be a number, got {quoted(value)}")
     try:
@@ -168,7 +168,7 @@ def _bin(start: Fraction, end: Fraction, *, whole: bool) -> str:
 
 
 class _Numbers(Builder):
-    """Base of recipes for numbers, whose bins also depend on whether all numbers are whole."""
+    """Base of recipes for numbers, with bins that also depend on whether all numbers are whole."""
 
     ordered: ClassVar[bool] = True
 
@@ -181,7 +181,7 @@ class _Numbers(Builder):
         """Return the labels of the bins of a number, from the narrowest to the widest."""
 
     def build(self, values: Sequence[str], column: str) -> Hierarchy:
-        """Put every number into its bins."""
+        """Put every number into bins."""
         wrong = sum(1 for value in values if not _is_number(value))
         if wrong:
             raise _unsuitable(column, wrong, len(values), "numbers")
@@ -231,10 +231,10 @@ class Intervals(_Numbers):
     def __post_init__(self) -> None:
         if not self.widths:
             raise ParameterError("hierarchy intervals: give at least one width")
-        _number(self.origin, "intervals: origin")
+        _exact_number(self.origin, "intervals: origin")
         previous: Fraction | None = None
         for width in self.widths:
-            exact = _number(width, "intervals: a width")
+            exact = _exact_number(width, "intervals: a width")
             if exact <= 0:
                 raise ParameterError(f"hierarchy intervals: widths must be above 0, got {width!r}")
             if previous is not None and ((exact / previous).denominator != 1 or exact == previous):
@@ -244,8 +244,8 @@ class Intervals(_Numbers):
             previous = exact
 
     def _settings(self) -> list[Fraction]:
-        widths = [_number(width, "intervals: a width") for width in self.widths]
-        return [*widths, _number(self.origin, "intervals: origin")]
+        widths = [_exact_number(width, "intervals: a width") for width in self.widths]
+        return [*widths, _exact_number(self.origin, "intervals: origin")]
 
     def _bins(self, number: Fraction, *, whole: bool) -> list[str]:
         *widths, origin = self._settings()
@@ -294,7 +294,7 @@ class Bands(_Numbers):
             raise ParameterError("hierarchy bands: write the cuts in ascending order, each of them once")
 
     def _settings(self) -> list[Fraction]:
-        return [_number(cut, "bands: a cut") for cut in self.cuts]
+        return [_exact_number(cut, "bands: a cut") for cut in self.cuts]
 
     def _bins(self, number: Fraction, *, whole: bool) -> list[str]:
         cuts = self._settings()
@@ -356,7 +356,7 @@ def _mask(value: str, length: int, longest: int) -> str:
 
 
 def _masked_nodes(texts: Sequence[str], longest: int) -> tuple[list[str], list[int]]:
-    """Return the labels and parents of sorted texts and their masks, in depth-first order.
+    """Return the labels and parents of sorted texts and of the masks, in depth-first order.
 
     Masks that a text shares with the text before are there already: after 47677, the text 47602 adds only
     4760* and itself.
@@ -417,7 +417,7 @@ class Dates(Builder):
             )
 
     def build(self, values: Sequence[str], column: str) -> Hierarchy:
-        """Put every date under its month, quarter, year and decade."""
+        """Put every date under a month, quarter, year and decade."""
         read = [(day, value) for value in values if (day := _day(value)) is not None]
         if len(read) < len(values):
             raise _unsuitable(column, len(values) - len(read), len(values), "dates written YYYY-MM-DD")
@@ -436,7 +436,7 @@ class Dates(Builder):
         return _tree(paths, column, self.name)
 
     def taken(self, known: Sequence[str], texts: Sequence[str]) -> list[str]:
-        """Return the dates, including those with a time of day if a known date has a time."""
+        """Return the dates, including dates with a time of day if a known date has a time."""
         longest = max(map(len, known))
         return [text for text in texts if _day(text) and (len(text) <= _ISO_DAY or longest > _ISO_DAY)]
 
@@ -581,7 +581,7 @@ def builders_of_texts(texts: Iterable[str]) -> dict[str, Builder]:
         try:
             for key, value in text_parts(rest, f"hierarchy {name}") if rest else ():
                 # Only values that are listed in an order are texts whatever they look like.
-                read = value if key is None and name == Order.name else _plain(value)
+                read = value if key is None and name == Order.name else _number_or_text(value)
                 listed.append(read) if key is None else settings.update({key: read})
             builders[column] = builder_from_spec({name: listed or True} | settings)
         except ParameterError as error:
@@ -589,7 +589,7 @@ def builders_of_texts(texts: Iterable[str]) -> dict[str, Builder]:
     return builders
 
 
-def _plain(text: str) -> int | float | str:
+def _number_or_text(text: str) -> int | float | str:
     """Read a number, or return another text as is."""
     for kind in (int, float):
         with contextlib.suppress(ValueError):

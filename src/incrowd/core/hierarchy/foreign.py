@@ -66,7 +66,7 @@ _Families = dict[str, list[tuple[str, int]]]
 
 
 def _families(lines: Sequence[str], builder: TreeBuilder) -> tuple[_Families, str]:
-    """Return the children of each label with their lines, and the root."""
+    """Return the children of each label with the lines, and the root."""
     below: dict[str, list[tuple[str, int]]] = {}
     parents: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
@@ -109,7 +109,7 @@ class _Range:
 def _ranges(
     lines: Sequence[str], below: Mapping[str, Sequence[tuple[str, int]]], root: str, builder: TreeBuilder
 ) -> Hierarchy:
-    """Build a tree of ranges of whole numbers, whose leaves are the numbers."""
+    """Build a tree of ranges of whole numbers, with the numbers as leaves."""
     kind = next((line.partition(" ")[2].strip() for line in lines if line.startswith("type ")), "")
     if kind not in ("int", "integer"):
         raise HierarchyError(

@@ -28,7 +28,7 @@ _NESTED = 200
 
 
 def read(path: Path, encoding: str = "utf-8") -> Hierarchy:
-    """Read a hierarchy file in the format of its suffix; see `Hierarchy.read`."""
+    """Read a hierarchy file in the format of the suffix; see `Hierarchy.read`."""
     readers = {".txt": _read_text, ".csv": _read_arx, ".json": _read_json, ".hrc": read_hrc}
     readers |= {".yaml": _read_yaml, ".yml": _read_yaml}
     reader = readers.get(path.suffix.lower())
@@ -76,7 +76,7 @@ def kept_as(hierarchy: Hierarchy) -> str:
 
 
 def write(hierarchy: Hierarchy, target: str | os.PathLike[str]) -> None:
-    """Write a hierarchy file in the format of its suffix; see `Hierarchy.write`."""
+    """Write a hierarchy file in the format of the suffix; see `Hierarchy.write`."""
     from incrowd.core.io.targets import writing
 
     path = file_path(target)
@@ -274,7 +274,7 @@ class _YamlReader:
             self.add(below, child)
 
     def _items(self, node: Any) -> Iterator[tuple[Any, Any]]:
-        """Yield the labels right below a node, each with its subtree."""
+        """Yield the labels right below a node, each with the subtree."""
         if node.id == "mapping":
             yield from node.value
         elif node.id == "sequence":

@@ -1,4 +1,4 @@
-"""A tree of values whose leaves stand in depth-first order."""
+"""A tree of values with the leaves in depth-first order."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class TreeBuilder:
         """
         if isinstance(below, Mapping):
             for label, further in below.items():
-                self.add_nested(further, self.add(self._text(label), parent))
+                self.add_nested(further, self.add(self._text_of_label(label), parent))
         elif isinstance(below, Sequence) and not isinstance(below, str):
             for item in below:
                 if isinstance(item, Mapping):
@@ -96,11 +96,11 @@ class TreeBuilder:
                 elif isinstance(item, list | tuple):
                     raise self.fail("a list right inside a list has no label", None)
                 else:
-                    self.add(self._text(item), parent)
+                    self.add(self._text_of_label(item), parent)
         elif below is not None:
-            self.add(self._text(below), parent)
+            self.add(self._text_of_label(below), parent)
 
-    def _text(self, label: object) -> str:
+    def _text_of_label(self, label: object) -> str:
         # True or None would turn into labels that nobody wrote.
         if label is None or isinstance(label, bool):
             raise self.fail(f"a label must be a text, got {label!r}; put it in quotes", None)
@@ -257,7 +257,7 @@ class Hierarchy:
             raise HierarchyError(f"a value is none of the hierarchy's {self.n_leaves} leaves") from None
 
     def find(self, label: str) -> int:
-        """Return the node with a label, the upper of a node and its parent with the same label.
+        """Return the node with a label, the upper node if a node and the parent share the label.
 
         Raises
         ------
@@ -319,7 +319,7 @@ class Hierarchy:
         return Hierarchy([*self.labels, label], [*self.parents.tolist(), 0])
 
     def restricted(self, values: Iterable[str]) -> Hierarchy:
-        """Return the tree of some values alone, in which every node keeps its height.
+        """Return the tree of some values alone, with every node at the same height as before.
 
         The hierarchical distance looks at heights. If the deepest leaf below a node is left out, nodes called
         ``(not released 1)``, ... stand for the way to it.
@@ -461,7 +461,7 @@ class Hierarchy:
         return builder.finish()
 
     def to_nested(self) -> dict[str, object]:
-        """Return the tree as nested mappings and lists, as `from_nested` reads them."""
+        """Return the tree as nested mappings and lists, in the form that `from_nested` reads."""
         below: list[list[object]] = [[] for _ in self.labels]
         parents = self.parents.tolist()
         for node in range(self.n_nodes - 1, 0, -1):
@@ -471,7 +471,7 @@ class Hierarchy:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], encoding: str = "utf-8") -> Hierarchy:
-        """Read a hierarchy file in the format of its suffix.
+        """Read a hierarchy file in the format of the suffix.
 
         ``.txt``: one node a line, depth by tabs. ``.csv``: ARX, one leaf a line with the labels above it,
         ``;`` or ``,``. ``.json``, ``.yaml``, ``.yml``: nested.
@@ -486,7 +486,7 @@ class Hierarchy:
         return read(file_path(path), encoding)
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write a hierarchy file in the format of its suffix, as in `read`.
+        """Write a hierarchy file in the format of the suffix, as in `read`.
 
         Raises
         ------

@@ -57,7 +57,7 @@ class _Below:
 def refuse_double_header(
     table: pl.DataFrame | pl.LazyFrame, place: str, *, row: str = "the second line", headerless: bool = False
 ) -> None:
-    """Raise for a table whose first record looks like a second row of names.
+    """Raise for a table with a first record that looks like a second row of names.
 
     Parameters
     ----------

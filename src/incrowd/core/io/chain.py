@@ -46,7 +46,7 @@ class Content(NamedTuple):
 
 @dataclass(frozen=True)
 class Chain:
-    """A chained file with a head and a lock file beside it.
+    """A chained file, with a head and a lock file beside.
 
     The lock file is never removed. Else one who waits for it would lock a file that has no name any more.
     """
@@ -66,15 +66,13 @@ class Chain:
 
     @contextmanager
     def adding(self) -> Iterator[tuple[Content, Callable[[Record], None]]]:
-        """Lock the file and yield the content with a function that adds a record, undone if the block
-        fails.
-        """
+        """Lock the file, and yield the content and a function that adds a record, undone on an error."""
         with file_errors(self.path):
             lock = open(self.path.with_suffix(".lock"), "ab", opener=_private)  # noqa: SIM115
         with lock:
             with file_errors(self.path):
                 lock_descriptor(lock.fileno())
-                content = self._read()
+                content = self._read_lines()
             try:
                 yield content, lambda record: self._put(content, record)
             except BaseException:
@@ -87,9 +85,7 @@ class Chain:
                 raise
 
     def take_back(self, mark: str) -> None:
-        """Remove the last record if marked with `mark`, because the files of that record were never
-        published.
-        """
+        """Remove the last record if marked with `mark`, because the record's files were never published."""
         with self.adding() as (content, _):
             if content.records and content.records[-1].get("mark") == mark:
                 last = self.path.read_bytes()[: content.size].splitlines(keepends=True)[-1]
@@ -103,7 +99,7 @@ class Chain:
             self._put_head(lines, digest)
         os.truncate(self.path, size)
 
-    def _read(self) -> Content:
+    def _read_lines(self) -> Content:
         content, head = map(read_chained, (self.path, self.path.with_suffix(".head")))
         *lines, torn = content.split(b"\n")
         digests, records = [""], []

@@ -43,7 +43,7 @@ def column_named(name: str) -> pl.Expr:
 
 
 def nameless(series: pl.Series) -> pl.Series:
-    """Return a series without its name."""
+    """Return a series without the name."""
     return series.alias("")
 
 

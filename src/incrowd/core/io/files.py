@@ -403,7 +403,7 @@ def _is_utf8(encoding: str) -> bool:
 
 
 def _sniff(content: Any) -> str:
-    """Choose the delimiter with the most fields among those that the first records agree on."""
+    """Choose the delimiter with the most fields among the delimiters that split the first records alike."""
     from incrowd.core.kernels.lines import scan
 
     best, most = ",", 1

@@ -49,7 +49,7 @@ class PrivateFolder:
         self._end = weakref.finalize(self, _remove, self.path, lock, os.getpid())
 
     def remove(self) -> None:
-        """Remove the folder with its content."""
+        """Remove the folder and the content."""
         self._end()
 
     def __enter__(self) -> Path:

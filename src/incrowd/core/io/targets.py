@@ -36,7 +36,7 @@ def is_folder(target: Path) -> bool:
 
 
 class Hidden(Enum):
-    """Inputs whose paths are unknown, such as the files of some lazy frames."""
+    """Inputs with unknown paths, such as the files of some lazy frames."""
 
     HIDDEN = auto()
 
@@ -46,11 +46,11 @@ HIDDEN = Hidden.HIDDEN
 
 @runtime_checkable
 class HasFiles(Protocol):
-    """An input that is more than its path, such as the address of a database."""
+    """An input that is more than a path, such as the address of a database."""
 
     @property
     def files(self) -> Sequence[str]:
-        """Paths of its files; none of a server."""
+        """Paths of the input's files; none of a server."""
 
 
 class _Inputs:

@@ -152,7 +152,7 @@ def _unsealed(path: str) -> bytes:
 
 
 class KernelCache(FunctionCache):
-    """Disk cache of a single kernel, whose failures never fail a run."""
+    """Disk cache of a single kernel, with failures that never fail a run."""
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)

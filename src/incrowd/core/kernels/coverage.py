@@ -32,7 +32,7 @@ class _Labels(NamedTuple):
 
 @compiled
 def _candidates(match, starts, counts):
-    """Count the keys whose label covers each value."""
+    """Count the keys with a label that covers each value."""
     for value in range(match.shape[0]):
         for label in range(match.shape[1]):
             if match[value, label]:

@@ -86,7 +86,7 @@ def effective_values(classes: Counts, sizes: NDArray[np.int64]) -> NDArray[np.fl
 
 
 def grassberger_values(classes: Counts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Exponential of Grassberger's entropy estimate of each class: float64[classes], at most its values.
+    """Exponential of Grassberger's entropy estimate of each class: float64[classes], at most the values.
 
     The estimate is ln n - (sum over values of n_i G(n_i)) / n. Parameters as `effective_values`.
     """
@@ -96,7 +96,7 @@ def grassberger_values(classes: Counts, sizes: NDArray[np.int64]) -> NDArray[np.
 
 
 def normalized_entropies(classes: Counts, effective: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Shannon entropy of each class over the logarithm of its distinct values: float64[classes] in [0, 1].
+    """Shannon entropy of each class over the logarithm of the distinct values: float64[classes] in [0, 1].
 
     A class of one value has 0, one of m equally frequent values exactly 1.
 

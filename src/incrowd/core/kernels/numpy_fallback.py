@@ -357,7 +357,7 @@ def _cut(
     chosen: NDArray[np.int64],
     attribute: NDArray[np.int64],
 ) -> None:
-    """Cut partitions by order, one attribute each, if both sides keep enough records."""
+    """Cut partitions by order, by an attribute each, if both sides keep enough records."""
     places, owner, first = members_of_runs(parts.starts[chosen], parts.stops[chosen])
     total = parts.totals[chosen]
     highest = parts.highs[chosen, attribute].astype(np.int64)

@@ -42,7 +42,7 @@ def warm(progress: Progress, *, ship: bool = False) -> int:
 
 
 def _compile(name: str, ship: bool) -> None:
-    """Compile one kernel for all its signatures."""
+    """Compile a kernel for all signatures."""
     from numba import config
 
     from incrowd.core.kernels import cache

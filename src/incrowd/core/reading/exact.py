@@ -1,4 +1,4 @@
-"""Exact numbers and points of time read from texts, since different ones can be equal as doubles."""
+"""Exact numbers and points of time read from texts, since different numbers can be equal as doubles."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def days_of(text: str | None) -> Fraction | None:
 
 
 class Line(Generic[Place]):
-    """Exact positions on a line, each with the number of its text.
+    """Exact positions on a line, each with the number of the text.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from incrowd.core.io.beginnings import MISSING_TEXTS
 from incrowd.core.lazy import pl
 from incrowd.core.reading.exact import MOMENT, NUMBER
-from incrowd.core.reading.spellings import Spelling, has_open_points
+from incrowd.core.reading.spellings import Spelling, has_unclear_points
 
 _MONTH = "(?P<month>[A-Za-z]{3,9})"
 _SHAPES = (
@@ -43,7 +43,7 @@ _NUMBERS = (
     Spelling(decimal=".", thousands="'"),
     Spelling(decimal=",", thousands="'"),
 )
-OPEN_POINTS: tuple[Spelling, ...] = (Spelling(thousands="."), Spelling(decimal="."))
+UNCLEAR_POINTS: tuple[Spelling, ...] = (Spelling(thousands="."), Spelling(decimal="."))
 """The two spellings of numbers with three digits behind every point."""
 
 
@@ -86,7 +86,7 @@ def recognize(texts: Sequence[str]) -> Recognized | None:
     if not rest:
         return None
     if all(re.fullmatch(NUMBER, text) for text in rest):
-        ways = OPEN_POINTS if has_open_points(pl.Series(rest, dtype=pl.String)) else OPEN_POINTS[:0]
+        ways = UNCLEAR_POINTS if has_unclear_points(pl.Series(rest, dtype=pl.String)) else UNCLEAR_POINTS[:0]
         return Recognized("number", ways, fillers) if fillers or ways else None
     if all(re.fullmatch(MOMENT, text) and len(text) == 10 for text in rest):
         return Recognized("date", (), fillers) if fillers else None
@@ -111,7 +111,7 @@ def recognize_digits(texts: Iterable[str]) -> Spelling | None:
 
 
 def day_formats(texts: Sequence[str], most: int = 3) -> tuple[str, ...]:
-    """Return formats of days such that each text follows at least one of them, or nothing.
+    """Return formats of days such that each text follows some format, or nothing.
 
     Well-known fillers are passed over. The day comes before the month where no text tells the order.
 
@@ -138,7 +138,7 @@ _FILLERS = frozenset(MISSING_TEXTS)
 
 
 def _reads(way: Spelling, texts: Sequence[str]) -> bool:
-    """Return whether a spelling reads all texts, with the same unit if they are numbers."""
+    """Return whether a spelling reads all texts, with the same unit if the texts are numbers."""
     if way.format is not None:
         return all(way.read(text) is not None for text in texts)
     units = set()

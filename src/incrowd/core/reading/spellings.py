@@ -2,7 +2,8 @@
 
 A column declares its spelling (`format`, or `decimal` and `thousands`). Its texts are then read once, where
 the distinct values of a column are ranked, whatever engine met them. From there on a value has one text: the
-plain number, the day, or the point of time.
+plain number, the day, or the point of time. A column that declares nothing is read in `core.table.domain`:
+there ``45.100`` becomes 45.1, or is refused where points are unclear.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ class Spelling:
         return self.format is not None or self.decimal is not None or self.thousands is not None
 
     def settings(self) -> dict[str, str]:
-        """Return the declared fields by their names in attributes and policy files."""
+        """Return the declared fields by the names in attributes and policy files."""
         fields = {"format": self.format, "decimal": self.decimal, "thousands": self.thousands}
         return {name: value for name, value in fields.items() if value is not None}
 
@@ -143,7 +144,7 @@ class Spelling:
         return bool(_TIMES & set(_letters(self.format or "")))
 
     def moment(self, text: str) -> dt.datetime | None:
-        """Return a day or point of time, or None, where an ISO week without a day is its Monday."""
+        """Return a day or point of time, or None, where an ISO week without a day is the week's Monday."""
         text, pattern = text.strip(), self.format or ""
         no_day = "%V" in pattern and "%u" not in pattern
         try:
@@ -223,7 +224,7 @@ def open_spelling(what: str) -> str:
     )
 
 
-def has_open_points(texts: pl.Series) -> bool:
+def has_unclear_points(texts: pl.Series) -> bool:
     """Return whether the points in the texts of numbers may stand before decimals or between thousands.
 
     So it is where three digits follow every point, and one to three without a leading zero come before it.
@@ -231,9 +232,9 @@ def has_open_points(texts: pl.Series) -> bool:
     Examples
     --------
     >>> import polars as pl
-    >>> has_open_points(pl.Series(["27.500", "954"]))
+    >>> has_unclear_points(pl.Series(["27.500", "954"]))
     True
-    >>> has_open_points(pl.Series(["27.500", "0.125"])), has_open_points(pl.Series(["27.5", "65.650"]))
+    >>> has_unclear_points(pl.Series(["27.500", "0.125"])), has_unclear_points(pl.Series(["27.5", "65.650"]))
     (False, False)
     """
     # Most columns of numbers settle it at once.
@@ -253,18 +254,18 @@ def has_decimal_points(texts: pl.Series) -> bool:
     >>> has_decimal_points(pl.Series(["27.500", "0.125"])), has_decimal_points(pl.Series(["27"]))
     (True, False)
     """
-    return bool(texts.str.contains(".", literal=True).any()) and not has_open_points(texts)
+    return bool(texts.str.contains(".", literal=True).any()) and not has_unclear_points(texts)
 
 
-def refuse_open_points(texts: pl.Series, column: str) -> None:
-    """Refuse a column of numbers whose points may stand before decimals or between thousands.
+def refuse_unclear_points(texts: pl.Series, column: str) -> None:
+    """Raise for numbers with points that may stand before decimals or between thousands.
 
     Raises
     ------
     SchemaError
-        See `has_open_points`.
+        See `has_unclear_points`.
     """
-    if texts.dtype == pl.String and has_open_points(texts):
+    if texts.dtype == pl.String and has_unclear_points(texts):
         raise SchemaError(
             f"column {column!r}: three digits follow every point in its numbers, so nobody can tell what a "
             'point means; write thousands = "." if 12.345 is more than twelve thousand, or decimal = "." if '

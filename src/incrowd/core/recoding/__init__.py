@@ -5,12 +5,11 @@ from __future__ import annotations
 from incrowd.core.recoding.base import (
     BLANKED_ABOVE,
     READS_AS_MISSING,
-    FullDomain,
     Recoding,
-    SingleDimensional,
     blanked_shares,
     check_cells,
 )
+from incrowd.core.recoding.by_column import FullDomain, SingleDimensional
 from incrowd.core.recoding.cells import (
     SUPPRESSED,
     Cells,

@@ -1,4 +1,4 @@
-"""Released cells of a quasi-identifier: the cell of every key, the values of every cell, and its text."""
+"""Released cells of a quasi-identifier: the cell of every key, and the values and text of every cell."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def effective_style(style: Style, domain: Domain) -> Style:
 
 
 def is_nearly_unique(values: int, records: int) -> bool:
-    """Return whether so many distinct values identify people rather than describe them."""
+    """Return whether a column has so many distinct values that a value identifies people."""
     return values >= _FEW and values * _SHARED_BY > records
 
 

@@ -238,7 +238,7 @@ def _set_cells(values: _ClassValues) -> ValueCells:
 
 
 def _mean_cells(values: _ClassValues, texts: list[str | None] | None = None) -> ValueCells:
-    """Return a cell for every class, with its mean, or with its text where the texts are known."""
+    """Return a cell for every class, with the mean, or with the text where the texts are known."""
     domain = values.domain
     lo, hi = values.ends()
     counts = values.counts()
@@ -269,7 +269,7 @@ def _loss(
 
 
 def _with_sets(cells: ValueCells, values: _ClassValues, limit: int) -> ValueCells:
-    """List the values of classes that share only the root, if there are at most `limit` of them.
+    """List the values of classes that share only the root, if a class has at most `limit` values.
 
     A hierarchy that groups some values of a column says nothing about the similarity of the others.
     """
@@ -302,7 +302,7 @@ def _join_means(
     count: int,
     styles: Sequence[Style],
 ) -> tuple[Cells, ...]:
-    """Merge the means of classes with equal cells, since these form a single class in the release."""
+    """Merge the means of classes with equal cells, since equal cells are a single class in the release."""
     from incrowd.core.kernels.grouping.grouping import group_columns, group_members
 
     live = np.flatnonzero(class_of_key >= 0)

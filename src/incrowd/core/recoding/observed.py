@@ -63,7 +63,7 @@ class Unread(NamedTuple):
     shapes: tuple[str, ...]
 
     @classmethod
-    def of(
+    def of_labels(
         cls, domain: Domain, labels: Sequence[str | None], records: NDArray[np.integer | np.floating]
     ) -> Unread | None:
         """Return the cells that cannot be read, or None if all can.
@@ -166,7 +166,7 @@ def observe(raw: FrequencyTable, released: FrequencyTable) -> tuple[FrequencyTab
         of_key = np.where(suppressed, written.size, labels_or_stars)
         column, missed = _cells(domain, written.values, ranks, of_key, suppressed)
         records = np.bincount(of_key, np.where(suppressed, 0, frequency.weights), written.size + 1)
-        if strange := Unread.of(domain, written.values, records):
+        if strange := Unread.of_labels(domain, written.values, records):
             unread[domain.name] = strange
         if missed.any():
             # A summary may be the value of some of its records by chance.
@@ -474,7 +474,7 @@ class Literal(NamedTuple):
     named: dict[int, list[int]]
 
     def covers(self, entries: NDArray[np.int64], ranks: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return whether each entry covers the rank beside it, where a set covers only its members."""
+        """Return whether each entry covers the rank beside, where a set covers only the members."""
         inside = (self.lo[entries] <= ranks) & (ranks <= self.hi[entries])
         if self.named and len(ranks):
             size = int(ranks.max()) + 1

@@ -130,7 +130,8 @@ def released_keys(
         follows from it for each class. False where rows are not in memory.
     """
     columns = [
-        _Released.of(domain, column) for domain, column in zip(released.domains, recoding.cells, strict=True)
+        _Released.of_cells(domain, column)
+        for domain, column in zip(released.domains, recoding.cells, strict=True)
     ]
     starred = np.ones(frequency.keys, np.bool_)
     for column in columns:
@@ -167,7 +168,7 @@ class _Released(NamedTuple):
     starred: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, domain: Domain, column: Cells) -> _Released:
+    def of_cells(cls, domain: Domain, column: Cells) -> _Released:
         """Look up cells in the domain of the released column."""
         positions, labels = column.released
         rank_of = {text: rank for rank, text in enumerate(domain.values)}

@@ -53,7 +53,7 @@ class _Decisions(BaseModel):
 
 
 class _Treated(BaseModel):
-    """A treated column with its treatment and the decisions."""
+    """A treated column with the treatment and the decisions."""
 
     treat: dict[str, Any]
     decided: dict[str, Any]
@@ -300,13 +300,13 @@ def _stands_for(domain: Domain, ranks: dict[str | None, int], label: str | None,
     if domain.grid is not None:
         last = domain.texts[lo + len(numbers) - 1]
         ends = domain.grid.down(domain.texts[lo]), domain.grid.up(last)
-        low, high = (_number(end, domain.kind) for end in ends)
+        low, high = (_number_of_label(end, domain.kind) for end in ends)
         slack *= 2
-    return bool(low - slack <= _number(label, domain.kind) <= high + slack)
+    return bool(low - slack <= _number_of_label(label, domain.kind) <= high + slack)
 
 
 def _is_range(domain: Domain, label: str, lo: int, hi: int) -> bool:
-    """Return whether a text is the range of an interval: on a grid, whether it covers the interval."""
+    """Return whether a text is the range of an interval, or on a grid a range that covers the interval."""
     if domain.grid is not None:
         span = read_span(label, domain.kind)
         written = None if span is None or lo == hi else domain.covered(span)
@@ -314,7 +314,7 @@ def _is_range(domain: Domain, label: str, lo: int, hi: int) -> bool:
     return label == range_label(domain, lo, hi)
 
 
-def _number(text: str, kind: str) -> float:
+def _number_of_label(text: str, kind: str) -> float:
     try:
         return float(np.datetime64(text, "D").astype(np.int64)) if kind == "date" else float(text)
     except ValueError:

@@ -51,7 +51,7 @@ def check_treatment(name: str, role: str, kind: str, spelling: Spelling, treatme
 
 
 def check_key(name: str, role: str, key_of: object, *, treated: bool) -> None:
-    """Raise for a column naming people or households where raw values cannot tell these apart.
+    """Raise for a column of people or households where raw values cannot tell people or households apart.
 
     Raises
     ------
@@ -309,7 +309,7 @@ class Attribute:
             check_treatment(self.name, self.role, self.kind, self.spelling, self.treatment)
 
     def nulls(self, common: tuple[str, ...]) -> tuple[str, ...]:
-        """Return all texts that mean missing in this column, given the common ones of the schema."""
+        """Return all texts that mean missing in this column, given the common texts of the schema."""
         return (*common, *self.missing)
 
     @property
@@ -324,11 +324,11 @@ class Attribute:
 
     @property
     def perturbed(self) -> bool:
-        """Whether equal values may be released as different ones, so that models judge the raw values."""
+        """Whether equal values may be released as different values, so that models judge the raw values."""
         return self.treatment is not None and self.treatment.perturbs
 
     def as_counted(self) -> Attribute:
-        """Return the attribute for counting treated values, where perturbed ones are counted unperturbed."""
+        """Return the attribute for counting treated values, with perturbed values counted unperturbed."""
         if self.treatment is None or self.perturbed or self.treatment.gives == self.treatment.reads != "text":
             return replace(self, treatment=None)
         return replace(self.unspelled(), kind="auto", treatment=None)
@@ -346,7 +346,7 @@ class Attribute:
         return plain._as(WithCommas) if self.commas else plain
 
     def with_points(self) -> Attribute:
-        """Return the attribute for values whose points are known to stand before decimals."""
+        """Return the attribute for values with points known to stand before decimals."""
         return self._as(WithPoints)
 
     def _as(self, kind: type[Attribute]) -> Attribute:
@@ -360,7 +360,7 @@ class Attribute:
 
     @property
     def names_values(self) -> bool:
-        """Whether the hierarchy lists values by their texts, as a file or an order does."""
+        """Whether the hierarchy lists values by texts, as a file or an order does."""
         return self.hierarchy is not None and bool(getattr(self.hierarchy, "names_values", True))
 
     def unspelled(self) -> Attribute:
@@ -403,7 +403,7 @@ class WithCommas(Attribute):
 
 @dataclass(frozen=True, slots=True)
 class WithPoints(Attribute):
-    """A column of numbers whose points are known to stand before decimals, as in an earlier batch."""
+    """A column of numbers with points known to stand before decimals, as in an earlier batch."""
 
 
 def attribute_of(name: str, role: Role, spec: object) -> Attribute:

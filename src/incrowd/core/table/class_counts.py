@@ -100,7 +100,7 @@ class ClassCounts:
 
     @cached_property
     def alike(self) -> NDArray[np.int64]:
-        """People of each class whose rows are all alike: int64[classes]."""
+        """People of each class with rows that are all alike: int64[classes]."""
         return self.sizes if self.frequency.people.listed is None else self.sizes - self._first_listed[1]
 
     @cached_property

@@ -132,7 +132,7 @@ class EquivalenceClasses(ClassCounts):
 
     @cached_property
     def counted(self) -> EquivalenceClasses:
-        """The classes as models count them: with people where a column names people."""
+        """The classes as counted by models: with people where a column names people."""
         table = self.frequency.counted
         if table is self.frequency:
             return self
@@ -209,9 +209,7 @@ class EquivalenceClasses(ClassCounts):
         return np.asarray(chosen[order], np.int64)
 
     def as_keys(self) -> FrequencyTable:
-        """Return the classes as the keys of a smaller table, with everything that models read except
-        cells.
-        """
+        """Return the classes as the keys of a smaller table, with all that models read except cells."""
         from incrowd.core.kernels.grouping.counting import class_counts, class_sums
 
         frequency, where = self.frequency, (self.indptr, self.members)
@@ -261,7 +259,7 @@ class EquivalenceClasses(ClassCounts):
         return replace(table, people=replace(people, of_row=None, table=people_table))
 
     def cells(self, number: int) -> dict[str, str | None]:
-        """Return the cell of a class of one key in each quasi-identifier (each of the `known`)."""
+        """Return the cell of a class of a single key in each quasi-identifier (each of the `known`)."""
         frequency = self.frequency
         key = int(self.members[self.indptr[number]])
         places = range(len(frequency.domains)) if self.known is None else self.known
@@ -305,9 +303,7 @@ class EquivalenceClasses(ClassCounts):
         return np.zeros(len(self), np.bool_)
 
     def matched_sums(self, amounts: NDArray[Any]) -> NDArray[Any]:
-        """Add up an amount over the classes that each class matches: only the class, unless cells match
-        others.
-        """
+        """Add up an amount over all classes that each class matches, others only where cells match others."""
         return amounts
 
     def singles(self, attribute: int) -> Singles | None:
@@ -389,7 +385,7 @@ def _by_combination(
     first, _ = first_entries(*where, listed.combinations_of_keys)
     combination = combinations[first]
     key = np.searchsorted(pair, listed.classes_of_entries(*where)[first] * many + combination)
-    entries = ListedPeople.of(
+    entries = ListedPeople.of_entries(
         len(pair),
         key,
         listed.people_of_keys.items[first],

@@ -18,7 +18,7 @@ from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.reading.cells import Span
 from incrowd.core.reading.exact import Line, days_of, moment_of, number_of
 from incrowd.core.reading.missing import null_values_of
-from incrowd.core.reading.spellings import read_spelled, refuse_open_points, with_comma, without_comma
+from incrowd.core.reading.spellings import read_spelled, refuse_unclear_points, with_comma, without_comma
 from incrowd.core.reading.texts import column_of, picked
 from incrowd.core.table.attribute import WithCommas, WithPoints
 from incrowd.core.table.parts import Parts
@@ -142,7 +142,7 @@ class Domain:
     @cached_property
     def parts(self) -> Parts | None:
         """The parts of each value, or None where values are no lists."""
-        return None if self.separator is None else Parts.of(self.values, self.separator)
+        return None if self.separator is None else Parts.of_values(self.values, self.separator)
 
     @cached_property
     def same_number(self) -> NDArray[np.int32] | None:
@@ -477,7 +477,7 @@ def _kind(
         wrong = len(texts) - int(texts.str.contains(NUMBER_PATTERN).sum() or 0)
         if not wrong and len(texts):
             if not (attribute.names_values or isinstance(attribute, WithPoints)):
-                refuse_open_points(texts, attribute.name)
+                refuse_unclear_points(texts, attribute.name)
             return "number", texts.cast(pl.Float64).to_numpy()
         if declared == "number" and wrong:
             raise SchemaError(_not_all(attribute.name, wrong, len(texts), "plain numbers"))
@@ -542,7 +542,7 @@ def _leaf_ranks(column: str, tree: Hierarchy, texts: Sequence[str]) -> list[int]
 
 
 def _as_whole(leaves: Mapping[str, int], unknown: Sequence[str]) -> str:
-    """Say how ``20.0`` is read as the leaf ``20``, as pandas writes whole numbers beside missing ones."""
+    """Say how ``20.0`` is read as the leaf ``20``, as pandas writes whole numbers beside missing values."""
     is_whole = all(_WHOLE.fullmatch(text) and text.partition(".")[0] in leaves for text in unknown)
     return '; write decimal = "." for the column, by which 20.0 is the leaf 20' if is_whole else ""
 

@@ -196,7 +196,7 @@ class FrequencyTable:
 
     @property
     def rows(self) -> int:
-        """Number of records, including suppressed ones."""
+        """Number of records, including suppressed records."""
         return self.records + self.suppressed
 
     def __repr__(self) -> str:
@@ -220,7 +220,7 @@ class FrequencyTable:
 
     @cached_property
     def _totals(self) -> list[NDArray[np.int64]]:
-        """The `totals` of all quasi-identifiers, cached because searches and metrics read these often."""
+        """The `totals` of all quasi-identifiers, cached because searches and metrics read totals often."""
         weights = self.weights.astype(np.float64)
         return [
             np.bincount(codes, weights, minlength=domain.size).astype(np.int64)
@@ -364,7 +364,7 @@ class FrequencyTable:
         return records.with_people(self.people.of_row, self.people.columns)
 
     def with_people(self, person: NDArray[np.int32], columns: tuple[str, ...]) -> FrequencyTable:
-        """Return the table, whose rows are in memory, with people counted.
+        """Return the table with people counted, given rows in memory.
 
         Parameters
         ----------

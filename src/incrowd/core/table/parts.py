@@ -79,7 +79,7 @@ class Parts:
         return f"Parts({len(self.names):,} parts of {len(self.indptr) - 1:,} values)"
 
     @classmethod
-    def of(cls, values: Sequence[str | None], separator: str) -> Parts:
+    def of_values(cls, values: Sequence[str | None], separator: str) -> Parts:
         """Split values, where None is the missing value."""
         each = [parts_of(value, separator) for value in values]
         distinct = frozenset[str | None]().union(*each)

@@ -114,7 +114,7 @@ class ListedPeople:
         return f"ListedPeople({self.people:,} people, {len(self.entry):,} entries)"
 
     @classmethod
-    def of(
+    def of_entries(
         cls,
         keys: int,
         key: NDArray[np.integer],
@@ -176,18 +176,16 @@ class ListedPeople:
 
     def listed_values(self, attribute: int) -> NDArray[np.int32]:
         """Return the rank of each listed entry's value of a sensitive attribute: int32[listed]."""
-        if attribute not in self._values:
-            self._values[attribute] = self._pick_listed(self.values[attribute])
-        return self._values[attribute]
+        if attribute not in self._listed_values:
+            self._listed_values[attribute] = self._pick_listed(self.values[attribute])
+        return self._listed_values[attribute]
 
     @cached_property
-    def _values(self) -> dict[int, NDArray[np.int32]]:
+    def _listed_values(self) -> dict[int, NDArray[np.int32]]:
         return {}
 
     def counted(self, attribute: int, size: int) -> tuple[Entries, NDArray[np.int32], int]:
-        """Return the counts of an attribute: people with values, values, and the number of possible
-        values.
-        """
+        """Return an attribute's counts: people with values, values, and the number of possible values."""
         return self.values_of_keys(attribute), self.listed_values(attribute), size
 
     def people_of_values(self, attribute: int, size: int) -> NDArray[np.int64]:
@@ -292,7 +290,7 @@ def count_people(
         attributes.append((listed.combination, rest, rest.combination, len(joint.codes[0])))
     entries, weights, *per_key = at_once(
         len(listed.key),
-        lambda: ListedPeople.of(
+        lambda: ListedPeople.of_entries(
             keys,
             listed.key[unlike],
             listed.person[unlike],
@@ -331,7 +329,7 @@ def count_people(
 
 
 def _weights(alone: NDArray[np.integer], others: PersonRows, keys: int) -> NDArray[np.int64]:
-    """Count the people of each key whose rows are all alike: int64[keys]."""
+    """Count the people of each key with rows that are all alike: int64[keys]."""
     weights = np.bincount(alone[alone >= 0], minlength=keys).astype(np.int64)
     if len(others.key):
         live = others.key >= 0
@@ -348,7 +346,7 @@ def _counts_alone(
     their_codes: NDArray[np.integer],
     size: int,
 ) -> Counts:
-    """Count the codes of people whose rows are all alike, under each key."""
+    """Count the codes of people with rows that are all alike, under each key."""
     from incrowd.core.kernels.grouping.counting import counts_per_key, row_counts
     from incrowd.core.kernels.grouping.grouping import group_members
 

@@ -140,7 +140,7 @@ class Schema:
             )
 
     @classmethod
-    def of(
+    def of_attributes(
         cls,
         attributes: Iterable[Attribute],
         *,
@@ -171,7 +171,9 @@ class Schema:
 
     def with_attributes(self, attributes: Iterable[Attribute]) -> Schema:
         """Return a schema of other columns with the same settings."""
-        return Schema.of(attributes, null_values=self.null_values, unlisted=self.unlisted, linked=self.linked)
+        return Schema.of_attributes(
+            attributes, null_values=self.null_values, unlisted=self.unlisted, linked=self.linked
+        )
 
     def nulls(self, name: str) -> tuple[str, ...]:
         """Return the texts that mean missing in a column."""
@@ -247,7 +249,7 @@ class Schema:
 
     def after_treatment(self) -> Schema:
         """Return the schema of treated rows, in which the pseudonym of a person is a plain column."""
-        return Schema.of(
+        return Schema.of_attributes(
             (
                 replace(each, treatment=None, role="insensitive" if each.role == "person" else each.role)
                 if each.treatment is not None
@@ -276,7 +278,7 @@ class Schema:
             roles = ("person", "household", "weight", *roles)
         attributes = [attribute for attribute in self.attributes if attribute.role in roles]
         measured = (attribute.as_counted().as_released() for attribute in attributes)
-        return Schema.of(
+        return Schema.of_attributes(
             measured if person else (replace(each, key_of=()) for each in measured),
             null_values=self.null_values,
         )

@@ -84,7 +84,7 @@ class SensitiveCounts:
         return self.rows
 
     def leaving(self, rows: NDArray[np.int64] | None) -> SensitiveCounts:
-        """Return the counts with the totals of these keys alone, where each record counts.
+        """Return the counts with the totals of some keys alone, where each record counts.
 
         Parameters
         ----------

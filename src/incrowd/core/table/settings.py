@@ -85,16 +85,16 @@ class Grid:
 
     def down(self, text: str) -> str:
         """Return the next grid point at or below a number or day."""
-        return _day(text, self.spec, last=False) if self.spec in CALENDAR else self._number(text, "down")
+        return _day(text, self.spec, last=False) if self.spec in CALENDAR else self._round(text, "down")
 
     def up(self, text: str) -> str:
         """Return the next grid point at or above a number or the end of a day."""
-        return _day(text, self.spec, last=True) if self.spec in CALENDAR else self._number(text, "up")
+        return _day(text, self.spec, last=True) if self.spec in CALENDAR else self._round(text, "up")
 
     def near(self, text: str) -> str:
         """Return the nearest grid number, or the nearest first day of a month or year."""
         if self.spec not in CALENDAR:
-            return self._number(text, "near")
+            return self._round(text, "near")
         day = dt.date.fromisoformat(text[:10])
         first = dt.date.fromisoformat(_day(text, self.spec, last=False))
         last = dt.date.fromisoformat(_day(text, self.spec, last=True))
@@ -108,7 +108,7 @@ class Grid:
         number = number_of(self.spec)
         return kind == "number" and (self.spec in (_DIGITS, _FIVES) or (number is not None and number > 0))
 
-    def _number(self, text: str, way: str) -> str:
+    def _round(self, text: str, way: str) -> str:
         number = Decimal(text)
         fives = self.spec == _FIVES
         if self.spec == _DIGITS or (fives and abs(number) > 100):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from incrowd.core.errors import SchemaError
 from incrowd.core.lazy import NDArray, np, pl
-from incrowd.core.reading.spellings import read_spelled, refuse_open_points
+from incrowd.core.reading.spellings import read_spelled, refuse_unclear_points
 
 if TYPE_CHECKING:
     from incrowd.core.table.schema import Attribute
@@ -42,7 +42,7 @@ class Sampling:
         return f"Sampling({self.column!r}, {self.people:,.6g} people)"
 
     @classmethod
-    def of(
+    def of_weights(
         cls,
         column: str,
         key: NDArray[np.integer],
@@ -136,7 +136,7 @@ class Households:
         return f"Households({self.households:,} by {', '.join(self.columns)})"
 
     @classmethod
-    def of(
+    def of_rows(
         cls,
         columns: tuple[str, ...],
         key: NDArray[np.integer],
@@ -216,9 +216,7 @@ class Households:
         return replace(self, key=row_keys)
 
     def moved(self, key: NDArray[np.integer]) -> Households:
-        """Return the households by new keys, given the new key of each: int[keys], -1 for a suppressed
-        key.
-        """
+        """Return the households by new keys, given each key's new key: int[keys], -1 if suppressed."""
         return replace(self, key=np.append(key, -1)[self.key])
 
     def leaving(self, number: NDArray[np.integer]) -> Households:
@@ -264,7 +262,7 @@ def read_weights(
     """
     if attribute.spelling and values.dtype == pl.String:
         values = _read_spelled(values, attribute)
-    refuse_open_points(values, attribute.name)
+    refuse_unclear_points(values, attribute.name)
     textual = values.dtype == pl.String
     if not (textual or values.dtype.is_numeric()):
         raise SchemaError(

@@ -13,9 +13,10 @@ from incrowd.core.io.frames import without_negative_zero
 from incrowd.core.io.shuffle import Draws
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.reading.missing import null_values_of
-from incrowd.core.reading.spellings import Spelling, refuse_open_points
+from incrowd.core.reading.spellings import Spelling, refuse_unclear_points
 from incrowd.core.treatments._linked import Linked
-from incrowd.core.treatments.base import HOUSEHOLD, PERSON, Batch, Coded, Codes, Distinct, Reads, Treatment
+from incrowd.core.treatments.base import HOUSEHOLD, PERSON, Batch, Distinct, Reads, Treatment
+from incrowd.core.treatments.codes import Coded, Codes
 
 if TYPE_CHECKING:
     from incrowd.core.table.schema import Attribute
@@ -107,8 +108,8 @@ class TreatedColumn:
         """
         raw = nameless(combinations.to_series())
         if self.treatment.reads == "number" and not self.attribute.spelling:
-            refuse_open_points(raw, self.name)
-        columns = {"value": self._read(raw, Codes()).values}
+            refuse_unclear_points(raw, self.name)
+        columns = {"value": self._read_values(raw, Codes()).values}
         if self.treatment.strata is not None:
             missing = [each.missing for each in self.others if each.name == self.treatment.strata]
             nulls = (*self.null_values, *(missing[0] if missing else ()))
@@ -143,14 +144,14 @@ class TreatedColumn:
             What was found of these very rows for other columns.
         """
         codes = Codes() if codes is None else codes
-        reading = self._read(nameless(rows[self.name]), codes)
+        reading = self._read_values(nameless(rows[self.name]), codes)
         treated = self.treatment.treat(self._batch(reading, rows, draws, codes))
         return reading.written(treated, self.type_of(rows[self.name].dtype)).alias(self.name)
 
     def batch(self, rows: pl.DataFrame) -> Batch:
         """Read rows with at least the `columns` as a batch for the treatment."""
         codes = Codes()
-        return self._batch(self._read(nameless(rows[self.name]), codes), rows, None, codes)
+        return self._batch(self._read_values(nameless(rows[self.name]), codes), rows, None, codes)
 
     def _batch(
         self, reading: _Reading, rows: pl.DataFrame, draws: NDArray[np.uint64] | None, codes: Codes
@@ -210,7 +211,7 @@ class TreatedColumn:
         attribute = attributes[name] if name in attributes else replace(self.attribute.unspelled(), name=name)
         return _READERS[reads](series, replace(self, attribute=attribute), codes).values
 
-    def _read(self, series: pl.Series, codes: Codes) -> _Reading:
+    def _read_values(self, series: pl.Series, codes: Codes) -> _Reading:
         return _READERS[self.treatment.reads](series, self, codes)
 
 
@@ -311,7 +312,7 @@ def _write_numbers(reading: _Reading, treated: pl.Series, kind: pl.DataType) -> 
     if kind.is_numeric():
         return treated.cast(kind)
     spelling = reading.column.attribute.spelling
-    return Coded.of(treated).each(
+    return Coded.of_values(treated).each(
         lambda numbers: pl.Series([_write_number(x, spelling) for x in numbers], dtype=pl.String)
     )
 
@@ -387,7 +388,7 @@ def _each_day(values: pl.Series, write: Callable[[pl.Series], pl.Series]) -> pl.
     present = values.drop_nulls().cast(pl.Int64)
     first, last = present.min(), present.max()
     if not isinstance(first, int) or not isinstance(last, int) or last - first >= len(values):
-        return Coded.of(values).each(write)
+        return Coded.of_values(values).each(write)
     days = pl.Series(range(first, last + 1), dtype=pl.Int64)
     return write(days).gather(values.cast(pl.Int64) - first)
 

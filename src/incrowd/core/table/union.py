@@ -1,4 +1,4 @@
-"""The cells of several released tables, counted as one table."""
+"""The cells of several released tables, counted as a single table."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Members = tuple[NDArray[np.int64], NDArray[np.int64]]
 def together(
     parts: Sequence[Part], schema: Schema, people: Sequence[NDArray[np.int32]] | None = None
 ) -> tuple[FrequencyTable, list[NDArray[np.int64]]]:
-    """Count the cells of several tables as one table.
+    """Count the cells of several tables as a single table.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def _sensitive_counts(
 def _joint_counts(
     tables: Sequence[FrequencyTable], values: Sequence[CommonValues], members: Members
 ) -> JointCounts | None:
-    """Add up the counts of combinations of sensitive values, or return None if a table lacks these."""
+    """Add up the counts of combinations of sensitive values, or return None if a table lacks the counts."""
     from incrowd.core.kernels.grouping.grouping import group_columns
 
     joints = [table.joint for table in tables if table.joint is not None]

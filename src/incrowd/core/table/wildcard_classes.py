@@ -81,7 +81,7 @@ class WildcardClasses(EquivalenceClasses):
 
     @cached_property
     def _matches(self) -> _Matches | None:
-        return None if self.wildcards == "conservative" else _Matches.of(self._columns, len(self))
+        return None if self.wildcards == "conservative" else _Matches.of_columns(self._columns, len(self))
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
@@ -251,7 +251,7 @@ class _Matches(NamedTuple):
     groups: tuple[NDArray[np.int64], NDArray[np.int64]]
 
     @classmethod
-    def of(cls, columns: Sequence[Column], classes: int) -> _Matches:
+    def of_columns(cls, columns: Sequence[Column], classes: int) -> _Matches:
         """Find the matching classes, pattern by pattern.
 
         Classes that tell the same columns are looked at together. Those of one such pattern match those of
@@ -327,7 +327,7 @@ def _patterns(columns: Sequence[Column], classes: int) -> list[tuple[NDArray[np.
 def _number_cells(
     columns: Sequence[Column], left: NDArray[np.int64], right: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Give the cells of two sets of classes in some columns numbers, equal ones for equal cells."""
+    """Give the cells of two sets of classes in some columns numbers, equal numbers for equal cells."""
     from incrowd.core.kernels.grouping.grouping import group_columns
 
     both = np.concatenate((left, right))

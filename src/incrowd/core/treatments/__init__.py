@@ -1,4 +1,4 @@
-"""Treatments: one class in one file each, listed here. They change columns that are not generalized."""
+"""Treatments of columns that are not generalized, each in a file, listed here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Base class of top and bottom coding, which decides the limits and the replacements beyond them."""
+"""Base class of top and bottom coding, which decides the limits and the replacements beyond."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Coding(Treatment):
 
     @property
     def _released(self) -> tuple[float, ...]:
-        """Numbers that stand in the release, or whose multiples do."""
+        """Numbers that stand in the release, themselves or as multiples."""
         return tuple(
             limit for limit in self._limits().values() if limit is not None and not self._is_quantile(limit)
         )
@@ -120,7 +120,7 @@ class Coding(Treatment):
         return _round_mean(float(np.average(values[beyond], weights=counts[beyond])), values)
 
     def leaves_exact(self, made: pl.Series, lead: Batch) -> pl.Series:
-        """Return which rows lie within the limits and so keep their exact value."""
+        """Return which rows lie within the limits and so keep the exact value."""
         limits = list(lead.decided.values())
         return pl.select(
             pl.lit(made).eq_missing(pl.lit(lead.values)) & ~pl.lit(made).is_in(limits).fill_null(value=False)
@@ -139,7 +139,7 @@ class Coding(Treatment):
 
 
 def _mean_around(values: NDArray[np.float64], counts: NDArray[np.int64], quantile: float) -> float:
-    """Return the mean of the records around a quantile, half of them on either side if possible."""
+    """Return the mean of the records around a quantile, half on either side if possible."""
     ends = np.cumsum(counts)
     middle = round(quantile * int(ends[-1]))
     first = min(max(middle - _OF // 2, 0), int(ends[-1]) - _OF)
@@ -148,5 +148,5 @@ def _mean_around(values: NDArray[np.float64], counts: NDArray[np.int64], quantil
 
 
 def _round_mean(number: float, values: NDArray[np.float64]) -> float:
-    """Round a mean to whole numbers if the column has only these, else to six significant digits."""
+    """Round a mean to whole numbers in a column of whole numbers, else to six significant digits."""
     return float(round(number)) if (values == np.rint(values)).all() else float(f"{number:.6g}")

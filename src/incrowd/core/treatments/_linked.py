@@ -1,4 +1,4 @@
-"""Columns that follow a treated column because they carry the same information."""
+"""Columns that follow a treated column because of the same information."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Linked(Treatment):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The lead, and the columns read by its treatment."""
+        """The lead, and the columns read by the lead's treatment."""
         return (self.lead, *self.of.columns)
 
     def reads_of(self, column: str) -> Reads:
@@ -91,7 +91,7 @@ class Linked(Treatment):
         return replace(self, of=self.of.published())
 
     def of_lead(self, batch: Batch) -> Batch:
-        """Return the rows of the lead as input of its treatment."""
+        """Return the rows of the lead as input of the lead's treatment."""
         beside = {
             name: values
             for name, values in batch.beside.items()
@@ -131,7 +131,7 @@ class Linked(Treatment):
         return {"kind": self.reads, "made": groups["made"].to_list(), "own": groups["own"].to_list()}
 
     def treat(self, batch: Batch) -> pl.Series:
-        """Give each row the linked value of the treated value of its lead."""
+        """Give each row the linked value of the lead's treated value."""
         lead = self.of_lead(batch)
         if self.of.moves_dates:
             return self.of.along(batch.values, lead)

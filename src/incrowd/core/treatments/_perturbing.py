@@ -43,7 +43,7 @@ class Swapping(Perturbing):
 
 
 def order_of(draws: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return sort keys from draws, led by other bits than those that choose rows."""
+    """Return sort keys from draws, led by other bits than the bits that choose rows."""
     return (draws << np.uint64(53)) + (draws >> np.uint64(11))
 
 

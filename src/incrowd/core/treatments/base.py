@@ -1,111 +1,19 @@
-"""The base class of treatments, columns in, a column out, and the distinct values that treatments share."""
+"""The base class of treatments: columns in, a column out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeVar, cast, final
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, final
 
 from incrowd.core.errors import ParameterError, quoted, setting
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.parameters import Configured, Parameter, Registry
+from incrowd.core.treatments.codes import Coded, Codes
 from incrowd.core.treatments.keys import check_source
 
 if TYPE_CHECKING:
     from incrowd.core.treatments.keys import Secret
-
-
-T = TypeVar("T")
-
-
-class Coded(NamedTuple):
-    """A column as distinct values and codes.
-
-    Attributes
-    ----------
-    distinct
-        Its values in the order in which they are met; missing is one. After `read` some may be equal.
-    codes
-        int32[rows]: which of them each row has.
-    """
-
-    distinct: pl.Series
-    codes: NDArray[np.int32]
-
-    @classmethod
-    def of(cls, values: pl.Series) -> Coded:
-        """Return a column as distinct values and codes."""
-        from incrowd.core.io.frames import numbered
-
-        codes, first = numbered(values.to_frame())
-        return cls(values.gather(first), codes)
-
-    def rows(self) -> pl.Series:
-        """Return the column."""
-        return self.distinct.gather(self.codes)
-
-    def read(self, made: Callable[[pl.Series], pl.Series]) -> Coded:
-        """Map each distinct value by a function, leaving missing values missing.
-
-        Examples
-        --------
-        >>> import polars as pl
-        >>> column = Coded.of(pl.Series(["ab", None, "ab"]))
-        >>> column.read(lambda known: known.str.to_uppercase()).rows().to_list()
-        ['AB', None, 'AB']
-        """
-        present = self.distinct.is_not_null()
-        if present.all():
-            return Coded(made(self.distinct), self.codes)
-        mapped = made(self.distinct.filter(present))
-        return Coded(mapped.gather((present.cum_sum() - 1).set(~present, None)), self.codes)
-
-    def each(self, made: Callable[[pl.Series], pl.Series]) -> pl.Series:
-        """Return the result of `read`, row by row."""
-        return self.read(made).rows()
-
-
-class Codes:
-    """A cache of results about rows, shared by all treatments of these rows.
-
-    Examples
-    --------
-    >>> codes = Codes()
-    >>> [codes.once("sum", lambda: print("adding") or sum([1, 2])) for _ in range(2)]
-    adding
-    [3, 3]
-    """
-
-    def __init__(self) -> None:
-        self._found: dict[Hashable, Any] = {}
-        self._offered: dict[str, Callable[[], Coded]] = {}
-
-    def __repr__(self) -> str:
-        return f"Codes({len(self._found)} found)"
-
-    def of(self, name: str, column: pl.Series) -> Coded:
-        """Return the distinct values and codes of a column of the rows."""
-        return self.once(("column", name), lambda: Coded.of(column))
-
-    def offer_texts(self, name: str, find: Callable[[], Coded]) -> None:
-        """Offer a faster way to compute the distinct texts of a column, which is used on demand."""
-        self._offered.setdefault(name, find)
-
-    def texts(self, name: str, column: pl.Series) -> Coded:
-        """Return the distinct values and codes of a column read as texts."""
-        return self.once(("texts", name), self._offered.get(name) or (lambda: Coded.of(column)))
-
-    def once(self, what: Hashable, find: Callable[[], T]) -> T:
-        """Return the cached result, or compute and cache the result.
-
-        Parameters
-        ----------
-        what
-            The cache key.
-        """
-        if what not in self._found:
-            self._found[what] = find()
-        return cast(T, self._found[what])
 
 
 def whose(columns: list[pl.Series]) -> pl.Series:
@@ -158,7 +66,7 @@ class Distinct:
         return f"Distinct({self.column!r}, {len(self.values):,} values)"
 
     def by_group(self) -> list[tuple[str | None, list[Any], list[int]]]:
-        """Return each group with its values and their records, or a single group without groups."""
+        """Return each group with the values and records, or a single group without groups."""
         if self.grouped is None:
             return [(None, self.values.to_list(), self.counts.tolist())]
         parts = self.grouped.sort("group", "value").partition_by("group", maintain_order=True)
@@ -207,7 +115,9 @@ class Batch:
         if len(self.beside) == 1:
             [(name, column)] = self.beside.items()
             return self.codes.texts(name, column)
-        return self.codes.once(("whose", *self.beside), lambda: Coded.of(whose(list(self.beside.values()))))
+        return self.codes.once(
+            ("whose", *self.beside), lambda: Coded.of_values(whose(list(self.beside.values())))
+        )
 
 
 class Treatment(Configured):
@@ -278,7 +188,7 @@ class Treatment(Configured):
 
     @property
     def keeps_time(self) -> bool:
-        """Whether treated days keep their time of the day."""
+        """Whether treated days keep the time of the day."""
         return False
 
     @property
@@ -356,7 +266,7 @@ class Treatment(Configured):
         return tuple(name.strip() for name in names.split("+")) if names else ()
 
     def moves_with(self, column: str) -> tuple[str, ...]:
-        """Return the columns whose values move to the same rows, including `column`, or nothing."""
+        """Return the columns with values that move to the same rows, including `column`, or nothing."""
         return ()
 
     def moves_like(self, other: Treatment) -> bool:
@@ -364,7 +274,7 @@ class Treatment(Configured):
         return self == other
 
     def leaves_exact(self, made: pl.Series, lead: Batch) -> pl.Series:
-        """Return which treated rows keep their exact value, where linked columns stay unchanged."""
+        """Return which treated rows keep the exact value, where linked columns stay unchanged."""
         return pl.Series([False]).new_from_index(0, len(made))
 
     def along(self, days: pl.Series, lead: Batch) -> pl.Series:
@@ -374,7 +284,7 @@ class Treatment(Configured):
     # --- How it is written ---------------------------------------------------------------------------
 
     def sentence(self, column: str) -> str:
-        """Describe the treatment of a column, with its limits."""
+        """Describe the treatment of a column, with the limits."""
         return f"{column} {self.promise}. {self.no_promise}".rstrip()
 
     def spec(self) -> dict[str, Any]:

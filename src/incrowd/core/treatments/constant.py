@@ -12,7 +12,7 @@ from incrowd.core.treatments.base import NOTHING_LEFT, Batch, Treatment
 
 @dataclass(frozen=True)
 class Constant(Treatment):
-    """Replace every value, even a missing one, by the same text.
+    """Replace every value, even a missing value, by the same text.
 
     So the column is still there for a program that wants it, and tells nothing.
 

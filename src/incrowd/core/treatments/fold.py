@@ -1,4 +1,4 @@
-"""Codes that differ only in how they are typed, written one way."""
+"""Codes that differ only in typing, written the same way."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from incrowd.core.treatments.base import Batch, Treatment
 
 @dataclass(frozen=True)
 class Fold(Treatment):
-    """Write codes that differ only in case, blanks or the form of their letters one way.
+    """Write codes that differ only in case, blanks or the form of letters the same way.
 
     A text becomes small letters in the usual form of Unicode (NFKC), without blanks around it and with one
     blank between words. Else ``Flu``, ``flu`` and ``"flu "`` count as three values, so that a class seems to
@@ -37,7 +37,7 @@ class Fold(Treatment):
 
     @property
     def promise(self) -> str:
-        """Say how its texts are written."""
+        """Say how the texts are written."""
         return "is written in small letters, with one blank between words"
 
     def treat(self, batch: Batch) -> pl.Series:
@@ -46,7 +46,7 @@ class Fold(Treatment):
 
 
 def look_alikes(texts: pl.Series) -> int:
-    """Count the distinct texts that differ from another one only in how they are typed.
+    """Count the distinct texts that differ from another text only in typing.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def look_alikes(texts: pl.Series) -> int:
 
 
 def fold_texts(texts: pl.Series) -> pl.Series:
-    """Return texts in small letters and the form NFKC, with one blank between words and none around.
+    """Return texts in small letters and the form NFKC, with a blank between words and none around.
 
     Examples
     --------

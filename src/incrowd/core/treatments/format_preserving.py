@@ -72,8 +72,8 @@ class FF1:
         )  # fmt: skip
         first = self._aes(head)
         filled = self.tweak + bytes((-t - b - 1) % _BLOCK)
-        left = [self._number(text[:u]) for text in texts]
-        right = [self._number(text[u:]) for text in texts]
+        left = [self._number_of_numerals(text[:u]) for text in texts]
+        right = [self._number_of_numerals(text[u:]) for text in texts]
         for i in range(_ROUNDS):
             tail = [filled + bytes([i]) + number.to_bytes(b, "big") for number in right]
             modulus = moduli[i % 2]
@@ -97,7 +97,7 @@ class FF1:
             parts.append(_blocks(self._aes(b"".join(_xor(block, number) for block in chain))))
         return [int.from_bytes(b"".join(blocks)[:d], "big") for blocks in zip(*parts, strict=True)]
 
-    def _number(self, numerals: Sequence[int]) -> int:
+    def _number_of_numerals(self, numerals: Sequence[int]) -> int:
         number = 0
         for numeral in numerals:
             number = number * self.radix + numeral

@@ -105,7 +105,7 @@ class HouseholdSwap(Swapping):
 def _pair(
     chosen: NDArray[np.bool_], stratum: NDArray[np.int64], drawn: NDArray[np.uint64]
 ) -> NDArray[np.int64]:
-    """Pair chosen households at random within their stratum, and all others with themselves."""
+    """Pair chosen households at random within a stratum, and each other household with itself."""
     partner = np.arange(len(chosen))
     order = np.lexsort((order_of(drawn), stratum))
     order = order[chosen[order]]
@@ -116,5 +116,5 @@ def _pair(
 
 
 def _codes(values: pl.Series) -> NDArray[np.int64]:
-    """Return equal numbers for equal values, with 0 for missing ones."""
+    """Return equal numbers for equal values, with 0 for missing values."""
     return np.array(values.rank("dense").fill_null(0), np.int64)

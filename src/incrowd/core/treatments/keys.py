@@ -1,4 +1,4 @@
-"""Keys of pseudonyms and shifts, read from their source and never written, printed or passed on."""
+"""Keys of pseudonyms and shifts, read from a source and never written, printed or passed on."""
 
 from __future__ import annotations
 

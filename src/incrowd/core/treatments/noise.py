@@ -92,7 +92,7 @@ class Noise(Perturbing):
         return "number"
 
     def moves_with(self, column: str) -> tuple[str, ...]:
-        """Return the columns with correlated noise, which share their draws."""
+        """Return the columns with correlated noise, which share the draws."""
         return self._all
 
     @property

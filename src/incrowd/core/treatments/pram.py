@@ -215,7 +215,7 @@ class Pram(Perturbing):
         return {value: (records - drawn) / self.stay for value, records in released.items()}
 
     def _solve(self, released: Mapping[str, int]) -> dict[str, float]:
-        """Estimate the raw frequencies by solving for those that the given matrix made the released ones."""
+        """Estimate the raw frequencies that the given matrix turns into the released frequencies."""
         moves = self._read_moves()
         values = list(dict.fromkeys([*released, *moves, *(to for row in moves.values() for to in row)]))
         matrix = self.transition(values, [released.get(value, 0) for value in values])

@@ -58,7 +58,7 @@ class Presidio(Treatment):
 
 
 def _redact(text: str, reader: object, languages: list[str]) -> str:
-    """Replace the findings of all languages, of which the longer of two overlapping ones counts.
+    """Replace the findings of all languages, where the longer of two overlapping findings counts.
 
     For example, in "Mrs Ann Lee called", ``Ann`` and ``Ann Lee`` are found: the text becomes
     "Mrs [PERSON] called".

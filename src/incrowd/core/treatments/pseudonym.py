@@ -121,7 +121,7 @@ class Pseudonym(Treatment):
 
 
 class _Tokens:
-    """A cache of values and their tokens."""
+    """A cache of values and tokens."""
 
     def __init__(self, values: pl.Series, tokens: pl.Series, words: Words) -> None:
         self.values = values

@@ -70,7 +70,7 @@ class RankSwap(Perturbing):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The ranked column, if it is another, and the column of groups."""
+        """The ranked column, if another, and the column of groups."""
         return (*((self.by,) if self.by else ()), *((self.within,) if self.within else ()))
 
     def reads_of(self, column: str) -> Reads:
@@ -78,7 +78,7 @@ class RankSwap(Perturbing):
         return "number" if column == self.by else "text"
 
     def moves_with(self, column: str) -> tuple[str, ...]:
-        """Return the ranked column, whose swaps the values follow."""
+        """Return the ranked column, as values follow the swaps of that column."""
         return (column,) if self.by is None else (self.by,)
 
     def moves_like(self, other: Treatment) -> bool:

@@ -108,11 +108,11 @@ class Round(Coding):
 
     @property
     def _released(self) -> tuple[float, ...]:
-        """The base, whose multiples are released whatever the limits are."""
+        """The base, with multiples that are released whatever the limits are."""
         return (self.base,)
 
     def leaves_exact(self, made: pl.Series, lead: Batch) -> pl.Series:
-        """Return that no row keeps its exact value, as a multiple may have been another number."""
+        """Return that no row keeps the exact value, as a multiple may have been another number."""
         return Treatment.leaves_exact(self, made, lead)
 
     @property

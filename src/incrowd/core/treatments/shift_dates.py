@@ -13,7 +13,7 @@ from incrowd.core.treatments.base import LINKED, PERSON, Batch, Reads, Treatment
 from incrowd.core.treatments.keys import KEY_MEANING
 
 if TYPE_CHECKING:
-    from incrowd.core.treatments.base import Coded
+    from incrowd.core.treatments.codes import Coded
     from incrowd.core.treatments.keys import Secret
 
 _WEEK = 7
@@ -114,7 +114,7 @@ class ShiftDates(Treatment):
         return people.each(lambda texts: pl.Series(cache.of(texts, lambda new: self._offsets(new, purpose))))
 
     def along(self, days: pl.Series, lead: Batch) -> pl.Series:
-        """Shift linked days by the offsets of their rows, even where the lead is missing."""
+        """Shift linked days by the offsets of the rows, even where the lead is missing."""
         return self.treat(replace(lead, values=days))
 
     def _offsets(self, people: pl.Series, secret: Secret) -> NDArray[np.int64]:

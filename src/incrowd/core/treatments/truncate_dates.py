@@ -14,7 +14,7 @@ _EVERY = {"week": "1w", "month": "1mo", "quarter": "1q", "year": "1y"}
 
 @dataclass(frozen=True)
 class TruncateDates(Treatment):
-    """Replace a date by the first day of its week (Monday), month, quarter or year.
+    """Replace a date by the first day of the week (Monday), month, quarter or year.
 
     Parameters
     ----------

@@ -82,13 +82,13 @@ class Address:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """Paths of a database's file and of those that it keeps beside; none of a server."""
+        """Paths of a database's file and of the files kept beside; none of a server."""
         if self.dialect.server:
             return ()
         return tuple(f"{self.path}{ending}" for ending in ("", *self.dialect.sides))
 
     def _parts(self) -> tuple[str, str, str]:
-        """Return the user, the public part and the options, where these are clear."""
+        """Return the user, the public part and the options, as far as clear."""
         rest = self.url.partition("://")[2]
         if not self.dialect.server:
             # All of it is a path; who writes options behind it takes them for such.

@@ -162,7 +162,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def begin(self) -> None:
-        """Begin a transaction whose reads all see one snapshot."""
+        """Begin a transaction in which all reads see the same snapshot."""
 
     def commit(self) -> None:
         """End the transaction and keep the changes."""
@@ -234,7 +234,7 @@ class Dialect(ABC):
     # --- Its catalog ---------------------------------------------------------------------------------
 
     def described(self, table: Name) -> Mapping[str, tuple[Any, ...]]:
-        """Return each column of a table with its description in the catalog, in order.
+        """Return each column of a table with the description in the catalog, in order.
 
         There are none where there is no such table.
         """
@@ -262,7 +262,7 @@ class Dialect(ABC):
         """Return the kind of object with a name, such as ``table`` or ``view``, or None."""
 
     def related(self, one: Name, other: Name) -> bool:
-        """Say whether two names mean one table, or tables of common rows."""
+        """Say whether two names mean the same table, or tables of common rows."""
         return one[-1].casefold() == other[-1].casefold()
 
     def check_name(self, name: Name) -> None:
@@ -295,12 +295,10 @@ class Dialect(ABC):
 
     @abstractmethod
     def upload(self, name: str, frame: pl.DataFrame, types: Mapping[str, str]) -> None:
-        """Create a temporary table from a frame, with an SQL type per column and statistics for the
-        planner.
-        """
+        """Create a temporary table from a frame, with SQL types, and statistics for the planner."""
 
     def keep(self, uploads: Mapping[str, Upload], query: str) -> str:
-        """Create the temporary table `UNITS` from a query of uploaded tables, and return the SQL of it."""
+        """Create the temporary table `UNITS` from a query of uploaded tables, and return the table's SQL."""
         for uploaded, upload in uploads.items():
             self.upload(uploaded, upload.frame, upload.types)
         self.joining()
@@ -348,7 +346,7 @@ class Dialect(ABC):
 
 
 def while_fetching(dialect: type[Dialect], error: Exception) -> IncrowdError | None:
-    """Translate an error of Polars or PyArrow, whose message may be the driver's."""
+    """Translate an error of Polars or PyArrow with a message that may be the driver's."""
     if type(error).__module__.partition(".")[0] not in ("pyarrow", "polars"):
         return None
     return TableError(f"{dialect.title}: a query failed while its rows were fetched; nothing was kept")

@@ -102,7 +102,7 @@ class DuckDB(Dialect):
         return duckdb.connect(str(where), read_only=not os.access(where, os.W_OK))
 
     def begin(self) -> None:
-        """Begin a transaction with one snapshot."""
+        """Begin a transaction with a single snapshot."""
         self._streams = []
         self.execute("BEGIN TRANSACTION")
 
@@ -280,7 +280,7 @@ class RelationTable:
 
     @contextlib.contextmanager
     def kept(self, uploads: Mapping[str, Upload], query: str) -> Iterator[str]:
-        """Keep the result of a query of uploaded tables for a block, and yield the SQL of its name."""
+        """Keep the result of a query of uploaded tables for a block, and yield the SQL of the name."""
         # A connection finds one frame: the tables stand side by side in it.
         longest = max(len(frame) for frame, _ in uploads.values())
         parts, tables = [], []

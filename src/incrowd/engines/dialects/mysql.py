@@ -137,7 +137,7 @@ class MySQL(Dialect):
 
     @classmethod
     def matches(cls, key: str, pattern: str) -> str:
-        """Match with the server's regular expressions, whose ``$`` also stands before a last line break."""
+        """Match with the server's regular expressions, where ``$`` also stands before a last line break."""
         return f"{key} REGEXP " + cls.text(rf"\A(?:{pattern})\z")
 
     @classmethod
@@ -151,7 +151,7 @@ class MySQL(Dialect):
         return "NULL" if "inf" in text else super().value(text, wire)
 
     def begin(self) -> None:
-        """Begin a transaction that sees one snapshot (see `Dialect.begin`)."""
+        """Begin a transaction that sees a single snapshot (see `Dialect.begin`)."""
         self._descriptions = {}
         if not self._connection.open:
             # Ctrl-C has the driver close the connection.
@@ -203,7 +203,7 @@ class MySQL(Dialect):
 
     def batches(self, sql: str) -> Iterator[pl.DataFrame]:
         """Run a query and fetch some rows at a time (no rows: an empty batch)."""
-        for names, kinds, rows in self._rows(sql):
+        for names, kinds, rows in self._fetch_batches(sql):
             columns = list(zip(*rows, strict=True)) if rows else [()] * len(names)
             columns_by_name = {
                 name: pl.Series(values, dtype=_dtype(kind, values))
@@ -225,7 +225,7 @@ class MySQL(Dialect):
         return None if not row else kinds.get(str(row[0]), str(row[0]).lower())
 
     def related(self, one: Name, other: Name) -> bool:
-        """Say whether two names mean one table."""
+        """Say whether two names mean the same table."""
         same = zip(self.target(one), self.target(other), strict=True)
         return all(mine.casefold() == theirs.casefold() for mine, theirs in same)
 
@@ -289,7 +289,7 @@ class MySQL(Dialect):
                 cursor.execute(f"CREATE TABLE {self.qualified(private)} ({listed}) ENGINE = InnoDB")
             self._staged = (private[-1], name, replace)
             self._writer.begin()
-            for _, _, rows in self._rows(query):
+            for _, _, rows in self._fetch_batches(query):
                 self._insert(self._writer, self.qualified(private), rows)
             self._writer.commit()
         # The new table is in no snapshot yet.
@@ -327,7 +327,7 @@ class MySQL(Dialect):
 
     @contextlib.contextmanager
     def _asking(self, kind: str = "Cursor") -> Iterator[Any]:
-        """Yield a cursor of the session, which runs one query at a time."""
+        """Yield a cursor of the session, which runs a single query at a time."""
         if self._streaming is not None:
             raise self.imported("pymysql").err.ProgrammingError(2014)
         connection = self._connection
@@ -348,7 +348,7 @@ class MySQL(Dialect):
             cursor.execute(sql, parameters or None)
             return tuple(cursor.fetchone() or ())
 
-    def _rows(self, sql: str) -> Iterator[tuple[list[str], list[Any], Sequence[tuple[Any, ...]]]]:
+    def _fetch_batches(self, sql: str) -> Iterator[tuple[list[str], list[Any], Sequence[tuple[Any, ...]]]]:
         """Run a query, and yield the names and types of the columns with some rows (no rows: once)."""
         with self._asking("SSCursor") as cursor:
             cursor.execute(sql)
@@ -374,7 +374,7 @@ class MySQL(Dialect):
                 cursor.executemany(f"INSERT INTO {table.replace('%', '%%')} VALUES ({marks})", rows)
 
     def _drop_leftovers(self, cursor: Any, private: Name) -> None:
-        """Lock the private name of a new table, and drop those of runs that were killed.
+        """Lock the private name of a new table, and drop the tables of runs that were killed.
 
         The lock ends with its session, so a table of a private name that nobody has locked has no run.
         """

@@ -158,7 +158,7 @@ class PostgreSQL(Dialect):
         )
 
     def related(self, one: Name, other: Name) -> bool:
-        """Say whether two names mean one table, or partitions of one table."""
+        """Say whether two names mean the same table, or partitions of the same table."""
         count = self.fetch(
             "WITH RECURSIVE kin(oid) AS (SELECT to_regclass($1)::oid UNION "
             "SELECT CASE WHEN i.inhrelid = k.oid THEN i.inhparent ELSE i.inhrelid END FROM kin k "
@@ -281,7 +281,7 @@ class PostgreSQL(Dialect):
 
 
 class _Cursor:
-    """A cursor of the driver whose wait a signal ends, with the server's query cancelled.
+    """A cursor of the driver with waits that a signal ends, with the server's query cancelled.
 
     The driver waits in compiled code, where Python handles no signal, and in the main thread it takes Ctrl-C
     for itself. So it waits in a thread of its own.

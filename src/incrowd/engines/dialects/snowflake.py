@@ -81,11 +81,11 @@ class Snowflake(Dialect):
     def begin(self) -> None:
         """Take the current time as the snapshot (see `Dialect.begin`)."""
         self._descriptions = {}
-        [(now,)] = self._rows("SELECT TO_VARCHAR(CURRENT_TIMESTAMP(), 'YYYY-MM-DD HH24:MI:SS.FF9 TZHTZM')")
+        [(now,)] = self._fetch("SELECT TO_VARCHAR(CURRENT_TIMESTAMP(), 'YYYY-MM-DD HH24:MI:SS.FF9 TZHTZM')")
         self._at = f"CAST('{now}' AS TIMESTAMP_TZ)"
 
     def commit(self) -> None:
-        """Rename the new table into place, in one step."""
+        """Rename the new table into place, in a single step."""
         if self._staged is not None:
             private, name, replace = (*map(self.qualified, self._staged[:2]), self._staged[2])
             if replace:
@@ -137,7 +137,7 @@ class Snowflake(Dialect):
 
     def target(self, table: Name) -> Name:
         """Name the schema."""
-        return table if len(table) > 1 else (str(self._rows("SELECT CURRENT_SCHEMA()")[0][0]), *table)
+        return table if len(table) > 1 else (str(self._fetch("SELECT CURRENT_SCHEMA()")[0][0]), *table)
 
     def kind(self, table: Name) -> str | None:
         """Return the kind of object that has a name."""
@@ -178,7 +178,7 @@ class Snowflake(Dialect):
         problem = _CODES.get(code or 0) or f"a statement was refused{number}; nothing was kept"
         return TableError(f"{cls.title}: {problem}")
 
-    def _rows(self, sql: str, *parameters: str | None) -> list[tuple[Any, ...]]:
+    def _fetch(self, sql: str, *parameters: str | None) -> list[tuple[Any, ...]]:
         with self._connection.cursor() as cursor:
             cursor.execute(sql, parameters or None)
             return [tuple(row) for row in cursor.fetchall()]
@@ -188,7 +188,7 @@ class Snowflake(Dialect):
         *above, name = table
         base = f"{self.quote(above[0])}." if len(above) > 1 else ""
         order = " ORDER BY ordinal_position" if view == "columns" else ""
-        return self._rows(
+        return self._fetch(
             f"SELECT {columns} FROM {base}information_schema.{view} WHERE table_name = %s "
             f"AND table_schema = COALESCE(%s, CURRENT_SCHEMA()){order}",
             name,

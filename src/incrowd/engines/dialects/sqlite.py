@@ -103,7 +103,7 @@ class SQLite(Dialect):
         return [row[1] for row in listed]
 
     def read(self, table: Name, names: Sequence[str]) -> dict[str, Column]:
-        """Return the readings of some columns, with types found in one pass over the rows."""
+        """Return the readings of some columns, with types found in a single pass over the rows."""
         new = [name for name in dict.fromkeys(names) if (table, name) not in self._descriptions]
         # A result has at most two thousand columns.
         for start in range(0, len(new), 250):

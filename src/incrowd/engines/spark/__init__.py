@@ -94,7 +94,7 @@ class SparkEngine(Engine):
         return list(self._names)
 
     def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> Counted:
-        """Count the rows, with all groupings from one pass (see `Engine.count`)."""
+        """Count the rows, with all groupings from a single pass (see `Engine.count`)."""
         refuse_uncountable(schema, self._names)
         columns = [attribute.name for attribute in (*schema.quasi, *schema.sensitive)]
         columns += [*schema.person, *survey_columns(schema)]
@@ -109,7 +109,7 @@ class SparkEngine(Engine):
             base = _grouped(self._narrow(columns))
             base = base if once else cache_rows(base)
             try:
-                looked_at = _Base.of(base, columns, self.settings, once=once, few=not schema.person)
+                looked_at = _Base.of_frame(base, columns, self.settings, once=once, few=not schema.person)
                 counting = Combinations(
                     looked_at.compact_combinations, self.treated_columns, looked_at.reduced
                 )
@@ -131,7 +131,7 @@ class SparkEngine(Engine):
         return self.combinations.values_of(columns)
 
     def leaving_values(self, column: str) -> tuple[pl.Series, NDArray[np.int64]]:
-        """Count the values on Spark, also those that models cannot count (see the base class)."""
+        """Count the values on Spark, also values that models cannot count (see the base class)."""
         if self.combinations.treated_of([column]) or self._is_countable(column):
             return super().leaving_values(column)
         with guarded(self._frame.sparkSession):
@@ -180,7 +180,7 @@ class SparkEngine(Engine):
         keys, texts = count.numbered_keys(schema, recoding)
         with guarded(self._frame.sparkSession):
             names, keyed = [attribute.name for attribute in schema.quasi], count.keyed_by
-            cell_words = CellWords.of(keyed, self.join, keys, texts)
+            cell_words = CellWords.of_keys(keyed, self.join, keys, texts)
             frame, _ = positional(self._frame)
             by_value = isinstance(recoding, FullDomain) and keyed == names
             frame, words = cell_words.by_value(frame) if by_value else cell_words.by_key(frame)
@@ -315,7 +315,7 @@ class SparkEngine(Engine):
         cells: Sequence[Any],
         further: Sequence[tuple[Any, Any]] = (),
     ) -> Any:
-        """Join rows with a table from the driver by some columns and further ones (see `joined`)."""
+        """Join rows with a table from the driver by some columns and further columns (see `joined`)."""
         columns = [*((self.column(name), self.kind(name)) for name in names), *further]
         return joined(frame, columns, table, mark, cells)
 
@@ -355,7 +355,9 @@ class _Base(NamedTuple):
     fetched: pl.DataFrame | None
 
     @classmethod
-    def of(cls, base: Any, names: Sequence[str], settings: EngineSettings, *, once: bool, few: bool) -> _Base:
+    def of_frame(
+        cls, base: Any, names: Sequence[str], settings: EngineSettings, *, once: bool, few: bool
+    ) -> _Base:
         """Count the distinct rows, and fetch all if wanted and few enough.
 
         Parameters

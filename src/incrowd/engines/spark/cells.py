@@ -1,4 +1,4 @@
-"""The people of cells, and their parts of a sum, counted on the executors."""
+"""The people of cells, and each person's part of a sum, counted on the executors."""
 
 from __future__ import annotations
 

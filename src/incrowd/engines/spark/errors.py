@@ -51,7 +51,7 @@ def guarded(session: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _cancellable(session: Any) -> Iterator[None]:
-    """Tag the Spark jobs of this block, so that another thread can cancel these jobs."""
+    """Tag the Spark jobs of this block, so that another thread can cancel the jobs."""
     if current() is None:
         yield
         return

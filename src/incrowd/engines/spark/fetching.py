@@ -48,9 +48,7 @@ def to_polars(frame: Any) -> pl.DataFrame:
 
 
 def as_arrow(frame: Any) -> pl.DataFrame | None:
-    """Return the columns of a DataFrame without rows as fetched types, or None where a type cannot be
-    fetched.
-    """
+    """Return the columns of a DataFrame without rows as fetched types; None if a type cannot be fetched."""
     try:
         # Nothing runs for this.
         return to_polars(frame.limit(0))

@@ -217,7 +217,7 @@ class CellWords:
     texts: CellTexts
 
     @classmethod
-    def of(
+    def of_keys(
         cls, names: Sequence[str], join: Callable[..., Any], keys: pl.DataFrame, texts: Sequence[pl.Series]
     ) -> CellWords:
         """Build the lookup from a frame of combinations and cell numbers."""
@@ -337,7 +337,7 @@ class CellWords:
         return pl.concat([cells, rest.with_columns(star.alias(number))])
 
     def _deviating(self, of_value: Sequence[pl.DataFrame]) -> pl.DataFrame:
-        """Return the words of the combinations whose cells do not follow from single values."""
+        """Return the words of the combinations with cells that do not follow from single values."""
         from_values = self._looked_up(of_value)
         deviates = [from_values[name] != self.numbers[name] for name in from_values.columns]
         rows = pl.DataFrame(deviates).select(pl.any_horizontal(pl.all())).to_series()

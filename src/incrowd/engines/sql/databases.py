@@ -1,4 +1,4 @@
-"""Databases, read in one snapshot and written in one transaction."""
+"""Databases, read in a single snapshot and written in a single transaction."""
 
 from __future__ import annotations
 
@@ -248,7 +248,7 @@ class DatabaseTable:
 
     @contextlib.contextmanager
     def kept(self, uploads: Mapping[str, Upload], query: str) -> Iterator[str]:
-        """Keep the result of a query of uploaded tables for a block, and yield the SQL of its name."""
+        """Keep the result of a query of uploaded tables for a block, and yield the SQL of the name."""
         yield self.database.ask(lambda dialect: dialect.keep(uploads, query))
         # Where something failed, the snapshot ended, and the table with it.
         self.database.ask(lambda dialect: dialect.drop_uploaded(UNITS))

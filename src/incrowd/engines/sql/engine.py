@@ -113,7 +113,7 @@ class SqlEngine(Engine):
         return Released(table, lambda _: table)
 
     def leaving_values(self, column: str) -> tuple[pl.Series, NDArray[np.int64]]:
-        """Count the values in the database, also those that models cannot count (see the base class)."""
+        """Count the values in the database, also values that models cannot count (see the base class)."""
         if self.combinations.treated_of([column]) or not isinstance(self.rows, TableRows):
             return super().leaving_values(column)
         return self.rows.leaving_values(column)

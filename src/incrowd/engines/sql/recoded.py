@@ -1,4 +1,4 @@
-"""Rows of a database table as read in one snapshot, and as released."""
+"""Rows of a database table as read in a single snapshot, and as released."""
 
 from __future__ import annotations
 
@@ -243,7 +243,7 @@ class RecodedTable:
         return added_up(self._drop_suppressed(pl.concat([values, *cells], how="horizontal")), names)
 
     def _drop_suppressed(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Drop the rows whose texts are all ``*`` if suppressed records are left out."""
+        """Drop the rows of texts that are all ``*`` if suppressed records are left out."""
         if not self.left_out:
             return rows
         suppressed = pl.all_horizontal(
@@ -289,7 +289,7 @@ class RecodedTable:
         kinds = [columns[name].dtype for name in inputs] + [columns[name].plain_dtype for name in others]
         places = [_READ.format(position) for position in range(len(inputs))]
         if self.drawn is not None:
-            expressions.append(self._number)
+            expressions.append(self._row_number)
             kinds.append(pl.Int64())
         names = [*places, *others, *([NUMBER] if self.drawn is not None else [])]
         listed = ", ".join(f"{expression} AS c{i}" for i, expression in enumerate(expressions))
@@ -329,7 +329,7 @@ class RecodedTable:
             *self.leaving.drawn_from,
             *(name for each in treated for name in each.columns),
         ]
-        groups = self.rows.grouped(list(dict.fromkeys(inputs)), self._source(), [self._number])
+        groups = self.rows.grouped(list(dict.fromkeys(inputs)), self._source(), [self._row_number])
         values = groups.select(columns_named([*plain, ROWS])).with_columns(
             each.of(groups) for each in treated
         )
@@ -337,8 +337,8 @@ class RecodedTable:
         return groups.select(columns_named(raw)), pl.concat([values, draws], how="horizontal")
 
     @property
-    def _number(self) -> str:
-        """SQL of the number of a row among those of the same values (see `LeavingColumns.drawn`)."""
+    def _row_number(self) -> str:
+        """SQL of the number of a row among the rows of the same values (see `LeavingColumns.drawn`)."""
         return f"t.{Dialect.quote(_NUMBER)}"
 
     def _source(self) -> str:
@@ -410,7 +410,7 @@ class RecodedTable:
 
         def add(title: str, alias: str, frame: pl.DataFrame, names: Sequence[str], cells: _Types) -> None:
             # A cell that is called ``number`` is that of the row.
-            number = self._number if "number" in cells else None
+            number = self._row_number if "number" in cells else None
             uploads[title], clause = lookup(self.table, dialect, title, alias, frame, names, cells, number)
             clauses.append(clause)
 
@@ -510,7 +510,7 @@ def lookup(
 def split_by_column(
     frame: pl.DataFrame, keys: Sequence[str], cells: Sequence[str]
 ) -> tuple[pl.DataFrame, list[pl.DataFrame]] | None:
-    """Split keys into the suppressed ones and a table per column, if each text follows from a single value.
+    """Split keys into the suppressed keys and a table per column, if texts follow from single values.
 
     Returns
     -------

@@ -241,7 +241,7 @@ class ColumnOptions:
         from incrowd.core.table.schema import Schema
 
         if self.policy is not None:
-            _ = self._read
+            _ = self._policy_of_file
             return
         builders_of_texts(self.hierarchy or ())
         for name, text in treatment_texts(self.treat or ()).items():
@@ -253,7 +253,7 @@ class ColumnOptions:
         )
 
     @cached_property
-    def _read(self) -> Policy:
+    def _policy_of_file(self) -> Policy:
         from incrowd.release.policy.policy import Policy
 
         assert self.policy is not None
@@ -276,7 +276,7 @@ class ColumnOptions:
         from incrowd.release.policy.policy import Policy
 
         if self.policy is not None:
-            return self._read
+            return self._policy_of_file
         return Policy(self._schema(columns, "keep" if lenient and self.unlisted is None else self.unlisted))
 
     def _schema(self, columns: Sequence[str], unlisted: str | None) -> Schema:
@@ -310,7 +310,7 @@ class ColumnOptions:
                 f"--hierarchy: column {named(unused)} is neither a quasi-identifier nor sensitive, and other "
                 "columns have no hierarchy; name it with --qi or --sensitive"
             )
-        return Schema.of(
+        return Schema.of_attributes(
             [_attribute(name, role, hierarchies) for role, names in roles.items() for name in names],
             null_values=self.null_value or (),
             unlisted=cast("Literal['drop', 'keep'] | None", unlisted),

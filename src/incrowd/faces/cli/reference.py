@@ -29,8 +29,9 @@ _REASONS = """\
 Each [suppressed record](definitions.md#suppressed-records) has one reason: of several, the first in
 this table. `release.json` counts the records by reason, as `suppression.reasons`. It is `null` where
 they are not counted: on Spark, block by block. `internal/suppressed.csv` has the number of each raw
-row with its reason, where the rows are in memory. So has `Release.suppressed_rows`, and the option
-`--rows` of `incrowd apply` for the rows of a batch."""
+row with its reason, where the rows are in memory. `Release.save` writes this file, and so does the
+studio; `incrowd anonymize -o` writes none. `Release.suppressed_rows` has the same, and the option
+`--rows` of `incrowd apply` has it for the rows of a batch."""
 
 _COMMANDS = """\
 This page has the help of every command, as `--help-all` prints it. `--help` tells of the options that

@@ -29,7 +29,7 @@ def show_release_summary(out: Console, release: Release) -> None:
     before, after = release.before, release.privacy
     limits = _with_limit(after.results.asked)
     show_verdict(out, release.verdict)
-    _show(out, limits, release.sentences(conditions=False))
+    _show_limits(out, limits, release.sentences(conditions=False))
     _show_weakest(out, limits)
     if before.people is None or after.people is None:
         smallest = (
@@ -72,11 +72,11 @@ def show_assessment_summary(out: Console, assessment: Assessment) -> None:
             out.print(Text(f"  {point.sentence()}"))
     else:
         show_verdict(out, assessment.verdict)
-    _show(out, limits, assessment.sentences(conditions=False))
+    _show_limits(out, limits, assessment.sentences(conditions=False))
     _show_weakest(out, limits or assessment.privacy)
 
 
-def _show(out: Console, limits: Sequence[ModelResult], sentences: Sequence[str]) -> None:
+def _show_limits(out: Console, limits: Sequence[ModelResult], sentences: Sequence[str]) -> None:
     """Print the satisfied limits, which the verdict omits, and then `sentences`."""
     if met := [each for each in limits if each.holds]:
         out.print(_conditions(met))

@@ -15,7 +15,7 @@ Pair = tuple[str, float | None, float | None]
 
 
 def pairs(rows: Iterable[Mapping[str, Any]]) -> list[Pair]:
-    """Return rows of a chart of the report by their labels, in order."""
+    """Return rows of a chart of the report by label, in order."""
     found: dict[str, dict[str, float]] = {}
     for row in rows:
         found.setdefault(row["label"], {})[row["when"]] = row["value"]
@@ -23,7 +23,7 @@ def pairs(rows: Iterable[Mapping[str, Any]]) -> list[Pair]:
 
 
 def weakest(document: Mapping[str, Any]) -> tuple[list[str], list[tuple[str, ...]]]:
-    """Return the class that is nearest to failing each model: the names of its parts, and a row per model."""
+    """Return the weakest class of each model: column names, and a row per model."""
     entries = [each for each in document["models"] if each.get("weakest")]
     names = list(dict.fromkeys(name for each in entries for name in each["weakest"]["cells"]))
     rows = []
@@ -42,7 +42,7 @@ def associations(found: Fidelity) -> list[tuple[str, float, float]]:
 
 
 def attempts(found: Iterable[Attack]) -> list[tuple[str, ...]]:
-    """Return a row per kind of attack: guesses, success with the release, without it, and its meaning."""
+    """Return a row per kind of attack: guesses, success with and without the release, and the meaning."""
     rows: list[tuple[str, ...]] = []
     for each in found:
         helps = "helps" if each.stronger_than_guessing else "no better than guessing"

@@ -1,4 +1,4 @@
-"""Bars in a table: figures as numbers, and as lengths on one axis."""
+"""Bars in a table: figures as numbers, and as lengths on the same axis."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def bars(
     written: Callable[[float], str],
     names: Sequence[str] = ("before", "after"),
 ) -> Any:
-    """Show figures as a table: a label a row, its numbers, and their bars below each other on one axis.
+    """Show figures as a table: a label a row, numbers, and bars below each other on the same axis.
 
     A row is a label and a figure for each name, None where there is none. `written` writes a figure. The
     title is for who cannot see the table.

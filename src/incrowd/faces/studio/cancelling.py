@@ -33,7 +33,7 @@ class Watched(Cancellable):
         self._share = min(done / total, 1.0) if total else None
 
     def state(self) -> tuple[str, float, float | None]:
-        """Return the stage, how many seconds it has taken, and the share that is done, None if unknown."""
+        """Return the stage, the stage's seconds so far, and the share that is done, None if unknown."""
         if not self._stages:
             return "start", 0.0, None
         name, began = self._stages[-1]

@@ -28,7 +28,7 @@ DRAFTED = 100_000
 
 @dataclass(frozen=True)
 class Choices:
-    """A policy file in the making, as plain data, and where it came from.
+    """A policy file in the making, as plain data, and the file's origin.
 
     Attributes
     ----------
@@ -54,22 +54,22 @@ class Choices:
     together: Mapping[str, Sequence[str]]
 
     def policy(self) -> Policy:
-        """Read it as a policy."""
+        """Read the choices as a policy."""
         return Policy.from_dict(self.document, self.folder, _MADE)
 
     @property
     def columns(self) -> dict[str, dict[str, Any]]:
-        """The columns and their settings."""
+        """The columns with settings."""
         return cast("dict[str, dict[str, Any]]", self.document["columns"])
 
     @property
     def models(self) -> list[dict[str, Any]]:
-        """The models and their settings."""
+        """The models with settings."""
         return cast("list[dict[str, Any]]", self.document.setdefault("models", []))
 
     @property
     def algorithm(self) -> dict[str, Any]:
-        """The algorithm and its parameters."""
+        """The algorithm with parameters."""
         return cast("dict[str, Any]", self.document.setdefault("algorithm", {}))
 
     def having(self, *roles: str) -> list[str]:
@@ -85,7 +85,7 @@ def choices_for(
     given: tuple[dict[str, Any], Path, str] | None,
     folder: Path,
 ) -> Choices:
-    """Take the policy that was given where it fits, else draft one.
+    """Take the given policy where the policy fits, else draft a policy.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def choices_for(
 
 
 def _groups(document: dict[str, Any]) -> dict[str, list[str]]:
-    """Return the columns that a policy file asks about together, and make each a question of its own."""
+    """Return columns with a common question in a policy file, and make each a question of a single column."""
     groups: dict[str, list[str]] = {}
     for name, settings in document["columns"].items():
         mark = str(settings.get("role"))

@@ -1,4 +1,4 @@
-"""Settings of registered entries while they are written: their first values, and when they are complete."""
+"""Settings of registered entries in the making: first values, and completeness."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def first_of(name: str, declared: Parameter) -> Any:
 
 
 def first_settings(entry: type[Configured]) -> dict[str, Any]:
-    """Return settings of an entry with which its form is filled as far as possible."""
+    """Return settings of an entry that fill the entry's form as far as possible."""
     declared = entry.parameters()
     settings = {name: first_of(name, declared[name]) for name in entry.needed()}
     return {name: value for name, value in settings.items() if value is not None}
 
 
 def parameters_of(entry: type[Configured]) -> tuple[Parameters, Parameters]:
-    """Return an entry's parameters with their defaults: those that are needed or a limit, and the others."""
+    """Return an entry's parameters with defaults: first required parameters and limits, then the others."""
     parameters = {each.name: (each.metadata["parameter"], each.default) for each in fields(entry)}
     names = {*entry.needed(), getattr(entry, "limit_name", "")}
     first = {name: each for name, each in parameters.items() if name in names}
@@ -70,12 +70,12 @@ def parameters_of(entry: type[Configured]) -> tuple[Parameters, Parameters]:
 
 
 def models() -> list[type[PrivacyModel]]:
-    """Return the models that have a form: all but the attacker, who has one of its own."""
+    """Return the models with a form: all but the attacker, which has a form apart."""
     return [model for model in MODELS if model is not Attacker]
 
 
 def attacker_models() -> list[type[PrivacyModel]]:
-    """Return the models that may hold against an attacker: those that do not name attackers themselves."""
+    """Return the models that may hold against an attacker: models that name no attackers."""
     return [
         model
         for model in models()
@@ -93,13 +93,13 @@ def plain_attacker(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def protect(choices: Choices, names: list[str]) -> None:
-    """Add l-diversity for some sensitive columns; without a named one, the model is for all of them."""
+    """Add l-diversity for some sensitive columns; without names, the model is for all columns."""
     columns = [{}] if names == choices.having("sensitive") else [{"attribute": name} for name in names]
     choices.models.extend({"model": "l-diversity", "l": 2, **column} for column in columns)
 
 
 def complete_models(document: dict[str, Any]) -> Iterator[PrivacyModel]:
-    """Return the models of a policy document that are complete, with those that hold against attackers."""
+    """Return the complete models of a policy document, including models that hold against attackers."""
     attackers = map(plain_attacker, document.get("attackers", ()))
     for settings in [*document.get("models", ()), *(each for found in attackers for each in found["models"])]:
         parameters = {name: value for name, value in settings.items() if name != "model"}
@@ -122,7 +122,7 @@ def treatments_for(role: str) -> list[type[Treatment]]:
 
 
 def read_treatment(spec: Any, column: str) -> tuple[str, dict[str, Any]]:
-    """Return the name of a treatment, and its settings by name, from the notation of a policy file."""
+    """Return the name and the settings of a treatment, from the notation of a policy file."""
     treatment = treatment_of(spec, column, TREATMENTS)
     return treatment.name, treatment.settings()
 
@@ -140,7 +140,7 @@ def give_role(settings: dict[str, Any], column: str, role: str) -> None:
 
 
 def write_treatment(name: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any] | None, str]:
-    """Return a treatment in the notation of a policy file; None and the error while it is not complete."""
+    """Return a treatment in the notation of a policy file, or None and the error while incomplete."""
     try:
         return TREATMENTS.get(name).from_settings(dict(settings)).spec(), ""
     except InputError as error:

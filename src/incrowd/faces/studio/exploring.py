@@ -1,4 +1,4 @@
-"""Settings that were tried, each with its loss and its risk, and the chart of all of them."""
+"""Settings already tried, each with loss and risk, and the chart of all settings."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _TOLD = "point => Object.assign(document.createElement('div'), {textContent: poi
 
 @dataclass(frozen=True)
 class Try:
-    """A setting that was tried, and the figures of its release.
+    """A setting already tried, and the figures of the release.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ def try_of(release: Release, document: Mapping[str, Any]) -> Try:
 
 
 def keep(tries: list[Try], new: Try) -> None:
-    """Add a setting to those that were tried, in place of the same one before."""
+    """Add a setting to the tried settings, in place of an equal setting."""
     tries[:] = [each for each in tries if each.document != new.document]
     tries.append(new)
 
@@ -111,7 +111,7 @@ def alike(tries: Sequence[Try]) -> list[list[int]]:
 def compare_settings(
     work: Any, names: Sequence[str], sizes: Sequence[int], progress: Progress
 ) -> tuple[list[Try], dict[str, list[str]]]:
-    """Make a release of each algorithm and class size under the policy of a window, and measure it.
+    """Make a release of each algorithm and class size under the policy of a window, and measure each release.
 
     Returns
     -------
@@ -136,7 +136,7 @@ def compare_settings(
 
 
 def of_levels(work: Any, progress: Progress) -> list[Try]:
-    """Return recodings of one level for each column that no other release beats in both loss and mean risk.
+    """Return recodings with a level for each column that no other release beats in both loss and mean risk.
 
     A search counts cells as values. A run also judges the cells that leave, so each one is tried by a run.
     """
@@ -168,13 +168,13 @@ def of_levels(work: Any, progress: Progress) -> list[Try]:
 
 
 def best(tries: Sequence[Try]) -> int | None:
-    """Return the place of the setting that loses least of those whose verdict is not broken."""
+    """Return the place of the setting with the least loss among verdicts that are not broken."""
     sound = [(each.loss, place) for place, each in enumerate(tries) if each.state != "broken"]
     return min(sound)[1] if sound else None
 
 
 def losses(tries: Mapping[int, Try]) -> tuple[list[str], list[tuple[str, ...]]]:
-    """Return the loss of some settings in each column: names of the columns of a table, and its rows."""
+    """Return the loss of some settings in each column: names of table columns, and rows."""
     names = dict.fromkeys(name for each in tries.values() for name in each.lost)
     rows = [
         (name, *(loss_in_words(each.lost[name]) if name in each.lost else "-" for each in tries.values()))
@@ -185,7 +185,7 @@ def losses(tries: Mapping[int, Try]) -> tuple[list[str], list[tuple[str, ...]]]:
 
 
 def chart(tries: Sequence[Try]) -> dict[str, Any]:
-    """Return the settings as a chart of loss against risk, each at its true place: plain data of ECharts."""
+    """Return the settings as a chart of loss against risk, in exact places: plain data of ECharts."""
     farthest = max(each.risk for each in tries) or 1
     highest = max(each.loss for each in tries) or 1
     labels: dict[tuple[int, int], list[list[int]]] = {}
@@ -219,7 +219,7 @@ def chart(tries: Sequence[Try]) -> dict[str, Any]:
 
 
 def in_numbers(numbers: Sequence[int]) -> str:
-    """Name settings by their numbers, or count them where they are many."""
+    """Name a few settings by number, or count many."""
     many = len(numbers) > _NUMBERS
     return f"{len(numbers)} settings" if many else ", ".join(map(str, numbers))
 

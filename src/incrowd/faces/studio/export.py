@@ -1,4 +1,4 @@
-"""Downloads of the page: the release, and the means to make it again without the page."""
+"""Downloads of the page: the release, and the means to repeat the release without the page."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def tables_command(work: Work) -> str:
 
 
 def _command(work: Work, command: str, output: str, beside: dict[str, str | None]) -> str:
-    """Return a command line on the table as the window reads it."""
+    """Return a command line on the table, with the window's way of reading."""
     assert work.source is not None
     named = {
         "policy": _POLICY,
@@ -54,7 +54,7 @@ def _command(work: Work, command: str, output: str, beside: dict[str, str | None
 
 
 def _about_report(work: Work) -> dict[str, str]:
-    """Return the options of the report on whose first page the window names a recipient or a purpose."""
+    """Return the options of the report for a first page with a recipient or a purpose."""
     about = {name: text for name, text in work.about.items() if text}
     return {"report": "report.html", **about} if about else {}
 
@@ -71,7 +71,7 @@ def check(work: Work) -> str:
 
 
 def _options(named: dict[str, str | None]) -> list[str]:
-    """Return options with their values as words; those without a value are left out."""
+    """Return options as words, without options that have no value."""
     return [word for name, value in named.items() if value is not None for word in (f"--{name}", value)]
 
 
@@ -110,7 +110,7 @@ def _opened(work: Work) -> bool:
 
 
 def _format(csv_format: CsvFormat | None) -> dict[str, Any]:
-    """Return how the file is written, where it is not plain."""
+    """Return the options for a file in another than the plain format."""
     if csv_format is None:
         return {}
     parts = {
@@ -123,14 +123,14 @@ def _format(csv_format: CsvFormat | None) -> dict[str, Any]:
 
 
 def _released(work: Work) -> Release:
-    """Return the release, once its verdict holds."""
+    """Return the release if the verdict holds."""
     assert work.release is not None
     work.release.verdict.refuse()
     return work.release
 
 
 def release_file(work: Work, progress: Progress) -> tuple[Path, str]:
-    """Write the release once, checked as it is written, among the window's files. Return it with its name."""
+    """Write the release once among the window's files, with checks, and return the file with a name."""
     release, name = _released(work), release_name(work)
     if work.written is None:
         folder = work.place("")
@@ -143,7 +143,7 @@ def release_file(work: Work, progress: Progress) -> tuple[Path, str]:
 
 
 def release_name(work: Work) -> str:
-    """Return the file name of the release: a CSV, or of the same kind as the file it comes from.
+    """Return the file name of the release: a CSV, or of the same kind as the source file.
 
     It is another one than the name of that file, which no command replaces.
     """
@@ -154,7 +154,7 @@ def release_name(work: Work) -> str:
 
 
 def published_file(work: Work, progress: Progress) -> tuple[Path, str]:
-    """Write an archive of release, published policy and account, as `save` does. Return it with its name."""
+    """Write an archive of release, published policy and account, as by `save`, and return path and name."""
     release, folder = _released(work), work.place("")
     folder.mkdir(0o700)
     saved = folder / _RELEASE
@@ -166,7 +166,7 @@ def published_file(work: Work, progress: Progress) -> tuple[Path, str]:
 
 
 def report_file(work: Work, progress: Progress, suffix: str) -> tuple[Path, str]:
-    """Write the report that may be published; a PDF needs an extra. Return it with its name.
+    """Write the report for publication, where a PDF needs an extra, and return the file with a name.
 
     Its first page has the name and the SHA-256 of the release as it is saved here, the attacks that were
     carried out in this window, and for whom and why the release is made.
@@ -184,7 +184,7 @@ def report_file(work: Work, progress: Progress, suffix: str) -> tuple[Path, str]
 
 
 def tables_file(work: Work, progress: Progress) -> tuple[Path, str]:
-    """Write an archive of the count tables as `save` writes their folder. Return it with its name."""
+    """Write an archive of the count tables, laid out as by `save`, and return the archive with a name."""
     assert work.tables is not None
     work.tables.release.verdict.refuse()
     folder = work.place("")
@@ -196,7 +196,7 @@ def tables_file(work: Work, progress: Progress) -> tuple[Path, str]:
 
 
 def policy_file(work: Work, policy: Policy) -> tuple[Path, str]:
-    """Write a policy; with hierarchies that stand in files, an archive of all. Return it with its name."""
+    """Write a policy, or an archive with hierarchies that are files, and return the file with a name."""
     folder = work.place("")
     folder.mkdir(0o700)
     path = folder / _POLICY
@@ -206,7 +206,7 @@ def policy_file(work: Work, policy: Policy) -> tuple[Path, str]:
 
 
 def _packed(archive: Path, files: Iterable[Path]) -> tuple[Path, str]:
-    """Pack files into an archive beside them. Return it with its name."""
+    """Pack files into an archive in the same folder, and return the archive with a name."""
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
         for file in sorted(files, key=lambda file: (len(file.parts), file)):
             if file.is_file() and not is_seal(file.name):
@@ -215,7 +215,7 @@ def _packed(archive: Path, files: Iterable[Path]) -> tuple[Path, str]:
 
 
 def script_file(work: Work) -> tuple[Path, str]:
-    """Write the script. Return it with its name."""
+    """Write the script, and return the file with a name."""
     path = work.place(".py")
     path.write_text(script(work), encoding="utf-8", newline="\n")
     return path, "release.py"

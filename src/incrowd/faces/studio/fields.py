@@ -12,30 +12,30 @@ from incrowd.faces.studio.parts import marked
 
 
 class SteadySlider(ui.slider):
-    """A slider whose place no answer of the server moves back while it is moved on."""
+    """A slider that ignores the server's answers during a move."""
 
     LOOPBACK = False
 
 
 def button(text: str, mark: str, on_click: Any = None, kind: str = "outline", **given: Any) -> Any:
-    """Show a button. Its kind is a word of Quasar; the main button of a panel has none."""
+    """Show a button of a kind, a word of Quasar, or without a kind as the main button of a panel."""
     return marked(ui.button(text, on_click=on_click, **given), mark).props(f"no-caps {kind}")
 
 
 def text_field(label: str, field: str, value: Any = "", hint: str = "", **given: Any) -> Any:
-    """Show a field for a text; tests find it by the name of the field."""
+    """Show a field for a text, which tests find by the name of the field."""
     field_input = ui.input(label, value=value, **given).props(f"outlined dense data-field={field}")
     return hinted(field_input, hint) if hint else field_input
 
 
 def choice_field(options: Any, label: str, field: str, value: Any = None, **given: Any) -> Any:
-    """Show a list to choose from; tests find it by the name of the field."""
+    """Show a list to choose from, which tests find by the name of the field."""
     select = ui.select(options, label=label, value=value, **given)
     return select.props(f"outlined dense options-dense data-field={field}")
 
 
 def path_field(label: str, field: str, value: str, hint: str, take: Callable[[str], None]) -> Any:
-    """Show a field for a path. `take` is called when it is written; an error stands below."""
+    """Show a field for a path, with a call of `take` for a written path, and errors below."""
     area = text_field(label, field, value, hint)
 
     def written() -> None:
@@ -50,13 +50,13 @@ def path_field(label: str, field: str, value: str, hint: str, take: Callable[[st
 
 
 def several_of(options: list[str], label: str, field: str, value: list[str], on_change: Any) -> None:
-    """Show a list to choose at least one from."""
+    """Show a list for at least a single choice."""
     select = choice_field(options, label, field, value, multiple=True, on_change=on_change)
     select.validation = lambda chosen: None if chosen else "choose at least one"
 
 
 def hinted(element: Any, hint: str) -> Any:
-    """Give a field a line below it. The text is no markup, so it does not go through `props`."""
+    """Give a field a line below, as plain text and not through `props`, as the text is no markup."""
     element.props["hint"] = hint
     return element
 

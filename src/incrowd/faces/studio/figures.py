@@ -1,4 +1,4 @@
-"""The figures that stay in sight: risk before and after on one bar, the loss, and the verdict."""
+"""The permanent figures: risk before and after on a shared bar, the loss, and the verdict."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WIDTH = 20
 
 
 class Loops:
-    """The loops that this process compiles, which later ones find compiled; `begun` counts them.
+    """The count (`begun`) of loops that this process compiles, which later releases find compiled.
 
     A first release by Mondrian compiles `USUAL` of them, with the figures that are shown beside it. Another
     method or another kind of column may need a few more or fewer.
@@ -35,7 +35,7 @@ class Loops:
 
     @classmethod
     def count(cls) -> None:
-        """Count one more, which begins."""
+        """Count a loop that begins to compile."""
         cls.begun += 1
 
 
@@ -53,7 +53,7 @@ class Figures:
         )
 
     def wait(self) -> None:
-        """Say that figures are on their way; no release is made any more under the choices before.
+        """Say that figures are on the way, and stop a release under the choices before.
 
         While loops are compiled, which happens once, that is said, too.
         """
@@ -77,7 +77,7 @@ class Figures:
         self._problem = text
 
     def draw(self, place: Any, *, waiting: bool = False) -> None:
-        """Show the figures as they are now, also while exact ones are on their way."""
+        """Show the current figures, also while exact figures are on the way."""
         work = self._page.work
         figures = status.figures(work)
         with emptied(place):
@@ -121,7 +121,7 @@ class Figures:
                         words("span", f"{mark} {at_most(share)}")
 
     def draw_verdict(self) -> None:
-        """Show the verdict or its stand-in, and the way on; that of count tables is shown beside them."""
+        """Show the verdict or a stand-in, and the way on; count tables have a verdict in their panel."""
         with emptied(self._verdict):
             if self._page.shows_tables:
                 words("span", "The verdict of the tables stands in their panel", "muted")

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class Following:
-    """The recoding of a window's table under the choices that stand; one runs at a time."""
+    """The recoding of a window's table under the current choices, with a single run at a time."""
 
     def __init__(self, page: Any, figures: Figures, refining: Refining) -> None:
         self._page, self._figures, self._refining = page, figures, refining
@@ -33,7 +33,7 @@ class Following:
             background_tasks.create(self._follow())
 
     async def _follow(self) -> None:
-        """Recode the table until it was recoded under the choices that stand."""
+        """Recode the table until the recoding is under the current choices."""
         with self._page.main:
             while self._granted != self._wish:
                 wish = self._wish
@@ -47,7 +47,7 @@ class Following:
                 self._granted = wish if wish == self._wish else self._wish - 1
 
     async def _recode(self, wish: int) -> None:
-        """Recode the table once, and judge the release where there is one."""
+        """Recode the table once, and judge the release if any."""
         page, work = self._page, self._page.work
         watched = self._watched = self._figures.watched = Watched()
         try:
@@ -70,7 +70,7 @@ class Following:
             self._watched = None
 
     async def _do(self, watched: Watched, step: Callable[[Watched], T]) -> T | None:
-        """Do a step, and keep its error in place of a verdict; a change that ends it is none."""
+        """Do a step, and show an error in place of a verdict; an end by a change is no error."""
         outcome = await self._page.outcome(watched, lambda: step(watched))
         self._figures.refuse("" if outcome.cancelled else outcome.problem)
         result: T | None = outcome.result

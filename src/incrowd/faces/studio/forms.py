@@ -67,7 +67,7 @@ def entry_form(
 def _field(
     owner: str, name: str, parameter: Parameter, value: Any, change: Any, choices: Any, *, needed: bool
 ) -> Any:
-    """Show the field of one parameter. `change` gets every right value, and None where the field is empty."""
+    """Show the field of a parameter; `change` gets every valid value, and None for an empty field."""
     if parameter.kind is bool:
         label = f"{name}: {parameter.meaning}"
         toggle = ui.switch(label, value=bool(value), on_change=lambda e: change(e.value))
@@ -97,7 +97,7 @@ def _field(
 
 
 def slider(field: Any, settings: dict[str, Any], name: str, span: Slider, title: str) -> None:
-    """Show a number of some settings also as a slider, which writes into its field and follows it."""
+    """Show a number of some settings also as a slider, coupled with the number's field."""
     low, high, step = span
     slider = SteadySlider(min=low, max=high, step=step, value=settings.get(name, low))
     slider.classes("sliding").props(f"data-slider={name}").props["aria-label"] = title
@@ -118,7 +118,7 @@ def slider(field: Any, settings: dict[str, Any], name: str, span: Slider, title:
 
 
 def advanced(mark: str, settings: Mapping[str, Any], known: Parameters) -> Any:
-    """Return a place for parameters that few need, which is closed while all of them have their defaults."""
+    """Return a place for rarely used parameters, closed while all have the defaults."""
     opened = any(settings.get(name, default) != default for name, (_, default) in known.items())
     return marked(fold("Advanced", opened=opened), mark)
 

@@ -1,4 +1,4 @@
-"""The gate before a release on the page: its verdict, and the answers or changes that points wait for."""
+"""The gate before a release on the page: the verdict, and answers or changes for the points."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def show_verdict(verdict: Verdict, points: Sequence[str] | None = None) -> None:
-    """Show the verdict in its colour, and its points, or those lines that are named."""
+    """Show the verdict in colour, with all points or the given lines."""
     marked(words("div", verdict.text, LOOKS[verdict.state]), "verdict").props("role=status")
     lines = verdict.lines() if points is None else points
     if lines:
@@ -38,7 +38,7 @@ def show_verdict(verdict: Verdict, points: Sequence[str] | None = None) -> None:
             bullets(lines)
 
 
-def _number(points: int, what: str) -> str:
+def _number_of_points(points: int, what: str) -> str:
     return f"{points} {'point' if points == 1 else 'points'} {what}"
 
 
@@ -74,7 +74,7 @@ class Gate:
         self._attested: list[Callable[[], dict[str, str] | None]] = []
 
     def draw(self) -> None:
-        """Show each broken and open point, with the changes that remove it and the fields that answer it."""
+        """Show each broken and open point, with changes that remove the point and answer fields."""
         release = self._read(self._work)
         verdict = release.verdict
         heading("Before you publish")
@@ -82,9 +82,9 @@ class Gate:
             note("Nothing can be taken: no answer removes what is broken. Go back, or take a change.")
         else:
             note(
-                f"{_number(len(verdict.open), 'may')} give something away or cost much. Take a change, which "
-                "makes the release anew, or say of each why you accept it. What is published repeats your "
-                "answers, so name no patient."
+                f"{_number_of_points(len(verdict.open), 'may')} give something away or cost much. Take a "
+                "change, which makes the release anew, or say of each why you accept it. What is published "
+                "repeats your answers, so name no patient."
             )
         # A release whose clauses nobody judged has a point without a clause.
         clauses = chain((each for each in getattr(release, "clauses", ()) if each.unanswered), repeat(None))
@@ -126,7 +126,7 @@ class Gate:
                 button("Go to the columns", "go-roles", lambda: self._page.go("Column"))
 
     def _ask(self, clause: ClauseResult | None) -> None:
-        """Ask who attests a clause; one that lacks an input waits for it among the limits."""
+        """Ask for the attestation of a clause, or lead to the limits for a clause without an input."""
         profile = self._work.release.policy.profile
         question = None
         if clause is not None and profile is not None:
@@ -145,7 +145,10 @@ class Gate:
             return
         missing = [why for _, why in reasons].count("") + attested.count(None)
         if missing:
-            tell(self._messages, f"Nothing can be taken yet: {_number(missing, 'without an answer')}.")
+            tell(
+                self._messages,
+                f"Nothing can be taken yet: {_number_of_points(missing, 'without an answer')}.",
+            )
             return
         answers = [Accepted(each.name, next(iter(each.columns), None), why) for each, why in reasons]
 
@@ -195,7 +198,7 @@ class Change(NamedTuple):
 
 
 def head_of(work: Work) -> Callable[[], pl.DataFrame]:
-    """Return a function that reads the first rows of the table once, when they are needed."""
+    """Return a function that reads the first rows of the table once, on the first call."""
     return cache(lambda: work.rows(0, _ROWS))
 
 
@@ -233,13 +236,13 @@ def _give(work: Work, column: str, role: str) -> None:
 
 
 def _takes_limits(work: Work, column: str) -> bool:
-    """Say whether a column has no treatment, or one with which its numbers are cut off, too."""
+    """Say whether a column has no treatment, or a treatment that allows limits of numbers, too."""
     treat = work.chosen.columns.get(column, {}).get("treat")
     return treat is None or declared.read_treatment(treat, column)[0] in ("round", "top", "bottom")
 
 
 def _limit(work: Work, column: str, word: str, quantile: float) -> None:
-    """Cut off the numbers of a column beyond a quantile, and keep the limit and the rounding that it has."""
+    """Cut off the numbers of a column beyond a quantile, and preserve the other limit and the rounding."""
     settings = _settings(work, column)
     _, kept = declared.read_treatment(settings["treat"], column) if "treat" in settings else ("", {})
     limits = {**kept, word: quantile}

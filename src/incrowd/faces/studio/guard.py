@@ -1,4 +1,4 @@
-"""Who may talk to the page: whoever has the token, from this machine's own page, and nobody else."""
+"""Access to the page: only with the token, from this machine's page."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _NOT_KEPT = {"cache-control": "no-store"}
 
 @dataclass
 class Guard:
-    """An ASGI application around another one, which lets through only who may see the page.
+    """An ASGI application around another, which lets only authorized requests through.
 
     Example: ``Guard(app, "127.0.0.1", 8080)`` answers 403 to ``GET /``. It answers ``GET /?token=...`` with
     a cookie and lets through what brings the cookie. Addresses of other machines are refused, so that no
@@ -70,13 +70,13 @@ class Guard:
         return f"incrowd-studio-{self.port}"
 
     def address(self, *, once: bool = False) -> str:
-        """Return the address of the page with its token."""
+        """Return the address of the page with the token."""
         host = "127.0.0.1" if self.host in ("0.0.0.0", "::") else self.host
         host = f"[{host}]" if ":" in host else host
         return f"http://{host}:{self.port}/?token={self.once if once else self.token}"
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Let a request through or refuse it."""
+        """Let a request through, or refuse the request."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
@@ -98,7 +98,7 @@ class Guard:
             await _refuse(scope, receive, send)
 
     def _is_own(self, host: str) -> bool:
-        """Say whether a Host is an address of this machine, and no name that somebody made point to it."""
+        """Say whether a Host is an address of this machine, and no name that was made to point there."""
         try:
             parts = urlsplit(f"//{host}")
             name, port = parts.hostname or "", parts.port or 80
@@ -121,7 +121,7 @@ class Guard:
 
 
 def _is_same(request: HTTPConnection, host: str) -> bool:
-    """Say whether a request comes from a page of ours; browsers say so wherever it matters."""
+    """Say whether a request comes from a page of ours, as browsers declare for all risky requests."""
     origin = request.headers.get("origin")
     return request.scope["type"] == "http" if origin is None else origin == f"http://{host}"
 

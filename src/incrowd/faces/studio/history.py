@@ -82,7 +82,7 @@ class History:
 
 
 def name_of(before: State, after: State) -> str:
-    """Name the change from one state to another, as "k 5 to 10"; empty where they are alike."""
+    """Name the change from one state to another, as "k 5 to 10"; empty for equal states."""
     names = [
         f"{name} {old} to {new}" if max(len(old), len(new)) <= _LONGEST else name
         for name, *values in _differences(before, after)
@@ -98,7 +98,7 @@ def _differences(before: State, after: State) -> list[tuple[str, Any, Any]]:
 
 
 def _settings(state: State) -> dict[str, Any]:
-    """Return the settings of a state by their names; those that ask for nothing are left out."""
+    """Return the settings of a state by name, without empty settings."""
     document = state.choices.document
     policy = state.choices.origin, str(state.choices.folder)
     settings: dict[str, Any] = {"policy": policy, "population": state.population}
@@ -119,7 +119,7 @@ def _settings(state: State) -> dict[str, Any]:
 
 
 def _filled(value: Any) -> Any:
-    """Return a setting without parts that hold nothing, as a form leaves them."""
+    """Return a setting without the empty parts that a form leaves."""
     if not isinstance(value, dict):
         return value
     return {key: each for key, part in value.items() if (each := _filled(part)) not in (None, {}, [])}

@@ -1,4 +1,4 @@
-"""Buttons and a bar for work that takes its time."""
+"""Buttons and a bar for long work."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FIRST = "play_arrow"
 
 
 def in_words(stage: str, seconds: float, share: float | None, steps: Sequence[str] = ()) -> str:
-    """Describe how far a job is: its stage and step, the share of it that is done, and the time left."""
+    """Describe the progress of a job: stage and step, the share that is done, and the time left."""
     part, _, name = stage.rpartition(": ")
     step = f", step {steps.index(stage) + 1} of {len(steps)}" if stage in steps else ""
     text = f"Trying: {part}" if part else STAGES.get(name, name) + step
@@ -37,7 +37,7 @@ def in_words(stage: str, seconds: float, share: float | None, steps: Sequence[st
 
 
 class Job:
-    """Buttons that start and stop some work, and a bar of its progress.
+    """Buttons that start and stop some work, and a bar of the progress.
 
     `work` is done in a thread, with what the window works on and the progress. On the page `done` is called
     with the result, or `failed` where there is none. `steps` are the stages that it will have, if known.
@@ -88,7 +88,7 @@ class Job:
         self._look()
 
     async def run(self) -> None:
-        """Do the work in a thread, and look how far it is."""
+        """Do the work in a thread, and show the progress."""
         if self._watched is not None:
             return
         watched = self._watched = Watched()
@@ -124,5 +124,5 @@ class Job:
 
 
 def download(page: Any, title: str, mark: str, make: Callable[[Any, Watched], tuple[Path, str]]) -> None:
-    """Show a button that writes a file and gives it to the browser; a large one takes its time."""
+    """Show a button that writes a file, perhaps in a long job, and gives the file to the browser."""
     Job(page, title, mark, make, lambda made: ui.download.file(*made), icon="download").draw()

@@ -1,4 +1,4 @@
-"""The bar of limits: sliders of the usual limits, which recode the table while they are moved."""
+"""The bar of limits: sliders of the usual limits, which recode the table during a move."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SHARE = "max_suppression"
 
 
 class Dial(NamedTuple):
-    """A slider of one limit: its model, its range, and the place at which there is no limit."""
+    """A slider of a limit: the model, the range, and the place that means no limit."""
 
     model: str
     key: str
@@ -35,14 +35,14 @@ DIALS = (
 
 
 class LimitsBar:
-    """Sliders of the usual limits of a window's policy, and the algorithm that keeps them."""
+    """Sliders of the usual limits of a window's policy, and the algorithm."""
 
     def __init__(self, page: Any) -> None:
         self._page = page
         self._place: Any = None
 
     def draw(self, place: Any | None = None) -> None:
-        """Show the limits as they are; call it again where a panel changed them."""
+        """Show the current limits, also after a panel's change."""
         self._place = self._place if place is None else place
         if self._place is None:
             return
@@ -65,7 +65,7 @@ class LimitsBar:
             more.props["aria-label"] = f"More limits: {', '.join(others)}" if others else "More limits"
 
     def _readers(self) -> None:
-        """Offer the usual limits, by who is to read the release."""
+        """Offer the usual limits for kinds of readers of the release."""
         choices = self._page.work.chosen
         sensitive = choices.having("sensitive")
         options = {mark: recipe.title for mark, recipe in meaning.RECIPES.items()}
@@ -128,7 +128,7 @@ class LimitsBar:
         take: Callable[[float], None],
         told: Callable[[float], str],
     ) -> None:
-        """Show a slider that recodes the table while it is moved, with its figure."""
+        """Show a slider with a figure that recodes the table during a move."""
         with ui.element("label").classes("dial"):
             words("span", name, "dial-name")
             slider = SteadySlider(min=dial.low, max=max(dial.high, value), step=dial.step, value=value)
@@ -144,7 +144,7 @@ class LimitsBar:
         slider.on_value_change(slid)
 
     def _tell_readers(self) -> None:
-        """Name for whom the limits are usual, while they are moved."""
+        """Name the readers that the limits are usual for, during a move."""
         choices = self._page.work.chosen
         sensitive = choices.having("sensitive")
         usual = (m for m, recipe in meaning.RECIPES.items() if recipe.models(sensitive) == choices.models)

@@ -1,4 +1,4 @@
-"""The meaning of a limit for somebody in the table, in one sentence, and the slider that sets it."""
+"""The meaning of a limit for somebody in the table, in a sentence, and the slider for the limit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Slider(NamedTuple):
 
 
 class Recipe(NamedTuple):
-    """Usual limits by their letters, and for whom a release under them is."""
+    """Usual limits by letter, and the readers of a release under the limits."""
 
     title: str
     readers: str
@@ -54,7 +54,7 @@ _COUNTS = 50
 
 
 def slider_of(model: str, value: float | None) -> Slider | None:
-    """Return the slider of a model's limit, from its declared range; None where it is not declared."""
+    """Return the slider of a model's limit, from the declared range; None without a range."""
     entry = MODELS.get(model)
     declared = entry.parameters().get(entry.limit_name)
     if declared is None or declared.kind not in (int, float):
@@ -69,7 +69,7 @@ def slider_of(model: str, value: float | None) -> Slider | None:
 
 
 def means(settings: Mapping[str, Any]) -> str:
-    """Explain a model with its limit to somebody in the table.
+    """Explain a model and the limit to somebody in the table.
 
     Example: ``means({"model": "k-anonymity", "k": 5})`` is "Whoever knows your quasi-identifiers, and nothing
     else, finds at least 5 records that may be yours, and is right with at most 20%."
@@ -118,7 +118,7 @@ _OTHER_L = "What is sensitive about you is as open as among {x} equally frequent
 
 
 def reached(results: Iterable[ModelResult], model: str) -> str | None:
-    """Say which value the worst attribute reaches in a model; None where it was not measured."""
+    """Return the reached value of a model's worst attribute as text; None without a measurement."""
     limits = [
         each
         for each in results

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Outcome(Generic[T]):
-    """The outcome of some work: its result, or the failure in words; `cancelled` where it was stopped."""
+    """The outcome of some work: the result, or the failure in words; `cancelled` after a stop."""
 
     result: T | None = None
     problem: str = ""
@@ -39,7 +39,7 @@ def outcome_of(watched: Watched | None, work: Callable[[], T]) -> Outcome[T]:
 
 
 def in_words(error: Exception) -> str:
-    """Describe an error. A library's message may quote cells of the table, so it is not repeated."""
+    """Describe an error, without a library's message, which may quote cells of the table."""
     if isinstance(error, IncrowdError):
         return str(error)
     if isinstance(error, MemoryError):

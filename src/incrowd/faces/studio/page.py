@@ -1,4 +1,4 @@
-"""The page of one window: the table in the middle, the limits above it, and a panel beside it."""
+"""The page of a window: the table in the middle, the limits above, and a panel at the side."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def show(
 
 
 class Page:
-    """One window.
+    """A window.
 
     Attributes
     ----------
@@ -184,14 +184,14 @@ class Page:
         self._show_side(shown=not self._side.visible)
 
     def _show_side(self, *, shown: bool) -> None:
-        """Show the panel, or leave its place to the table."""
+        """Show the panel, or leave the panel's place to the table."""
         self._side.set_visibility(shown)
         self._wide.set_visibility(shown)
         self._fold.props["aria-expanded"] = str(shown).lower()
         self._fold.set_icon(f"keyboard_double_arrow_{'right' if shown else 'left'}")
 
     def _widen(self) -> None:
-        """Give the panel half of the page, or its usual width again."""
+        """Give the panel half of the page, or the usual width again."""
         self._side.classes(toggle="wide")
 
     def _view(self, view: str) -> None:
@@ -199,7 +199,7 @@ class Page:
         self.rows.refresh()
 
     def filter(self) -> None:
-        """Show the columns whose names have the text that is sought."""
+        """Show the columns with the sought text in the name."""
         sought = (self._find.value or "").casefold()
         names = [name for name in self.rows.names if sought in name.casefold()]
         self.rows.seek(names)
@@ -270,7 +270,7 @@ class Page:
         self._count.set_text(f"{self.work.height:,} rows, {part}{every:,} columns")
 
     def enable(self) -> None:
-        """Let those panels be chosen for which there is something; mark the verdict's."""
+        """Enable the panels that have something to show; mark the verdict's."""
         has_table = self.work.table is not None
         for place in (self._bars, self._middle):
             place.set_visibility(has_table)
@@ -300,7 +300,7 @@ class Page:
         self._tabs.set_value(name)
 
     def is_shown(self, panel: Any) -> bool:
-        """Say whether a panel is the one that is shown."""
+        """Say whether a panel is open."""
         return self._shown is panel
 
     def take(self, document: Mapping[str, Any]) -> None:
@@ -327,11 +327,11 @@ class Page:
         self.changed(anew=False)
 
     def limits_changed(self) -> None:
-        """Show the bar of limits anew, after a panel changed them or the roles of columns."""
+        """Show the bar of limits anew, after a panel changed limits or the roles of columns."""
         self._limits.draw()
 
     def limits_moved(self) -> None:
-        """Follow a change in the bar of limits, and show it in their panel where that is open."""
+        """Follow a change in the bar of limits, also in an open panel of limits."""
         if isinstance(self._shown, Limits):
             self.redraw(self._shown)
         self.changed()
@@ -348,7 +348,7 @@ class Page:
             self.go(Columns.name)
 
     def _open(self, name: str) -> None:
-        """Draw a panel that was chosen, and bring its heading into sight."""
+        """Draw a chosen panel, and bring the heading into sight."""
         self._shown = next(panel for panel in self._panels if panel.name == name)
         self.redraw(self._shown)
         if self.work.tables is not None:
@@ -368,7 +368,7 @@ class Page:
     # --- addresses --------------------------------------------------------------------------------
 
     def note_place(self, how: str = "push") -> None:
-        """Give the state an address, pushed or in place of another, so that Back and a reload lead to it."""
+        """Give the state an address, pushed or in place of another, so that Back and a reload lead there."""
         if self._windows.sought:
             return  # The work that the address names may come yet.
         if self._table.project:
@@ -381,7 +381,7 @@ class Page:
         self.run_script(f"if (location.pathname !== {address}) history.{how}State(null, '', {address})")
 
     def _find_place(self, place: Sequence[str]) -> Any:
-        """Take the column that an address names, and return its panel; None where it cannot be gone to."""
+        """Take the column that an address names, and return the panel; None where the panel is shut."""
         work, name, column = [*place, "", "", ""][:3]
         panel = next((each for each in self._panels if each.name == name and each.ready()), None)
         if work != self.work.name or panel is None:
@@ -392,7 +392,7 @@ class Page:
         return panel
 
     def _go_back(self, address: str) -> None:
-        """Open the panel that an address names; one that is shut stays so, and so does the address."""
+        """Open the panel that an address names; a shut panel stays so, and so does the address."""
         place = unquote(address).split("/")[1:]
         if self.work.table is None:
             self._table.project = place[1] if place[0] == _PROJECT else ""
@@ -410,13 +410,13 @@ class Page:
             self.go(panel.name)
 
     def go_to_project(self, name: str) -> None:
-        """Go to the new batch of a project, by its name."""
+        """Go to the new batch of a project, by name."""
         self._windows.sought, self._table.project = (), name
         self.redraw(self._table)
         self.note_place()
 
     def run_script(self, script: str) -> None:
-        """Run a script in the window, from any thread of its work."""
+        """Run a script in the window, from any thread of the work."""
         self._client.run_javascript(script)
 
     # --- the release follows the choices ----------------------------------------------------------
@@ -442,7 +442,7 @@ class Page:
             self._figures.draw(self._figures_place.classes(remove="stale"), waiting=True)
 
     def follow_up(self) -> None:
-        """Show the recoded table, or its release, in heads, rows, figures and panel."""
+        """Show the recoded table, or the release, in heads, rows, figures and panel."""
         self._desk.classes(remove="stale")
         self.rows.show_heads()
         self.rows.refresh()
@@ -503,7 +503,7 @@ class Page:
         return outcome.result
 
     async def outcome(self, watched: Watched | None, work: Callable[[], T]) -> Outcome[T]:
-        """Have something done in a thread, and return its result or its failure."""
+        """Have something done in a thread, and return the result or the failure."""
         if watched is not None:
             self._running.add(watched)
         try:

@@ -1,4 +1,4 @@
-"""Small parts of the page. Texts that come from a table are shown as texts, whatever they look like."""
+"""Small parts of the page, which show texts of a table as texts, of whatever look."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def note(text: str) -> Any:
 
 
 def problem(text: str) -> Any:
-    """Show an error, and let a screen reader say it."""
+    """Show an error, also to a screen reader."""
     return marked(words("div", text, "problem"), "problem").props("role=alert")
 
 
 def tell(place: Any, text: str) -> None:
-    """Show an error in a place that has nothing else; an empty text clears it."""
+    """Show an error in a place for errors alone; an empty text clears the place."""
     place.clear()
     if text:
         with place:
@@ -55,7 +55,7 @@ def tell(place: Any, text: str) -> None:
 
 
 def marked(element: Any, mark: str) -> Any:
-    """Give an element a name by which tests find it."""
+    """Give an element a name for tests."""
     return element.props(f"data-mark={mark}")
 
 
@@ -68,25 +68,25 @@ def bullets(sentences: Iterable[str]) -> Any:
 
 
 def fold(title: str, *, opened: bool = False) -> Any:
-    """Show a line that opens to its contents."""
+    """Show a line that opens to a content."""
     return ui.expansion(title, value=opened).props("dense").classes("w-full")
 
 
 def box(title: str) -> Any:
-    """Show a box with a name, to put more into it."""
+    """Show a box with a name, to put more inside."""
     with ui.column().classes("box") as place:
         words("div", title, "name")
     return place
 
 
 def emptied(place: Any) -> Any:
-    """Take everything out of a place, so that it can be filled anew."""
+    """Take everything out of a place, for new contents."""
     place.clear()
     return place
 
 
 def grid(title: str, names: Sequence[str], rows: Iterable[Sequence[Any]], numbers: Sequence[int] = ()) -> Any:
-    """Show a table. The title is for who cannot see it; `numbers` are the columns that stand on the right.
+    """Show a table, with a title for screen readers, and the columns `numbers` on the right.
 
     Columns get keys of their own: a name could look like an instruction to the library below.
     """
@@ -108,7 +108,7 @@ def grid(title: str, names: Sequence[str], rows: Iterable[Sequence[Any]], number
 
 
 def frame(title: str, table: pl.DataFrame) -> Any:
-    """Show rows of a table: every cell as a text, cut where it is very long."""
+    """Show rows of a table: every cell as a text, cut where very long."""
     return grid(title, table.columns, [[*map(cell_text, row)] for row in table.iter_rows()])
 
 

@@ -1,4 +1,4 @@
-"""Projects: folders with a policy and a ledger, laid out as the commands write them, and their next batch."""
+"""Projects: folders with a policy and a ledger, in the layout of the commands, and the next batch."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _POLICY = "policy.toml"
 
 @dataclass(frozen=True)
 class Project:
-    """A folder with a policy, a ledger with its entries, and the reason why it cannot be read, if any."""
+    """A folder with a policy, a ledger with entries, and the reason if the folder cannot be read."""
 
     folder: Path
     ledger: Ledger
@@ -63,12 +63,12 @@ class Project:
 
     @cached_property
     def release(self) -> Path | None:
-        """The file of the last release, found by its digest whatever its name."""
+        """The file of the last release, found by digest under any name."""
         return self._find("release")
 
     @cached_property
     def table(self) -> Path | None:
-        """The raw table of the last release, found by its digest, if it lies in the folder."""
+        """The raw table of the last release, found by digest, if in the folder."""
         return self._find("input", self.ledger.input_digest)
 
     @property
@@ -79,7 +79,7 @@ class Project:
 
     @property
     def account(self) -> dict[str, Any]:
-        """The last release as ``--json`` prints it, if that was kept as ``internal/release-N.json``."""
+        """The last release as ``--json`` prints a release, if stored in ``internal/release-N.json``."""
         with suppress(OSError, ValueError):
             file = self.internal("release", ".json", len(self.entries))
             return dict(json.loads(file.read_text(encoding="utf-8")))
@@ -91,7 +91,7 @@ class Project:
 
     @property
     def state(self) -> tuple[str, str]:
-        """The state of the last release, as a verdict has it, and a few words about it."""
+        """The state of the last release, in the words of a verdict, and a short reason."""
         if self.problem or (self.entries and self.release is None):
             return "broken", "the ledger was changed" if self.problem else "its file was moved or changed"
         if not self.entries or self.account.get("verdict", {}).get("state") == "open":
@@ -100,12 +100,12 @@ class Project:
 
     @property
     def keys(self) -> list[str]:
-        """The columns by which the ledger finds people again, if it was told such."""
+        """The columns by which the ledger finds people again, if any."""
         by = self.last.get("matched_by") or "rows of"
         return [] if by.startswith("rows of") else by.split(", ")
 
     def record(self, released: Any, source: Source, table: Any, recipient: str, *, new: bool = False) -> Path:
-        """Write a release with its companions and its entry in the ledger, and return its file.
+        """Write a release with companions and an entry in the ledger, and return the file.
 
         The first release of a folder brings its policy. A recoding that was searched is kept for the next
         batch. `new` says that these are other people than before.
@@ -146,7 +146,7 @@ class Project:
 
 
 def projects(folder: Path) -> list[Project]:
-    """Return the projects in a folder: itself, and the folders in it, by name."""
+    """Return the projects in a folder: the folder itself, and the folders inside, by name."""
     from incrowd.release.jobs.later.ledger import Ledger
 
     found = []
@@ -184,7 +184,7 @@ def keep(work: Any, folder: Path, name: str, recipient: str) -> Project:
 
 @dataclass
 class Batch:
-    """The next batch of a project: a new file, and its release once the ledger lets it pass.
+    """The next batch of a project: a new file, and a release once the ledger allows the release.
 
     `new_people` says that hardly anybody in it was in an earlier release. `written` is the released file.
     `reasons` has what is typed so far, by point.
@@ -201,7 +201,7 @@ class Batch:
     reasons: dict[str, str] = field(default_factory=dict)
 
     def make(self, progress: Progress, *, anew: bool = False) -> Differences:
-        """Release it by the last recoding, or by one that is searched anew, and ask the ledger.
+        """Release the batch by the last recoding, or by a new search, and ask the ledger.
 
         Raises
         ------
@@ -252,13 +252,13 @@ class Batch:
         """Accept points of the verdict, of this batch alone; see `Work.accept`."""
         assert self.release is not None
         policy, points = self.release.policy, self.release.points
-        profile = policy.profile and policy.profile.attesting([*map(Attestation.of, attested)])
+        profile = policy.profile and policy.profile.attesting([*map(Attestation.of_entry, attested)])
         policy = replace(policy, accepted=(*policy.accepted, *answers), profile=profile)
         self.release = replace(self.release, policy=policy, points=answered(points, policy.accepted))
         return self.release
 
     def record(self, recipient: str) -> Path:
-        """Write the release into the project, with its entry in the ledger."""
+        """Write the release into the project, with an entry in the ledger."""
         assert self.release is not None
         self.release.verdict.refuse()
         given = self.release, self.source, self.table, recipient
@@ -272,7 +272,7 @@ def _digest_of(path: Path, changed: int, size: int) -> str:
 
 
 def _digest(path: Path) -> str:
-    """Return the SHA-256 of a file, computed anew only if it changed; empty for one that may not be read."""
+    """Return the SHA-256 of a file, computed anew only after a change; empty for an unreadable file."""
     with suppress(OSError):
         about = path.stat()
         return _digest_of(path, about.st_mtime_ns, about.st_size)

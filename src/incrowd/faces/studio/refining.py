@@ -27,7 +27,7 @@ _LONGEST = 30.0
 
 
 def less_lost(work: Any, progress: Progress) -> Try | None:
-    """Return the release of a slower algorithm that loses least, if its loss is lower in words, too.
+    """Return the release of a slower algorithm with the least loss, if the loss is lower in words, too.
 
     It holds the same limits, and its verdict is no worse. A setting that was tried before is not run again.
     """
@@ -47,14 +47,14 @@ def less_lost(work: Any, progress: Progress) -> Try | None:
 
 
 class Refining:
-    """The search of a release that loses less under a window's choices, and the line that offers it."""
+    """The search of a release of less loss under a window's choices, and the line that offers the release."""
 
     def __init__(self, page: Any) -> None:
         self._page = page
         self._watched = Watched()
 
     def draw(self) -> None:
-        """Show the place of the offer: below the table, where it moves nothing that can be clicked."""
+        """Show the place of the offer below the table, where nothing clickable moves."""
         self._place = marked(ui.element("div").classes("offer").props("role=status"), "offer")
 
     def stop(self) -> None:
@@ -64,7 +64,7 @@ class Refining:
         self._place.clear()
 
     async def look(self) -> None:
-        """Search in a quiet moment, once for the same choices, and offer what was found."""
+        """Search in a quiet moment, once for the same choices, and offer the result."""
         self.stop()
         work, watched = self._page.work, self._watched
         choices = json.dumps([work.chosen.document, work.population], default=str)

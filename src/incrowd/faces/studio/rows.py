@@ -13,7 +13,7 @@ from incrowd.core.documents import loss_in_words
 from incrowd.core.errors import visible
 from incrowd.core.io.columns import columns_named
 from incrowd.core.lazy import np, pl
-from incrowd.core.reading.spellings import has_open_points
+from incrowd.core.reading.spellings import has_unclear_points
 from incrowd.faces.studio import parts
 from incrowd.faces.studio.panels.column_forms import ROLES
 
@@ -52,7 +52,7 @@ class Rows:
         self._sought: list[str] = []
 
     def draw(self) -> None:
-        """Show the grid without columns; `show` fills it."""
+        """Show the grid without columns, which `show` fills."""
         self._grid = ui.aggrid(
             {
                 "columnDefs": [], "rowModelType": "infinite", "cacheBlockSize": _BLOCK,
@@ -87,7 +87,7 @@ class Rows:
         self.show_heads()
 
     def measure(self, work: Work) -> dict[str, list[int]]:
-        """Count the records of each column for its small histogram; call it in a thread."""
+        """Count the records of each column for a small histogram, in a thread."""
         frame = work.rows(0, 20_000)
         return {name: shape_of(frame[name]) for name in self.names}
 
@@ -97,7 +97,7 @@ class Rows:
         self.show_heads()
 
     def show_heads(self) -> None:
-        """Show the role, records, loss and points of each column as they are now."""
+        """Show the current role, records, loss and points of each column."""
         heads = self._heads()
         columns = [
             {"colId": f"c{place}", "field": f"c{place}", "headerName": visible(name),
@@ -127,7 +127,7 @@ class Rows:
         return heads
 
     def refresh(self) -> None:
-        """Ask for the rows in sight anew, without moving them."""
+        """Ask for the rows in sight anew, at the same place."""
         self._grid.run_grid_method("refreshInfiniteCache")
 
     async def _give(self, args: dict[str, int]) -> None:
@@ -139,7 +139,7 @@ class Rows:
         self._page.run_script(f"incrowd.give({question}, {cells}, {height})")
 
     def _cells(self, first: int, count: int) -> tuple[list[dict[str, Any]], int]:
-        """Return the cells of some rows, each under the key of its column, and how many rows there are."""
+        """Return the cells of some rows, each under the key of the column, and the number of rows."""
         work: Work = self._page.work
         keys = [f"c{place}" for place in range(len(self.names))]
         if not self.names:
@@ -162,7 +162,7 @@ def shape_of(cells: pl.Series) -> list[int]:
     """
     numbers = cells.drop_nulls().cast(pl.Float64, strict=False)
     numbers = numbers.filter(numbers.is_finite())
-    is_open = cells.dtype == pl.String and has_open_points(cells)
+    is_open = cells.dtype == pl.String and has_unclear_points(cells)
     if not is_open and numbers.n_unique() > _BARS and len(numbers) >= 0.9 * (len(cells) - cells.null_count()):
         return [int(count) for count in np.histogram(numbers, _BARS)[0]]
     counts = cells.cast(pl.String, strict=False).drop_nulls().value_counts(sort=True, name="records")
@@ -170,7 +170,7 @@ def shape_of(cells: pl.Series) -> list[int]:
 
 
 def _recodings(work: Work) -> tuple[dict[str, list[list[float]]], dict[str, float]]:
-    """Return the records of each quasi-identifier before and after, and the mean loss of its cells."""
+    """Return the records of each quasi-identifier before and after, and the mean loss of cells."""
     current = work.recoding
     if current is None or work.loss is None:
         return {}, {}
@@ -225,7 +225,7 @@ def points_by_column(work: Work) -> dict[str, tuple[str, str]]:
 
 
 def changed_cells(before: pl.DataFrame, after: pl.DataFrame) -> Iterator[list[str | dict[str, str]]]:
-    """Yield the cells of each row: a text where it stayed, else both texts with a verb between."""
+    """Yield the cells of each row: an unchanged text, else both texts with a verb between."""
     for old, new in zip(before.iter_rows(named=True), after.iter_rows(named=True), strict=True):
         row: list[str | dict[str, str]] = []
         for name, cell in old.items():
@@ -237,7 +237,7 @@ def changed_cells(before: pl.DataFrame, after: pl.DataFrame) -> Iterator[list[st
 
 
 def _after(before: pl.DataFrame, after: pl.DataFrame) -> Iterator[list[str]]:
-    """Yield the released cells of each row; those of columns that are left out are empty."""
+    """Yield the released cells of each row, empty for columns that are left out."""
     released: Collection[str] = set(after.columns)
     for row in after.iter_rows(named=True):
         yield [parts.cell_text(row[name]) if name in released else "" for name in before.columns]

@@ -1,4 +1,4 @@
-"""The rule profile of a policy: its inputs and questions, and the judgement of its clauses."""
+"""The rule profile of a policy: inputs and questions, and the judgement of clauses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from incrowd_gate.profiles import PROFILES, Attestation, read_profile
 
 
 def rules_form(page: Any) -> None:
-    """Let a profile be chosen, and ask for its inputs and the attestations of people."""
+    """Let a profile be chosen, and ask for inputs and the attestations of people."""
     document = page.work.choices.document
     titles = {"": "(none)", **{(each := read_profile(name)).full_name: each.title for name in PROFILES}}
     current = document.get("profile", {}).get("name", "")
@@ -70,7 +70,7 @@ def _input(text: str) -> Any:
 
 
 def _question(page: Any, settings: dict[str, Any], clause: str, question: str) -> None:
-    """Ask who attests a clause, and keep the answer in the profile."""
+    """Ask for the attestation of a clause, and store the answer in the profile."""
     entries = settings.setdefault("attested", [])
     said: dict[str, Any] = next((each for each in entries if each["clause"] == clause), {})
 
@@ -90,7 +90,7 @@ def attestation_fields(
     said: Mapping[str, Any] | None = None,
     changed: Callable[[], None] | None = None,
 ) -> Callable[[], dict[str, str] | None]:
-    """Ask who attests a clause, on which day, and in which words.
+    """Ask for the attesting person of a clause, the day, and the words.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def attestation_fields(
         texts = {"by": by.value, "on": on.value, "says": says.value}
         answer = {"clause": clause, **{name: (text or "").strip() for name, text in texts.items()}}
         try:
-            Attestation.of(answer)
+            Attestation.of_entry(answer)
         except PolicyError:
             return None
         return answer

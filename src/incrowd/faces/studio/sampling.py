@@ -1,4 +1,4 @@
-"""Some rows of a table, and their released cells, where they are not in memory or have no order."""
+"""Some rows of a table, with released cells, where rows are not in memory or have no order."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def sampled(rows: pl.LazyFrame, height: int, most: int) -> pl.DataFrame:
 
 
 def recoded_rows(release: Release, rows: pl.DataFrame) -> pl.DataFrame:
-    """Return rows of a table as they are in its release, in the order in which they are given.
+    """Return rows of a table in the released form, in the given order.
 
     Rows are found by their quasi-identifiers. A row whose combination was not there when the rows were
     counted is shown as suppressed. Where an algorithm parts records that look alike, each has the cells of
@@ -65,8 +65,8 @@ def recoded_rows(release: Release, rows: pl.DataFrame) -> pl.DataFrame:
     for cell, each in zip(cells, release.recoding.cells, strict=True):
         positions, labels = each.released
         released[cell] = pl.Series(cell, labels, dtype=pl.String).gather(positions[each.codes])
-    leaving = _values(release.frequency, places).with_columns(**released, known=pl.lit(value=True))
-    keys = _values(frequency, places).join(
+    leaving = _texts_of_keys(release.frequency, places).with_columns(**released, known=pl.lit(value=True))
+    keys = _texts_of_keys(frequency, places).join(
         leaving.unique(places, keep="first", maintain_order=True),
         on=places, how="left", nulls_equal=True, maintain_order="left",
     )  # fmt: skip
@@ -85,20 +85,20 @@ def recoded_rows(release: Release, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def leaving(release: Release, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return those rows of a table that are in its release, and as they are there; see `recoded_rows`."""
+    """Return the given rows of a table that are in the release, and the released form; see `recoded_rows`."""
     if release.left_out:
         rows = rows[places_of(release, rows)]
     return rows, recoded_rows(release, rows)
 
 
 def places_of(release: Release, rows: pl.DataFrame) -> NDArray[np.int64]:
-    """Return the places of those rows of a table that are in its release; see `recoded_rows`."""
+    """Return the places of the given rows that are in the release; see `recoded_rows`."""
     starred = (column_named(each.name).eq_missing(SUPPRESSED) for each in release.policy.schema.quasi)
     there = recoded_rows(release, rows).select(~pl.all_horizontal(starred)).to_series()
     return np.flatnonzero(there.to_numpy())
 
 
-def _values(frequency: FrequencyTable, places: Sequence[str]) -> pl.DataFrame:
+def _texts_of_keys(frequency: FrequencyTable, places: Sequence[str]) -> pl.DataFrame:
     """Return the texts of each key, a column for each quasi-identifier."""
     return pl.DataFrame(
         {

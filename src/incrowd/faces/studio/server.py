@@ -1,4 +1,4 @@
-"""The server of the page: one process, one port, one private folder."""
+"""The server of the page: a process, a port, a private folder."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def _application(
 
 
 async def _run(guard: Guard, listening: socket.socket, ready: Callable[[], None]) -> None:
-    """Run uvicorn, with a word once it listens."""
+    """Run uvicorn, with a word once the server listens."""
     import uvicorn
 
     # No access log: addresses may hold the token.

@@ -1,4 +1,4 @@
-"""The figures of a window's table and of its recoding, as far as they are known."""
+"""The known figures of a window's table and of the recoding."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from incrowd_gate.wording import at_most, who_knows
 
 
 class Figures(NamedTuple):
-    """The largest risk before and after, its limit, the loss, and the suppressed records: shares, 0..1.
+    """The largest risk before and after, the limit, the loss, and the suppressed records: shares, 0..1.
 
     `knows` says who finds somebody, and `sample` the rows that were measured where those are not all.
     """
@@ -44,7 +44,7 @@ class Figures(NamedTuple):
 
 
 def has_roles(work: Work) -> bool:
-    """Return whether every column has a role, and one at least is a quasi-identifier."""
+    """Return whether every column has a role, with at least a quasi-identifier."""
     return (
         work.choices is not None and not work.choices.having(OPEN_ROLE) and bool(work.choices.having("quasi"))
     )

@@ -1,4 +1,4 @@
-"""Changes of count tables that remove a point of their verdict."""
+"""Changes of count tables that remove a point of the verdict."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _changes_of_much_hidden(point: Point, work: Work, tables: Sequence[Published
 
 
 def savings(work: Work, progress: Progress) -> list[Change]:
-    """Return the changes to coarser codes that suppress fewer cells, by trying them; the best comes first."""
+    """Try coarser codes, and return the changes that suppress fewer cells, the best first."""
     made, document = work.tables, work.chosen.document
     assert made is not None
     shares: list[tuple[float, str, str]] = []

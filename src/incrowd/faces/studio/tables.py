@@ -1,4 +1,4 @@
-"""The table of a window: its place, how it is read, and its columns; and the policy that it begins from."""
+"""The table of a window: place, format and columns, and the first policy."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Column:
-    """The description of a column: its type and counts."""
+    """The description of a column: type and counts."""
 
     name: str
     type: str
@@ -85,7 +85,7 @@ class Column:
 
 
 def guessed(path: Path, refused: str) -> tuple[str, list[str]] | None:
-    """Guess the encoding of a text that is not in the `refused` one, and read some lines in it."""
+    """Guess the encoding of a text that is not in the `refused` encoding, and read some lines."""
     with path.open("rb") as file:
         zipped = file.read(2) == b"\x1f\x8b"
         file.seek(0)
@@ -122,7 +122,7 @@ def path_of(text: str) -> Path:
 
 
 def plain_name(name: str, ending: str) -> str:
-    """Return the name of an uploaded file as a command takes it.
+    """Return the name of an uploaded file in a form for commands.
 
     Signs that nobody sees, or that make a pattern of files, become ``_``. What a command would take for a
     folder or an address, and what no file is called, is a ``table``.
@@ -141,7 +141,7 @@ def plain_name(name: str, ending: str) -> str:
 
 @contextmanager
 def called(path: Path, name: str) -> Iterator[None]:
-    """Name a file in errors as its owner does, and not by its place in the private folder."""
+    """Name a file in errors by the owner's name, and not by the place in the private folder."""
     try:
         yield
     except InputError as error:
@@ -184,7 +184,7 @@ def copied(source: Source, progress: Progress) -> None:
 
 
 def counted(rows: pl.LazyFrame, *, estimate: bool) -> tuple[int, list[Column]]:
-    """Count the rows, and the values of each column; distinct ones about, where that is asked for."""
+    """Count the rows, and the values of each column, with estimates of distinct values on request."""
     columns = columns_named(rows.collect_schema())
     distinct = [x.approx_n_unique() if estimate else x.drop_nulls().n_unique() for x in columns]
     queries = [pl.len(), *distinct, *(column.null_count() for column in columns)]
@@ -201,7 +201,7 @@ def counted(rows: pl.LazyFrame, *, estimate: bool) -> tuple[int, list[Column]]:
 
 
 def _type_of(column: pl.Series) -> str:
-    """Find the type of a column from its first values, as a draft does: ``date (2021-03-05)``."""
+    """Find the type of a column from the first values, as a draft does: ``date (2021-03-05)``."""
     profile = profile_of(column, column.name, MISSING_TEXTS)
     kind = None if column.dtype == pl.Boolean else profile.kind
     word = str(kind or column.dtype).replace("category", "text")
@@ -210,7 +210,7 @@ def _type_of(column: pl.Series) -> str:
 
 
 def read_policy(path: Path, folder: Path | None = None) -> tuple[dict[str, Any], Path]:
-    """Return a policy file as plain data, with its path; an archive of it is unpacked into a folder."""
+    """Read a policy file as plain data, with the path; an archive is unpacked into a folder."""
     from incrowd.release.policy.policy_file import read_toml
 
     if folder is not None and path.suffix.lower() == ".zip":
@@ -230,7 +230,7 @@ def read_policy(path: Path, folder: Path | None = None) -> tuple[dict[str, Any],
 
 
 def _answered(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a policy document whose open questions have some answer, so that the rest can be checked."""
+    """Return a policy document with answers to open questions, so that the rest can be checked."""
     copy = deepcopy(dict(document))
     columns = copy.get("columns")
     for settings in columns.values() if isinstance(columns, dict) else ():

@@ -51,7 +51,7 @@ TERMS = (
 
 
 def facts(work: Work, *, paths: bool = True) -> dict[str, Any]:
-    """Return the facts that examples name: those that the table has, and those of `paths` where asked for."""
+    """Return the facts that examples name: facts of the table, and of `paths` if requested."""
     if work.choices is None:
         return {}
     rows, having = work.rows(0, _ROWS), work.choices.having

@@ -11,7 +11,7 @@ from incrowd.core.lazy import NDArray, np
 
 
 class Line(NamedTuple):
-    """A node as it is shown, by its number in the tree as it stands: a value (leaf), or else a group.
+    """A shown node, by number in the current tree: a value (leaf), or else a group.
 
     `share` is the share of the records below it, 0..1.
     """
@@ -23,7 +23,7 @@ class Line(NamedTuple):
 
 
 class TreeEditor:
-    """A tree over the values of a column, and the trees before it.
+    """A tree over the values of a column, and the earlier trees.
 
     Example: ``TreeEditor(tree, {"Paris": 3, "Rome": 1})``; then ``merge([1, 2], "Europe")`` puts the nodes 1
     and 2 into a group, and ``undo()`` takes it back. Nodes are numbered anew by every step. A step that
@@ -45,7 +45,7 @@ class TreeEditor:
 
     @property
     def tree(self) -> Hierarchy:
-        """The tree as it stands."""
+        """The current tree."""
         return self._trees[-1]
 
     @property
@@ -54,7 +54,7 @@ class TreeEditor:
         return len(self._trees) - 1
 
     def undo(self) -> None:
-        """Take the last step back, if there is one."""
+        """Take the last step back, if any."""
         if self.steps:
             self._trees.pop()
 
@@ -81,21 +81,21 @@ class TreeEditor:
         return self._line(0)
 
     def groups(self, most: int = 500) -> dict[int, str]:
-        """Return the nodes that others stand below, the root first; of very many those that are highest."""
+        """Return the nodes with children, the root first, or of very many the highest."""
         tree = self.tree
         inner = np.flatnonzero(tree.heights > 0)
         highest = inner[np.argsort(tree.depths[inner], kind="stable")][:most]
         return {node: tree.labels[node] for node in sorted(highest.tolist())}
 
     def most_frequent(self) -> tuple[str, ...] | None:
-        """Return the most frequent value that the tree knows, and the groups above it up to the root."""
+        """Return the most frequent known value, and the groups above up to the root."""
         ranks = self.tree.ranks
         counts = ((count, value) for value, count in self._counts.items() if value in ranks)
         best = max(counts, default=None)
         return None if best is None else self.tree.path(ranks[best[1]])
 
     def level(self, level: int) -> list[tuple[str, int]]:
-        """Return the cells of a level in the order of the tree, each with its records.
+        """Return the cells of a level in the order of the tree, each with a number of records.
 
         A value that stands higher than others reaches the root sooner. So a node may be the cell of some
         values below it alone, and each record is counted once:
@@ -134,7 +134,7 @@ class TreeEditor:
         self._step(draft)
 
     def merge(self, nodes: Iterable[int], label: str) -> None:
-        """Put nodes that have one parent into a group. Groups among them are dissolved into it."""
+        """Put nodes with the same parent into a group, which replaces groups among the nodes."""
         chosen = sorted(set(nodes))
         tree = self.tree
         parents = {int(tree.parents[node]) for node in chosen}
@@ -151,7 +151,7 @@ class TreeEditor:
         self._step(draft)
 
     def split(self, nodes: Iterable[int], label: str) -> None:
-        """Part a group: some of its children get a new group beside it, below the same one above."""
+        """Part a group: some children get a new group beside the group, with the same parent."""
         chosen = sorted(set(nodes))
         tree = self.tree
         parents = {int(tree.parents[node]) for node in chosen}
@@ -191,7 +191,7 @@ class TreeEditor:
         self._step(draft)
 
     def dissolve(self, node: int) -> None:
-        """Take a group away. Its members then stand below the group above."""
+        """Take a group away, so that the members stand below the group above."""
         tree = self.tree
         if node == 0 or tree.heights[node] == 0:
             raise HierarchyError("choose a group below the root; only groups can be dissolved")
@@ -236,7 +236,7 @@ class _Draft:
         self._parents: list[int] = tree.parents.tolist()
 
     def add(self, label: str, parent: int, *, before: int | None = None, after: int | None = None) -> int:
-        """Add a node: as the last child, or before or after another one."""
+        """Add a node as the last child, or before or after another node."""
         node = len(self.labels)
         self.labels.append(label)
         self.children.append([])
@@ -249,19 +249,19 @@ class _Draft:
         return node
 
     def put(self, nodes: Sequence[int], parent: int) -> None:
-        """Make nodes the last children of another one."""
+        """Make nodes the last children of another node."""
         self.remove(set(nodes))
         self.children[parent] += nodes
         for node in nodes:
             self._parents[node] = parent
 
     def remove(self, nodes: Set[int]) -> None:
-        """Take nodes out from below their parents."""
+        """Take nodes out from below the parents."""
         for parent in {self._parents[node] for node in nodes}:
             self.children[parent] = [child for child in self.children[parent] if child not in nodes]
 
     def remove_empty(self, tree: Hierarchy) -> None:
-        """Take out the groups that have nothing below them any more, from the deepest up."""
+        """Take out groups without children, from the deepest up."""
         left = [len(children) for children in self.children]
         empty = set()
         for node in range(tree.n_nodes - 1, 0, -1):
@@ -271,7 +271,7 @@ class _Draft:
         self.remove(empty)
 
     def finish(self) -> Hierarchy:
-        """Make a tree, its nodes in depth-first order."""
+        """Make a tree, with nodes in depth-first order."""
         labels: list[str] = []
         parents: list[int] = []
         stack = [(0, -1)]

@@ -1,4 +1,4 @@
-"""The values of a column, and how many records have each, as its hierarchy meets them."""
+"""The values of a column with numbers of records, in the form for the hierarchy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.core.errors import ParameterError
 from incrowd.core.lazy import np, pl
-from incrowd.core.reading.spellings import has_open_points
+from incrowd.core.reading.spellings import has_unclear_points
 from incrowd.core.table.schema import OPEN_ROLE
 from incrowd.release.policy.policy import Policy
 
@@ -26,7 +26,7 @@ _BARS = 8
 
 
 def counts_of(table: Any, document: Mapping[str, Any], folder: Path, name: str) -> dict[str, int]:
-    """Count the values of a column as texts, in order; those that mean missing are left out.
+    """Count the values of a column as texts, in order, without missing values.
 
     What is treated is treated first. Numbers and dates in a spelling of their own are read first.
 
@@ -55,7 +55,7 @@ def counts_of(table: Any, document: Mapping[str, Any], folder: Path, name: str) 
         alone.pop(other, None)
     schema = Policy.from_dict(alone, folder, "the choices of this page").schema
     refuse_prompts(schema)
-    counted, records = TableTreatments.of(engine_for(table), schema).counted.values_of([name])
+    counted, records = TableTreatments.of_table(engine_for(table), schema).counted.values_of([name])
     found, places = dictionary(counted.to_series(), name, schema.null_values)
     by_place = np.bincount(places, records, len(found.texts) + 1).astype(np.int64)
     attribute = schema[name].as_counted()
@@ -68,7 +68,7 @@ def counts_of(table: Any, document: Mapping[str, Any], folder: Path, name: str) 
 
 
 def most_frequent(cells: pl.Series) -> list[tuple[str, int]]:
-    """Count the records of the most frequent values; of many numbers, those of ranges of equal width.
+    """Count the records of the most frequent values, or of ranges of equal width for many numbers.
 
     A decimal comma is read as one. Codes of digits that begin alike are counted together. Other and missing
     values come last.
@@ -79,7 +79,7 @@ def most_frequent(cells: pl.Series) -> list[tuple[str, int]]:
     numbers = texts.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
     # A text such as 01067 is a code, and no number.
     is_code = texts.str.contains(r"^0\d").any()
-    is_open = cells.dtype == pl.String and has_open_points(texts)
+    is_open = cells.dtype == pl.String and has_unclear_points(texts)
     if not is_open and counted.height > _BARS and not is_code and numbers.is_finite().sum() == texts.len():
         records, ends = np.histogram(numbers, _BARS)
         style = ",.0f" if ends[-1] - ends[0] > 2 * _BARS else ",.4g"

@@ -1,4 +1,4 @@
-"""The table that a window has open, and the choices about its columns."""
+"""The open table of a window, and the choices about columns."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _SUFFIXES = (*_PLAIN, *(suffix for kind in KINDS for suffix in kind.suffixes))
 
 
 class WindowTable:
-    """A table, its choices, and the private files of a window.
+    """A table, the choices, and the private files of a window.
 
     Whatever reads a table, a policy or a file raises `InputError`.
 
@@ -81,7 +81,7 @@ class WindowTable:
         return self._private.path / f"{self._number:04d}{suffix}"
 
     def upload(self, name: str) -> Source:
-        """Return where an uploaded file is to go. Its name is shown, and is no part of the path."""
+        """Return the place for an uploaded file, with a name for display that is no part of the path."""
         suffix = next((each for each in _SUFFIXES if name.lower().endswith(each)), ".csv")
         return Source(self.place(suffix), plain_name(name, suffix))
 
@@ -96,7 +96,7 @@ class WindowTable:
     def open(
         self, source: Source, csv_format: CsvFormat | None = None, progress: Progress | None = None
     ) -> None:
-        """Read a table and draft its policy; the table before is forgotten if that works.
+        """Read a table and draft a policy, and forget the table before on success.
 
         Rows of folders, patterns and large files stream: they are read when they are needed.
         """
@@ -124,18 +124,18 @@ class WindowTable:
         return choices_for(table, height, source, csv_format, given, self._private.path)
 
     def rows(self, start: int, count: int) -> pl.DataFrame:
-        """Return some rows of the table as they came in."""
+        """Return some rows of the raw table."""
         assert self._rows is not None
         return self._rows.slice(start, count).collect(engine="streaming")
 
     def counts(self, name: str) -> dict[str, int]:
-        """Count the values of a column as its hierarchy meets them; see `counts_of`."""
+        """Count the values of a column in the form for the hierarchy; see `counts_of`."""
         return counts_of(self.table, self.chosen.document, self.chosen.folder, name)
 
     # --- hierarchies ------------------------------------------------------------------------------
 
     def editor(self, name: str) -> TreeEditor:
-        """Return the hierarchy of a column over its values, to be edited.
+        """Return the hierarchy of a column over the values, for editing.
 
         A column that has none begins with the value or ``*``. It is an error when the recipe does not fit
         the values, or when these cannot be read.
@@ -160,14 +160,14 @@ class WindowTable:
         return paths
 
     def keep_tree(self, name: str, tree: Hierarchy) -> None:
-        """Make a tree the hierarchy of a column; it is kept among the window's files."""
+        """Make a tree the hierarchy of a column, with a file among the window's files."""
         path = self.place(kept_as(tree))
         with called(path, "the tree"):
             tree.write(path)
         self.keep_recipe(name, str(path))
 
     def keep_recipe(self, name: str, spec: Any) -> None:
-        """Make a recipe, or the path of a file, the hierarchy of a column; None takes it away."""
+        """Make a recipe, or the path of a file, the hierarchy of a column; None takes the hierarchy away."""
         settings = self.chosen.columns[name]
         if spec is None:
             settings.pop("hierarchy", None)
@@ -175,16 +175,14 @@ class WindowTable:
             settings["hierarchy"] = spec
 
     def is_edited(self, spec: Any) -> bool:
-        """Say whether a hierarchy is one that was edited on this page."""
+        """Say whether a hierarchy was edited on this page."""
         return isinstance(spec, str) and Path(spec).is_relative_to(self._private.path)
 
     # --- searches ----------------------------------------------------------------------------------
 
     @contextmanager
     def _asked(self) -> Iterator[Any]:
-        """Open the table that is searched: the loaded one, or that of the database, of which `table` is a
-        copy.
-        """
+        """Open the searched table: the loaded table, or the database table that `table` is a copy of."""
         assert self.source is not None
         if self.source.database is None:
             yield self.table
@@ -201,7 +199,7 @@ class WindowTable:
         return {"population": self.population, "csv_format": self.csv_format}
 
     def policy(self, document: dict[str, Any] | None = None) -> Policy:
-        """Return the policy as it stands, or as a document says it.
+        """Return the current policy, or the policy of a document.
 
         A treatment that would ask for its key is refused.
         """

@@ -1,4 +1,4 @@
-"""Windows that come and go: the work that one leaves, and the work of others that it can continue."""
+"""Windows that come and go: the work of a closed window, and the work of others to continue."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MOST = 3
 
 @dataclass(eq=False)
 class Left:
-    """The work of a window that was left at some time; `stop` ends its jobs."""
+    """The work of a closed window with the time of closing; `stop` ends the jobs."""
 
     work: Work
     stop: Callable[[], None]
@@ -39,7 +39,7 @@ class Left:
 
     @property
     def title(self) -> str:
-        """The name of the table, when its window was left, and the verdict of its release."""
+        """The name of the table, the time of closing, and the verdict of the release."""
         assert self.work.source is not None
         mark = status.mark(self.work)
         end = "" if mark is None else f", verdict: {mark[1]}"
@@ -51,7 +51,7 @@ _LEFT: list[Left] = []
 
 
 def _named(name: str) -> Left | None:
-    """Take the work that an address names, if its window was left."""
+    """Take the work that an address names, if the window was left."""
     return next((each for each in _LEFT if each.work.name == name and _take(each)), None)
 
 
@@ -66,7 +66,7 @@ def _leave(work: Work, stop: Callable[[], None]) -> Left:
 
 
 def _take(left: Left) -> bool:
-    """Take the work of a window out of those that are kept; return whether it was still there."""
+    """Take the work of a closed window out of the list; return whether the work was still there."""
     if left not in _LEFT:
         return False
     _LEFT.remove(left)
@@ -74,14 +74,14 @@ def _take(left: Left) -> bool:
 
 
 def _forget(left: Left) -> None:
-    """End the jobs of a window, forget its work and remove its files."""
+    """End the jobs of a window, forget the work and remove the files."""
     if _take(left):
         left.stop()
         left.work.close()
 
 
 class Windows:
-    """The work of this window once it is gone, and that of other windows.
+    """The work of this window after closing, and the work of other windows.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class Windows:
         self._offered: list[Left] = []
 
     def draw(self) -> None:
-        """Show the place of the offers, and look for them from time to time."""
+        """Show the place of the offers, and look for offers from time to time."""
         client = ui.context.client
         client.on_connect(self._come_back)
         client.on_disconnect(self._leave)
@@ -112,7 +112,7 @@ class Windows:
         self._lost.clear()
 
     def _leave(self) -> None:
-        """Keep the work, so that another window can continue it."""
+        """Store the work for another window."""
         if self._page.work.source is not None:
             self._left = _leave(self._page.work, self._page.stop)
 

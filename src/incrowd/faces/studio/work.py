@@ -1,4 +1,4 @@
-"""The work of one browser window: a table, a policy in the making, and their results."""
+"""The work of a browser window: a table, a policy in the making, and the results."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _LIMITS = ("models", "attackers", "algorithm", "max_suppression", "accepted", "p
 
 
 class Counted(NamedTuple):
-    """A counted table: the choices that it was counted under, the start of a search, and its largest risk."""
+    """A counted table: the choices at the count, the start of a search, and the largest risk."""
 
     under: Any
     start: SearchStart
@@ -76,7 +76,7 @@ class Counted(NamedTuple):
 
 
 class Tabulated(NamedTuple):
-    """Count tables that were made, with the policy that they were made under."""
+    """Count tables with the policy behind the count."""
 
     policy: Policy
     release: TableRelease
@@ -95,7 +95,7 @@ class Tabulated(NamedTuple):
 
 
 class Work(WindowTable):
-    """Everything that one window knows. Nothing of it is shared with another window.
+    """Everything that a window knows, shared with no other window.
 
     Whatever reads a table, a policy or a file raises `InputError`; a search raises any `IncrowdError`.
 
@@ -137,7 +137,7 @@ class Work(WindowTable):
     # --- the table --------------------------------------------------------------------------------
 
     def begin_from(self, path: Path, name: str) -> bool:
-        """Take roles and limits from a policy file, or its archive, that its owner calls by a name."""
+        """Take roles and limits from a policy file or archive, under the owner's name of the file."""
         with called(self._private.path, name), called(path, name):
             self._given, self.policy_name = read_policy(path, self.place("")), name
         if self.source is not None and self._rows is not None:
@@ -148,7 +148,7 @@ class Work(WindowTable):
     def open(
         self, source: Source, csv_format: CsvFormat | None = None, progress: Progress | None = None
     ) -> None:
-        """Read a table and draft its policy; the results of the table before are forgotten if that works."""
+        """Read a table and draft a policy, and forget the results of the table before on success."""
         super().open(source, csv_format, progress)
         self.assessment = self.release = self.recoded = self.estimate = self.batch = self.tables = None
         self._counted = {}
@@ -191,7 +191,7 @@ class Work(WindowTable):
         self._session.close()
 
     def assess(self, progress: Progress) -> Assessment:
-        """Measure the table as it stands against the models."""
+        """Measure the raw table against the models."""
         from incrowd.release.jobs.measure.assess import assess
 
         policy = self.policy()
@@ -261,7 +261,7 @@ class Work(WindowTable):
         return Tabulated(policy, release)
 
     def _keep(self, release: Release, account: dict[str, Any]) -> Release:
-        """Make a release that of the window, with its account, and one of the settings that were tried."""
+        """Store a release as the window's release, with an account, and among the tried settings."""
         self.account, self.release, self.written = account, release, None
         self._places = self._places_that_leave(release)
         keep(self.tries, try_of(release, self.chosen.document))
@@ -275,7 +275,7 @@ class Work(WindowTable):
 
     @property
     def risk_before(self) -> float | None:
-        """The largest risk of the counted table, of who knows the quasi-identifiers and nothing else."""
+        """The largest risk of the counted table, against an attacker with the quasi-identifiers alone."""
         if self.release is not None:
             return self.release.before.risk[RISK]["max"]
         counted = self._counted.get(self.estimate is not None)
@@ -287,7 +287,7 @@ class Work(WindowTable):
         return self.estimate is not None or (self.recoded is not None and not self.follows)
 
     def recode(self, progress: Progress, *, quick: bool = False) -> Recoded:
-        """Recode the table, or a sample of a larger one, under the choices as they stand.
+        """Recode the table, or a sample of a larger table, under the current choices.
 
         The table is counted once, and again only where its columns or their hierarchies change.
 
@@ -333,7 +333,7 @@ class Work(WindowTable):
         return self.table if whole else sampled(self._rows, self.height, QUICK if quick else FOLLOWED)
 
     def judge(self, progress: Progress) -> Release:
-        """Make the release of the recoded table, with its verdict and its account."""
+        """Make the release of the recoded table, with a verdict and an account."""
         from incrowd.core.progress import Clock
         from incrowd.release.jobs.make.anonymize import release_of
 
@@ -349,7 +349,7 @@ class Work(WindowTable):
             return self._keep(release, account)
 
     def accept(self, answers: Sequence[Accepted], attested: Sequence[dict[str, str]] = ()) -> bool:
-        """Accept points: in the policy, in the release and the tables that are there, and in later ones.
+        """Accept points in the policy, in the existing release and tables, and in later results.
 
         Parameters
         ----------
@@ -358,7 +358,7 @@ class Work(WindowTable):
         """
         document, release = self.chosen.document, self.release
         if release is not None:
-            release = release.accepting(answers, map(Attestation.of, attested))
+            release = release.accepting(answers, map(Attestation.of_entry, attested))
             account = release.document()
         document.setdefault("accepted", []).extend(answer.to_dict() for answer in answers)
         if attested:
@@ -371,7 +371,7 @@ class Work(WindowTable):
         return True
 
     def advise(self, progress: Progress) -> list[Suggestion]:
-        """Find single changes of the policy with which there is a release, by trying them."""
+        """Find single changes of the policy that make a release possible, by trials."""
         from incrowd.release.jobs.compare.suggest import helping
 
         def feasible(change: Suggestion) -> bool:
@@ -387,7 +387,7 @@ class Work(WindowTable):
         return False
 
     def trial(self, policy: Policy, progress: Progress) -> Release:
-        """Make the release of a policy that is tried; one whose verdict is broken is refused."""
+        """Make the release of a tried policy, and refuse a broken verdict."""
         from incrowd.release.jobs.make.anonymize import anonymize
 
         with self._asked() as table:
@@ -403,14 +403,14 @@ class Work(WindowTable):
             return explore(table, self.policy(), progress=progress, **self._beside)
 
     def fidelity(self) -> Fidelity:
-        """Compare distributions and associations in the release with those in the table."""
+        """Compare distributions and associations in the release and in the table."""
         from incrowd.release.jobs.compare.fidelity import fidelity
 
         assert self.release is not None
         return fidelity(self.release)
 
     def attack(self, progress: Progress) -> list[Attack]:
-        """Try the attacks that the table allows, and count how often they work.
+        """Try the attacks that the table allows, and count successes.
 
         Of a table that streams, or is in a database, some rows are attacked; see `attacked`.
         """
@@ -438,7 +438,7 @@ class Work(WindowTable):
         return min(self.height, ATTACKED) if isinstance(self.table, Files) else self.height
 
     def identifying(self) -> list[Identifying]:
-        """Measure which columns, and which pairs of them, tell most records apart."""
+        """Measure the columns, and the pairs of columns, that tell most records apart."""
         from incrowd.measures.risk import quasi_identifiers
 
         names = self.chosen.having("quasi", "insensitive", OPEN_ROLE)[:_LOOKED_AT]
@@ -450,7 +450,7 @@ class Work(WindowTable):
 
     @property
     def same_rows(self) -> bool:
-        """Whether rows before and after are the same: in a database they have no order to tell it by.
+        """Whether rows before and after are the same, which an unordered database cannot tell.
 
         There each row is found by its quasi-identifiers, unless columns are treated.
         """
@@ -465,7 +465,7 @@ class Work(WindowTable):
 
     @property
     def recoding(self) -> tuple[FrequencyTable, Recoding] | None:
-        """The keys and their recoding, of the release or of the rows that were recoded at once."""
+        """The keys with the recoding, of the release or of rows recoded at once."""
         if self.recoded is not None:
             return self.recoded.start.frequency, self.recoded.recoding
         return None if self.release is None else (self.release.frequency, self.release.recoding)
@@ -546,7 +546,7 @@ class Work(WindowTable):
         return before, after, self.height - release.left_out
 
     def _released(self, before: pl.DataFrame, start: int) -> pl.DataFrame:
-        """Return rows of the table as they are in the release, in which the first one is at `start`."""
+        """Return released rows of a table, with the first row at `start`."""
         assert self.release is not None
         assert self.source is not None
         texts, order = self.release.texts, self.release.order
@@ -575,7 +575,7 @@ class Work(WindowTable):
 
 
 def _largest_risk(frequency: FrequencyTable, wildcards: str) -> float:
-    """Return the largest risk of a counted table, 0..1, as the account of its release has it."""
+    """Return the largest risk of a counted table, 0..1, in the account's definition."""
     from incrowd.core.table.classes import EquivalenceClasses
     from incrowd.core.table.matching import matched
     from incrowd.measures.risk import RISKS

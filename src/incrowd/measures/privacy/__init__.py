@@ -1,4 +1,4 @@
-"""Privacy models: one class in one file each, listed here; each with a function that measures it at once."""
+"""Privacy models, each in a file with a function that measures a table at once, listed here."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def reached(
     person: str | Sequence[str] = (),
     weights: str | None = None,
 ) -> float:
-    """Measure the value that a model compares with its limit: the worst over all sensitive attributes.
+    """Measure the value that a model compares with a limit: the worst over all sensitive attributes.
 
     Parameters
     ----------

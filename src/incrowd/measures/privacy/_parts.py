@@ -20,7 +20,7 @@ EXACT = 10
 
 
 def part_shares(classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64]:
-    """Return the share of each class that has its most frequent part: float64[classes]."""
+    """Return the share of each class with the most frequent part: float64[classes]."""
     shares: NDArray[np.float64] = classes.most_frequent(attribute) / classes.sizes
     return shares
 
@@ -73,7 +73,7 @@ def part_lifts(
 
 
 def hitting_numbers(classes: EquivalenceClasses, attribute: int, least: int) -> NDArray[np.int64]:
-    """Count for each class the fewest parts such that every record has at least one: int64[classes].
+    """Count for each class the fewest parts that hit every record: int64[classes].
 
     Parts that are the only one of some record are counted all. Of the others at most `EXACT` are counted, or
     as many as reach `least`, whichever is more.
@@ -95,7 +95,7 @@ def hitting_numbers(classes: EquivalenceClasses, attribute: int, least: int) -> 
 
 
 def hitting_number(lists: Iterable[frozenset[int]], least: int = 1) -> int:
-    """Return the fewest parts such that each list has at least one; see `hitting_numbers`.
+    """Return the fewest parts that hit every list; see `hitting_numbers`.
 
     Examples
     --------
@@ -203,7 +203,7 @@ def part_code(frequency: FrequencyTable, position: int, value: str) -> int | Non
 def largest_part_shares(
     classes: EquivalenceClasses, position: int, value: str | None = None
 ) -> NDArray[np.float64]:
-    """Return the share of each class with its most frequent part, or with `value`: float64[classes]."""
+    """Return the share of each class with the most frequent part, or with `value`: float64[classes]."""
     if value is None:
         return part_shares(classes, position)
     code, counts = part_code(classes.frequency, position, value), classes.part_counts(position)
@@ -215,7 +215,7 @@ def largest_part_shares(
 def largest_shares(
     classes: EquivalenceClasses, position: int, value: str | None = None
 ) -> NDArray[np.float64]:
-    """Return the share of each class with its most frequent value, or with `value`: float64[classes]."""
+    """Return the share of each class with the most frequent value, or with `value`: float64[classes]."""
     counts = classes.counts(position)
     amounts = counts.counts
     if value is not None:

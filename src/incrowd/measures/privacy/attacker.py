@@ -1,4 +1,4 @@
-"""Attackers who each know some of the quasi-identifiers."""
+"""Attackers that each know some of the quasi-identifiers."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Attacker(PrivacyModel):
-    """An attacker who knows some of the quasi-identifiers, and the models that must hold against that
-    attacker.
+    """Attacker with knowledge of some of the quasi-identifiers, and the models that must hold then.
 
     Example: a neighbour knows age and sex, an insurer knows zip and admission date. Records that have the
     same cells in these columns look alike to that attacker. The models judge these groups in place of the
@@ -120,7 +119,7 @@ class Attacker(PrivacyModel):
 
     @property
     def monotone(self) -> Monotone:
-        """Generalization flag of the models; suppressing a class takes records from its group."""
+        """Generalization flag of the models; suppressing a class takes records from a group."""
         return Monotone(all(model.monotone.generalization for model in self.models), suppression=False)
 
     @property
@@ -146,7 +145,7 @@ class Attacker(PrivacyModel):
         return [meaning for meaning in WILDCARDS if all(meaning in model.wildcards for model in self.models)]
 
     def for_classes(self) -> Sequence[PrivacyModel]:
-        """Return the models, as for an attacker who knows every quasi-identifier."""
+        """Return the models, as for an attacker with knowledge of every quasi-identifier."""
         return self.models
 
     def attributes(self, frequency: FrequencyTable) -> Sequence[int | None]:
@@ -154,11 +153,11 @@ class Attacker(PrivacyModel):
         return (None,)
 
     def values(self, classes: EquivalenceClasses, attribute: int | None = None) -> NDArray[np.float64]:
-        """Return 1 for each class whose group satisfies every model, 0 for the others."""
+        """Return 1 for each class in a group that satisfies every model, 0 for the others."""
         return self.holds(classes).astype(np.float64)
 
     def holds(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
-        """Return for each class whether its group satisfies the models: bool[classes]."""
+        """Return for each class whether the class's group satisfies the models: bool[classes]."""
         group, groups = self._groups(classes)
         verdict = np.ones(len(groups), np.bool_)
         for model in self.models:

@@ -142,7 +142,7 @@ class PrivacyModel(Configured, ABC):
     def values(
         self, classes: EquivalenceClasses, attribute: int | None
     ) -> NDArray[np.float64] | NDArray[np.int64]:
-        """Measure every class: one number per class.
+        """Return a number for every class.
 
         Parameters
         ----------
@@ -444,7 +444,7 @@ class SensitiveModel(PrivacyModel):
                 raise self._no_lists(frequency.sensitive[position].name)
 
     def knows_lists(self, frequency: FrequencyTable) -> bool:
-        """Return whether the model can judge its sensitive attributes, including lists."""
+        """Return whether the model can judge the sensitive attributes, including lists."""
         positions = self.positions(frequency)
         return self.judges_lists or all(frequency.sensitive[at].domain.parts is None for at in positions)
 
@@ -500,7 +500,7 @@ class SensitiveModel(PrivacyModel):
         return failing.astype(np.int64)
 
     def counts_records(self, classes: EquivalenceClasses) -> bool:
-        """Whether each record counts once in its class, with a single value of each attribute."""
+        """Whether each record counts once in a class, with a single value of each attribute."""
         positions = self.positions(classes.frequency)
         return not (
             self.is_joint
@@ -539,7 +539,7 @@ class SensitiveModel(PrivacyModel):
     def with_singles(
         self, classes: EquivalenceClasses, attribute: int, values: NDArray[Any], measure: _Measure
     ) -> NDArray[Any]:
-        """Give classes whose records are judged singly the value of their worst record.
+        """Give classes of records that are judged singly the value of the worst record.
 
         Parameters
         ----------

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BetaLikeness(SensitiveModel):
-    """No sensitive value gains more than beta in a class, relative to its share of the table.
+    """No sensitive value gains more than beta in a class, relative to the value's share of the table.
 
     A value has the share q in the table and the share p in the class. If p > q, its gain is (p - q) / q. If
     not, it does not count. Example: q = 0.1 and p = 0.3 give a gain of 2.

@@ -67,13 +67,13 @@ class DeltaDisclosure(SensitiveModel):
 
     @property
     def monotone(self) -> Monotone:
-        """Where absent values are skipped, a merged class can fail where its parts hold."""
+        """Where absent values are skipped, a merged class can fail although all parts hold."""
         return Monotone(generalization=self.absent == "infinite", suppression=True)
 
     def _lost(
         self, classes: EquivalenceClasses, attribute: int, failing: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
-        """Bound from below the records to suppress until every value has about its table share.
+        """Bound from below the records to suppress until every value has about the share in the table.
 
         A frequent value keeps no more than its share allows. A rare value bounds the size of the part that is
         kept, and a class that lacks a value keeps nothing.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _presence(classes: EquivalenceClasses) -> NDArray[np.float64]:
-    """Return each class's size over its people in the population: float64[classes], infinite for none."""
+    """Return each class's size over the people in the population: float64[classes], infinite for none."""
     people = classes.population
     shares = np.full(len(classes), np.inf)
     np.divide(classes.sizes, people, out=shares, where=people > 0)
@@ -84,7 +84,7 @@ class DeltaPresence(IdentityModel):
 
     @property
     def monotone(self) -> Monotone:
-        """Merged shares lie between those of the parts, and suppression leaves a share of 0."""
+        """Merged shares lie between the shares of the parts, and suppression leaves a share of 0."""
         return Monotone(generalization=True, suppression=self.delta_min == 0)
 
     def parts(self) -> Sequence[PrivacyModel]:

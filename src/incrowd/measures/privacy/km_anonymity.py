@@ -73,7 +73,7 @@ class KMAnonymity(IdentityModel):
 
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
-        """Return attackers who know 1, 2, 3 and all rows."""
+        """Return attackers with knowledge of 1, 2, 3 and all rows."""
         return tuple(cls(1, power) for power in (1, 2, 3, 0))
 
     @property
@@ -110,7 +110,7 @@ class KMAnonymity(IdentityModel):
         ]
 
     def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
-        """Return for each class the fewest people who share a set of classes with that class."""
+        """Return for each class the fewest people that share a set of classes with that class."""
         if classes.frequency.people.listed is None or self.power == 1:
             return classes.sizes
         histories = indptr, members = classes.histories()
@@ -119,13 +119,13 @@ class KMAnonymity(IdentityModel):
         alone = classes.alike > 0
         alone[members[indptr[:-1][np.diff(indptr) == 1]]] = True
         values[~alone] = np.iinfo(np.int64).max
-        for sets in self._known(histories, len(classes)):
+        for sets in self._known_sets(histories, len(classes)):
             for column in sets.classes.T:
                 np.minimum.at(values, column, sets.shared)
         return np.minimum(values, classes.sizes)
 
     def exposed(self, classes: EquivalenceClasses) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return the people who break the model by several classes, and these classes.
+        """Return the people that break the model by several classes, and the classes in question.
 
         Parameters
         ----------
@@ -145,13 +145,13 @@ class KMAnonymity(IdentityModel):
         weak = np.zeros(len(counted), np.bool_)
         if self.power == 1:
             return people, weak
-        for sets in self._known(counted.histories(), len(counted)):
+        for sets in self._known_sets(counted.histories(), len(counted)):
             few = sets.shared < self.k
             weak[sets.classes[few]] = True
             people[sets.owners(few)] = True
         return people, weak
 
-    def _known(self, histories: _Histories, many: int) -> Iterator[_Sets]:
+    def _known_sets(self, histories: _Histories, many: int) -> Iterator[_Sets]:
         """Yield the sets of at least two classes that an attacker can know of a person."""
         return _subsets(self.power, histories, many) if self.power else _full_histories(histories, many)
 
@@ -207,7 +207,7 @@ def _subsets(power: int, histories: _Histories, many: int) -> Iterator[_Sets]:
 
 
 def _full_histories(histories: _Histories, many: int) -> Iterator[_Sets]:
-    """Yield the full sets of classes of people, with the people who share all classes of each set."""
+    """Yield the full sets of classes of people, with the people that share all classes of each set."""
     from incrowd.core.kernels.grouping.grouping import group_columns
     from incrowd.core.kernels.people.histories import supersets
 
@@ -234,7 +234,7 @@ def _full_histories(histories: _Histories, many: int) -> Iterator[_Sets]:
 
 
 def lone_histories(classes: EquivalenceClasses) -> int:
-    """Count the people whose set of classes nobody else shares completely."""
+    """Count the people with a set of classes that nobody else shares completely."""
     alone = int(((classes.alike > 0) & (classes.sizes == 1)).sum())
     if classes.frequency.people.listed is None:
         return alone

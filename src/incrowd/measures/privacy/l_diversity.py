@@ -128,7 +128,7 @@ class LDiversity(SensitiveModel):
 
     @property
     def monotone_by_people(self) -> Monotone:
-        """Distinct values stay distinct, but shares of a merged class may leave the range of its parts."""
+        """Distinct values stay distinct, but shares of a merged class may leave the range of the parts."""
         distinct = self.kind == "distinct" and not self.joint
         return Monotone(generalization=distinct, suppression=True, absorbing=distinct)
 

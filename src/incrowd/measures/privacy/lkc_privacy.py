@@ -76,7 +76,7 @@ class LKCPrivacy(SensitiveModel):
 
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
-        """Return attackers who know one and two quasi-identifiers."""
+        """Return attackers with knowledge of 1 and 2 quasi-identifiers."""
         return (cls(1, 1, 1.0), cls(2, 1, 1.0))
 
     def parts(self) -> Sequence[PrivacyModel]:
@@ -98,7 +98,7 @@ class LKCPrivacy(SensitiveModel):
         check_subsets(self.name, "L", self.L, frequency)
 
     def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
-        """Return for each class the largest share over all groups that its records belong to."""
+        """Return for each class the largest share over all groups that contain the class's records."""
         largest = np.zeros(len(classes))
         for group, merged in groups_of(classes, self.L):
             shares = self.with_singles(merged, attribute, self._shares(merged, attribute), self._shares)

@@ -160,7 +160,7 @@ class P29(SensitiveModel):
         return 2 if self.score > 0 else 1
 
     def attributes(self, frequency: FrequencyTable) -> Sequence[int | None]:
-        """Return (None,), as the sensitive attributes are measured together; there must be at least one."""
+        """Return (None,), as all sensitive attributes are measured together; raise if there is none."""
         self.positions(frequency)
         return (None,)
 

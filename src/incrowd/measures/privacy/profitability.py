@@ -106,7 +106,7 @@ class Profitability(IdentityModel):
 
     @property
     def needs_population(self) -> bool:
-        """Whether the attacker is a journalist, who compares the table with a population."""
+        """Whether the attacker is a journalist, and so compares the table with a population."""
         return self.attacker == "journalist"
 
     @property

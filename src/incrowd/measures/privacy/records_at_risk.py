@@ -65,5 +65,5 @@ class RecordsAtRisk(IdentityModel):
 
 
 def records_at_risk(table: Any, quasi: Columns, *, threshold: float = 0.2) -> float:
-    """Return the share of records whose risk is above a threshold; see `RecordsAtRisk` and `reached`."""
+    """Return the share of records with a risk above a threshold; see `RecordsAtRisk` and `reached`."""
     return reached(RecordsAtRisk(1.0, threshold), table, quasi)

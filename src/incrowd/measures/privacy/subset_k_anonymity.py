@@ -61,7 +61,7 @@ class SubsetKAnonymity(IdentityModel):
 
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
-        """Return attackers who know 1 and 2 quasi-identifiers."""
+        """Return attackers with knowledge of 1 and 2 quasi-identifiers."""
         return (cls(1, 1), cls(1, 2))
 
     def check_table(self, frequency: FrequencyTable) -> None:

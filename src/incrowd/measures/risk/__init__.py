@@ -1,4 +1,4 @@
-"""Risk models: one class in one file each, listed here; estimates and searches for a table."""
+"""Risk models, each in a file, listed here; estimates and searches for a table."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class RiskModel(Configured, ABC):
 
 
 def people_of(classes: EquivalenceClasses, fraction: float | None) -> NDArray[np.float64] | None:
-    """Return the people covered by each class, at least its records: float64[classes], or None if unknown."""
+    """Return the people covered by each class, no fewer than records: float64[classes]; None if unknown."""
     if classes.frequency.population is not None:
         return np.maximum(classes.population, classes.sizes).astype(np.float64)
     if fraction:
@@ -55,7 +55,7 @@ def people_of(classes: EquivalenceClasses, fraction: float | None) -> NDArray[np
 
 
 class Risks(Measured[RiskModel, "EquivalenceClasses", dict[str, float]]):
-    """Figures per risk model that applies to the table, of its classes; see `Measured`."""
+    """Figures of the classes per risk model that applies to the table; see `Measured`."""
 
     def _measure(self, entry: RiskModel, source: EquivalenceClasses) -> dict[str, float]:
         return entry.measure(source)

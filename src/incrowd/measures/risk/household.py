@@ -1,4 +1,4 @@
-"""Household risk: an attacker who finds a member finds the entire household."""
+"""Household risk: an attacker that finds a member finds the entire household."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def household_risk(
     *,
     threshold: float = 0.2,
 ) -> HouseholdRisk:
-    """Measure the risk that at least one member of a household is found.
+    """Measure the risk that any member of a household is found.
 
     A household of members with the risks r has the risk 1 - product of (1 - r). Example: two members who
     share their classes with one other record each have 1/2, and their household has 3/4.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.core.errors import ParameterError, SchemaError, did_you_mean
 from incrowd.core.lazy import np, nw, pl
-from incrowd.core.reading.spellings import refuse_open_points
+from incrowd.core.reading.spellings import refuse_unclear_points
 from incrowd.core.table.settings import WILDCARD
 from incrowd.measures.privacy._one_call import Columns, read_for
 from incrowd.measures.privacy.k_anonymity import KAnonymity
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Individual(RiskModel):
-    """The individual risk of a survey: the expected value of 1 / (people who look like the record).
+    """The individual risk of a survey: the expected value of 1 / (people that look like the record).
 
     It is an estimate from the sampling weights; see `individual_risk`. The table needs a column of the role
     weight.
@@ -169,6 +169,6 @@ def _numbers(table: Any, name: str) -> NDArray[np.float64]:
     if name not in frame.columns:
         raise SchemaError(f"weights: the table has no column {name!r}{did_you_mean(name, frame.columns)}")
     column = frame[name].to_polars().alias("")
-    refuse_open_points(column, name)
+    refuse_unclear_points(column, name)
     numbers = column.cast(pl.Float64, strict=False)
     return np.asarray(numbers.fill_null(float("nan")).to_numpy())

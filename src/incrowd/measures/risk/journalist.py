@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Journalist(RiskModel):
-    """The attacker does not know who is in the table, so a record's risk is 1 / (people its class covers).
+    """The attacker cannot tell if a person is in the table: risk is 1 / (people covered by the class).
 
     The people come from a population table. Without one, a sampling fraction gives an estimate: a class of f
     records stands for f / fraction people. A class may cover fewer people than it has records, if the

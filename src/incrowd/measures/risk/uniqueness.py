@@ -156,7 +156,7 @@ def _zayatz(
 
 
 def _one_of(size: int, records: int, population: int) -> float:
-    """Return the chance that a sample has exactly one person of a population class of this size."""
+    """Return the chance that a sample has exactly 1 person of a population class of this size."""
     if population - size < records - 1:
         return 0.0
 

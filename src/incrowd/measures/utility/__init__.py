@@ -1,4 +1,4 @@
-"""Loss metrics: one class in one file each, listed here."""
+"""Loss metrics, each in a file, listed here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The average class size and its normalized growth."""
+"""The average class size and the normalized growth of that size."""
 
 from __future__ import annotations
 

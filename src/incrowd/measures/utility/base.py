@@ -111,7 +111,7 @@ class Metric(Configured, ABC):
         return float(lost.value)
 
     def per_record(self, frequency: FrequencyTable, recoding: Recoding) -> NDArray[np.float64] | None:
-        """Return the loss of each key's records in [0, 1], float64[keys], or None if it is not defined."""
+        """Return the loss of each key's records in [0, 1], float64[keys], or None if undefined."""
         return None
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Classification(ClassMetric):
-    """CM: share of records that are suppressed or lack the most frequent value of their class.
+    """CM: share of records that are suppressed or lack the most frequent value of the class.
 
     It is measured for every sensitive attribute, and averaged over them. If several values are most frequent,
     one of them is taken. Records with the same raw quasi-identifiers may already have different sensitive

@@ -39,7 +39,7 @@ class _Discernibility(ClassMetric):
 
 
 class Discernibility(_Discernibility, SteersByClasses):
-    """DM: sum over records of their class size, where a suppressed record costs the size of the table.
+    """DM: sum of the class size over records, where a suppressed record costs the size of the table.
 
     References
     ----------

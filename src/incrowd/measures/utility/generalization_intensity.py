@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class GeneralizationIntensity(CellMetric):
-    """Steps climbed by a cell over the height of its hierarchy, averaged over all cells.
+    """Steps climbed by a cell over the height of the hierarchy, averaged over all cells.
 
     Precision takes the level of the column in full-domain recoding; this takes each cell's own steps,
     which stop at the root. A suppressed cell counts 1.

@@ -38,7 +38,7 @@ class InformationGain(ClassMetric):
     scale: ClassVar[str] = "0 (nothing lost) to the bits that the raw quasi-identifiers tell"
 
     def of_classes(self, classes: EquivalenceClasses) -> MetricResult:
-        """Return the lost bits per sensitive attribute, at least 0, and the mean of these bits."""
+        """Return the lost bits per sensitive attribute, at least 0, and the mean over the attributes."""
         frequency = classes.frequency
         raw = _raw(frequency)
         per_attribute, gain = {}, 0.0

@@ -82,7 +82,7 @@ class AttributeSquaredError(_SquaredError, CellMetric):
 
 
 class RecordSquaredError(_SquaredError, ClassMetric):
-    """SSE / SST of microaggregation, where a record stands for the mean of its class.
+    """SSE / SST of microaggregation, where a record stands for the mean of the class.
 
     Suppressed records are one class.
 

@@ -131,7 +131,7 @@ def _scale(domain: Domain) -> _Scale | None:
 
 
 def _code_scale(domain: Domain, code: Callable[[str], str]) -> _Scale:
-    """Put codes with the same first characters into one bin, with as many characters as give few bins."""
+    """Put codes with the same first characters into a bin, with as many characters as give few bins."""
     codes = [None if text is None else code(text) for text in domain.values]
     length, starts = 1, sorted({text[:1] for text in codes if text is not None})
     longest = max(len(text) for text in codes if text is not None)
@@ -180,7 +180,7 @@ def _calendar(low: float, high: float) -> tuple[NDArray[np.float64], Callable[[i
     days = [(dt.date(max(start // 12, 1), start % 12 + 1, 1) - dt.date(1970, 1, 1)).days for start in starts]
 
     def words(start: int, end: int) -> str:
-        """Name the months from one start of a bin to the end of another."""
+        """Name the months from the start of a bin to the end of the same or a later bin."""
         if step < 12:
             form = "{}-Q{}" if step == 3 else "{}-{:02}"
             texts = [form.format(month // 12, month % 12 // step + 1) for month in (start, end)]
@@ -203,7 +203,7 @@ def _calendar(low: float, high: float) -> tuple[NDArray[np.float64], Callable[[i
 def _spread_bins(
     scale: _Scale, totals: NDArray[np.int64], cells: Any, records: NDArray[np.float64], floor: int
 ) -> Bins:
-    """Count values by their bins, with an even spread of each cell, and merge bins of few raw records."""
+    """Count values by bin, with an even spread of each cell, and merge bins of few raw records."""
     place = scale.place
     known = place >= 0
     width = int(place.max()) + 1
@@ -233,7 +233,7 @@ def _spread_bins(
 
 
 def _width_bins(totals: NDArray[np.int64], cells: Any, records: NDArray[np.float64]) -> Bins:
-    """Count records by the number of values that their cells stand for, where values cannot be named."""
+    """Count records by the number of values of the record's cell, where values cannot be named."""
     values = cells.hi - cells.lo + 1
     power = np.ceil(np.log2(values)).astype(np.int64)
     after = np.bincount(power, records)

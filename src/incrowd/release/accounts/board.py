@@ -34,7 +34,7 @@ Fact = tuple[str, str]
 
 
 def cards_of(after: Any, before: Any = None, loss: Any = None, suppressed: int | None = None) -> list[Card]:
-    """Return the figures of a table that count most, with those before where there is a raw table.
+    """Return the most important figures of a table, with the figures before where there is a raw table.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def audience_facts(policy: Policy, after: Any, recipient: str, purpose: str) -> 
 
 
 def left_out(dropped: Sequence[str], treated: Mapping[str, str]) -> list[str]:
-    """Return sentences on the columns that do not leave, by name, and on those that leave otherwise."""
+    """Return sentences on the columns that do not leave, by name, and on columns that leave otherwise."""
     lines = [f"Columns: {named(dropped, _NAMED)}."] if dropped else []
     return lines + [f"{name}: {does}" for name, does in treated.items()]
 

@@ -71,7 +71,7 @@ class ClassFigures(InNotebooks):
         return len(self.records)
 
     def of(self, model: str, attribute: str | None = None) -> NDArray[Any]:
-        """Return the values of a model's first measure, for one sensitive attribute if named.
+        """Return the values of a model's first measure, for a sensitive attribute if named.
 
         Raises
         ------

@@ -281,7 +281,7 @@ def _before(before: RiskFigures | None, model: str, figure: str) -> str:
 
 
 def refuse_survey(schema: Schema, job: str) -> None:
-    """Refuse weights and households for a job that measures nothing by these.
+    """Refuse weights and households for a job whose measures ignore both.
 
     Raises
     ------

@@ -42,7 +42,7 @@ _UNLISTED = "its values cannot be listed where the rows are"
 
 
 class Evidence(NamedTuple):
-    """A release beside its raw rows, as they were counted and recoded.
+    """A release beside the counted and recoded raw rows.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ def points_of_table(
     hidden: Sequence[str] = (),
     suppressed: float = 0.0,
 ) -> tuple[Point, ...]:
-    """Return the points of rows that leave as they stand, quasi-identifiers included.
+    """Return the points of rows that leave unchanged, quasi-identifiers included.
 
     Parameters
     ----------
@@ -178,14 +178,14 @@ class _Table:
             raise UnansweredError("its values cannot be compared where the rows are") from None
 
     def sample(self, names: Sequence[str]) -> pl.DataFrame:
-        """Return some columns of even rows, without those that cannot be read."""
+        """Return some columns of even rows, without unreadable columns."""
         if self._sample is None:
             # The rules look at the same rows, and another system fetches all columns in one question.
-            self._sample = self._rows([column.name for column in self.columns])
+            self._sample = self._some_rows([column.name for column in self.columns])
         return self._sample.select(columns_named(name for name in names if name in self._sample.columns))
 
     def _all_rows(self, names: Sequence[str]) -> pl.DataFrame | None:
-        """Return some columns of all rows of a small table elsewhere, which are fetched in one question."""
+        """Return some columns of all rows of a small table elsewhere, fetched in a single question."""
         if self.engine.in_order or self.records > _ROWS:
             return None
         try:
@@ -194,7 +194,7 @@ class _Table:
             return None
         return rows if rows.width == len(names) else None
 
-    def _rows(self, names: Sequence[str]) -> pl.DataFrame:
+    def _some_rows(self, names: Sequence[str]) -> pl.DataFrame:
         try:
             return self.engine.some_rows(names, _ROWS / max(self.records, 1))
         except NotAtHandError:
@@ -203,8 +203,8 @@ class _Table:
             if len(names) < 2:
                 return pl.DataFrame()
             # One that does not leave may be damaged: nothing else reads it.
-            readable = [name for name in names if self._rows([name]).width]
-            return self._rows(readable) if 0 < len(readable) < len(names) else pl.DataFrame()
+            readable = [name for name in names if self._some_rows([name]).width]
+            return self._some_rows(readable) if 0 < len(readable) < len(names) else pl.DataFrame()
 
 
 def _counted(rows: pl.DataFrame) -> tuple[pl.DataFrame, NDArray[np.int64]]:
@@ -236,7 +236,7 @@ def _column(name: str, schema: Schema) -> Column:
 
 
 class RowsThatLeave(_Table):
-    """Rows that leave as they stand (see `incrowd_gate.rules.columns.Release`)."""
+    """Rows that leave unchanged (see `incrowd_gate.rules.columns.Release`)."""
 
     is_local = False
 
@@ -257,7 +257,7 @@ class RowsThatLeave(_Table):
             self._share()
 
     def _share(self) -> None:
-        """Ask once about columns that leave as they are, where the same rows leave."""
+        """Ask once about columns that leave unchanged, where the same rows leave."""
         if self.raw is not None:
             self.raw.same = {each.name: self.cache for each in self.columns if not each.treatment}
 
@@ -292,7 +292,7 @@ class RowsThatLeave(_Table):
 
 
 class _RecodedRows(RowsThatLeave):
-    """The rows of a release with their recoding."""
+    """The rows of a release with the recoding."""
 
     def __init__(self, evidence: Evidence) -> None:
         policy = evidence.policy
@@ -373,7 +373,7 @@ class _RecodedRows(RowsThatLeave):
         )
 
     def _few_matches(self) -> tuple[int, int]:
-        """Count the records that fit some released ones, but fewer than k; return also k."""
+        """Count the records that fit some released rows, but fewer than k; return also k."""
         policy, recoding = self.evidence.policy, self.evidence.recoding
         least = max((model.k for model in policy.models if isinstance(model, KAnonymity)), default=2)
         if policy.wildcards != "matches-any" or not _is_starred(recoding):
@@ -395,7 +395,7 @@ class _RecodedRows(RowsThatLeave):
         return People(k, int((people < k).sum()), len(classes), int(people.min()))
 
     def _values_of_classes(self, name: str, classes: EquivalenceClasses) -> NDArray[np.int64] | None:
-        """Count the values of a column in each class, those of missing ones row by row: int64[classes]."""
+        """Count the values of a column in each class, missing values row by row: int64[classes]."""
         evidence, table = self.evidence, self.frequency
         quasi = [each for each in evidence.counted.schema.attributes if each.role == "quasi"]
         place = next((n for n, each in enumerate(quasi) if each.name == name), None)
@@ -407,7 +407,7 @@ class _RecodedRows(RowsThatLeave):
             pairs = np.unique(class_of[~missing] * domain.size + codes[~missing]) // domain.size
             lone = np.bincount(class_of[missing], table.weights[classes.members][missing], len(classes))
             return np.bincount(pairs, minlength=len(classes)) + lone.astype(np.int64)
-        schema = Schema.of(
+        schema = Schema.of_attributes(
             [*quasi, Attribute(name, "person")], null_values=evidence.counted.schema.null_values
         )
         try:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from incrowd.core.errors import named, null_values_setting, setting
 from incrowd.core.lazy import NDArray, np
 from incrowd.core.reading.recognition import Recognized, recognize
-from incrowd.core.reading.spellings import has_open_points
+from incrowd.core.reading.spellings import has_unclear_points
 from incrowd.core.reading.texts import column_of
 from incrowd.core.table.domain import Dictionary, Domain
 from incrowd.core.table.schema import Attribute
 from incrowd.core.treatments.fold import look_alikes
 from incrowd.release.drafting.profile import probable_fillers
-from incrowd.release.policy.policy import toml_settings, toml_value
+from incrowd.release.policy.toml_lines import toml_settings, toml_value
 from incrowd_gate.wording import percent
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _domain_by_values(
     if domain.kind != "category" or attribute.kind == "category" or domain.hierarchy is not None:
         return domain, totals
     texts = [text for text in domain.values if text is not None]
-    if has_open_points(column_of(texts)):
+    if has_unclear_points(column_of(texts)):
         return domain, totals
     by_value, ranks = Domain.build(
         Attribute(domain.name, attribute.role), Dictionary(texts, domain.missing >= 0)

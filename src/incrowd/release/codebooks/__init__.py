@@ -24,7 +24,7 @@ KINDS: Mapping[str, Kind] = {each.suffix: each for each in (REDCAP, DDI, CROISSA
 
 
 def read_codebook(path: str | os.PathLike[str]) -> Codebook:
-    """Read a codebook; its content tells the kind.
+    """Read a codebook of the kind that the content tells.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The parts of a codebook, and the base class of its kinds."""
+"""The parts of a codebook, and the base class of kinds of codebooks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Proposal = Literal["identifying", "weight", "quasi", ""]
 
 @dataclass(frozen=True)
 class Field:
-    """A column as a codebook describes it.
+    """A column in the description of a codebook.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Description:
-    """A release as a codebook describes it: released columns and figures, and nothing of the raw table.
+    """A release in the description of a codebook: released columns and figures, and nothing of the raw table.
 
     Attributes
     ----------

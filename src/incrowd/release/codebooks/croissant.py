@@ -1,4 +1,4 @@
-"""Croissant: JSON-LD that describes a dataset, its files and the columns of its record sets.
+"""Croissant: JSON-LD that describes a dataset, with files and the columns of record sets.
 
 Source: MLCommons, Croissant Format Specification 1.0, sections "RecordSet", "Field" and "Data types".
 """
@@ -60,7 +60,7 @@ class Croissant(Kind):
                 yield _field(field, keys, file)
 
     def text(self, description: Description) -> str:
-        """Return a description of one file and one record set."""
+        """Return a description of a single file with a single record set."""
         media = _MEDIA.get(PurePath(description.file).suffix.lower(), "application/octet-stream")
         context: dict[str, Any] = {"@language": "en", "@vocab": "https://schema.org/"}
         context |= {"cr": "http://mlcommons.org/croissant/", "sc": "https://schema.org/"}
@@ -122,7 +122,7 @@ def _source(column: str) -> dict[str, Any]:
 
 
 def _get(data: Any, name: str) -> Any:
-    """Return a property of an object, whatever the prefix of its name."""
+    """Return a property of an object, whatever the prefix of the property's name."""
     if not isinstance(data, Mapping):
         return None
     names = (name, *(f"{space}{name}" for space in _SPACES))
@@ -139,7 +139,7 @@ def _id(value: Any) -> str:
 
 
 def _names(value: Any) -> list[str]:
-    """Return types or properties without the prefixes of their names."""
+    """Return types or properties without the prefixes of names."""
     return [_last(_id(each)).rpartition(":")[2] for each in _list(value)]
 
 

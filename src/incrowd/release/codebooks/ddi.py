@@ -26,7 +26,7 @@ class Ddi(Kind):
         return text.lstrip().startswith("<")
 
     def fields(self, text: str, file: str) -> Iterator[Field]:
-        """Yield a field of each ``var``: its label, its weight, and its missing codes."""
+        """Yield a field of each ``var``: label, weight, and missing codes."""
         # Entities can name files and other machines, and grow without end.
         if "<!ENTITY" in text:
             raise TableError(f"{file}: declares entities, which are not read; save it without them")

@@ -54,7 +54,7 @@ class RedCap(Kind):
         return set(_NEEDED) <= {_COLUMNS.get(each.strip(), each.strip()) for each in first}
 
     def fields(self, text: str, file: str) -> Iterator[Field]:
-        """Yield a field of each line, and one for each choice of a checkbox."""
+        """Yield a field of each line, and a field for each choice of a checkbox."""
         lines = csv.reader(io.StringIO(text))
         try:
             names = [_COLUMNS.get(each.strip(), each.strip()) for each in next(lines)]

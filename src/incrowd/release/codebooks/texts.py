@@ -15,7 +15,7 @@ _DECLARED = re.compile(rb"""^\s*<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z0-9._-]+)
 
 
 def text_of(place: Path) -> str:
-    """Read a file in the encoding that its first bytes declare, UTF-8 by default.
+    """Read a file in the encoding that the first bytes declare, UTF-8 by default.
 
     Raises
     ------

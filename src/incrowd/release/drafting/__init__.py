@@ -1,1 +1,1 @@
-"""Drafts of policies: guesses of the roles of columns, from their names and values."""
+"""Drafts of policies: guesses of the roles of columns, from names and values."""

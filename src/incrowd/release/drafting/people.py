@@ -1,4 +1,4 @@
-"""The columns that say whose row it is: a person who has several rows, or a household of several people.
+"""Columns that identify a row's person, who may have several rows, or a row's household.
 
 The column by which most others are constant is the one of people: birth and sex of a patient stay as they
 are, and those of the patients of a doctor differ. A home has people of different ages, and one address.
@@ -38,7 +38,7 @@ _ALIKE = 0.5
 def with_people(
     table: pl.DataFrame, guesses: Sequence[Guess], profiles: Sequence[Profile], null_values: Sequence[str]
 ) -> tuple[Guess, ...]:
-    """Give the column of people the role person, or ask if there are several, and that of homes its role.
+    """Give the columns of people and of homes the roles person and household, or ask among several.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def with_people(
 
 @dataclass(frozen=True)
 class _Id:
-    """A column that may say whose row it is.
+    """A column that may identify the person or household of a row.
 
     - `one`: the share of its repeated values with one value of another column.
     - `fixed`: facts of people that are constant; `once`: periods that a value has once each.
@@ -92,7 +92,7 @@ class _Id:
     differs: tuple[str, ...] = ()
 
     def seen(self, marks: Sequence[str], once: Sequence[str]) -> _Id:
-        """Return it with the facts that speak for a person or against one."""
+        """Return the column with the facts for and against a person."""
         fixed = tuple(mark for mark in marks if self.one.get(mark, 0.0) >= _CONSTANT)
         differs = tuple(mark for mark in marks if self.one.get(mark, 1.0) < _DIFFERENT)
         return replace(self, fixed=fixed, once=tuple(once), differs=differs)
@@ -109,14 +109,14 @@ class _Id:
 
     @property
     def may_be_person(self) -> bool:
-        """Whether nothing speaks against a person, and something for one."""
+        """Whether nothing speaks against a person, and something for a person."""
         if self.differs:
             return self.guess.named
         return bool(self.fixed or self.once) or self.guess.repeated
 
     @property
     def evidence(self) -> str:
-        """Why it is one of people, in words."""
+        """The reason, in words, why the column is of people."""
         if self.fixed:
             return f"each value has one {named(self.fixed)}"
         if self.once:
@@ -133,7 +133,7 @@ def _may_be_constant(guess: Guess, column: Profile) -> bool:
 def _person_of(
     rows: pl.DataFrame, people: Mapping[str, _Id], *, rows_are_people: bool
 ) -> tuple[list[str], str]:
-    """Return the column of people and why it is this one, or several that tie.
+    """Return the column of people and the reason for the choice, or several that tie.
 
     Names, mail addresses and ids with one value each per other are one person. A stay has one sex, too, so
     of several ids the one that all others tell is the person's; else that with most constant columns.
@@ -169,13 +169,13 @@ def _person_of(
 
 
 def _tells(rows: pl.DataFrame, one: str, other: str) -> bool:
-    """Say whether each value of a column has one value of another, missing ones aside."""
+    """Say whether each value of a column always has the same value of another, missing values aside."""
     pairs = rows.select(one=column_named(one), other=column_named(other)).drop_nulls()
     return pairs.n_unique() == pairs["one"].n_unique()
 
 
 def _home_of(table: pl.DataFrame, ids: Mapping[str, _Id]) -> str:
-    """Return the column of households, or "": called so, or small groups of people with one place."""
+    """Return the column of households by name, or of small groups of people with the same place; or ""."""
     homes = [name for name, each in ids.items() if each.guess.role == "household"]
     for name, each in ids.items():
         counts = _rows_of_values(table, name)
@@ -189,13 +189,13 @@ def _home_of(table: pl.DataFrame, ids: Mapping[str, _Id]) -> str:
 
 
 def _rows_of_values(table: pl.DataFrame, name: str) -> NDArray[np.int64]:
-    """Return how many rows each value of a column has, missing ones aside."""
+    """Return how many rows each value of a column has, missing values aside."""
     values = table.select(value=column_named(name)).to_series().drop_nulls()
     return values.value_counts()["count"].to_numpy()
 
 
 def _with_role(guess: Guess, ids: Mapping[str, _Id], chosen: Sequence[str], why: str, home: str) -> Guess:
-    """Give a column that may say whose row it is its role."""
+    """Give a column of people or households the role person, household or identifying."""
     each = ids.get(guess.name)
     if each is None:
         return guess
@@ -233,7 +233,7 @@ def _with_role(guess: Guess, ids: Mapping[str, _Id], chosen: Sequence[str], why:
 def constants(
     rows: pl.DataFrame, ids: str, others: Sequence[str], null_values: Sequence[str] = ()
 ) -> dict[str, float]:
-    """Return the share of the repeated ids with one value, by column, missing values aside.
+    """Return the share of the repeated ids with a single value, by column, missing values aside.
 
     Columns of which too few ids have several values are left out.
 

@@ -16,7 +16,7 @@ from incrowd.core.io.columns import nameless
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.reading.exact import NUMBER
 from incrowd.core.reading.recognition import Recognized, recognize, recognize_digits, shape_of
-from incrowd.core.reading.spellings import has_decimal_points, has_open_points
+from incrowd.core.reading.spellings import has_decimal_points, has_unclear_points
 from incrowd.core.reading.texts import column_of
 from incrowd.core.table.schema import Attribute
 from incrowd.core.treatments.fold import look_alikes
@@ -343,7 +343,7 @@ def profile_of(
 def settle_points(
     table: pl.DataFrame, profiles: Sequence[Profile], nulls: Callable[[str], tuple[str, ...]]
 ) -> list[Profile]:
-    """Read numbers whose points may mean either thing as the other columns of the file are written.
+    """Read numbers with ambiguous points in the notation of the other columns of the file.
 
     >>> table = pl.DataFrame({"pay": ["27.500", "31.250"], "cost": ["1.204,50", "88,10"]})
     >>> profiles = [profile_of(table[name], name, ()) for name in table.columns]
@@ -417,7 +417,7 @@ def _entropy(totals: NDArray[np.integer]) -> float:
 
 
 def _points_of(domain: Domain, ways: tuple[Spelling, ...]) -> Points:
-    """Say whether decimals or thousands stand behind the points of a column of numbers, if it tells."""
+    """Say whether decimals or thousands stand behind the points of a column of numbers, if decidable."""
     if len(ways) == 1 and (ways[0].point == "," or ways[0].thousands):
         return "thousands" if ways[0].point == "," else "decimals"
     is_plain = len(ways) < 2 and has_decimal_points(column_of([text for text in domain.values if text]))
@@ -428,7 +428,7 @@ def _recognized(domain: Domain, *, textual: bool) -> Recognized | None:
     """Recognize numbers or dates in another notation, in texts or in eight-digit numbers."""
     texts = [value for value in domain.values if value is not None]
     is_number = domain.kind == "number"
-    if domain.kind == "category" or (is_number and textual and has_open_points(column_of(texts))):
+    if domain.kind == "category" or (is_number and textual and has_unclear_points(column_of(texts))):
         return recognize(texts)
     digits = recognize_digits(texts) if domain.kind == "number" else None
     return None if digits is None else Recognized("date", (digits,))

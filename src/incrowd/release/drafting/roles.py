@@ -494,7 +494,7 @@ def leave_out(guess: Guess, why: str) -> Guess:
 
 
 def with_field(guess: Guess, column: Profile, field: Field, file: str) -> Guess:
-    """Follow the proposal of a codebook where it releases no more than the guess does.
+    """Follow the proposal of a codebook where the proposal releases no more than the guess does.
 
     That a codebook is silent says nothing, so it never makes a column less protected: of a column that is
     left out already the words of the codebook are one more reason.

@@ -54,7 +54,7 @@ class Rounding:
     share: float = 0.0
 
     def settings(self) -> dict[str, object]:
-        """Return the treatment as a policy file holds it."""
+        """Return the treatment in the notation of a policy file."""
         entries = {"round": self.step, "top": self.top, "bottom": self.bottom}
         return {name: value for name, value in entries.items() if value is not None}
 

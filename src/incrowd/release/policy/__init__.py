@@ -1,1 +1,1 @@
-"""The policy of a release: the object, its file, and the conditions on it."""
+"""The policy of a release: the object, the file, and the conditions."""

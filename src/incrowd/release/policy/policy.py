@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -17,13 +16,19 @@ from incrowd.core.parameters import EPSILON, Parameter, check_fields
 from incrowd.core.table.schema import Attribute, Schema, Style
 from incrowd.core.table.settings import Ends, Judge, SuppressedRecords, Wildcards
 from incrowd.core.treatments import TREATMENTS
-from incrowd.core.treatments._linked import Linked
 from incrowd.core.treatments.base import treatment_of
 from incrowd.measures.privacy import MODELS, PrivacyModel
 from incrowd.measures.privacy.attacker import Attacker
 from incrowd.measures.privacy.k_anonymity import KAnonymity
 from incrowd.release.policy.arguments import as_algorithm, as_models, as_schema
 from incrowd.release.policy.settings import SETTINGS
+from incrowd.release.policy.toml_lines import (
+    attacker_lines,
+    column_lines,
+    profile_lines,
+    toml_settings,
+    toml_value,
+)
 from incrowd.release.tables.layout import CountTable, check_tables
 from incrowd.search import ALGORITHMS, Algorithm, Mondrian, Optimal, SearchProblem
 from incrowd_gate.points import Accepted
@@ -211,7 +216,7 @@ class Policy:
 
         file = validate(document, source)
         try:
-            schema = Schema.of(
+            schema = Schema.of_attributes(
                 (
                     Attribute(
                         name,
@@ -248,8 +253,8 @@ class Policy:
                 ),
                 algorithm=ALGORITHMS.get(str(algorithm.pop("name", Mondrian.name))).from_settings(algorithm),
                 accepted=tuple(Accepted(table.point, table.column, table.why) for table in file.accepted),
-                profile=None if file.profile is None else Choice.of(file.profile, folder),
-                context=None if file.context is None else Context.of(file.context),
+                profile=None if file.profile is None else Choice.of_settings(file.profile, folder),
+                context=None if file.context is None else Context.of_settings(file.context),
                 ledger_epsilon=None if file.ledger is None else file.ledger.epsilon,
                 ledger_m=None if file.ledger is None else file.ledger.m,
                 tables=tuple(CountTable.from_settings(table) for table in file.tables),
@@ -278,10 +283,10 @@ class Policy:
         if self.schema.linked:
             lines.append("linked = true")
         for attribute in self.schema.attributes:
-            lines += _column_lines(attribute, hierarchies or {})
+            lines += column_lines(attribute, hierarchies or {})
         lines += _list_lines(self)
         if self.profile is not None:
-            lines += _profile_lines(self.profile)
+            lines += profile_lines(self.profile)
         if self.context is not None:
             lines += ["", "[context]", *toml_settings(self.context.settings)]
         ledger = {"epsilon": self.ledger_epsilon, "m": self.ledger_m}
@@ -339,7 +344,7 @@ def _list_lines(policy: Policy) -> list[str]:
     lines: list[str] = []
     for model in policy.models:
         if isinstance(model, Attacker):
-            lines += _attacker_lines(model)
+            lines += attacker_lines(model)
             continue
         lines += ["", "[[models]]", f"model = {toml_value(model.name)}"]
         lines += toml_settings(model.settings())
@@ -350,18 +355,6 @@ def _list_lines(policy: Policy) -> list[str]:
     for name, entries in lists:
         for entry in entries:
             lines += ["", f"[[{name}]]", *toml_settings(entry)]
-    return lines
-
-
-def _profile_lines(chosen: Choice) -> list[str]:
-    """Write the table ``[profile]``."""
-    lines = ["", "[profile]", f"name = {toml_value(chosen.settings['name'])}"]
-    for table in ("inputs", "columns", "cleared"):
-        if chosen.settings.get(table):
-            lines += ["", f"[profile.{table}]", *toml_settings(chosen.settings[table])]
-    for each in chosen.attested.values():
-        entry = {"clause": each.clause, "by": each.by, "on": each.on.isoformat(), "says": each.says}
-        lines += ["", "[[profile.attested]]", *toml_settings(entry)]
     return lines
 
 
@@ -427,71 +420,6 @@ def _attacker(table: AttackerTable) -> Attacker:
             )
         models.append(short[letter].from_settings({short[letter].limit_name: limit}))
     return Attacker(table.name, table.knows, models)
-
-
-def _column_lines(attribute: Attribute, hierarchies: Mapping[str, str]) -> list[str]:
-    """Write the table of a column, with a reference to the file of a tree."""
-    from incrowd.core.hierarchy import Builder
-
-    lines = ["", f"[columns.{toml_key(attribute.name)}]", f"role = {toml_value(attribute.role)}"]
-    if attribute.kind != "auto":
-        lines.append(f"kind = {toml_value(attribute.kind)}")
-    lines += toml_settings(attribute.spelling.settings())
-    if attribute.parts is not None:
-        lines.append(f"parts = {toml_value(attribute.parts)}")
-    if attribute.key_of:
-        lines.append(f"key_of = {toml_value(attribute.key_of)}")
-    if attribute.missing:
-        lines.append(f"missing = {toml_value(list(attribute.missing))}")
-    if isinstance(attribute.hierarchy, Builder):
-        lines.append(f"hierarchy = {toml_value(attribute.hierarchy.spec())}")
-    elif attribute.hierarchy is not None:
-        lines.append(f"hierarchy = {toml_value(hierarchies[attribute.name])}")
-    if attribute.output is not None:
-        lines.append(f"output = {toml_value(attribute.output)}")
-    rounding = {"ends": attribute.ends, "grid": attribute.grid}
-    lines += toml_settings({name: value for name, value in rounding.items() if value is not None})
-    if attribute.weight != 1:
-        lines.append(f"weight = {toml_value(attribute.weight)}")
-    if attribute.levels is not None:
-        bounds = [level for level in attribute.levels if level is not None]
-        lines.append(f"levels = {toml_value(bounds)}")
-    if attribute.treatment is not None and not isinstance(attribute.treatment, Linked):
-        lines.append(f"treat = {toml_value(attribute.treatment.spec())}")
-    return lines
-
-
-def _attacker_lines(attacker: Attacker) -> list[str]:
-    models = [{"model": model.name, **model.settings()} for model in attacker.models]
-    return [
-        "",
-        "[[attackers]]",
-        f"name = {toml_value(attacker.attacker)}",
-        f"knows = {toml_value(list(attacker.knows))}",
-        f"models = {toml_value(models)}",
-    ]
-
-
-def toml_key(name: str) -> str:
-    """Write a key, quoted if necessary."""
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml_value(name)
-
-
-def toml_settings(settings: Mapping[str, Any]) -> list[str]:
-    """Write settings as lines of TOML: ``name = value``."""
-    return [f"{name} = {toml_value(value)}" for name, value in settings.items()]
-
-
-def toml_value(value: Any) -> str:
-    """Write a text, number, truth value, list or flat mapping as TOML."""
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{toml_key(key)} = {toml_value(item)}" for key, item in value.items()) + " }"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(toml_value(item) for item in value) + "]"
-    if isinstance(value, str):
-        # TOML's basic strings escape as JSON does, and DEL besides.
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    return json.dumps(value)
 
 
 def search_problem(

@@ -58,7 +58,7 @@ _GRID = "must be a number above 0, or 'day', 'month' or 'year'"
 
 
 class ColumnTable(BaseModel):
-    """One ``[columns.NAME]``."""
+    """A table ``[columns.NAME]``."""
 
     model_config = ConfigDict(extra="forbid")
     role: Role = Field(description="what others may know of the column, and whether it leaves")
@@ -97,7 +97,7 @@ class ColumnTable(BaseModel):
 
 
 class AttackerTable(BaseModel):
-    """One ``[[attackers]]``; further settings are short names of models, as ``k = 20``."""
+    """A table ``[[attackers]]``; further settings are short names of models, as ``k = 20``."""
 
     model_config = ConfigDict(extra="allow")
     name: StrictStr = Field(min_length=1, description="what the attacker is called in reports")
@@ -106,7 +106,7 @@ class AttackerTable(BaseModel):
 
 
 class AcceptedTable(BaseModel):
-    """One ``[[accepted]]``: a point of the verdict, and why it is accepted."""
+    """A table ``[[accepted]]``: a point of the verdict, and the reason for the acceptance."""
 
     model_config = ConfigDict(extra="forbid")
     point: StrictStr = Field(description="its kind, as the verdict has it")

@@ -42,7 +42,7 @@ def policy_schema() -> Schema:
     """
     from incrowd.release.policy.policy_file import PolicyFile
 
-    shape = _plain(PolicyFile.model_json_schema(ref_template="#/definitions/{model}"))
+    shape = _without_titles(PolicyFile.model_json_schema(ref_template="#/definitions/{model}"))
     definitions = shape.pop("$defs")
     settings = shape["properties"]
     definitions |= {model.name: _entry(model, "model") for model in MODELS}
@@ -71,18 +71,18 @@ def policy_schema() -> Schema:
     }
 
 
-def _plain(node: Any) -> Any:
+def _without_titles(node: Any) -> Any:
     """Remove the titles, which repeat the names, and null, which TOML does not have."""
     if isinstance(node, list):
-        return [_plain(each) for each in node]
+        return [_without_titles(each) for each in node]
     if not isinstance(node, dict):
         return node
     if isinstance(options := node.get("anyOf"), list):
-        alternatives = [_plain(each) for each in options if each != {"type": "null"}]
+        alternatives = [_without_titles(each) for each in options if each != {"type": "null"}]
         node = {key: value for key, value in node.items() if key != "anyOf"}
         node |= alternatives[0] if len(alternatives) == 1 else {"anyOf": alternatives}
     return {
-        key: _plain(value)
+        key: _without_titles(value)
         for key, value in node.items()
         if not (key == "title" and isinstance(value, str)) and not (key == "default" and value is None)
     }
@@ -121,7 +121,7 @@ def _parameters(entry: type[Configured]) -> dict[str, Schema]:
 
 
 def _table(settings: Mapping[str, Schema], required: Iterable[str], about: str = "") -> Schema:
-    """Return the schema of a table with exactly these settings."""
+    """Return the schema of a table with exactly the given settings."""
     description = {"description": about} if about else {}
     return {
         **description,
@@ -139,7 +139,7 @@ def _entry(entry: type[Configured], key: str, *, may_lack_it: bool = False) -> S
 
 
 def _count_table() -> Schema:
-    """Return the schema of one ``[[tables]]``."""
+    """Return the schema of a table ``[[tables]]``."""
     text = {"type": "string", "minLength": 1}
     cells = {"type": "array", "items": {"type": "object", "additionalProperties": {"type": "string"}}}
     settings: dict[str, Schema] = {

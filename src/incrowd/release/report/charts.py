@@ -173,7 +173,7 @@ def distribution(attribute: dict[str, Any], *, width: int = _WIDTH) -> Spec:
 
 
 def _share_up_to(most: float) -> Spec:
-    """Return scale and axis of shares from 0 to a largest one."""
+    """Return scale and axis of shares from 0 to a largest share."""
     domain = [0, min(max(most, 0.01), 1)]
     return {"scale": {"domain": domain}, "axis": _LEVEL_AXIS | {"format": "~%"}}
 
@@ -204,7 +204,7 @@ def losses(lost: dict[str, float], *, width: int = _WIDTH) -> Spec:
 
 
 def attacks(results: Sequence[dict[str, Any]], *, width: int = _WIDTH) -> Spec:
-    """Draw the success of attacks with and without the release, with their 95 % intervals."""
+    """Draw the success of attacks with and without the release, with 95 % intervals."""
     who = {"main": "with the release", "baseline": "without it", "control": "against others"}
     rows = [
         {"label": each["name"].replace("-", " "), "who": words, **each[rate]}

@@ -103,13 +103,13 @@ def _curves(by_value: Mapping[Any, Mapping[str, ComparisonRun]]) -> dict[str, li
 
 
 def _measured(run: ComparisonRun, name: str) -> _Figure:
-    """Return seconds, a risk or a loss with its spread."""
+    """Return seconds, a risk or a loss, with a spread."""
     figures = {"seconds": run.seconds, **(run.risk or {}), **(run.utility or {})}
     return figures[name], (run.spread or {}).get(name, 0.0)
 
 
 def _change(before: _Figure, after: _Figure, near: float) -> str:
-    """Say whether a figure rises or falls, by more than a share of it and twice both spreads; else ""."""
+    """Say whether a figure rises or falls by more than a share and twice both spreads; else ""."""
     (first, spread), (last, other) = before, after
     if abs(last - first) <= max(near * min(first, last), 2 * (spread + other)) + 1e-12:
         return ""
@@ -225,7 +225,7 @@ def _expectations(curves: Mapping[str, Sequence[ComparisonRun]], limit: str) -> 
 def _best_by_value(
     by_value: Mapping[Any, Mapping[str, ComparisonRun]], name: str, apart: float
 ) -> dict[Any, tuple[str, ...]]:
-    """Return the algorithms with the least of a figure; who is within twice the spreads of the least ties."""
+    """Return the algorithms with the least figure, and algorithms within twice the spreads of the least."""
     best = {}
     for value, by_name in by_value.items():
         figures = {algorithm: _measured(run, name) for algorithm, run in by_name.items()}
@@ -237,7 +237,7 @@ def _best_by_value(
 
 
 def _best(best: Mapping[Any, tuple[str, ...]], limit: str, title: tuple[str, str] = ("", "")) -> str:
-    """Describe the best algorithms by spans of a limit's values, with a phrase for one and for several."""
+    """Describe the best algorithms by spans of a limit's values, in singular or plural."""
     spans = [(names, list(values)) for names, values in groupby(best, best.__getitem__)]
     lead, places = "", [(names, f"for {limit} = {_span(values)}") for names, values in spans]
     if len(spans) == 1:

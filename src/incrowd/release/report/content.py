@@ -43,7 +43,7 @@ def contents_of(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _table(document: Mapping[str, Any]) -> tuple[list[Block | None], list[Block | None]]:
-    """Return the blocks of a release, or of a table as it stands."""
+    """Return the blocks of a release, or of a table without a release."""
     board, points = document["board"], _points(document)
     several = len(points) > _POINTS
     left = f"And {len(points) - _POINTS} more, in the appendix." if several else ""
@@ -89,7 +89,7 @@ def _comparison(document: Mapping[str, Any]) -> tuple[list[Block | None], list[B
 
 
 def _count_tables(document: Mapping[str, Any]) -> tuple[list[Block | None], list[Block | None]]:
-    """Return the blocks of count tables, whose ``heat`` has their tables as `HeatTable`."""
+    """Return the blocks of count tables, given as `HeatTable` in ``heat``."""
     board, heat = document["board"], document["heat"]
     front = [
         _verdict(document),

@@ -187,7 +187,7 @@ def _policy(document: Mapping[str, Any]) -> Table | None:
 
 
 def clauses(document: Mapping[str, Any]) -> Table | None:
-    """Return the judgement of each clause of the profile, if there is one."""
+    """Return the judgement of each clause of the profile, if any."""
     if not document.get("clauses"):
         return None
     rows = [

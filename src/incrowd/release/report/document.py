@@ -11,7 +11,7 @@ from incrowd.core.errors import ParameterError
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRun:
-    """One algorithm under one setting, or the average of runs that differ in the seed alone.
+    """An algorithm under a setting, or the average of runs that differ in the seed alone.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class ComparisonRun:
 
 
 class Runs(Protocol):
-    """Several runs over one table, such as a `Comparison`."""
+    """Several runs over the same table, such as a `Comparison`."""
 
     @property
     def records(self) -> int:

@@ -1,4 +1,4 @@
-"""A count table as HTML whose cells are shaded by their values: in reports, notebooks and the studio."""
+"""A count table as HTML with cells shaded by value: in reports, notebooks and the studio."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STEPS = 8
 
 
 class Code(NamedTuple):
-    """A code in the head of a row or column: its text, its depth below the total, and whether it is a sum."""
+    """A code in the head of a row or column: the text, the depth below the total, and whether a sum."""
 
     text: str
     depth: int
@@ -23,7 +23,7 @@ class Code(NamedTuple):
 
 
 class HeatCell(NamedTuple):
-    """A cell: its text, its shade from 0 (none) to `STEPS`, its mark if it is suppressed, and a note.
+    """A cell: the text, the shade from 0 (none) to `STEPS`, the mark if suppressed, and a note.
 
     The mark is ``x``, or ``x primary`` where the reader may know which cells are unsafe themselves.
     """
@@ -92,7 +92,7 @@ STYLE = (
 
 
 def to_html(table: HeatTable) -> str:
-    """Return a heat table as HTML with its texts escaped; `STYLE` has its look.
+    """Return a heat table as HTML with escaped texts, for the look of `STYLE`.
 
     Examples
     --------

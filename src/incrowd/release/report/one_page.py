@@ -1,4 +1,4 @@
-"""A PDF of one page about a comparison, with plots, tables and sentences."""
+"""A single-page PDF about a comparison, with plots, tables and sentences."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def write_one_page(
     about: str = "",
     force: bool = False,
 ) -> None:
-    """Write a PDF of one page: time, LM and MD against k, and against l if given.
+    """Write a single-page PDF: time, LM and MD against k, and against l if given.
 
     LM and MD are summed over the records, so that they stand beside each other as costs.
 
@@ -93,7 +93,7 @@ def write_one_page(
 
 
 def _fitted(page: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Return the document with as many table rows as fit on one page."""
+    """Return the document with as many table rows as fit on a page."""
 
     def fits(each: dict[str, Any]) -> bool:
         return count_pages("one_page.typ", each, folder) == 1

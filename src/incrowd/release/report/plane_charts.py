@@ -29,7 +29,7 @@ _DAY = 86_400_000.0
 
 
 class Recoded(Protocol):
-    """A recoded table, as a `Release` has it."""
+    """A recoded table, such as a `Release`."""
 
     @property
     def recoding(self) -> Recoding:
@@ -87,7 +87,7 @@ def _plane(release: Recoded, x: str, y: str) -> tuple[_Axis, _Axis, NDArray[np.i
 
 
 def _boxes(across: _Axis, up: _Axis, class_of_key: NDArray[np.int64], weights: Any) -> list[dict[str, Any]]:
-    """Return the rectangle of each class, as wide as its records are, with the number of records."""
+    """Return the rectangle of each class, as wide as the class's records, with the number of records."""
     keep = class_of_key >= 0
     of_key = class_of_key[keep]
     count = int(of_key.max(initial=-1)) + 1
@@ -106,7 +106,7 @@ def _boxes(across: _Axis, up: _Axis, class_of_key: NDArray[np.int64], weights: A
 
 
 def _drawn_boxes(channels: Spec, colour: Spec) -> list[Spec]:
-    """Return layers of rectangles, and of lines for classes of one value in a column, which have no area."""
+    """Return layers of rectangles, and of lines for classes with a single value in a column, without area."""
     encoding = channels | {"x2": {"field": "x2"}, "y2": {"field": "y2"}} | colour
     area = {"type": "rect", "opacity": 0.85, "stroke": INK, "strokeWidth": 0.6}
     flat = {"type": "rule", "strokeWidth": 2.5, "strokeCap": "round"}
@@ -153,7 +153,7 @@ def boundaries(release: Recoded, x: str, y: str, *, width: int = 350, height: in
 
 
 def crowds(release: Recoded, x: str, y: str, *, width: int = 260, height: int = 250) -> Any:
-    """Draw the same people before and after a local recoding as an Altair chart: points, then boxes of them.
+    """Draw the same people before and after a local recoding as an Altair chart: points, then boxes.
 
     One person stands out before, and after only the class does that the person is in. The picture shows raw
     values, so it is for whoever may see them.

@@ -43,7 +43,7 @@ class Measure(NamedTuple):
 
 
 def measures(records: int) -> list[Measure]:
-    """Return the measures of the one-page report: seconds, LM and MD, each summed over records."""
+    """Return the measures of the single-page report: seconds, LM and MD, each summed over records."""
 
     def utility(name: str, scale: float) -> Callable[[ComparisonRun], tuple[float, float]]:
         def figure(run: ComparisonRun) -> tuple[float, float]:

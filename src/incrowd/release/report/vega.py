@@ -1,4 +1,4 @@
-"""Parts of Vega-Lite charts: their common style, and the files, notebooks and pages that show them."""
+"""Parts of Vega-Lite charts: the common style, and the files, notebooks and pages that show charts."""
 
 from __future__ import annotations
 

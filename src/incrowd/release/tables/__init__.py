@@ -1,1 +1,1 @@
-"""Count tables: their cells, the unsafe ones among them, protection, and the audit of the result."""
+"""Count tables: cells, the unsafe cells, protection, and the audit of the result."""

@@ -52,7 +52,7 @@ def check_time() -> None:
 
 
 def solver_options() -> dict[str, float]:
-    """Return the options of a programme that ends when the time is up: no check interrupts one.
+    """Return the options of a programme that ends when the time is up, as no check interrupts a programme.
 
     Raises
     ------
@@ -151,7 +151,7 @@ def intervals(
         >>> from incrowd.core.hierarchy.tree import Hierarchy
         >>> from incrowd.release.tables.cells import Axis
         >>> tree = Hierarchy.from_nested({"*": ["a", "b"]})
-        >>> linked = Linked.of([[Axis("group", tree), Axis("area", tree)]])
+        >>> linked = Linked.of_tables([[Axis("group", tree), Axis("area", tree)]])
         >>> values = np.array([20, 9, 11, 4, 1, 3, 16, 8, 8], float)
         >>> hidden = np.array([4, 5, 7, 8])
         >>> low, high = values.copy(), values.copy()
@@ -170,7 +170,7 @@ def intervals(
 
 @dataclass(frozen=True)
 class Part:
-    """Unknown cells that sums tie to one another, and to no other unknown cell.
+    """Unknown cells that sums connect with each other, and with no other unknown cell.
 
     Attributes
     ----------
@@ -226,7 +226,7 @@ class Part:
         # the values shown needs no programme of its own.
         shown = [np.full(len(self.cells), np.inf), np.full(len(self.cells), -np.inf)]
         for each in fitting or ():
-            _show(shown, each)
+            _widen_shown(shown, each)
         bound, ends = (self.lower, self.upper), [np.empty(len(places)) for _ in range(2)]
 
         def is_wide(number: int, place: int) -> bool:
@@ -245,7 +245,7 @@ class Part:
                     continue
                 ends[side][number], values = self._extreme(place, side)
                 if values is not None:
-                    _show(shown, values)
+                    _widen_shown(shown, values)
                     if fitting is not None:
                         fitting.append(values)
         return ends[0], ends[1]
@@ -276,7 +276,7 @@ class Part:
                 aim[[place for _, place in closed]] = sign * signs
                 values = self._fit(aim, ceiling)
                 if values is not None:
-                    _show(shown, values)
+                    _widen_shown(shown, values)
                     if fitting is not None:
                         fitting.append(values)
             left = [pair for pair in closed if not is_wide(*pair)]
@@ -308,7 +308,7 @@ class Part:
         return None
 
     def _extreme(self, place: int, side: int) -> tuple[float, NDArray[np.float64] | None]:
-        """Return the least (0) or largest (1) value of a cell, and all values that go with it."""
+        """Return the least (0) or largest (1) value of a cell, and the values of all cells there."""
         value, values = self._solve(place, side, among_whole=False)
         if values is None or not self.whole:
             return value, values
@@ -339,8 +339,8 @@ class Part:
         raise _contradiction()
 
 
-def _show(shown: list[NDArray[np.float64]], values: NDArray[np.float64]) -> None:
-    """Widen the shown values of each cell by those of a solution."""
+def _widen_shown(shown: list[NDArray[np.float64]], values: NDArray[np.float64]) -> None:
+    """Widen the shown values of each cell by the values of a solution."""
     np.minimum(shown[0], values, out=shown[0])
     np.maximum(shown[1], values, out=shown[1])
 
@@ -348,7 +348,7 @@ def _show(shown: list[NDArray[np.float64]], values: NDArray[np.float64]) -> None
 def _deduce(
     linked: Linked, lower: NDArray[np.float64], upper: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Compute each cell that is the only unknown one of a sum.
+    """Compute each cell that is the only unknown cell of a sum.
 
     A cell that is filled in may be the last but one of another sum, so this goes on until no sum is left::
 
@@ -381,7 +381,7 @@ def _contradiction() -> TableError:
 def parts_of(
     linked: Linked, lower: NDArray[np.float64], upper: NDArray[np.float64], *, whole: bool
 ) -> list[Part]:
-    """Split the unknown cells into parts that no sum ties to one another."""
+    """Split the unknown cells into parts that no sum connects."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

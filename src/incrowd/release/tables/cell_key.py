@@ -87,7 +87,7 @@ def uniform(keys: NDArray[np.uint64]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, eq=False)
 class PerturbationTable:
-    """The odds of each deviation for each count; `perturbation_table` makes one.
+    """The odds of each deviation for each count, made by `perturbation_table`.
 
     Attributes
     ----------
@@ -239,7 +239,7 @@ def true_counts(
     low: int,
     row: Callable[[NDArray[np.int64]], NDArray[np.integer]],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the least and the largest count that can become each released one.
+    """Return the least and the largest count that can become each released count.
 
     Parameters
     ----------

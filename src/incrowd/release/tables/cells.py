@@ -1,4 +1,4 @@
-"""The cells of a count table, totals included, and the sums that tie them together."""
+"""The cells of a count table, totals included, and the sums that connect cells."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Axis:
 
     @cached_property
     def codes(self) -> tuple[str, ...]:
-        """The codes as a table shows them, in depth-first order; the root is called Total if it is ``*``.
+        """The codes as a table shows codes, in depth-first order; a root ``*`` is called Total.
 
         A code may be called as the one above it. Then the upper one is marked: ``White (all)``. The code of
         missing values is ``<missing>``.
@@ -59,7 +59,7 @@ class Axis:
 
     @cached_property
     def families(self) -> list[tuple[int, NDArray[np.int64]]]:
-        """Each code that is a sum, with the codes that it is the sum of."""
+        """Each code that is a sum, with the summed codes."""
         below: dict[int, list[int]] = {}
         for node, parent in enumerate(self.tree.parents.tolist()):
             if parent >= 0:
@@ -67,7 +67,7 @@ class Axis:
         return [(node, np.array(parts, np.int64)) for node, parts in below.items()]
 
     def cut(self, level: int) -> tuple[Axis, NDArray[np.int64]]:
-        """Leave out the finest codes, those of the last `level` steps below the root.
+        """Leave out the finest codes, of the last `level` steps below the root.
 
         Returns
         -------
@@ -91,7 +91,7 @@ class Axis:
         return Axis(self.column, shorter), np.searchsorted(shorter.leaves, place[above])
 
     def spread(self, finest: NDArray[Any], axis: int) -> NDArray[Any]:
-        """Sum the finest codes along one dimension of an array, so that it has every code."""
+        """Sum the finest codes along a dimension of an array, so that the array has every code."""
         sums = np.zeros((*finest.shape[:axis], self.tree.n_nodes, *finest.shape[axis + 1 :]), finest.dtype)
         moved, source = np.moveaxis(sums, axis, 0), np.moveaxis(finest, axis, 0)
         moved[self.tree.leaves] = source
@@ -160,7 +160,7 @@ def sums_of(axes: Sequence[Axis]) -> Sums:
 
 
 class Nested(NamedTuple):
-    """A code of one column that is the sum of codes of another, which determines the first.
+    """A code of a column that is the sum of codes of another column, which determines the first.
 
     Example: every town is in one area, so the area is the sum of its towns. A copy of a column has one part.
 
@@ -180,7 +180,7 @@ class Nested(NamedTuple):
 
 @dataclass(frozen=True)
 class Linked:
-    """Tables of the same people read as one: a cell that two of them have is one cell.
+    """Tables of the same people read together, where a cell that two tables have counts once.
 
     Attributes
     ----------
@@ -209,7 +209,7 @@ class Linked:
     excess: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 2), np.int64))
 
     @classmethod
-    def of(
+    def of_tables(
         cls,
         tables: Iterable[Sequence[Axis]],
         overlapping: Iterable[str] = (),
@@ -302,7 +302,7 @@ class Linked:
 def _nested_sums(
     number: dict[tuple[tuple[str, str], ...], int], nested: Iterable[Nested], overlapping: set[str]
 ) -> Iterator[tuple[int, list[int], bool]]:
-    """Yield each cell of a code that other codes add up to, with the cells of these for all other codes."""
+    """Yield each cell of a code that other codes sum up to, with the cells of the summed codes."""
     by_code: dict[tuple[str, str], list[tuple[tuple[str, str], ...]]] = {}
     for key in number:
         for pair in key:
@@ -324,7 +324,7 @@ def _excesses(
     parts: list[NDArray[np.int64]],
     exact: NDArray[np.bool_],
 ) -> NDArray[np.int64]:
-    """Return the pairs of sums that are not exact, of people and of some of them: those with a further code.
+    """Return the pairs of inexact sums, of all people and of the people with a further code.
 
     Example: people with several drugs and several illnesses. Those of flu are some of all::
 

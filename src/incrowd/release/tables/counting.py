@@ -1,4 +1,4 @@
-"""Count the cells of a table: its people, its records, and who has the largest parts of a sum."""
+"""Counts of the cells of a table: people, records, and the largest contributors of a sum."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def _check_size(layout: CountTable, axes: Sequence[Axis]) -> None:
 
 
 def nested_codes(engine: Any, schema: Schema, tables: Sequence[Cells]) -> list[Nested]:
-    """Return the codes of a column of one table that are sums of codes of a column of another.
+    """Return the codes of a column of a table that are sums of codes of a column of another table.
 
     Example: each town is in one area. Then a table by town tells one by area, and a copy of a column tells
     the column.
@@ -222,10 +222,10 @@ def content_of(engine: Any, layout: CountTable) -> str | None:
     if not {*names} <= {*engine.columns}:
         return None
     attributes = [Attribute(name, "quasi", kind="category") for name in names]
-    table = engine.count(Schema.of(attributes, unlisted="drop")).frequency
+    table = engine.count(Schema.of_attributes(attributes, unlisted="drop")).frequency
     # A column may have any name, and Polars takes some for patterns.
     texts = [
-        pl.Series(map(_plain, domain.values), dtype=pl.String).gather(codes)
+        pl.Series(map(_text_of_value, domain.values), dtype=pl.String).gather(codes)
         for domain, codes in zip(table.domains, table.codes, strict=True)
     ]
     places = [f"c{place}" for place in range(len(names))]
@@ -236,7 +236,7 @@ def content_of(engine: Any, layout: CountTable) -> str | None:
     return hashlib.sha256(content).hexdigest()
 
 
-def _plain(value: Any) -> str | None:
+def _text_of_value(value: Any) -> str | None:
     """Return the text of a value, the same for files of every kind."""
     if value is None:
         return None
@@ -247,7 +247,7 @@ def _plain(value: Any) -> str | None:
 
 def count_columns(engine: Any, schema: Schema, attributes: Sequence[Attribute]) -> Any:
     """Count some columns as quasi-identifiers."""
-    return engine.count(Schema.of(attributes, null_values=schema.null_values, unlisted="drop"))
+    return engine.count(Schema.of_attributes(attributes, null_values=schema.null_values, unlisted="drop"))
 
 
 def overlapping_columns(axes: Sequence[Axis], people: NDArray[np.int64]) -> Iterator[str]:
@@ -261,7 +261,7 @@ def overlapping_columns(axes: Sequence[Axis], people: NDArray[np.int64]) -> Iter
 
 
 def counted_attribute(schema: Schema, layout: CountTable, column: str) -> Attribute:
-    """Return a column as it is counted: with its hierarchy, or with the total alone above its values."""
+    """Return the counted form of a column: with a hierarchy, or with the total alone above the values."""
     if column not in schema:
         names = [each.name for each in schema.attributes]
         raise SchemaError(f"table {layout.name}: there is no column {column!r}; {those_are(names, column)}")
@@ -284,7 +284,7 @@ def counted_attribute(schema: Schema, layout: CountTable, column: str) -> Attrib
 
 
 def _amounts(engine: Any, schema: Schema, layout: CountTable) -> tuple[Amounts, int]:
-    """Return the number of each row that is summed, in whole units, 0 where it is missing, and the unit."""
+    """Return the summed number of each row, in whole units, 0 where missing, and the unit."""
     assert layout.sum is not None
     if layout.sum not in schema:
         names = [each.name for each in schema.attributes]
@@ -309,7 +309,7 @@ def _amounts(engine: Any, schema: Schema, layout: CountTable) -> tuple[Amounts, 
 
 
 def summed_attribute(given: Attribute) -> Attribute:
-    """Return a column as it is summed: of numbers, written as its attribute says."""
+    """Return the summed form of a column: of numbers, in the notation of the attribute."""
     return Attribute(
         given.name,
         "quasi",

@@ -1,4 +1,4 @@
-"""The difference of two tables: the people who are in one of them alone, as a table of their own.
+"""The difference of two tables, as a table of the people in only either of the two.
 
 Whoever subtracts the earlier table from the later one, and knows who left, has the cells of those who came::
 
@@ -45,7 +45,7 @@ class Units(NamedTuple):
 
 @dataclass(frozen=True)
 class Side:
-    """A published table with digests of its people.
+    """A published table with digests of the people.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Side:
     units: Units | None = None
 
     def axis(self, column: str) -> Axis:
-        """Return the dimension of a column; one with the total alone where the table has none."""
+        """Return the dimension of a column, with the total alone where the table has none."""
         own = (axis for axis in self.axes if axis.column == column)
         return next(own, Axis(column, Hierarchy(["*"], [-1])))
 
@@ -82,7 +82,7 @@ class Side:
         return self.lines[str(places[0])].to_numpy() if places else np.zeros(len(self.lines), np.int64)
 
     def shown(self, codes: Mapping[str, NDArray[np.int64]]) -> NDArray[np.bool_]:
-        """bool[cells]: which cells of some codes of columns are published as they are; code -1 is unknown."""
+        """bool[cells]: which cells of some codes of columns are published unchanged; code -1 is unknown."""
         sizes = [axis.tree.n_nodes for axis in self.axes]
         strides = {axis.column: prod(sizes[place + 1 :]) for place, axis in enumerate(self.axes)}
         cell, inside = np.zeros(1, np.int64), np.ones(1, np.bool_)
@@ -110,8 +110,8 @@ class _Common(NamedTuple):
     places: list[NDArray[np.int64]]
 
     @classmethod
-    def of(cls, axes: Sequence[Axis], rest: str) -> _Common:
-        """Find the codes that have one name, and above them codes of one name; `rest` begins further ones."""
+    def of_axes(cls, axes: Sequence[Axis], rest: str) -> _Common:
+        """Find the codes with equal paths of names; `rest` begins the names of further codes."""
         paths = [_paths(axis) for axis in axes]
         then, now = ({path: node for node, path in enumerate(each)} for each in paths)
         below: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
@@ -158,7 +158,7 @@ def _paths(axis: Axis) -> list[tuple[str, ...]]:
 
 
 def count_disclosures_by_difference(then: Sequence[Side], now: Sequence[Side]) -> int:
-    """Count the cells of few people, among those who came or left, that two sets of tables tell together.
+    """Count the cells of few added or removed people that two sets of tables tell together.
 
     Both are tables of one quantity. The rules of the later tables are asked, with the largest threshold. Of
     sums of those who left the threshold alone is asked, since nobody keeps their numbers.
@@ -166,7 +166,9 @@ def count_disclosures_by_difference(then: Sequence[Side], now: Sequence[Side]) -
     came: list[tuple[Cells, NDArray[np.bool_]]] = []
     left: list[tuple[Cells, NDArray[np.bool_]]] = []
     for number, (one, other) in enumerate(product(then, now)):
-        common = [_Common.of([one.axis(axis.column), axis], f"\0rest of {number}") for axis in other.axes]
+        common = [
+            _Common.of_axes([one.axis(axis.column), axis], f"\0rest of {number}") for axis in other.axes
+        ]
         known = [
             side.shown({each.axis.column: each.nodes[place] for each in common})
             for place, side in enumerate((one, other))
@@ -192,7 +194,7 @@ def count_disclosures_by_difference(then: Sequence[Side], now: Sequence[Side]) -
 
 
 def sum_records(lines: pl.DataFrame) -> pl.DataFrame:
-    """Return each line once, with the sum of its records."""
+    """Return each line once, with the sum of the line's records."""
     return lines.group_by(pl.exclude(RECORDS)).agg(column_named(RECORDS).sum())
 
 
@@ -213,7 +215,7 @@ def _placed(side: Side, common: Sequence[_Common], place: int, once: bool) -> pl
 
 
 def _changed(then: pl.DataFrame, now: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the lines that the earlier table has alone, and those of the later one."""
+    """Return the lines that the earlier table has alone, and the lines of the later table alone."""
     signed = pl.concat([then.with_columns(-column_named(RECORDS)), now.select(columns_named(then.columns))])
     net = sum_records(signed)
     left = net.filter(column_named(RECORDS) < 0).with_columns(-column_named(RECORDS))

@@ -20,7 +20,7 @@ _ROWS, _COLUMNS = 30, 12
 
 
 def heat_of(table: PublishedTable, *, internal: bool = False, short: bool = False) -> HeatTable:
-    """Return a table with its cells shaded by their published values, totals aside.
+    """Return a table with cells shaded by published value, totals aside.
 
     Parameters
     ----------
@@ -76,14 +76,14 @@ def heat_of(table: PublishedTable, *, internal: bool = False, short: bool = Fals
 
 
 def _codes(axis: Axis) -> dict[str, Code]:
-    """Return the codes of a dimension as heads, by their names."""
+    """Return the codes of a dimension as heads, by name."""
     sums = {node for node, _ in axis.families}
     depths = axis.tree.depths.tolist()
     return {code: Code(code, depths[node], node in sums) for node, code in enumerate(axis.codes)}
 
 
 def _costs(table: PublishedTable) -> list[str]:
-    """Return the kind of each cell, and the cost of a secondary one as a share of all people or values."""
+    """Return the kind of each cell, and the cost of a secondary cell as a share of all people or values."""
     cost = table.layout.cost
     if cost == "cells":
         shares = ["1 cell"] * len(table.values)

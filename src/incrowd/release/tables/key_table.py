@@ -1,4 +1,4 @@
-"""Tables of statistical offices with the change of each count by its cell key, such as the 10-5 rule."""
+"""Tables of statistical offices with the change of each count by cell key, such as the 10-5 rule."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PERIOD = 250
 
 @dataclass(frozen=True, eq=False)
 class KeyTable:
-    """Changes of counts by count and key, as statistical offices write them.
+    """Changes of counts by count and key, in the form of statistical offices.
 
     The key of a cell is the sum of its people's keys modulo the number of keys. Counts above the last row
     repeat the last `period` rows: with 750 rows and period 250, count n has row ``(n - 1) % 250 + 501``.
@@ -84,7 +84,7 @@ class KeyTable:
         return cls(np.vstack([np.zeros((1, keys), np.int64), change.reshape(_ROWS, keys)]))
 
     def to_frame(self) -> pl.DataFrame:
-        """Return the table with the columns pcv, ckey and pvalue, one row per count from 1 and key."""
+        """Return the table with the columns pcv, ckey and pvalue, with a row per count from 1 and key."""
         if self.period != _PERIOD:
             raise ParameterError(f"readers of such tables repeat {_PERIOD} rows, this one {self.period}")
         rows, keys = self.changes[1:].shape

@@ -1,4 +1,4 @@
-"""A count table of a policy: its columns, its quantity, and its protection."""
+"""A count table of a policy: columns, quantity, and protection."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _SETTINGS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class CountTable:
-    """One ``[[tables]]`` of a policy.
+    """A table ``[[tables]]`` of a policy.
 
     Attributes
     ----------
@@ -239,12 +239,12 @@ class CountTable:
 
     @property
     def unit(self) -> tuple[str, str | None]:
-        """The quantity in the cells: tables of one quantity are protected together."""
+        """The quantity in the cells; tables of the same quantity are protected together."""
         return ("sum", self.sum) if self.sum is not None else (self.count, None)
 
     @property
     def dimensions(self) -> list[tuple[str, int]]:
-        """The columns of rows and columns, each with how many of its finest levels are left out."""
+        """The columns of rows and columns, each with how many of the finest levels are left out."""
         pairs = []
         for text in (*self.rows, *self.columns):
             column, sign, level = text.rpartition(":")
@@ -258,13 +258,13 @@ class CountTable:
 
     @property
     def rule(self) -> tuple[int, int] | None:
-        """Threshold and base of a `key_table` that is a rule; None where it is none."""
+        """Threshold and base of a `key_table` given as a rule, else None."""
         given = _RULE.fullmatch(str(self.key_table))
         return (int(given[1]), int(given[2])) if given else None
 
     @property
     def keyed(self) -> bool:
-        """Whether the keys of a cell's people decide its published count."""
+        """Whether the published count of a cell depends on the keys of the cell's people."""
         return (self.protect == "cell-key" and self.rule is None) or self.rounding == "random"
 
     @property
@@ -278,7 +278,7 @@ class CountTable:
         return self.threshold if self.base is None else self.base
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings other than the defaults, as a policy file has them."""
+        """Return the settings other than the defaults, in the notation of a policy file."""
         return {
             each.name: list(value) if isinstance(value, tuple) else value
             for each in fields(self)
@@ -287,7 +287,7 @@ class CountTable:
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> CountTable:
-        """Read one ``[[tables]]``.
+        """Read a table ``[[tables]]``.
 
         Raises
         ------
@@ -310,7 +310,7 @@ def _is_cell(entry: Any) -> bool:
 
 
 def name_of(text: str) -> str:
-    """Return a text as a name that a table may have; empty if nothing of it may stand in one.
+    """Return a text as a valid name of a table; empty if no sign of the text is valid.
 
     >>> name_of("Région/by sex ")
     'R-gion-by sex'
@@ -319,7 +319,7 @@ def name_of(text: str) -> str:
 
 
 def check_tables(tables: tuple[CountTable, ...]) -> None:
-    """Check that no two tables have one name, and that tables with common cells are protected alike.
+    """Check that no two tables have the same name, and that tables with common cells are protected alike.
 
     Raises
     ------
@@ -333,7 +333,7 @@ def check_tables(tables: tuple[CountTable, ...]) -> None:
 
 
 def require_one_way(tables: Sequence[CountTable]) -> None:
-    """Check that tables of one quantity are protected alike.
+    """Check that tables of the same quantity are protected alike.
 
     Raises
     ------

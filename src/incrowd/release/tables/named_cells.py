@@ -1,4 +1,4 @@
-"""Cells that the policy names by their codes: what is hidden, never secondary, or waived."""
+"""Cells that the policy names by code: hidden, never secondary, or waived."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Need:
 
     @property
     def enough(self) -> NDArray[np.float64] | None:
-        """The widths at which an interval needs no further look; None where its ends count, too."""
+        """The widths at which an interval needs no further look; None where the ends count, too."""
         return None if self.share or self.slack.any() else self.width
 
     def scaled(self, factor: float) -> Need:
@@ -55,7 +55,7 @@ class Need:
         )  # fmt: skip
 
     def bounds(self, hidden: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the bounds of each cell by its publication alone: the least and the largest value."""
+        """Return the bounds of each cell by the cell's publication alone: the least and the largest value."""
         return np.where(hidden, self.floor, self.values), np.where(hidden, np.inf, self.values)
 
     def shortfall(

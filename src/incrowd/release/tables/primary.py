@@ -1,4 +1,4 @@
-"""The cells that must not be published, and how wide their intervals must be."""
+"""The cells that must not be published, and the required widths of intervals."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def primary_cells(cells: Cells) -> NDArray[np.bool_]:
 
 
 def _slack(cells: Cells) -> NDArray[np.float64]:
-    """Return float64[cells]: how far from a sum its interval must reach by dominance and p %; 0 if safe.
+    """Return float64[cells]: required reach of an interval from a sum by dominance and p %; 0 if safe.
 
     With parts x1 >= x2 >= ... of a sum X, an interval that ends ``share * X < x1 + .. + xn`` too near tells
     the largest parts: the end must be at ``(x1 + .. + xn) / share`` for dominance, and at

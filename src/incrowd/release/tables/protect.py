@@ -1,4 +1,4 @@
-"""Protection of all tables of one quantity together, and the audit of the result."""
+"""Protection of all tables of a quantity together, and the audit of the result."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MARK = "x"
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """A table as it is published.
+    """A table in the published form.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class PublishedTable:
 
     @property
     def frame(self) -> pl.DataFrame:
-        """The table as a frame: a line per cell, with its codes, its value and a mark if it is suppressed."""
+        """The table as a frame: a line per cell, with the codes, the value and a mark if suppressed."""
         shape = [len(axis.codes) for axis in self.axes]
         places = np.unravel_index(np.arange(len(self.values)), shape)
         columns: dict[str, Any] = {
@@ -152,14 +152,14 @@ class PublishedTable:
 
 @dataclass(frozen=True)
 class _Joined:
-    """The cells of all tables of one quantity, each cell once."""
+    """The cells of all tables of the same quantity, each cell once."""
 
     tables: Sequence[Cells]
     linked: Linked
 
     @classmethod
-    def of(cls, tables: Sequence[Cells], nested: Sequence[Nested]) -> _Joined:
-        return cls(tables, Linked.of([table.axes for table in tables], _overlapping(tables), nested))
+    def of_tables(cls, tables: Sequence[Cells], nested: Sequence[Nested]) -> _Joined:
+        return cls(tables, Linked.of_tables([table.axes for table in tables], _overlapping(tables), nested))
 
     def intervals(
         self,
@@ -181,7 +181,7 @@ class _Joined:
         return np.concatenate([place[named_cells(table, setting)] for table, place in cells])
 
     def all(self, parts: Sequence[NDArray[Any]], start: Any, combine: np.ufunc) -> NDArray[Any]:
-        """Combine the values of each table's cells into one array of all cells."""
+        """Combine the values of each table's cells into a single array of all cells."""
         cells = np.full(self.linked.size, start)
         for part, place in zip(parts, self.linked.cells, strict=True):
             # Two codes of a table may be one cell, as a code with a single part is.
@@ -189,7 +189,7 @@ class _Joined:
         return cells
 
     def primary(self) -> NDArray[np.bool_]:
-        """Return bool[cells]: which are unsafe by the rules of a table that has them.
+        """Return bool[cells]: which cells are unsafe by the rules of a table with that cell.
 
         Where people have several codes, a cell is unsafe, too, if a total has few people more. The total may
         be in another table. Example: of 23 people 20 have drug A and others B or C as well. So 3 have no A.
@@ -237,7 +237,7 @@ class _Joined:
         return self.all(low, 0.0, np.maximum), self.all(high, np.inf, np.minimum)
 
     def need(self, primary: NDArray[np.bool_]) -> Need:
-        """Return how wide the intervals of all cells must be, given those that are unsafe."""
+        """Return the required widths of the intervals of all cells, given the unsafe cells."""
         needs = [
             need_of(table, primary[place])
             for table, place in zip(self.tables, self.linked.cells, strict=True)
@@ -260,7 +260,7 @@ class _Joined:
         gap: float | None = None,
         deviations: Sequence[int] = (),
     ) -> list[PublishedTable]:
-        """Return each table with its published values; `unsafe` and `primary` are of all cells."""
+        """Return each table with published values; `unsafe` and `primary` are of all cells."""
         return [
             PublishedTable(
                 table.layout,
@@ -293,7 +293,7 @@ def protect(
     ring: Cells | None = None,
     nested: Sequence[Nested] = (),
 ) -> list[PublishedTable]:
-    """Protect tables of one quantity, and audit the result from the published cells alone.
+    """Protect tables of the same quantity, and audit the result from the published cells alone.
 
     Parameters
     ----------
@@ -319,7 +319,7 @@ def protect(
     require_one_way([table.layout for table in tables])
     new, tables = len(tables), [*tables, *(cells for cells, _ in earlier)]
     with ending_after(2 * seconds + _GRACE):
-        joined = _Joined.of(tables, nested)
+        joined = _Joined.of_tables(tables, nested)
         primary = joined.primary()
         primary[joined.named("waived")] = False
         primary[joined.named("hidden")] = True
@@ -353,7 +353,7 @@ def _by_way(
 def count_disclosures(
     tables: Sequence[Cells], known: Sequence[NDArray[np.bool_]], nested: Sequence[Nested] = ()
 ) -> int:
-    """Count the unsafe cells of some tables that are known, or follow too closely from those that are.
+    """Count the unsafe cells of some tables that are known, or follow too closely from known cells.
 
     They may follow for everybody, in a union, or for one person who knows cells that are the person's alone.
 
@@ -367,7 +367,7 @@ def count_disclosures(
     nested
         The codes of columns that other columns determine.
     """
-    joined = _Joined.of(tables, nested)
+    joined = _Joined.of_tables(tables, nested)
     primary = joined.primary()
     shown = joined.all(known, False, np.logical_or)
     if count := int((primary & shown).sum()):
@@ -420,7 +420,7 @@ def _suppressed(
     if ring is not None:
         # The search knows the whole table, so that it hides what the tables tell together.
         axes = [*(table.axes for table in joined.tables), ring.axes]
-        linked = Linked.of(axes, _overlapping(joined.tables), joined.linked.nested)
+        linked = Linked.of_tables(axes, _overlapping(joined.tables), joined.linked.nested)
         further = linked.size - joined.linked.size
         true = np.append(need.values, np.zeros(further))
         true[linked.cells[-1]] = ring.values / unit
@@ -527,7 +527,7 @@ def _odds(layout: CountTable) -> PerturbationTable | KeyTable:
 def _told(
     joined: _Joined, low: NDArray[np.float64], high: NDArray[np.float64], primary: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Return bool[cells]: small cells whose true count is the only one that fits all tables."""
+    """Return bool[cells]: small cells for which only the true count fits all tables."""
     told, cells = np.zeros(joined.linked.size, np.bool_), np.flatnonzero(primary)
     if len(cells):
         told[cells] = joined.intervals(low, high, cells, enough=np.ones(len(cells))).widths < 1 - NEAR

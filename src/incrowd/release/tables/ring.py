@@ -1,4 +1,4 @@
-"""Tables that tie to one another in a ring, and so tell more together than any two of them."""
+"""Tables connected in a ring, which tell more together than any two of the tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_CELLS = 5_000
 
 
 def ring_of(tables: Sequence[Sequence[Axis]]) -> list[Axis]:
-    """Return the columns of tables that tie to one another in a ring, each with its finest codes.
+    """Return the columns of tables connected in a ring, each with the finest codes.
 
     Age by sex, sex by ill, and age by ill are a ring. Two tables are none, nor is age by sex, sex by ill, and
     ill by area: whatever fits each and the margins that they share fits a whole table of people, too. In a
@@ -63,7 +63,7 @@ def with_ring(
     low: NDArray[np.float64],
     high: NDArray[np.float64],
 ) -> tuple[Linked, NDArray[np.float64], NDArray[np.float64]]:
-    """Return tables beside the whole table of their ring, which nobody publishes, and all bounds.
+    """Return tables beside the whole table of a ring, which nobody publishes, and all bounds.
 
     They are returned as they are where there is no ring, or one that is too large.
 
@@ -81,6 +81,6 @@ def with_ring(
     ring = ring_of(tables)
     if not ring or is_too_large(ring):
         return linked, low, high
-    whole = Linked.of([*tables, ring], overlapping, linked.nested)
+    whole = Linked.of_tables([*tables, ring], overlapping, linked.nested)
     further = whole.size - linked.size
     return whole, np.append(low, np.zeros(further)), np.append(high, np.full(further, np.inf))

@@ -30,7 +30,7 @@ TOLERANCE = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Rounding:
-    """Rounded cells, with their distance from the true counts and the bounds of these.
+    """Rounded cells, with the distance from the true counts and the bounds of true counts.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ def round_controlled(
     >>> from incrowd.core.hierarchy.tree import Hierarchy
     >>> from incrowd.release.tables.cells import Axis, Linked
     >>> towns = [Axis("town", Hierarchy.from_nested({"*": ["a", "b"]}))]
-    >>> rounding = round_controlled(np.array([3, 1, 2]), Linked.of([towns]), 3)
+    >>> rounding = round_controlled(np.array([3, 1, 2]), Linked.of_tables([towns]), 3)
     >>> rounding.cells, rounding.distance, rounding.gap
     (array([3, 0, 3]), 2, 0.0)
     """
@@ -159,7 +159,7 @@ def _controlled_steps(
 
 
 def round_randomly(counts: NDArray[np.integer], keys: NDArray[np.uint64], base: int) -> Rounding:
-    """Round each cell by itself to a multiple of the base next to it, as the key of the cell says.
+    """Round each cell by itself to a neighbouring multiple of the base, chosen by the key of the cell.
 
     A count of 7 goes to 5 with odds 3/5 and to 10 with odds 2/5, so that it stays 7 on average. Cells of the
     same people have the same key and go the same way in every table. Sums do not hold.
@@ -191,7 +191,7 @@ def round_randomly(counts: NDArray[np.integer], keys: NDArray[np.uint64], base: 
 
 
 def round_to_midpoints(counts: NDArray[np.integer], base: int) -> Rounding:
-    """Round each cell by itself to the middle of the interval of its count; 0 stays.
+    """Round each cell by itself to the middle of the interval of the count; 0 stays.
 
     With base 6 the intervals are 1 to 6, 7 to 12, and so on. Nothing is left to chance. Sums do not hold.
 
@@ -223,7 +223,7 @@ def round_to_midpoints(counts: NDArray[np.integer], base: int) -> Rounding:
 def _near(
     cells: NDArray[np.int64], base: int, further: int = 0
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the bounds of counts less than a base, and `further` bases more, away from released ones."""
+    """Return the bounds of counts less than a base, and `further` bases more, away from released counts."""
     most = (further + 1) * base - 1
     return np.maximum(cells - most, 0), cells + most
 

@@ -63,7 +63,7 @@ def suppress(
     whole_table: NDArray[np.bool_] | None = None,
     unions: Sequence[tuple[Unions, NDArray[np.int64]]] = (),
 ) -> Suppression:
-    """Choose the cells that are suppressed to protect those that must be.
+    """Choose the cells to suppress for the protection of the primary cells.
 
     An integer programme chooses the cheapest cells that meet the conditions known so far. The audit then
     looks at what can be computed. Each cell that can be computed too closely becomes a further condition, by
@@ -102,7 +102,7 @@ def suppress(
     >>> from incrowd.core.hierarchy.tree import Hierarchy
     >>> from incrowd.release.tables.cells import Axis
     >>> tree = Hierarchy.from_nested({"*": ["a", "b"]})
-    >>> linked = Linked.of([[Axis("group", tree), Axis("area", tree)]])
+    >>> linked = Linked.of_tables([[Axis("group", tree), Axis("area", tree)]])
     >>> values = np.array([20, 9, 11, 4, 1, 3, 16, 8, 8], float)
     >>> need = Need(values, np.full(9, 3.0), np.zeros(9))
     >>> chosen = suppress(linked, need, values == 1, values, values > 0)
@@ -122,7 +122,7 @@ def narrow_together(
     hidden: NDArray[np.bool_],
     unions: Sequence[tuple[Unions, NDArray[np.int64]]],
 ) -> NDArray[np.bool_]:
-    """Return which cells unsafe unions tell, or one person who knows cells that are the person's alone.
+    """Return the cells told by unsafe unions, or to a person by the cells of that person alone.
 
     The parameters are those of `suppress`, and a choice of cells that are hidden; bool[cells].
     """
@@ -157,7 +157,7 @@ class _Search:
 
     @cached_property
     def of_one_person(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """The cells that are one person's alone, and all of the person's, by person."""
+        """The cells of a single person, and all cells with that person, by person."""
         return [
             (place[alone], place[own])
             for unions, place in self.unions
@@ -187,7 +187,7 @@ class _Search:
         return float(self.cost[hidden & ~self.primary].sum())
 
     def _cheapest(self, seconds: float) -> tuple[NDArray[np.bool_] | None, float]:
-        """Return the cheapest choice that meets all conditions so far, and a bound of its cost."""
+        """Return the cheapest choice that meets all conditions so far, and a bound of the cost."""
         if not self.cuts:
             return self.primary.copy(), 0.0
         from scipy.optimize import Bounds, LinearConstraint, milp
@@ -264,7 +264,7 @@ class _Search:
                 yield Breach(cells, more[able], share[able])
 
     def _cut_by_unions(self, hidden: NDArray[np.bool_], *, chains: bool) -> bool:
-        """Add a condition for each unsafe union: if all of it is hidden, enough others are hidden, too.
+        """Add a condition for each unsafe union: if fully hidden, enough other cells are hidden, too.
 
         Example: A and B lack half of what C has, and a fifth of what D has, so one of both must be hidden::
 
@@ -280,7 +280,7 @@ class _Search:
     def _cut_by_audit(
         self, hidden: NDArray[np.bool_], narrow: Iterator[tuple[Part, NDArray[np.int64]]]
     ) -> bool:
-        """Add a condition for each suppressed cell that can be computed too closely, if there is one."""
+        """Add a condition for each suppressed cell that can be computed too closely, if any."""
         everything = np.flatnonzero(~hidden & self.allowed)
         failing = False
         for part, cells in narrow:
@@ -324,7 +324,7 @@ class _Search:
     def _failing_for_one(
         self, hidden: NDArray[np.bool_]
     ) -> Iterator[tuple[Part, NDArray[np.int64], NDArray[np.int64]]]:
-        """Yield unsafe cells that somebody computes who knows cells of the own alone; these come last."""
+        """Yield a part, unsafe cells told to a person by cells of that person alone, and the known cells."""
         need = self.need
         people = [(alone[hidden[alone]], own) for alone, own in self.of_one_person]
         for part in parts_of(self.linked, *need.bounds(hidden), whole=need.whole):
@@ -353,7 +353,7 @@ class _Search:
         own: NDArray[np.bool_],
         fitting: list[NDArray[np.float64]],
     ) -> NDArray[np.int64]:
-        """Return the places of a part's unsafe cells that are too narrow for whoever knows others of them.
+        """Return the places of a part's unsafe cells that are too narrow given known cells.
 
         Tables that fit and have the true values there show how open each cell is. A programme is solved only
         for a cell of which they do not show enough. Nobody takes the own part of a cell (`own`) for less than
@@ -388,7 +388,7 @@ class _Search:
         return np.array(narrow, np.int64)
 
     def _telling(self, part: Part, cell: int) -> NDArray[np.int64] | None:
-        """Return the cells that keep a cell's interval narrow: one of them must be suppressed, too.
+        """Return the cells that keep a cell's interval narrow, of which some must be suppressed, too.
 
         The dual solution of the linear programme is a combination of sums that proves the end of the
         interval. It proves the same while no published cell with a weight in it is suppressed. None where the
@@ -469,7 +469,7 @@ class _Search:
         return bool(hidden.sum() > before)
 
     def _apart(self, cells: list[int]) -> list[list[int]]:
-        """Share cells out so that no two of one group are in the same sum.
+        """Share cells out so that no two of a group are in the same sum.
 
         The cheapest change of the table that moves all cells of a group is then mostly those that move each::
 
@@ -497,7 +497,7 @@ class _Search:
         further: float,
         known: NDArray[np.int64] | None = None,
     ) -> NDArray[np.bool_]:
-        """Return the cells of the cheapest change of the table that moves a cell as far as it must.
+        """Return the cells of the cheapest change of the table that moves a cell as far as required.
 
         - `known`: int64[cells]: cells that the change must leave as they are.
         """
@@ -517,7 +517,7 @@ class _Search:
         far: bool = False,
         falls: bool = False,
     ) -> NDArray[np.bool_] | None:
-        """Return the cells of the cheapest change of the table that moves some cells as far as they must.
+        """Return the cells of the cheapest change of the table that moves some cells as far as required.
 
         A cell rises, or `falls`. It moves by what its fall leaves of its width, or by all of it (`far`). None
         where no change moves all.

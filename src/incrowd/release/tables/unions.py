@@ -1,4 +1,4 @@
-"""Cells that are hidden apart and known together: the rules of a cell are asked of their union.
+"""Cells that are hidden singly and known together, so that the rules of a cell apply to the union.
 
 The total and what is shown tell the sum of all hidden parts, however many there are::
 
@@ -47,7 +47,7 @@ class Breach(NamedTuple):
 
 
 class _Members(NamedTuple):
-    """The people of a cell or a union, and their parts of it, the largest first.
+    """The people of a cell or a union, with parts of the sum, the largest first.
 
     Where nobody is in several finest cells, only the largest parts are there, and the people have no numbers.
     """
@@ -58,7 +58,7 @@ class _Members(NamedTuple):
 
 @dataclass(frozen=True)
 class Unions:
-    """The sums of a table that hold exactly, and the people of each of its cells.
+    """The sums of a table that hold exactly, and the people of each cell.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class Unions:
 
     @cached_property
     def _person(self) -> NDArray[np.int64]:
-        """int64[parts]: whose each part is; a part of nobody is a person of its own."""
+        """int64[parts]: the person of each part; a part of nobody is a person apart."""
         assert self.cells.parts is not None
         person = self.cells.parts.person
         unnamed = person < 0
@@ -97,7 +97,7 @@ class Unions:
         return {}
 
     def members(self, cell: int) -> _Members:
-        """Return the people of a cell who have a part of it."""
+        """Return the people of a cell with a part in the cell."""
         if cell not in self._members:
             self._members[cell] = self._count_members(cell)
         return self._members[cell]
@@ -115,7 +115,7 @@ class Unions:
         return _merged(self._person[inside], parts.part[inside])
 
     def of_one_person(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Return the cells that are one person's alone, and all in which the person has a part, by person.
+        """Return the cells of a single person, and all cells with a part of that person, by person.
 
         Who knows the own part knows the cells that are the person's alone. There are none in counts of
         people, where the number of others is what nobody knows.
@@ -149,7 +149,7 @@ class Unions:
         ]
 
     def _above(self, leaves: list[int]) -> NDArray[np.int64]:
-        """Return the cells that some of the finest ones are in."""
+        """Return the cells that contain some of the finest cells."""
         table, above = self.cells, set[int]()
         for leaf in leaves:
             ways = []
@@ -184,7 +184,7 @@ class Unions:
             yield from self._breach(way, hidden)
 
     def _breach(self, way: dict[int, int], hidden: NDArray[np.bool_]) -> Iterator[Breach]:
-        """Yield the union that a combination of sums tells, if it is unsafe."""
+        """Yield the union that a combination of sums tells, if unsafe."""
         union = np.array([cell for cell in way if hidden[cell]], np.int64)
         lack = self._lack(union)
         if lack is None:
@@ -223,14 +223,14 @@ class Unions:
 
 
 class _Lack(NamedTuple):
-    """The lack of a union: people, or by a rule so much of the sum that is not of its largest people."""
+    """The lack of a union: people, or by a rule so much of the sum outside the union's largest people."""
 
     amount: float
     members: _Members
     rule: tuple[NDArray[np.float64], float] | None
 
     def help(self, unions: Unions, cell: int) -> float:
-        """Return the share of the lack that one more cell makes up for, at most 1, and 0 for none."""
+        """Return the share of the lack that a further cell makes up for, at most 1, and 0 for none."""
         table, own = unions.cells, unions.members(cell)
         if self.rule is None:
             more = float(table.contributors[cell])
@@ -317,7 +317,7 @@ def _touching(lines: list[dict[int, int]]) -> dict[int, list[int]]:
 
 
 def _parts(lines: list[dict[int, int]], touching: dict[int, list[int]]) -> Iterator[list[int]]:
-    """Yield the numbers of lines that cells tie to one another."""
+    """Yield the numbers of lines that cells connect."""
     left = {*range(len(lines))}
     while left:
         part, new = set[int](), [min(left)]
@@ -332,7 +332,7 @@ def _parts(lines: list[dict[int, int]], touching: dict[int, list[int]]) -> Itera
 def _steps(
     lines: list[dict[int, int]], touching: dict[int, list[int]], come: dict[int, int]
 ) -> Iterator[tuple[int, int]]:
-    """Yield the lines that a combination may grow by, each with its sign.
+    """Yield the lines that a combination may grow by, each with a sign.
 
     A cell that comes to neither 0 nor 1 needs a line that has it, and brings it nearer.
     """
@@ -347,7 +347,7 @@ def _steps(
 
 
 def _combined(ways: list[dict[int, int]], chosen: frozenset[tuple[int, int]]) -> dict[int, int]:
-    """Return the sum of some ways, each times its sign."""
+    """Return the sum of some ways, each times the way's sign."""
     both: dict[int, int] = {}
     for place, sign in chosen:
         for cell, each in ways[place].items():

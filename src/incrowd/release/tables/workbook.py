@@ -66,7 +66,7 @@ def write_workbook(tables: Sequence[PublishedTable], path: Path, label: str = MA
 
 
 def notes_of(table: PublishedTable, label: str = MARK) -> list[str]:
-    """Return the notes below a table: its quantity, its rules, and the meaning of a mark."""
+    """Return the notes below a table: the quantity, the rules, and the meaning of a mark."""
     layout = table.layout
     notes = [f"{table.quantity} by {', '.join(axis.column for axis in table.axes)}"]
     if layout.protect == "suppress":

@@ -1,4 +1,4 @@
-"""The lattice of full-domain recodings, and the knowledge about its nodes."""
+"""The lattice of full-domain recodings, and the knowledge about nodes."""
 
 from __future__ import annotations
 

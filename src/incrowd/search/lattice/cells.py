@@ -88,7 +88,7 @@ def numbered(problem: SearchProblem, lattice: Lattice) -> LevelCells:
 def _occurring(
     frequency: FrequencyTable, j: int, *, every: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.unsignedinteger]]:
-    """Return the ranks of an attribute that occur, or all, and the place of each key's value among them."""
+    """Return the ranks of an attribute that occur, or all, and the place of each key's value in this list."""
     codes, occurs = frequency.codes[j], frequency.totals(j) > 0
     if every or not frequency.keys or occurs.all():
         return np.arange(len(occurs)), codes
@@ -97,5 +97,5 @@ def _occurring(
 
 
 def _ranked(occurs: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return the numbers that occur, ascending, and the place of each among them."""
+    """Return the numbers that occur, ascending, and the place of each number in this list."""
     return np.flatnonzero(occurs), np.cumsum(occurs, dtype=np.int32) - np.int32(1)

@@ -17,6 +17,7 @@ from incrowd.search.lattice.judge import Judge, TooSmall
 from incrowd.search.lattice.lattice import Limits
 from incrowd.search.lattice.node import Node
 from incrowd.search.lattice.rollup import FewPeople, Groups, Rolled, Rollup
+from incrowd.search.lattice.rules import Rules
 from incrowd.search.lattice.score import score_by
 from incrowd.search.lattice.sizes import Sizes, parts_of
 from incrowd.search.lattice.space import SolutionSpace
@@ -38,7 +39,7 @@ _KEPT_BYTES = 256 * 2**20
 
 
 class Memory:
-    """The results about the nodes that were looked at, and the groups of some of them.
+    """The results about the nodes that were looked at, and the groups of some nodes.
 
     Parameters
     ----------
@@ -78,7 +79,7 @@ class Memory:
         return self._kept[int(np.where(fits, self._sizes[:kept], np.iinfo(np.int64).max).argmin())]
 
     def wants(self, groups: Groups, below: Groups) -> bool:
-        """Say whether a node's groups would save work above, given the groups that they were made from."""
+        """Say whether a node's groups would save work above, compared with the groups `below`."""
         return self._bytes < _KEPT_BYTES and len(groups.keys) <= 0.8 * len(below.keys)
 
     def keep(self, levels: tuple[int, ...], groups: Groups) -> None:
@@ -100,7 +101,7 @@ class Memory:
         self._refusals += 1
 
     def are_refused(self, levels: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Say which nodes lie below one that joins too few groups, and so join even fewer: bool[nodes]."""
+        """Say which nodes lie below a node that joins too few groups, and so join even fewer: bool[nodes]."""
         return np.asarray(np.any(np.all(self._refused >= levels[:, None], axis=2), axis=1))
 
 
@@ -152,6 +153,8 @@ class Explorer:
 
     Attributes
     ----------
+    rules
+        The conclusions that the models allow.
     bound
         What no node can score below, as far as a search that was not finished proved; the search writes it.
     """
@@ -160,26 +163,25 @@ class Explorer:
         self, problem: SearchProblem, metric: Metric, aggregate: str = "mean", limits: Limits | None = None
     ) -> None:
         self.problem = problem
-        self.limits = limits or Limits.of(problem)
+        self.limits = limits or Limits.of_problem(problem)
         self.bound = 0.0
         self._by = metric, aggregate
         self._cells = numbered(problem, self.lattice)
         self._rollup = Rollup(problem.frequency, self._cells)
-        self._judge = Judge(problem, self.limits, self._cells)
+        self.rules = Rules.of_problem(problem, suppresses=self.limits.suppresses)
+        self._judge = Judge(problem.frequency, self.rules, self.limits, self._cells)
         self._score = score_by(problem, self.limits, metric, aggregate, self._cells)
         each = np.arange(problem.frequency.keys, dtype=np.int32)
         people = problem.frequency.people.table
-        least = self._judge.least_people
-        few = FewPeople.of(people, least) if people is not None and least > 1 else None
+        least = self.rules.least_people
+        few = FewPeople.of_people(people, least) if people is not None and least > 1 else None
         whole = Groups(each, problem.frequency.weights, problem.frequency, few)
         self._memory = Memory(whole, len(self.lattice.shape))
         self._best: _Best | None = None
         bounds = self.limits
-        self._limit = Limit(
-            max(self._judge.least, 1), bounds.allowed, bounds.before, bounds.rows, bounds.kept
-        )
+        self._limit = Limit(max(self.rules.least, 1), bounds.allowed, bounds.before, bounds.rows, bounds.kept)
         self._sizes: Sizes | None = None
-        if self._judge.by_size:
+        if self.rules.by_size:
             self._sizes = Sizes(problem.frequency, self._cells, self._rollup, self._limit, self._score.costs)
         self._shape = np.array(self.lattice.shape)
         self._parts: NDArray[np.float64] | None = None
@@ -189,23 +191,13 @@ class Explorer:
 
     @property
     def lattice(self) -> Lattice:
-        """The nodes that it may look at."""
+        """The lattice of nodes that may be looked at."""
         return self.limits.lattice
 
     @property
     def looked(self) -> int:
-        """How many nodes it has looked at."""
+        """Number of nodes that were looked at."""
         return len(self._memory.nodes)
-
-    @property
-    def settles(self) -> bool:
-        """Whether a node that fails settles those below."""
-        return self._judge.settles
-
-    @property
-    def may_settle(self) -> bool:
-        """Whether a node that fails by far settles those below."""
-        return self._judge.may_settle
 
     @property
     def rises(self) -> bool:
@@ -214,7 +206,7 @@ class Explorer:
 
     @property
     def at_once(self) -> int:
-        """How many nodes are looked at before it is asked which are still open, whatever the number of cores.
+        """Number of nodes to look at before asking which are still open, whatever the number of cores.
 
         Chosen nodes settle each other where one class settles many. Elsewhere a better one settles others,
         which saves more than it costs to call where there is much to group.
@@ -225,7 +217,7 @@ class Explorer:
 
     @property
     def by_class(self) -> bool:
-        """Whether a node that holds settles those above, by its number of classes."""
+        """Whether a node that holds settles the nodes above, by the number of classes."""
         return self._score.costs.by_class
 
     def least_scores(self) -> NDArray[np.float64]:
@@ -236,7 +228,7 @@ class Explorer:
         return self._score.least_scores()
 
     def look(self, *levels: tuple[int, ...]) -> list[Node]:
-        """Look at nodes, each given by its levels; at several at once where there are cores."""
+        """Look at nodes, given by levels; at several at once where there are cores."""
         nodes = self._memory.nodes
         new = [node for node in dict.fromkeys(levels) if node not in nodes]
         for start in range(0, len(new), _AT_ONCE):
@@ -246,12 +238,12 @@ class Explorer:
             if self._sizes is not None:
                 self._look_at_sizes(self._sizes, some)
                 continue
-            splits = self._score.costs.splits and not self._judge.whole_people
+            splits = self._score.costs.splits and not self.rules.of_people
             self._bins = np.empty((len(some) if splits else 0, 2, BINS + 1))
             for row, (node, grouped) in enumerate(
                 zip(some, each_on_a_core(self._grouped, some), strict=True)
             ):
-                nodes[node] = self._known(node, *grouped)
+                nodes[node] = self._judge_node(node, *grouped)
                 if splits and not nodes[node].fails_below:
                     weights, bins = grouped[0].groups.weights, self._bins[row]
                     most = put_in_bins(weights, self._score.costs, self._limit, *bins)  # type: ignore[no-untyped-call]
@@ -275,11 +267,11 @@ class Explorer:
                 self._memory.rare[levels] = key
 
     def terms(self) -> Terms | None:
-        """Return the losses of nodes without suppression as a sum over attributes; None where it is none."""
+        """Return the losses of nodes without suppression as a sum over attributes, or None if impossible."""
         return self._score.terms()
 
     def may_be_starred(self, levels: tuple[int, ...]) -> bool:
-        """Say whether each attribute has a cell ``*`` at a node; one of ``*`` alone counts as suppressed."""
+        """Say whether each attribute has a cell ``*`` at a node; classes of only ``*`` are suppressed."""
         return all(self._cells.stars[j][level].any() for j, level in enumerate(levels))
 
     def guess(self, nodes: NDArray[np.int64], shares: NDArray[np.float64]) -> NDArray[np.float64] | None:
@@ -288,7 +280,7 @@ class Explorer:
 
     @property
     def nodes(self) -> Mapping[tuple[int, ...], Node]:
-        """The nodes that it has looked at, by their levels."""
+        """The nodes that were looked at, by levels."""
         return self._memory.nodes
 
     def settle(
@@ -324,7 +316,9 @@ class Explorer:
 
     def prepare(self, nodes: Sequence[tuple[int, ...]]) -> None:
         """Group nodes below several of those that are to be looked at, where that saves work."""
-        if len(nodes) < _FEWEST or (self.settles and (self._judge.counting or not self.limits.suppresses)):
+        if len(nodes) < _FEWEST or (
+            self.rules.settles and (self.rules.counting or not self.limits.suppresses)
+        ):
             # Most of these nodes fail by their sizes and settle others, so much would be made in vain.
             return
         levels = np.array(nodes, np.int64)
@@ -341,8 +335,8 @@ class Explorer:
         for base, many in zip(map(tuple, bases[new].tolist()), above[new].tolist(), strict=True):
             rolled = self._rolled(base)
             before, after = len(rolled.below.keys), len(rolled.groups.keys)
-            saved = before - self._judge.kept_work * after
-            if saved * many > before * self._judge.effort:
+            saved = before - self.rules.kept_work * after
+            if saved * many > before * self.rules.effort:
                 self._memory.keep(base, self._judge.counted(base, rolled))
             else:
                 self._memory.refuse(base)
@@ -358,19 +352,19 @@ class Explorer:
         rolled = self._rolled(levels)
         return rolled, self._judge.too_small(rolled)
 
-    def _known(self, levels: tuple[int, ...], rolled: Rolled, too_small: TooSmall) -> Node:
+    def _judge_node(self, levels: tuple[int, ...], rolled: Rolled, too_small: TooSmall) -> Node:
         """Judge and score a node."""
         groups = rolled.groups
         leaves = self._score.leaves(levels, groups)
         # Classes that lose some of their records may cost less than whole ones.
-        bound = 0.0 if self._judge.whole_people else self._score.bound(groups, leaves)
+        bound = 0.0 if self.rules.of_people else self._score.bound(groups, leaves)
         found = self._judge.verdict(levels, rolled, too_small, lambda: self._whole(levels))
         if found.known and self._memory.wants(groups, rolled.below):
             self._memory.keep(levels, found.groups(groups))
         if not found.anonymous:
-            if not self.limits.suppresses and groups.weights.min() < self._judge.least:
+            if not self.limits.suppresses and groups.weights.min() < self.rules.least:
                 self._memory.rare[levels] = int(groups.keys[groups.weights.argmin()])
-            elif self._judge.by_class:
+            elif self.rules.by_class:
                 self._memory.failing[levels] = int(groups.keys[found.lost.argmax()])
             return Node(levels, False, found.suppressed, 0, 0, np.inf, found.fails_below, bound)
         score = self._score.of(levels, groups, found.lost, leaves)
@@ -378,25 +372,25 @@ class Explorer:
             self._best = _Best(levels, rolled, too_small, score)
         sizes = (groups.weights - found.lost)[found.lost < groups.weights]
         floor = 0.0
-        if self.settles and not found.starred:
+        if self.rules.settles and not found.starred:
             # Whoever is suppressed here is suppressed below, too.
             floor = self._score.floor(found.suppressed)
         return Node(levels, True, found.suppressed, len(sizes), int(sizes.min()), score, False, bound, floor)
 
     def mark_outliers(self, dead: NDArray[np.bool_]) -> None:
-        """Mark the nodes at which the class of one of the rarest keys is too small: bool[nodes].
+        """Mark the nodes at which the class of any of the rarest keys is too small: bool[nodes].
 
         Before any node is looked at, this settles what several of them would. It does nothing where records
         may be suppressed.
         """
-        if self._judge.least > 1 and not self.limits.suppresses:
+        if self.rules.least > 1 and not self.limits.suppresses:
             for key in self._rollup.outliers(self.lattice, _OUTLIERS):
-                self._rollup.mark_too_small(key, self._judge.least, self.lattice, dead)
+                self._rollup.mark_too_small(key, self.rules.least, self.lattice, dead)
 
     def mark_failing(
         self, levels: tuple[int, ...], dead: NDArray[np.bool_], alive: NDArray[np.bool_]
     ) -> None:
-        """Mark the nodes at which a class that failed at one node fails, too.
+        """Mark the nodes at which a class that failed at a given node fails, too.
 
         That is the smallest one where it was too small, else the largest one that failed. This costs about as
         much as looking at one node. It does nothing where records may be suppressed.
@@ -412,7 +406,7 @@ class Explorer:
         """
         key = self._memory.rare.pop(levels, None)
         if key is not None:
-            self._rollup.mark_too_small(key, self._judge.least, self.lattice, dead)
+            self._rollup.mark_too_small(key, self.rules.least, self.lattice, dead)
         key = self._memory.failing.pop(levels, None)
         nodes = np.flatnonzero(alive & ~dead)
         if key is None or len(nodes) < _FEWEST:
@@ -436,11 +430,11 @@ class Explorer:
         return self._judge.suppressed(levels, rolled, self._judge.too_small(rolled))
 
     def class_sizes(self, levels: tuple[int, ...]) -> NDArray[np.int64]:
-        """Return the sizes of a node's classes, none suppressed but those of ``*`` throughout."""
+        """Return the sizes of a node's classes without suppression, leaving out a class of only ``*``."""
         return self._judge.sizes(levels, self._rolled(levels))
 
     def failures(self, levels: tuple[int, ...]) -> list[str]:
-        """Say which models a node does not satisfy without suppression, and the values that it reaches."""
+        """Say which models a node does not satisfy without suppression, and the values reached."""
         return self._judge.failures(levels, self._whole(levels))
 
     def again(self, problem: SearchProblem, limits: Limits | None = None) -> Explorer:
@@ -448,7 +442,7 @@ class Explorer:
         return Explorer(problem, *self._by, limits)
 
     def absorbing(self) -> Explorer | None:
-        """Return an explorer of those models alone under which a failing node settles those below."""
+        """Return an explorer of the models under which a failing node settles the nodes below, if any."""
         models = [model for model in self.problem.models if self.problem.monotone(model).absorbing]
         if self.problem.least > 1:
             from incrowd.measures.privacy import KAnonymity

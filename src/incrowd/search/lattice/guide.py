@@ -1,4 +1,4 @@
-"""Guessing which nodes of a huge lattice are good, from those that were looked at."""
+"""Guessing which nodes of a huge lattice are good, from the nodes that were looked at."""
 
 from __future__ import annotations
 
@@ -82,14 +82,14 @@ class Guide:
         )
 
     @classmethod
-    def of(cls, explorer: Explorer) -> Guide | None:
+    def of_explorer(cls, explorer: Explorer) -> Guide | None:
         """Return a guide; None under a metric that decides by whole classes."""
         top = np.array([explorer.lattice.top], np.int64)
         return None if explorer.guess(top, np.zeros(1)) is None else cls(explorer, explorer.problem.seed)
 
     @property
     def next(self) -> bool:
-        """Whether it is the guide's turn: every time, or every other while its proposals are in vain."""
+        """Whether the guide has the next turn: always, or every other time while proposals are in vain."""
         self._turn = not self._turn or self._vain < _VAIN
         return self._turn
 
@@ -129,7 +129,7 @@ class Guide:
         self._vain = 0 if better else self._vain + (self._turn and own)
 
     def propose(self, many: int, beat: float) -> list[tuple[int, ...]]:
-        """Return nodes that were not looked at, at most so many, of which a score below one is guessed."""
+        """Return at most `many` nodes that were not looked at and have a guessed score below `beat`."""
         if not self._good or not len(self._moves):
             return []
         self._fit(beat)
@@ -149,7 +149,7 @@ class Guide:
         return chosen
 
     def _fit(self, beat: float) -> None:
-        """Learn the effects from the nodes so far, if there are many more, or a better one."""
+        """Learn the effects from the nodes so far, if there are many more nodes or a better score."""
         count, best = self._fitted
         if len(self._levels) < _GROWTH * count and beat == best:
             return
@@ -206,7 +206,7 @@ class Guide:
         return np.concatenate((one, two))
 
     def _guess(self, nodes: NDArray[np.int64], effects: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Guess the losses of nodes; infinite where they suppress too many."""
+        """Guess the losses of nodes; infinite for nodes that suppress too many records."""
         odds = effects[nodes + self._starts].sum(axis=1) + self._centre
         scores = self._explorer.guess(nodes, 1 / (1 + np.exp(-np.clip(odds, -50, 50))))
         assert scores is not None

@@ -1,4 +1,4 @@
-"""The lattice of full-domain recodings, and the limits of a search of it."""
+"""The lattice of full-domain recodings, and the limits of a search."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ class Lattice:
         self.strides = np.array(steps if self.size < 2**62 else [0] * len(steps), np.int64)
 
     @classmethod
-    def of(cls, frequency: FrequencyTable, attributes: Sequence[Attribute]) -> Lattice:
-        """Make the lattice of a table's quasi-identifiers within the bounds of their attributes.
+    def of_table(cls, frequency: FrequencyTable, attributes: Sequence[Attribute]) -> Lattice:
+        """Make the lattice of a table's quasi-identifiers within the bounds of the attributes.
 
         Raises
         ------
@@ -80,19 +80,19 @@ class Lattice:
         return cls([domain.name for domain in frequency.domains], lows, highs)
 
     def levels(self, node: int) -> tuple[int, ...]:
-        """Return the levels of a node, given its number."""
+        """Return the levels of the node with a number."""
         return tuple(
             int(low + node // stride % count)
             for low, stride, count in zip(self.lows, self.strides, self.shape, strict=True)
         )
 
     def levels_of(self, nodes: NDArray[np.int64]) -> list[tuple[int, ...]]:
-        """Return the levels of several nodes, given their numbers."""
+        """Return the levels of the nodes with some numbers."""
         each = nodes[:, None] // self.strides % np.array(self.shape) + self.lows
         return [tuple(levels) for levels in each.tolist()]
 
     def node(self, levels: Sequence[int]) -> int:
-        """Return the number of a node, given its levels."""
+        """Return the number of the node at some levels."""
         return int(((np.array(levels) - self.lows) * self.strides).sum())
 
     def all_levels(self) -> NDArray[np.int8]:
@@ -101,7 +101,7 @@ class Lattice:
         return np.ascontiguousarray(grid + self.lows.astype(np.int8))
 
     def between(self, bottom: Sequence[int], top: Sequence[int]) -> tuple[slice, ...]:
-        """Return where the nodes between two others, these included, stand in an array of `grid`."""
+        """Return the slices of an array of `grid` with the nodes from `bottom` to `top`, both included."""
         return tuple(slice(bottom[j] - int(self.lows[j]), top[j] - int(self.lows[j]) + 1) for j in self.free)
 
     @property
@@ -120,7 +120,7 @@ class Lattice:
         return int((self.highs - self.lows).sum())
 
     def at_height(self, height: int) -> Iterator[tuple[int, ...]]:
-        """Yield the nodes so many steps above the bottom, in the order of their levels."""
+        """Yield the nodes `height` steps above the bottom, in the order of levels."""
 
         def rest(j: int, left: int) -> Iterator[tuple[int, ...]]:
             if j == len(self.shape):
@@ -135,13 +135,13 @@ class Lattice:
         yield from rest(0, height)
 
     def above(self, levels: Sequence[int]) -> Iterator[tuple[int, ...]]:
-        """Yield the nodes one step above, in the order of the attributes."""
+        """Yield the nodes a single step above, in the order of the attributes."""
         for j, level in enumerate(levels):
             if level < self.highs[j]:
                 yield (*levels[:j], level + 1, *levels[j + 1 :])
 
     def below(self, levels: Sequence[int]) -> Iterator[tuple[int, ...]]:
-        """Yield the nodes one step below, in the order of the attributes."""
+        """Yield the nodes a single step below, in the order of the attributes."""
         for j, level in enumerate(levels):
             if level > self.lows[j]:
                 yield (*levels[:j], level - 1, *levels[j + 1 :])
@@ -192,7 +192,7 @@ class Deadline:
         return time.monotonic() - self.start
 
     def left(self, looked: int) -> int:
-        """Return how many nodes may still be looked at: those that are left, and that the time is enough for.
+        """Return how many nodes may still be looked at, by the limits of nodes and of time.
 
         Nodes to come take as long as those before did, it is supposed, and at least one may be looked at.
         """
@@ -207,14 +207,14 @@ class Deadline:
 class Budget:
     """How many nodes a search may look at, and for how long; without limit by default.
 
-    Example: ``Budget.of("30s")``, ``Budget.of("2m")``, ``Budget.of("5000")``.
+    Example: ``Budget.of_text("30s")``, ``Budget.of_text("2m")``, ``Budget.of_text("5000")``.
     """
 
     nodes: float = math.inf
     seconds: float = math.inf
 
     @classmethod
-    def of(cls, text: str) -> Budget:
+    def of_text(cls, text: str) -> Budget:
         """Read seconds (``30s``), minutes (``2m``) or a number of nodes (``5000``)."""
         if text[-1] in "sm":
             return cls(seconds=int(text[:-1]) * (60 if text[-1] == "m" else 1))
@@ -226,13 +226,13 @@ class Budget:
         return Deadline(self.nodes, start, start + self.seconds)
 
     def part(self, share: float) -> Budget:
-        """Return a share of it; of nodes at least one."""
+        """Return a share of the budget, with 1 node or more."""
         nodes = self.nodes if self.nodes == math.inf else max(int(share * self.nodes), 1)
         return Budget(nodes, share * self.seconds)
 
 
 class SharedBudget:
-    """A budget that several searches spend, one after the other.
+    """A budget that several searches spend in turn.
 
     Attributes
     ----------
@@ -289,7 +289,7 @@ class Limits:
     budget: Budget = Budget()
 
     @classmethod
-    def of(cls, problem: SearchProblem) -> Limits:
+    def of_problem(cls, problem: SearchProblem) -> Limits:
         """Return the limits of a problem.
 
         Raises
@@ -305,7 +305,7 @@ class Limits:
             allowed += 1
         while allowed > 0 and allowed / rows > share:
             allowed -= 1
-        return cls(Lattice.of(frequency, problem.attributes), rows, frequency.suppressed, allowed)
+        return cls(Lattice.of_table(frequency, problem.attributes), rows, frequency.suppressed, allowed)
 
     def at_most(self, records: int) -> Limits:
         """Return the same limits with no more than so many records suppressed."""

@@ -58,7 +58,7 @@ def better(node: Node, best: Node | None) -> bool:
 
 
 def least(nodes: Iterable[Node]) -> Node | None:
-    """Return the node of least score, of those that are equal but for rounding the first by its levels."""
+    """Return the node of least score; of scores that are equal but for rounding, the first by levels."""
     good = list(nodes)
     if not good:
         return None

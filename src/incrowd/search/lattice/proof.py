@@ -94,14 +94,14 @@ class Proof:
         self._order_levels()
 
     @classmethod
-    def of(cls, explorer: Explorer, deadline: Deadline) -> Proof | None:
+    def of_explorer(cls, explorer: Explorer, deadline: Deadline) -> Proof | None:
         """Return a proof; None where losses are no sums over attributes."""
         terms = explorer.terms()
         return None if terms is None else cls(explorer, terms, deadline)
 
     @property
     def next(self) -> bool:
-        """Whether it is its turn."""
+        """Whether the proof has the next turn."""
         if self._deadline.timed:
             return self._seconds < _SHARE * self._deadline.passed
         return self._looked < _SHARE * self._explorer.looked
@@ -120,7 +120,7 @@ class Proof:
         return total - bound <= 2 * (_TOLERANCE + _GAP * total)
 
     def _order_levels(self) -> None:
-        """State that the extra is not negative, and that who climbs to a level has climbed to that below."""
+        """State that the extra is not negative, and that a climb to a level includes the level below."""
         self._state(np.append(np.zeros(self._starts[-1]), 1.0), 0.0)
         for start, stop in zip(self._starts[:-1].tolist(), self._starts[1:].tolist(), strict=True):
             for place in range(start, stop - 1):
@@ -129,7 +129,7 @@ class Proof:
                 self._state(row, 0.0)
 
     def _steps(self) -> Iterator[Node]:
-        """Solve the program, and look at its proposals and at the nodes above, again and again."""
+        """Solve the program, and look at the proposals and the nodes above, again and again."""
         most = _STATED
         while True:
             levels = self._solved()
@@ -155,7 +155,7 @@ class Proof:
                 return
 
     def _highest(self, levels: tuple[int, ...], enough: float) -> Generator[Node, None, tuple[int, ...]]:
-        """Find a node as high as possible that tells the same as one below it; begin near the top."""
+        """Find a node as high as possible that tells the same as a node below, beginning near the top."""
         top = np.array(self._explorer.lattice.top)
         order = self._random.permutation(np.flatnonzero(np.array(levels) < top))
         low, high = 0, len(order)
@@ -174,7 +174,7 @@ class Proof:
         return found
 
     def _look(self, levels: tuple[int, ...]) -> Generator[Node, None, Node]:
-        """Look at a node; yield it where nobody did before."""
+        """Look at a node, and yield the node if nobody looked before."""
         new = levels not in self._explorer.nodes
         [node] = self._explorer.look(levels)
         self.hear(node)
@@ -190,7 +190,7 @@ class Proof:
         return tuple(lowered)
 
     def _climbed(self, levels: tuple[int, ...], over: tuple[int, ...]) -> tuple[int, ...]:
-        """Climb over a node in one attribute, which costs little."""
+        """Climb over a node in a single attribute, at a low cost."""
         costs = {}
         for j, level in enumerate(over):
             if level < self._highs[j]:
@@ -206,18 +206,22 @@ class Proof:
             self._best = min(self._best, self._terms.total(node.score))
 
     def _tells(self, node: Node, enough: float) -> bool:
-        """Say whether all nodes below one fail, or pay enough to be no better than the best."""
+        """Say whether all nodes below a node fail, or pay enough to be no better than the best."""
         return self._fails(node) or self._extra(node) >= max(enough, _TOLERANCE)
 
     def _fails(self, node: Node) -> bool:
-        """Say whether all nodes below one fail, too; it may also suppress every record, as they then do."""
+        """Say whether all nodes below a node fail, or suppress every record as the node does."""
         if node.fails_below or node.anonymous:
             return node.fails_below
-        return self._explorer.settles and not self._explorer.may_be_starred(node.levels)
+        return self._explorer.rules.settles and not self._explorer.may_be_starred(node.levels)
 
     def _extra(self, node: Node) -> float:
         """Return the least cost of suppression of all nodes below one."""
-        if not node.anonymous or not self._explorer.settles or self._explorer.may_be_starred(node.levels):
+        if (
+            not node.anonymous
+            or not self._explorer.rules.settles
+            or self._explorer.may_be_starred(node.levels)
+        ):
             return 0.0
         return self._terms.total(node.score) - self._total(node.levels)
 
@@ -229,7 +233,7 @@ class Proof:
         )
 
     def _add(self, levels: tuple[int, ...]) -> None:
-        """State the condition of a node on those below it, once: if nothing new is stated, the proof ends."""
+        """State a node's condition on the nodes below, once: if nothing new is stated, the proof ends."""
         if levels in self._stated:
             return
         self._stated.add(levels)
@@ -248,7 +252,7 @@ class Proof:
         self._least.append(least)
 
     def _solved(self) -> tuple[int, ...] | None:
-        """Solve the program; raise the bound, and return the node that it proposes."""
+        """Solve the program, raise the bound, and return the proposed node."""
         from scipy.optimize import Bounds, LinearConstraint, milp
 
         steps = np.concatenate([np.diff(terms) for terms in self._terms.levels])

@@ -1,4 +1,4 @@
-"""Rolling up keys: the groups of a node, made from those of a node below."""
+"""Rolling up keys: the groups of a node, made from the groups of a node below."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class FewPeople(NamedTuple):
-    """The people of groups, as far as they matter for a least size.
+    """The people of groups, as far as a least size needs to know.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class FewPeople(NamedTuple):
     least: int
 
     @classmethod
-    def of(cls, people: FrequencyTable, least: int) -> FewPeople:
+    def of_people(cls, people: FrequencyTable, least: int) -> FewPeople:
         """List the people of every key."""
         assert people.people.listed is not None
         return cls(GroupPeople(people.weights, people.people.listed.people_of_keys), least)
@@ -55,7 +55,7 @@ class FewPeople(NamedTuple):
         return alike.nbytes + entries.indptr.nbytes + entries.items.nbytes
 
     def rolled(self, ids: NDArray[np.int32], groups: int) -> FewPeople:
-        """Return the people of groups of these groups.
+        """Return the people after the groups are joined into larger groups.
 
         Parameters
         ----------
@@ -186,7 +186,7 @@ class Rollup:
         mark_too_small(self.codes, self._weights, *self._meetings(key, lattice), enough, dead)  # type: ignore[no-untyped-call]
 
     def outliers(self, lattice: Lattice, most: int) -> list[int]:
-        """Return the keys whose cells are rarest over all levels below the top, at most so many."""
+        """Return the keys with the rarest cells over all levels below the top, at most `most`."""
         if len(self.codes) <= most:
             return list(range(len(self.codes)))
         rarity = np.zeros(len(self.codes))
@@ -235,7 +235,7 @@ class Rollup:
         meetings: tuple[Cells, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
         lattice: Lattice,
     ) -> NDArray[np.int64]:
-        """Count the values of the class of one key at each of some nodes: int64[nodes, size]."""
+        """Count the values in the class of a key at each of some nodes: int64[nodes, size]."""
         counts = np.zeros((lattice.size, size), np.int64)
         count_values(self.codes, keys, *meetings, counts)  # type: ignore[no-untyped-call]
         return counts[nodes]
@@ -243,12 +243,12 @@ class Rollup:
     def _meetings(
         self, key: int, lattice: Lattice
     ) -> tuple[Cells, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Return the cells, the ranks of a key, and the lattice, as `mark_too_small` takes them."""
+        """Return the cells, the ranks of a key, and the lattice, as arguments of `mark_too_small`."""
         ranks = np.array([codes[key] for codes in self._cells.codes], np.int64)
         return self.cells, ranks, lattice.lows, np.array(lattice.shape, np.int64), lattice.strides
 
     def _table(self, number: int, levels: tuple[int, ...]) -> tuple[NDArray[np.uint64], int]:
-        """Return the cells of a column of codes as packed numbers, and how many bits these take."""
+        """Return the cells of a column of codes as packed numbers, and the bits of each number."""
         column = self.columns[number]
         key = (number, *(levels[j] for j in column))
         if key not in self._packed:
@@ -325,5 +325,5 @@ def _flat(cells: LevelCells, columns: list[list[int]]) -> Cells:
 
 
 def _starts(lengths: Sequence[int]) -> list[int]:
-    """Return where runs of such lengths start, and where the last one ends."""
+    """Return the starts of consecutive runs of some lengths, and the end of the last run."""
     return [0, *accumulate(lengths)]

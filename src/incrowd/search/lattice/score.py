@@ -1,4 +1,4 @@
-"""Scoring a node: its loss, and bounds of it that are known beforehand."""
+"""Score of a node: the loss, and bounds of the loss that are known beforehand."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LEVELS = 500
 
 
 class Terms(NamedTuple):
-    """The losses of nodes without suppression, as a sum of one term per attribute.
+    """The losses of nodes without suppression, as a sum of a term per attribute.
 
     Attributes
     ----------
@@ -74,11 +74,11 @@ class Score(ABC):
         """
 
     def leaves(self, levels: tuple[int, ...], groups: Groups) -> NDArray[np.float64]:
-        """Return the combinations of values that each group stands for, where the metric asks for them."""
+        """Return the combinations of values that each group stands for, if the metric needs the number."""
         return np.zeros(0)
 
     def bound(self, groups: Groups, leaves: NDArray[np.float64]) -> float:
-        """Return a lower bound of all nodes above a node of these groups; 0 where nothing more is known."""
+        """Return a lower bound of all nodes above a node of some groups; 0 where nothing more is known."""
         return 0.0
 
     def floor(self, suppressed: int) -> float:
@@ -86,7 +86,7 @@ class Score(ABC):
         return 0.0
 
     def terms(self) -> Terms | None:
-        """Return the losses of nodes without suppression as a sum; None where it is none."""
+        """Return the losses of nodes without suppression as a sum, or None if impossible."""
         return None
 
     def guess(self, nodes: NDArray[np.int64], shares: NDArray[np.float64]) -> NDArray[np.float64] | None:
@@ -112,7 +112,7 @@ class Score(ABC):
         lost: NDArray[np.int64],
         leaves: NDArray[np.float64],
     ) -> float:
-        """Score a node of whose groups so many records, int64[groups], are suppressed."""
+        """Score a node with `lost` suppressed records in each group: int64[groups]."""
 
 
 def score_by(
@@ -137,7 +137,7 @@ def score_by(
 
 
 class _OfCells(Score):
-    """Costs of cells add up: the loss of a node without suppression is known before it is looked at."""
+    """Scores by costs of cells, by which the loss of a node without suppression is known beforehand."""
 
     rises = False
 
@@ -174,7 +174,7 @@ class _OfCells(Score):
 
     @cached_property
     def _ranks(self) -> NDArray[np.unsignedinteger]:
-        """uint[keys, attributes]: place of each key's value; only suppression asks for them."""
+        """uint[keys, attributes]: place of each key's value, for suppression alone."""
         largest = max(self._cells.sizes, default=1)
         ranks = [smallest_codes(codes, max(largest, 257)) for codes in self._cells.codes]
         return np.ascontiguousarray(np.column_stack(ranks))
@@ -228,7 +228,7 @@ class _OfCells(Score):
         return float(self._combined(losses))
 
     def guess(self, nodes: NDArray[np.int64], shares: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Take every suppressed record for one like all others."""
+        """Guess the losses as if suppressed records were like all others."""
         losses = np.column_stack([of_level[nodes[:, j]] for j, of_level in enumerate(self._shares)])
         losses += shares[:, None] * (1 - losses)
         return self._combined(losses)
@@ -249,7 +249,7 @@ class _OfCells(Score):
         )
 
     def _combined(self, losses: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Make one score of a loss per attribute, float64[..., attributes]."""
+        """Combine a loss per attribute, float64[..., attributes], into a score."""
         weights = self._weights
         if self._aggregate == "geometric-mean":
             return np.asarray(np.expm1((weights * np.log1p(losses)).sum(axis=-1) / weights.sum()))
@@ -304,7 +304,7 @@ class _OfClasses(Score):
         return leaves
 
     def bound(self, groups: Groups, leaves: NDArray[np.float64]) -> float:
-        """Return a lower bound of tables whose classes join these."""
+        """Return a lower bound of tables with classes that join some groups."""
         costs, limits, sizes = self._costs, self._limits, groups.weights
         large = sizes >= self._least
         small = int(sizes[~large].sum())
@@ -336,7 +336,7 @@ class _OfClasses(Score):
         lost: NDArray[np.int64],
         leaves: NDArray[np.float64],
     ) -> float:
-        """Score classes of which some are suppressed, or some of their records."""
+        """Score classes without the suppressed records, where classes may be suppressed whole."""
         costs, rows = self._costs, self._limits.rows
         kept = lost < groups.weights
         sizes = (groups.weights - lost)[kept]

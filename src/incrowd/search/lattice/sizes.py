@@ -1,4 +1,4 @@
-"""Looking at nodes under models that look at sizes alone: compiled, and several in one call."""
+"""Looking at nodes under models that look at sizes alone: compiled, and several in a call."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Sizes:
         self._nodes, self._groups = 0, 0
 
     def look(self, levels: NDArray[np.int64], served: NDArray[np.int64]) -> Found:
-        """Look at nodes, int64[nodes, attributes]; half of them on another core where there is much to group.
+        """Look at nodes, int64[nodes, attributes], half on another core where there is much to group.
 
         Parameters
         ----------
@@ -133,7 +133,7 @@ class Sizes:
         return found
 
     def _below(self, levels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the kept node that each is made of, -1 for every key; and the groups up to it, added up."""
+        """Return the kept node that each node is made of, -1 for every key, and the running sum of groups."""
         base, sizes = np.empty((2, len(levels)), np.int64)
         find_below(levels, len(self._given.keys.each), self._kept(0), base, sizes)  # type: ignore[no-untyped-call]
         return base, np.cumsum(sizes)
@@ -144,7 +144,7 @@ class Sizes:
         return Kept(levels, sizes, starts, self._keys[:stop], self._weights[:stop])
 
     def _list(self, levels: NDArray[np.int64], found: Found) -> None:
-        """List the nodes whose groups were kept."""
+        """List the nodes with groups that were kept."""
         new = found.whole[:, START] >= 0
         here = slice(self._nodes, self._nodes + int(new.sum()))
         self._levels[here], self._sizes[here] = levels[new], found.whole[new, GROUPS]
@@ -152,7 +152,7 @@ class Sizes:
         self._nodes = here.stop
 
     def _forget(self) -> None:
-        """Forget groups until half of the room is free, large ones of which few nodes were made first."""
+        """Forget groups until half of the room is free, first large groups that few nodes were made of."""
         count = self._nodes
         order = np.argsort(-self._uses[:count] / np.maximum(self._sizes[:count], 1), kind="stable")
         fits = np.cumsum(self._sizes[order]) <= len(self._keys) // 2
@@ -171,7 +171,7 @@ class Sizes:
 
 
 def parts_of(cells: LevelCells, lattice: Lattice) -> NDArray[np.float64]:
-    """Count the cells of each level that one cell of a level above falls into, at most; see `Nodes.parts`."""
+    """Return the most cells of each level within a cell of a level above; see `Nodes.parts`."""
     most = max(lattice.shape)
     parts = np.ones((len(lattice.shape), most, most))
     for j, (low, high) in enumerate(zip(lattice.lows.tolist(), lattice.highs.tolist(), strict=True)):

@@ -71,7 +71,7 @@ class SolutionSpace(InNotebooks):
 
     @property
     def gap(self) -> float | None:
-        """How far below the best score a better one could be, as a share of it; None where none was found."""
+        """Largest possible gain on the best score, as a share of that score; None where no node is good."""
         if self.best is None:
             return None
         return max(self.best.score - self.bound, 0.0) / self.best.score if self.best.score > 0 else 0.0
@@ -88,7 +88,7 @@ class SolutionSpace(InNotebooks):
         return super()._repr_html_() + table("The front of loss and risk", header, rows)
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """Return one mapping per node: levels by quasi-identifier, then the results.
+        """Return a mapping per node: levels by quasi-identifier, then the results.
 
         Risks are 1 / smallest class and classes / records kept; they and the score are None where the node
         is not anonymous.
@@ -140,7 +140,7 @@ class SolutionSpace(InNotebooks):
         return node.classes / max(self.records - node.suppressed, 1)
 
     def front_entries(self) -> list[dict[str, Any]]:
-        """Return the front as plain data for charts: loss and mean risk of each node, and the chosen one."""
+        """Return the front as plain data for charts: loss and mean risk of each node, and whether chosen."""
         chosen = None if self.best is None else self.best.levels
         return [
             {
@@ -177,7 +177,7 @@ class SolutionSpace(InNotebooks):
         }
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write the nodes as ``.parquet`` or ``.json``, all or nothing; no value of the table is in it.
+        """Write the nodes as ``.parquet`` or ``.json``, all or nothing, without values of the table.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Points are cut in two where it saves most, read again over all cuts."""
+"""Points are cut in two at the largest saving, read again over all cuts."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from incrowd.core.kernels.clusters.keyed_classes import Cells, halve
 
 
 def numbers(*sizes):
-    """Cells of numbers: ranks lo .. hi cost 10 for each step between them, and 3."""
+    """Cells of numbers: ranks lo .. hi cost 10 for each step in between, and 3."""
     about = np.zeros((len(sizes), 6), np.int64)
     values = [10 * np.arange(size) for size in sizes]
     for j in range(len(sizes)):
@@ -21,7 +21,7 @@ def cost(column):
 
 
 def cuts(points, factors):
-    """What the cut at the median of each attribute saves, with the points below it."""
+    """The saving of a cut at the median of each attribute, with the points below the cut."""
     for j, factor in enumerate(factors):
         column = sorted(point[j] for point in points)
         if column[0] == column[-1]:
@@ -43,11 +43,11 @@ def test_the_best_median_cuts(seed):
     factors = random.uniform(0.5, 1.5, 3)
     members = np.arange(len(ranks))
     below = halve(ranks, members, numbers(*sizes.tolist()), factors)
-    found = list(cuts(ranks.tolist(), factors.tolist()))
-    if not found:
+    result = list(cuts(ranks.tolist(), factors.tolist()))
+    if not result:
         assert below == 0
         return
-    _, best = max(found, key=lambda cut: cut[0])
+    _, best = max(result, key=lambda cut: cut[0])
     assert members[:below].tolist() == best
     # Both sides stand in their old order.
     assert members[below:].tolist() == [i for i in range(len(ranks)) if i not in best]

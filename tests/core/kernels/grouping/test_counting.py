@@ -15,7 +15,7 @@ from incrowd.core.kernels.grouping.grouping import group_members
 
 
 def compressed(rows: list[dict[int, int]]) -> Counts:
-    """Write one mapping of codes to counts per key as `Counts`."""
+    """Write a mapping of codes to counts per key as `Counts`."""
     entries = [sorted(row.items()) for row in rows]
     flat = [pair for row in entries for pair in row]
     return Counts(
@@ -53,7 +53,7 @@ def test_counts_add_up(values, classes, data):
 
 @pytest.mark.parametrize("present", [1, 15, 16, 17, 300])
 def test_codes_ascend_whichever_sort_is_used(present):
-    """Sixteen values in a class is where one way of sorting hands over to the other."""
+    """A class of sixteen values is the limit between the two ways of sorting."""
     codes = np.random.default_rng(present).permutation(present)
     rows = [{int(code): 1} for code in codes] * 2
     counted = class_counts(
@@ -84,14 +84,14 @@ def test_threads_change_nothing(monkeypatch, classes):
     counts = compressed(rows)
     amounts = rng.integers(0, 100, keys)
     monkeypatch.setattr(jit, "PARALLEL_FROM", 1)
-    found = {}
+    result = {}
     for threads in ("1", "2", "3"):
         monkeypatch.setenv("INCROWD_THREADS", threads)
-        found[threads] = (
+        result[threads] = (
             [array.tolist() for array in class_counts(indptr, members, counts, 9)],
             class_sums(indptr, members, amounts).tolist(),
         )
-    assert found["1"] == found["2"] == found["3"]
+    assert result["1"] == result["2"] == result["3"]
     assert expanded(class_counts(indptr, members, counts, 9)) == added(rows, class_of.tolist(), classes)
 
 

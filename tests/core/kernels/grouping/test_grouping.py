@@ -59,7 +59,7 @@ def test_groups_are_those_of_a_dictionary(table):
 
 @pytest.mark.parametrize("columns", [2, 3, 4, 7])
 def test_keys_beyond_64_bits(columns):
-    """Each column takes 32 bits: rows that differ in one column only, whichever it is, stay apart."""
+    """Each column takes 32 bits, and rows that differ in a single column, at any position, stay apart."""
     top = 2**32 - 1
     rows = [[top] * columns] + [[top - (i == j) for i in range(columns)] for j in range(columns)]
     table = np.array(rows + rows[::-1], np.uint32)
@@ -78,7 +78,7 @@ def test_widths_that_fill_a_word_exactly():
 
 @pytest.mark.parametrize("varying", [0, 1, 2])
 def test_many_groups_that_differ_in_one_half_of_the_word(varying):
-    """More groups than the first table has slots; those that meet in a slot are told apart by the whole word."""
+    """The groups outnumber the slots of the first table, and groups in the same slot differ by the word."""
     rng = np.random.default_rng(4)
     many = (rng.permutation(20_000).astype(np.uint32) << np.uint32(12)).repeat(2)
     columns = [np.full(40_000, 2**32 - 1, np.uint32) for _ in range(3)]

@@ -1,4 +1,4 @@
-"""Words are found among known ones as a dictionary finds them."""
+"""The kernel finds words among known words as a dictionary does."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_words_are_found_as_a_dictionary_finds_them(known, others, random):
     asked = [*known, *others]
     random.shuffle(asked)
     told = dict(zip(known, numbers, strict=True))
-    found = KnownWords(np.array(known, np.uint64), np.array(numbers, np.int32)).find(
+    result = KnownWords(np.array(known, np.uint64), np.array(numbers, np.int32)).find(
         np.array(asked, np.uint64)
     )
-    assert found.tolist() == [told.get(word, -1) for word in asked]
+    assert result.tolist() == [told.get(word, -1) for word in asked]

@@ -1,4 +1,4 @@
-"""Words that are parted by their hash get the numbers that they get one after the other."""
+"""Words that are parted by hash get the same numbers as words in sequence."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def test_parted_words_are_numbered_in_order_of_appearance(monkeypatch, name, thr
 
 
 def test_many_rows_are_parted_where_their_words_are_mostly_distinct(monkeypatch):
-    asked = []
+    calls = []
     monkeypatch.setattr(grouping, "_MANY", 1 << 12)
     monkeypatch.setattr(grouping, "so_few", lambda rows: False)
     monkeypatch.setattr(
-        grouping, "first_of_parts", lambda words: asked.append(words) or first_of_parts(words)
+        grouping, "first_of_parts", lambda words: calls.append(words) or first_of_parts(words)
     )
     rows = 1 << 15
     distinct = [RNG.permutation(rows).astype(np.uint32), RNG.integers(0, 9, rows).astype(np.uint8)]
@@ -45,4 +45,4 @@ def test_many_rows_are_parted_where_their_words_are_mostly_distinct(monkeypatch)
         expected = numpy_fallback.first_ids(words)
         assert np.array_equal(ids, expected[0])
         assert np.array_equal(first, expected[1])
-    assert len(asked) == 1
+    assert len(calls) == 1

@@ -1,4 +1,4 @@
-"""Runs are sorted as NumPy sorts them, and what lies beside them stays."""
+"""Runs are sorted as NumPy sorts, and cells beside a run stay."""
 
 from __future__ import annotations
 
@@ -23,6 +23,6 @@ def test_a_run_is_sorted_in_its_place(kind, values, data):
     start = data.draw(st.integers(0, len(values)))
     stop = data.draw(st.integers(start, len(values)))
     expected = [*values[:start], *sorted(values[start:stop]), *values[stop:]]
-    found = np.array(values, kind)
-    called(found, start, stop)
-    assert found.tolist() == expected
+    result = np.array(values, kind)
+    called(result, start, stop)
+    assert result.tolist() == expected

@@ -1,4 +1,4 @@
-"""Mondrian in one pass cuts as it does level by level, on any number of cores and by NumPy."""
+"""Mondrian in one pass cuts as level by level, on any number of cores and by NumPy."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ TREES = {"zip": ic.Hierarchy.prefix(), "days": ic.Hierarchy.intervals(10, 50, 20
 
 
 def table(seed: int, rows: int) -> pl.DataFrame:
-    """Columns of few values and of nearly as many as rows, some of them missing."""
+    """Columns of few values and of nearly as many as rows, with some values missing."""
     numbers = np.random.default_rng(seed)
     widths = numbers.choice([2, 60, 5_000, 300_000], 2)
     texts = np.array([f"v{n}" for n in range(40)])
-    found = {
+    result = {
         "few": texts[numbers.integers(0, 3, rows)],
         "texts": texts[numbers.integers(0, 40, rows)],
         "one": numbers.integers(0, widths[0], rows),
@@ -38,7 +38,7 @@ def table(seed: int, rows: int) -> pl.DataFrame:
         "days": numbers.integers(0, 400, rows),
     }
     gone = pl.Series(numbers.random(rows) < 0.1)
-    return pl.DataFrame(found).with_columns(one=pl.when(gone).then(None).otherwise(pl.col("one")))
+    return pl.DataFrame(result).with_columns(one=pl.when(gone).then(None).otherwise(pl.col("one")))
 
 
 def problem_of(table: pl.DataFrame, k: int, *, single: bool = False) -> SearchProblem:
@@ -69,7 +69,7 @@ def test_one_pass_cuts_as_levels_do(monkeypatch, rules):
 @pytest.mark.parametrize("threads", ["1", "2", "5"])
 @pytest.mark.parametrize("rules", RULES[:2], ids=str)
 def test_neither_cores_nor_portions_matter(monkeypatch, threads, rules):
-    """The table is cut in many portions, by cores that share them, and then by one core in one."""
+    """The table is cut in many portions on several cores, and then by a single core in one portion."""
     problem = problem_of(table(0, 900), 3)
     expected = assigned(rules, problem, by_level=False)
     monkeypatch.setattr(jit, "PARALLEL_FROM", 10)
@@ -84,8 +84,8 @@ def test_numpy_cuts_columns_of_many_values_alike(monkeypatch, rule):
     """Kernels sort few keys, mark the ranks of more, and count in an array where values are fewer."""
     for seed in range(12):
         problem = problem_of(table(seed, 30 + 40 * seed).select(COLUMNS[:4]), 1 + seed % 4)
-        found = []
+        result = []
         for loaded in (True, False):
             monkeypatch.setattr(jit, "_is_loaded", lambda loaded=loaded: loaded)
-            found.append(assigned({"choose": rule}, problem, by_level=False))
-        assert found[0] == found[1]
+            result.append(assigned({"choose": rule}, problem, by_level=False))
+        assert result[0] == result[1]

@@ -1,4 +1,4 @@
-"""Who has all classes of somebody, held against sets."""
+"""People with all classes of somebody, compared with sets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from incrowd.core.kernels.people.histories import supersets
 
 
 def listed(sets) -> tuple[np.ndarray, np.ndarray]:
-    """Return sets of classes as the kernel takes them."""
+    """Return sets of classes in the form of the kernel."""
     ends = np.cumsum([0, *map(len, sets)]).astype(np.int64)
     return ends, np.array([number for one in sets for number in sorted(one)], np.int64)
 
@@ -24,8 +24,8 @@ def counted(sets, times) -> list[int]:
 def test_a_set_is_met_by_itself_and_all_larger_ones(drawn, data):
     many, sets = drawn[0], list(drawn[1])
     times = data.draw(st.lists(st.integers(1, 5), min_size=len(sets), max_size=len(sets)))
-    found = supersets(*listed(sets), np.array(times, np.int64), many)
-    assert found.tolist() == counted(sets, times)
+    result = supersets(*listed(sets), np.array(times, np.int64), many)
+    assert result.tolist() == counted(sets, times)
 
 
 @pytest.mark.parametrize("longest", [4, 40])

@@ -27,9 +27,9 @@ def test_items_are_numbered_class_by_class(pairs):
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(-1, 5), st.integers(0, 3)), max_size=60))
 def test_equal_rows_of_a_person_count_once(rows):
     person, key, value = (np.array([row[j] for row in rows], np.int64) for j in range(3))
-    found = distinct_rows(*group_members(person, 5), (key + 1) * 4 + value, key)
+    result = distinct_rows(*group_members(person, 5), (key + 1) * 4 + value, key)
     distinct = [(p, k, v) for p, k, v in dict.fromkeys(rows) if k >= 0]
     alone = {one for one in distinct if sum(other[0] == one[0] for other in distinct) == 1}
-    assert [rows[place] for place in found.alone] == [one for one in distinct if one in alone]
-    assert [rows[place] for place in found.unlike] == [one for one in distinct if one not in alone]
-    assert found.nowhere == len(set(rows)) - len(distinct)
+    assert [rows[place] for place in result.alone] == [one for one in distinct if one in alone]
+    assert [rows[place] for place in result.unlike] == [one for one in distinct if one not in alone]
+    assert result.nowhere == len(set(rows)) - len(distinct)

@@ -29,7 +29,7 @@ def listed(people: GroupPeople) -> list[list[int]]:
 def test_groups_with_too_few_people_list_each_once(
     factor: int, keys: list[tuple[int, list[int], int]], least: int, twice: list[int]
 ) -> None:
-    """Of groups of keys, and of groups of these groups."""
+    """Groups of keys list each person of a small group once, and so do groups of groups."""
     alike = np.array([alone for alone, _, _ in keys], np.int64)
     rows = [[item * factor for item in items] for _, items, _ in keys]
     ends = np.cumsum([0, *map(len, rows)]).astype(np.int64)
@@ -53,7 +53,7 @@ def test_groups_with_too_few_people_list_each_once(
 
 
 def test_many_groups_are_counted_on_all_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same people as on one."""
+    """Several cores count the same people as a single core."""
     rng = np.random.default_rng(5)
     size = rng.integers(0, 4, 60_000)
     ends = np.concatenate(([0], np.cumsum(size))).astype(np.int64)
@@ -61,16 +61,16 @@ def test_many_groups_are_counted_on_all_cores(monkeypatch: pytest.MonkeyPatch) -
         rng.integers(0, 2, 60_000), Entries(ends, rng.integers(0, 9, ends[-1]).astype(np.int32), 9)
     )
     ids = rng.integers(0, 20_000, 60_000).astype(np.int32)
-    found = []
+    result = []
     for threads in (1, 3):
         monkeypatch.setattr("incrowd.core.kernels.jit.thread_count", lambda threads=threads: threads)
-        found.append(join_people(ids, 20_000, people, 6))
-    assert np.array_equal(found[0].alike, found[1].alike)
-    assert listed(found[0]) == listed(found[1])
+        result.append(join_people(ids, 20_000, people, 6))
+    assert np.array_equal(result[0].alike, result[1].alike)
+    assert listed(result[0]) == listed(result[1])
     everybody = [set() for _ in range(20_000)]
     alone = np.bincount(ids, people.alike, minlength=20_000)
     for key, group in enumerate(ids.tolist()):
         everybody[group] |= set(people.entries.items[ends[key] : ends[key + 1]].tolist())
-    for group, told in enumerate(listed(found[0])):
+    for group, told in enumerate(listed(result[0])):
         enough = alone[group] + len(everybody[group]) >= 6
         assert set(told) == (set() if enough else everybody[group])

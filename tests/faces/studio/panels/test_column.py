@@ -27,7 +27,7 @@ def undoes(visit: Visit) -> bool:
 
 @pytest.fixture
 def survey(tmp_path):
-    """The sample with four answers of which nobody can judge from outside what they are."""
+    """The sample with four answers that nobody can judge from outside."""
     answers = {f"q{number}": pl.Series(["yes", "no", "no", "yes"] * 100) for number in range(4)}
     path = tmp_path / "survey.csv"
     hospital(ROWS).select("name", "age", "sex", "diagnosis").with_columns(**answers).write_csv(path)

@@ -36,9 +36,9 @@ NAMES = ("age", "sex", "zip", "diagnosis")
 
 @pytest.fixture
 def window():
-    found = Work()
-    yield found
-    found.close()
+    work = Work()
+    yield work
+    work.close()
 
 
 def verified(command: str, archive: Path, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -85,7 +85,7 @@ def opened(window: Work, kind: str, folder: Path) -> None:
 
 
 def answered(window: Work) -> None:
-    """Make the release, and accept each of its points."""
+    """Make the release, and accept each point."""
     points = window.anonymize(Watched()).verdict.open
     window.accept([Accepted(each.name, next(iter(each.columns), None), "looked at") for each in points])
 
@@ -102,15 +102,15 @@ def test_the_archive_is_checked_by_the_command_that_is_shown(window, tmp_path, m
     with zipfile.ZipFile(archive) as packed:
         # Raw values, and digests that would confirm a guess of them, stay here.
         assert packed.namelist() == sorted([released, "release/policy.toml", "release/release.json"])
-    done = verified(export.check(window), archive, tmp_path / "elsewhere")
-    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "verified"), done
+    result = verified(export.check(window), archive, tmp_path / "elsewhere")
+    assert (result.returncode, result.stdout.splitlines()[-1]) == (0, "verified"), result
     changed = tmp_path / "elsewhere" / "release" / "release.json"
     account = json.loads(changed.read_text())
     account["files"][released.partition("/")[2]]["sha256"] = "0" * 64
     changed.write_text(json.dumps(account))
-    done = run(export.check(window), tmp_path / "elsewhere")
-    assert done.returncode == 1
-    assert "so it was changed or written anew" in done.stdout + done.stderr
+    result = run(export.check(window), tmp_path / "elsewhere")
+    assert result.returncode == 1
+    assert "so it was changed or written anew" in result.stdout + result.stderr
 
 
 @pytest.mark.slow
@@ -162,8 +162,8 @@ def test_the_page_gives_a_pdf_and_an_archive(visit, studio, tmp_path):
     released(visit)
     assert visit.take("get-pdf", "report.pdf").read_bytes().startswith(b"%PDF-")
     archive = visit.take("get-archive", "release.zip")
-    done = verified(visit.wait("[data-mark=check]").text, archive, tmp_path)
-    assert done.returncode == 0, done
+    process = verified(visit.wait("[data-mark=check]").text, archive, tmp_path)
+    assert process.returncode == 0, process
     assert studio.errors.read_text() == ""
 
 
@@ -179,10 +179,10 @@ def test_a_pdf_without_its_extra_says_in_one_line_how_to_install_it(browser, dow
         visit = Visit(browser, studio, downloads)
         released(visit)
         visit.mark("get-pdf")
-        told = visit.wait("[data-mark=problem]").text
-        assert told.startswith("writing a PDF needs typst: ")
-        assert "pip install" in told
-        assert "\n" not in told
+        text = visit.wait("[data-mark=problem]").text
+        assert text.startswith("writing a PDF needs typst: ")
+        assert "pip install" in text
+        assert "\n" not in text
         assert visit.take("get-report", "report.html").read_text().startswith("<!doctype html>")
         assert studio.errors.read_text() == ""
     finally:
@@ -201,7 +201,7 @@ def test_the_report_names_the_file_that_is_saved_and_for_whom_and_why(tmp_path, 
     window.attack(Watched())
     saved, name = export.release_file(window, Watched())
     path, _ = export.report_file(window, Watched(), ".json")
-    told = path.read_text()
+    text = path.read_text()
     for part in (
         name,
         sha256(saved.read_bytes()).hexdigest(),
@@ -209,7 +209,7 @@ def test_the_report_names_the_file_that_is_saved_and_for_whom_and_why(tmp_path, 
         "a study of stays",
         window.attacks[0].name,
     ):
-        assert part in told
+        assert part in text
     # The file that was saved is the one of the report: it is written once, and again for another release.
     assert saved.is_file()
     assert len(written) == 1

@@ -1,4 +1,4 @@
-"""The panel of the limits: cards of usual limits, sensitive columns without a limit, and what few need."""
+"""The panel of the limits: cards of usual limits, sensitive columns without a limit, and rare settings."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def people(rows: int = 40) -> str:
 
 
 def types(visit: Visit) -> dict[str, str]:
-    """Return the type of each column, as the panel says it."""
+    """Return the type of each column, as on the panel."""
     visit.go("Table")
     visit.wait("[aria-label=Columns] tbody tr")
     cells = [row.find_elements("css selector", "td") for row in visit.all("[aria-label=Columns] tbody tr")]
@@ -43,9 +43,9 @@ def types(visit: Visit) -> dict[str, str]:
 
 @pytest.fixture
 def window():
-    found = Work()
-    yield found
-    found.close()
+    work = Work()
+    yield work
+    work.close()
 
 
 # --- encodings ------------------------------------------------------------------------------------
@@ -104,7 +104,7 @@ def test_a_utf_16_file_is_opened_and_its_command_makes_the_same_release(visit, t
     command = visit.wait("[data-mark=command]").text
     (tmp_path / "policy.toml").write_bytes(visit.take("get-policy", "policy.toml").read_bytes())
     released = visit.take("get-release", "release.csv").read_text(encoding="utf-8")
-    made = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", *shlex.split(command)],
         cwd=tmp_path,
         env={"PYTHONPATH": SOURCES, "HOME": "/"},
@@ -112,7 +112,7 @@ def test_a_utf_16_file_is_opened_and_its_command_makes_the_same_release(visit, t
         text=True,
         check=False,
     )
-    assert made.returncode == 0, made.stderr
+    assert process.returncode == 0, process.stderr
     again = (tmp_path / "release.csv").read_text(encoding="utf-8")
     assert sorted(again.splitlines()) == sorted(released.splitlines())
     assert studio.errors.read_text() == ""

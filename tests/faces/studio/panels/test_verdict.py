@@ -1,4 +1,4 @@
-"""The page says what the one verdict of the release says, in its colour, wherever it shows it."""
+"""The page shows the verdict of the release in words and colour, on every panel."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def people() -> pl.DataFrame:
 
 
 def policy_of(state: str) -> dict[str, object]:
-    """A policy under which the verdict is as named: costs of their own, or ZIP codes that HIPAA forbids."""
+    """A policy for a verdict: a cost per row, or ZIP codes that HIPAA forbids."""
     return {
         "version": 1,
         "columns": {
@@ -37,7 +37,7 @@ def policy_of(state: str) -> dict[str, object]:
 
 
 def opened(visit, tmp_path, state: str) -> ic.Release:
-    """Open the people on the page with the policy of a state; return the release that it makes."""
+    """Open the people on the page with the policy of a state, and return the release."""
     people().write_parquet(tmp_path / "people.parquet")
     policy = ic.Policy.from_dict(policy_of(state), tmp_path)
     policy.write(tmp_path / "policy.toml")
@@ -54,9 +54,9 @@ def opened(visit, tmp_path, state: str) -> ic.Release:
 def shown(visit, release: ic.Release) -> None:
     """Check the verdict of the panel that is shown."""
     state = release.verdict.state
-    found = visit.wait("[data-mark=verdict]")
-    assert found.text == release.verdict.text
-    assert found.get_attribute("class").split() == [STATES[state]]
+    element = visit.wait("[data-mark=verdict]")
+    assert element.text == release.verdict.text
+    assert element.get_attribute("class").split() == [STATES[state]]
     others = ", ".join(f".studio .{look}" for name, look in STATES.items() if name != state)
     assert not visit.all(others)
 
@@ -102,8 +102,8 @@ def test_a_change_makes_the_release_anew_and_it_holds(visit, tmp_path, studio):
     visit.until(lambda: visit.wait("[data-mark=verdict]").text.startswith("HOLDS: "), "the release")
     assert not visit.all("[data-mark=column-points]")
     visit.mark("to-hand-over")
-    made = pl.read_csv(visit.take("get-release", "release.csv"))
-    assert all(int(cost) % 100 == 0 for cost in made["cost"])
+    frame = pl.read_csv(visit.take("get-release", "release.csv"))
+    assert all(int(cost) % 100 == 0 for cost in frame["cost"])
     assert studio.errors.read_text() == ""
 
 

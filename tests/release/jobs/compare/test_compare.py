@@ -1,4 +1,4 @@
-"""compare(): the grid, its figures, and runs that fail."""
+"""compare(): the grid, the figures, and failing runs."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def tried(rows) -> ic.Comparison:
 
 @pytest.fixture(scope="module")
 def expected(table) -> ic.Comparison:
-    """What rows in memory give."""
+    """The result of rows in memory."""
     return tried(table)
 
 
@@ -181,13 +181,13 @@ def test_a_folder_gives_the_figures_of_its_rows(table, expected, tmp_path, endin
     for number, part in enumerate((table[:50], table[50:90], table[90:])):
         getattr(part, f"write_{ending}")(folder / f"{number}.{ending}")
     path = {"folder": folder, "pattern": folder / f"*.{ending}", "scan": ic.scan(folder)}[opened]
-    found = tried(path)
-    assert found.records == expected.records == 120
-    assert len(found.runs) == 16
-    for run, same in zip(found.runs[:12], expected.runs[:12], strict=True):
+    result = tried(path)
+    assert result.records == expected.records == 120
+    assert len(result.runs) == 16
+    for run, same in zip(result.runs[:12], expected.runs[:12], strict=True):
         assert (run.problem, run.utility) == (None, same.utility)
         assert replace(run, seconds=None, utility={}) == replace(same, seconds=None, utility={})
-    assert all("are not in memory" in str(run.problem) for run in found.runs[12:])
+    assert all("are not in memory" in str(run.problem) for run in result.runs[12:])
 
 
 @pytest.mark.parametrize(
@@ -206,8 +206,8 @@ def test_bad_calls(table, settings, words):
 
 
 def test_algorithms_on_the_command_line():
-    found = algorithms_of("mondrian:mode=relaxed,choose=span, clustering,optimal:metric=ncp,budget=30s")
-    assert found == [
+    result = algorithms_of("mondrian:mode=relaxed,choose=span, clustering,optimal:metric=ncp,budget=30s")
+    assert result == [
         ic.Mondrian(mode="relaxed", choose="span"),
         ic.Clustering(),
         ic.Optimal(metric="ncp", budget="30s"),

@@ -1,4 +1,4 @@
-"""Drafts of policies: what names and values of columns say, and what stays a question."""
+"""Drafts of policies: facts from names and values of columns, and open questions."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_free_text_is_dropped_with_the_reason():
 
 
 def test_every_quasi_identifier_of_numbers_dates_or_codes_gets_a_recipe():
-    found = drafted(
+    result = drafted(
         age=RNG.integers(0, 95, ROWS),
         lat=RNG.normal(45, 0.1, ROWS),
         birth_date=texts("19{:02}-01-02", RNG.integers(30, 99, ROWS)),
@@ -147,7 +147,7 @@ def test_every_quasi_identifier_of_numbers_dates_or_codes_gets_a_recipe():
         children=RNG.integers(0, 3, ROWS),
         sex=some("m", "f"),
     )
-    assert {name: entry.get("hierarchy") for name, entry in found.items()} == {
+    assert {name: entry.get("hierarchy") for name, entry in result.items()} == {
         "age": {"intervals": [5, 10, 20, 40]},
         "lat": {"intervals": [0.02, 0.04, 0.08, 0.16]},
         "birth_date": {"dates": ["month", "quarter", "year", "decade"]},
@@ -233,7 +233,7 @@ def test_a_column_named_as_one_of_its_values_is_none(tmp_path):
 
 
 def test_names_that_no_line_told_are_names():
-    """Those of a Parquet file or a frame, even if all are numbers."""
+    """Names of a Parquet file or a frame are names, even if all are numbers."""
     assert len(draft_of(**{"2019": some("1", "2"), "2020": some("2020", "2")}).guesses) == 2
 
 
@@ -336,7 +336,7 @@ def test_ids_of_a_small_table():
 
 
 def test_an_id_that_tells_birth_or_sex_in_all_its_rows_is_a_person():
-    """As `idcode` of a panel: no name says it, but no id has two birth years."""
+    """The `idcode` of a panel: no name says so, but no id has two birth years."""
     born = RNG.integers(40, 60, ROWS)[IDS]
     sex = np.array(["m", "f"])[RNG.integers(0, 2, ROWS)][IDS]
     panel = {"idcode": IDS + 17, "year": [68, 73] * (ROWS // 2), "birth_yr": born, "sex": sex}
@@ -419,7 +419,7 @@ def test_an_id_of_a_thing_or_a_place_is_no_person(name):
 
 
 def test_names_of_births_and_places_are_known():
-    found = drafted(
+    result = drafted(
         birth_yr=RNG.integers(40, 60, ROWS),
         hometown=some("Ulm", "Bonn", "Köln"),
         birthplace=RNG.integers(1, 50, ROWS),
@@ -427,9 +427,9 @@ def test_names_of_births_and_places_are_known():
         zip=texts("{}", RNG.integers(10_115, 14_199, ROWS)),
         rare_town=texts("town {}", RNG.integers(0, 900, ROWS)),
     )
-    assert {entry["role"] for entry in found.values()} == {"quasi"}, found
-    assert found["zip"]["hierarchy"] == {"prefix": True}, "masks, though no code has a leading zero"
-    assert found["rare_town"]["hierarchy"] == {"flat": True}
+    assert {entry["role"] for entry in result.values()} == {"quasi"}, result
+    assert result["zip"]["hierarchy"] == {"prefix": True}, "masks, though no code has a leading zero"
+    assert result["rare_town"]["hierarchy"] == {"flat": True}
 
 
 def many(*, flags: int = 30, counts: int = 4) -> dict[str, object]:
@@ -471,7 +471,7 @@ def test_a_policy_with_open_groups_is_refused_and_runs_when_each_mark_has_a_role
 
 
 def test_a_draft_is_tried_and_mended_until_it_runs(tmp_path):
-    """Rare towns would be lists that name people, and few records of many ages end in one class of stars."""
+    """Rare towns would be lists that name people, and few records of many ages end in a class of stars."""
     rows = 160
     rng = np.random.default_rng(4)
     cities = np.array([f"city {number}" for number in range(30)])
@@ -528,7 +528,7 @@ def test_an_unknown_column_is_never_generalized_by_itself():
 
 
 def tried_draft(**columns: object) -> tuple[Draft, ic.Release]:
-    """Return a draft without questions, and the release that it makes."""
+    """Return a draft without questions, and the release of the draft."""
     table = pl.DataFrame({"age": RNG.integers(20, 60, ROWS), "sex": some("m", "f")} | columns)
     draft = draft_policy(table, "people.csv", ask=False)
     policy = ic.Policy.from_dict(tomllib.loads(draft.text), Path(), "the draft")
@@ -549,9 +549,9 @@ def test_numbers_that_single_out_records_together_are_rounded():
     )
     first = tomllib.loads(draft_of(age=[1, 2], score=[1.5, 2.5]).text)
     assert first["columns"]["score"]["role"] == "sensitive"
-    (told,) = draft.trial.remedies
+    (remedy,) = draft.trial.remedies
     columns = tomllib.loads(draft.text)["columns"]
-    name, _, base = told.partition(" is rounded to ")
+    name, _, base = remedy.partition(" is rounded to ")
     assert columns[name]["treat"]["round"] == float(base)
     assert release.verdict.state == "holds"
     assert {columns[name]["role"] for name in ("score", "wage")} == {"sensitive"}
@@ -560,7 +560,7 @@ def test_numbers_that_single_out_records_together_are_rounded():
 
 
 def test_the_number_far_from_all_others_is_cut_off():
-    """Hours of work that many records share, and those of one record."""
+    """Hours of work that many records share, and those of a single record."""
     hours = [*(20 + RNG.integers(0, 30, ROWS - 1)), 400]
     draft, release = tried_draft(income=hours)
     assert draft.trial.remedies == ("income is cut off: top = 0.99",)
@@ -569,7 +569,7 @@ def test_the_number_far_from_all_others_is_cut_off():
 
 
 def test_texts_that_single_out_records_are_left_out():
-    """Codes of illnesses that half of the records have for their own."""
+    """Codes of illnesses that are unique for half of the records."""
     codes = texts("code {}", RNG.integers(0, 1_500, ROWS))
     draft, release = tried_draft(diagnosis=codes, outcome=some("well", "ill"))
     assert draft.having("identifying") == ["diagnosis"]
@@ -593,7 +593,7 @@ def test_a_sensitive_column_with_texts_about_people_is_left_out(rare, why):
 
 
 def test_of_two_columns_that_single_out_together_the_numbers_are_rounded():
-    """Also where the other one has more values: a diagnosis is what the release is for."""
+    """The diagnosis stays even if the other column has more values, as the purpose of the release."""
     rng = np.random.default_rng(3)
     columns = drafted(
         age=rng.integers(20, 60, 3_000),
@@ -614,7 +614,7 @@ def test_the_parts_of_lists_are_declared():
 
 
 def test_lists_whose_parts_nothing_protects_are_left_out():
-    """Every list has one part in common, so no class has two kinds of lists."""
+    """Every list has a common part, so no class has two kinds of lists."""
     lists = some("F32;E11", "E11;I10", "I10;E11;F32", "E11;M54")
     draft, release = tried_draft(diagnosis=lists, outcome=some("well", "ill"))
     assert draft.trial.remedies == ("diagnosis is left out: what protects its values leaves too little",)

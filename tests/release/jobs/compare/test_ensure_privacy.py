@@ -20,7 +20,7 @@ SCHEMA = ic.Schema(quasi=["p", "q"], sensitive={"s": "category", "u": "category"
 
 
 def test_the_diabetes_study(shared_data):
-    """One round deletes 35 of 98 classes with 2,334 of 101,763 rows, from the counts per class and value."""
+    """A round deletes 35 of 98 classes with 2,334 of 101,763 rows, from the counts per class and value."""
     counts = pd.read_csv(shared_data / "diabetes" / "df1_class_marginals.csv", keep_default_na=False)
     # Any table with these marginals will do, since the attributes are looked at one by one.
     pieces = []

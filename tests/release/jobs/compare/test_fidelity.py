@@ -21,12 +21,12 @@ def compared(raw: pl.DataFrame, released: pl.DataFrame, schema: ic.Schema, **set
 
 @given(table=tables(least=5))
 def test_nothing_changes_where_nothing_was_changed(table):
-    kept = compared(table, table, schema_of("n", "t", "c"), queries=10)
-    for marginal in kept.marginals:
+    measures = compared(table, table, schema_of("n", "t", "c"), queries=10)
+    for marginal in measures.marginals:
         assert marginal.total_variation == pytest.approx(0, abs=1e-9)
         assert marginal.hellinger == pytest.approx(0, abs=1e-7)
         assert (marginal.wasserstein or 0) == pytest.approx(0, abs=1e-9)
-    for pair in kept.associations:
+    for pair in measures.associations:
         assert pair.cramers_v[0] == pytest.approx(pair.cramers_v[1], abs=1e-6)
         assert pair.mutual_information[0] == pytest.approx(pair.mutual_information[1], abs=1e-9)
         a, b = pair.columns
@@ -36,7 +36,7 @@ def test_nothing_changes_where_nothing_was_changed(table):
             n / rows * math.log2(n * rows / (one[key[:1]] * other[key[1:]])) for key, n in joint.items()
         )
         assert pair.mutual_information[0] == pytest.approx(expected, abs=1e-9)
-    assert kept.queries.mean == pytest.approx(0, abs=1e-9)
+    assert measures.queries.mean == pytest.approx(0, abs=1e-9)
 
 
 def test_marginals_by_hand():
@@ -70,10 +70,10 @@ def test_a_set_counts_its_missing_value():
 def test_suppressed_records_may_be_anything():
     raw = pl.DataFrame({"c": ["u", "u", "v", "v"], "n": [1, 1, 3, 3], "s": ["x"] * 4})
     released = raw.with_columns(c=pl.Series(["*", "u", "v", "v"]), n=pl.Series(["*", "1", "3", "3"]))
-    kept = compared(raw, released, schema_of("c", "n"))
-    assert kept.marginals[0].total_variation == pytest.approx(0.125)
-    assert kept.associations[0].cramers_v[0] == pytest.approx(1)
-    assert kept.associations[0].cramers_v[1] < 1
+    measures = compared(raw, released, schema_of("c", "n"))
+    assert measures.marginals[0].total_variation == pytest.approx(0.125)
+    assert measures.associations[0].cramers_v[0] == pytest.approx(1)
+    assert measures.associations[0].cramers_v[1] < 1
 
 
 def test_associations_survive_fine_classes_and_not_random_ones():
@@ -152,7 +152,7 @@ def test_a_raw_release_teaches_as_much_and_a_suppressed_one_nothing(taught):
 
 @pytest.mark.parametrize(("parallel_from", "threads"), [(50_000, 1), (100, 2)])
 def test_threads_share_out_large_tables_alone(taught, monkeypatch, parallel_from, threads):
-    """Those of a small one wait for one another; what is learned is the same."""
+    """Threads of a small table wait for one another, and the results are the same."""
     ensemble, threadpoolctl = pytest.importorskip("sklearn.ensemble"), pytest.importorskip("threadpoolctl")
     few = taught.head(150)
     evaluation = ic.evaluate(few, few, LEARNED)
@@ -198,8 +198,8 @@ def test_cramers_v_is_corrected_for_bias():
     rng = np.random.default_rng(2)
     rows = 500
     raw = pl.DataFrame({"n": rng.permutation(rows), "m": rng.permutation(rows), "s": ["x"] * rows})
-    kept = compared(raw, raw, schema_of("n", "m"), queries=1)
-    assert kept.associations[0].cramers_v == (0.0, 0.0), "without the correction they are 1"
+    measures = compared(raw, raw, schema_of("n", "m"), queries=1)
+    assert measures.associations[0].cramers_v == (0.0, 0.0), "without the correction they are 1"
     one, other = rng.integers(0, 9, (2, rows))
     for second in (other, np.where(rng.random(rows) < 0.4, one, other)):
         table = pl.DataFrame({"n": one, "m": second, "s": ["x"] * rows})
@@ -228,7 +228,7 @@ def corrected_v(counts: Counter) -> float:
 
 
 def test_an_association_of_wide_cells_is_not_taken_for_chance():
-    """Ten intervals have the chance of ten values, though each is spread over the values that it covers."""
+    """Ten intervals have the chance of ten values, though each is spread over several values."""
     rng = np.random.default_rng(3)
     first = rng.integers(0, 100, 1_000)
     second = np.clip(first + rng.integers(-4, 5, 1_000), 0, 99)

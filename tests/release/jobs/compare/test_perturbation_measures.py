@@ -1,4 +1,4 @@
-"""Measures beside a perturbation, against slow readings of their definitions."""
+"""Measures beside a perturbation, against slow readings of the definitions."""
 
 from __future__ import annotations
 
@@ -41,22 +41,22 @@ def reading(raw: pl.DataFrame, noisy: pl.DataFrame, columns: list[str]) -> dict[
 
 @pytest.mark.parametrize("columns", [["a"], ["a", "b"]])
 def test_figures_are_those_of_their_definitions(columns):
-    found = ic.perturbation(RAW, NOISY, columns)
+    measures = ic.perturbation(RAW, NOISY, columns)
     expected = reading(RAW, NOISY, columns)
-    assert found.il1s_mean == pytest.approx(expected["il1s"])
-    assert found.interval_disclosure == pytest.approx(expected["interval"])
-    assert found.linked == pytest.approx(expected["linked"])
+    assert measures.il1s_mean == pytest.approx(expected["il1s"])
+    assert measures.interval_disclosure == pytest.approx(expected["interval"])
+    assert measures.linked == pytest.approx(expected["linked"])
     for name in columns:
         shift = float(NOISY[name].mean() - RAW[name].mean()) / float(RAW[name].std())
-        assert found.means[name] == pytest.approx(shift, abs=1e-12)
-    assert found.records == 60
-    assert "planted" not in repr(found)
+        assert measures.means[name] == pytest.approx(shift, abs=1e-12)
+    assert measures.records == 60
+    assert "planted" not in repr(measures)
 
 
 def test_what_is_not_perturbed_loses_nothing_and_is_found():
-    found = ic.perturbation(RAW, RAW, ["a", "b"], one_to_one=True)
-    assert (found.il1s_mean, found.covariances, found.eigenvalues) == (0, 0, 0)
-    assert found.interval_disclosure == found.linked_one_to_one == 1
+    measures = ic.perturbation(RAW, RAW, ["a", "b"], one_to_one=True)
+    assert (measures.il1s_mean, measures.covariances, measures.eigenvalues) == (0, 0, 0)
+    assert measures.interval_disclosure == measures.linked_one_to_one == 1
     alike = pl.DataFrame({"a": [1.0] * 4 + [5.0]})
     # Four rows are as near to each of the four.
     assert ic.perturbation(alike, alike, ["a"]).linked == pytest.approx((4 * 0.25 + 1) / 5)
@@ -66,22 +66,22 @@ def test_correlations_that_are_broken_are_told():
     x = pl.Series("x", RNG.normal(size=400))
     raw = pl.DataFrame({"x": x, "y": x * 2})
     swapped = raw.with_columns(y=pl.col("y").shuffle(seed=1))
-    found = ic.perturbation(raw, swapped, ["x", "y"])
-    assert found.covariances > 0.8
+    measures = ic.perturbation(raw, swapped, ["x", "y"])
+    assert measures.covariances > 0.8
     # Of eigenvalues 2 and 0, both have become about 1.
-    assert found.eigenvalues == pytest.approx(0.5, abs=0.1)
-    assert found.linked < 0.1
+    assert measures.eigenvalues == pytest.approx(0.5, abs=0.1)
+    assert measures.linked < 0.1
 
 
 @pytest.mark.random_order
 def test_a_release_says_which_row_is_which():
     schema = ic.Schema(["age"], insensitive=["a", "b"], treatments={"a": "noise:0.1"})
     release = ic.anonymize(RAW, schema, "k-anonymity:2")
-    found = ic.perturbation(RAW, release, ["a", "b"])
-    assert found.il1s["b"] == 0
-    assert 0.02 < found.il1s["a"] < 0.15
+    measures = ic.perturbation(RAW, release, ["a", "b"])
+    assert measures.il1s["b"] == 0
+    assert 0.02 < measures.il1s["a"] < 0.15
     # By chance one row in sixty is the nearest.
-    assert found.linked > 0.5
+    assert measures.linked > 0.5
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What would help where a policy is infeasible: every change that is named was tried."""
+"""Help for an infeasible policy: every suggested change was tried."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ POLICY = ic.Policy(
     ],
 )
 def test_a_limit_is_loosened_within_its_range(model, value, nearest, last):
-    found = looser(ic.MODELS.get(model), value)
-    assert (found[0], found[-1]) == (nearest, last) if found else (nearest, last) == (None, None)
+    result = looser(ic.MODELS.get(model), value)
+    assert (result[0], result[-1]) == (nearest, last) if result else (nearest, last) == (None, None)
     parameter = ic.MODELS.get(model).parameters()[ic.MODELS.get(model).limit_name]
-    for each in found:
+    for each in result:
         parameter.check(each, model, "limit")
 
 
@@ -52,11 +52,11 @@ def test_every_change_changes_one_thing_in_the_policy_and_in_its_document():
     for change in (change for ladder in kinds for change in ladder):
         edited = change.edited(document)
         assert sum(edited[key] != document[key] for key in document) == 1
-        wanted = tomllib.loads(change.policy.to_toml())
+        entry = tomllib.loads(change.policy.to_toml())
         # Defaults of an algorithm need not be written.
-        for each in (edited, wanted):
+        for each in (edited, entry):
             each["algorithm"] = each["algorithm"]["name"]
-        assert edited == wanted
+        assert edited == entry
 
 
 def test_the_mildest_change_that_helps_is_found():
@@ -83,13 +83,13 @@ def test_each_suggestion_gives_a_release():
     policy = ic.Policy(SCHEMA, (ic.KAnonymity(5), ic.TCloseness(0.05)), ic.Optimal())
     with pytest.raises(ic.InfeasibleError):
         ic.anonymize(table, policy)
-    found = ic.suggest(table, policy)
-    assert not found.feasible
-    assert 1 <= len(found.found) <= 3
-    for each in found.found:
+    suggestions = ic.suggest(table, policy)
+    assert not suggestions.feasible
+    assert 1 <= len(suggestions.found) <= 3
+    for each in suggestions.found:
         assert ic.anonymize(table, each.policy).privacy.holds
-    assert found.to_dict()["found"][0]["text"] == found.found[0].text
-    assert ic.suggest(table, found.found[0].policy).feasible
+    assert suggestions.to_dict()["found"][0]["text"] == suggestions.found[0].text
+    assert ic.suggest(table, suggestions.found[0].policy).feasible
 
 
 def test_a_release_of_cells_that_stand_for_every_value_is_a_thing_to_change():
@@ -99,10 +99,10 @@ def test_a_release_of_cells_that_stand_for_every_value_is_a_thing_to_change():
         ic.Schema(quasi={"age": ic.Hierarchy.intervals(10, 20), "sex": None}), (ic.KAnonymity(300),)
     )
     assert ic.assess(table, policy.schema, policy.models).verdict.state == "broken"
-    found = ic.suggest(table, policy)
-    assert not found.feasible
-    assert {point.name for point in found.verdict.open} == {"blanked-column"}
-    for each in found.found:
+    suggestions = ic.suggest(table, policy)
+    assert not suggestions.feasible
+    assert {point.name for point in suggestions.verdict.open} == {"blanked-column"}
+    for each in suggestions.found:
         left = ic.anonymize(table, each.policy, unanswered="write").verdict.points
         assert sum(point.name == "blanked-column" for point in left) < 2
 

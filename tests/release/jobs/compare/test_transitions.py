@@ -1,4 +1,4 @@
-"""What PRAM did to categories, against slow readings of the definitions and against many draws."""
+"""PRAM's effect on categories, against slow readings of the definitions and against many draws."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def schema_of(treatment: ic.Pram) -> ic.Schema:
 
 
 def probability(pram: ic.Pram, one: str, other: str, frequencies: Counter) -> Fraction:
-    """How probable it is that a value becomes another, as the page on treatments says it."""
+    """The probability that a value becomes another, as on the page on treatments."""
     if pram.matrix == "given":
         moves = {("a", "b"): Fraction(1, 5), ("b", "a"): Fraction(1, 10), ("c", "a"): Fraction(1, 2)}
         rest = 1 - sum(chance for (source, _), chance in moves.items() if source == one)
@@ -61,16 +61,16 @@ def solved(matrix: list[list[Fraction]], right: list[Fraction]) -> list[Fraction
 def test_matrix_counts_estimates_and_errors_are_those_of_their_definitions(kind, within):
     pram = ic.Pram(**{**MATRICES[kind].settings(), "within": within})
     release = ic.anonymize(RAW, schema_of(pram), "k-anonymity:2")
-    found = ic.transitions(RAW, release)
+    changes = ic.transitions(RAW, release)
     order = release.row_map()["row"].to_list()
     pairs = [
         (RAW.row(place - 1)[1], after, RAW.row(place - 1)[2] if within else None)
         for place, after in zip(order, release.table["job"], strict=True)
     ]
     groups = {None} if within is None else {"n", "s", None}
-    assert {each.group for each in found} == groups
-    assert len(found) == len(groups)
-    for each in found:
+    assert {each.group for each in changes} == groups
+    assert len(changes) == len(groups)
+    for each in changes:
         here = [pair[:2] for pair in pairs if pair[2] == each.group and pair[0] is not None]
         before = Counter(pair[0] for pair in here)
         values = sorted(before)
@@ -101,12 +101,12 @@ def test_matrix_counts_estimates_and_errors_are_those_of_their_definitions(kind,
 def test_estimates_spread_around_the_frequencies_before_as_their_errors_say(kind):
     raw = RAW.drop_nulls("job")
     times, before = 120, Counter(raw["job"])
-    found = [
+    changes = [
         ic.transitions(raw, ic.anonymize(raw, schema_of(MATRICES[kind]), "k-anonymity:2"))[0]
         for _ in range(times)
     ]
-    estimates = np.array([each.estimated for each in found])
-    errors = np.array(found[0].errors)
+    estimates = np.array([each.estimated for each in changes])
+    errors = np.array(changes[0].errors)
     assert (errors > 1).all()
     # Six standard errors of a mean: once in 500 million.
     assert (abs(estimates.mean(axis=0) - [before[value] for value in "abc"]) < 6 * errors / times**0.5).all()
@@ -115,11 +115,11 @@ def test_estimates_spread_around_the_frequencies_before_as_their_errors_say(kind
 
 def test_what_is_not_undone_is_not_estimated():
     schema = schema_of(ic.Pram(0, matrix="uniform"))
-    [found] = ic.transitions(RAW, ic.anonymize(RAW, schema, "k-anonymity:2"))
-    assert found.estimated is None
-    assert found.errors is None
-    assert found.to_dict()["standard_errors"] is None
-    assert np.allclose(found.matrix, 1 / 3)
+    [change] = ic.transitions(RAW, ic.anonymize(RAW, schema, "k-anonymity:2"))
+    assert change.estimated is None
+    assert change.errors is None
+    assert change.to_dict()["standard_errors"] is None
+    assert np.allclose(change.matrix, 1 / 3)
 
 
 @pytest.mark.parametrize(

@@ -59,13 +59,13 @@ def covers(cell: str, value: object, name: str) -> bool:
 
 def applied_or_nothing(*arguments, **settings):
     """The result, or None where every row would be suppressed."""
-    found = []
+    result = []
     with contextlib.suppress(ic.InfeasibleError):
-        found.append(allowing(*arguments, **settings))
-    if not found:
+        result.append(allowing(*arguments, **settings))
+    if not result:
         with pytest.raises(ic.InfeasibleError, match="every row would be suppressed"):
             allowing(*arguments, **settings)
-    return found[0] if found else None
+    return result[0] if result else None
 
 
 ALGORITHMS = [
@@ -80,12 +80,12 @@ ALGORITHMS = [
 
 @given(tables(), st.sampled_from(ALGORITHMS), st.integers(1, 4))
 def test_the_same_rows_get_the_same_cells(table, algorithm, k):
-    asked = policy(algorithm, k)
+    rules = policy(algorithm, k)
     try:
-        release = ic.anonymize(table, asked)
+        release = ic.anonymize(table, rules)
     except ic.InfeasibleError:
         reject()
-    applied = applied_or_nothing(release.recoding, table, asked)
+    applied = applied_or_nothing(release.recoding, table, rules)
     if applied is None:
         return
     assert applied.outside == 0
@@ -100,13 +100,13 @@ def test_the_same_rows_get_the_same_cells(table, algorithm, k):
 @pytest.mark.slow
 @given(tables(), tables(least=1), st.sampled_from(ALGORITHMS), st.integers(1, 3), st.booleans())
 def test_other_rows_satisfy_the_policy_or_are_suppressed(table, batch, algorithm, k, beside):
-    asked = policy(algorithm, k, [ic.LDiversity(2)] if k > 1 else [])
+    rules = policy(algorithm, k, [ic.LDiversity(2)] if k > 1 else [])
     try:
-        release = ic.anonymize(table, asked)
+        release = ic.anonymize(table, rules)
     except (ic.InfeasibleError, ic.ParameterError):
         reject()
     applied = applied_or_nothing(
-        release.recoding, batch, asked, previous_release=release.table if beside else None
+        release.recoding, batch, rules, previous_release=release.table if beside else None
     )
     if applied is None:
         return
@@ -116,10 +116,10 @@ def test_other_rows_satisfy_the_policy_or_are_suppressed(table, batch, algorithm
     assert applied.table["more"].equals(batch["more"])
     gone = [set(cells) == {"*"} for cells in applied.table.select("n", "t").rows()]
     assert applied.suppressed == sum(gone)
-    assert ic.assess(applied.table, asked.schema, asked.models).holds
+    assert ic.assess(applied.table, rules.schema, rules.models).holds
     if beside:
         both = pl.concat([release.table, applied.table])
-        assert ic.assess(both, asked.schema, asked.models).holds
+        assert ic.assess(both, rules.schema, rules.models).holds
     for name in ("n", "t"):
         for cell, value in zip(applied.table[name], batch[name], strict=True):
             assert covers(cell, value, name)
@@ -129,8 +129,8 @@ def test_what_is_outside_and_what_is_too_small(tmp_path):
     table = pl.DataFrame(
         {"n": [1.0, 2, 3, 10, 11, 12], "t": ["a1", "a1", "a2", "b1", "b2", "b1"], "s": list("xyzxyz")}
     )
-    asked = policy(ic.Mondrian(), 3, ends="exact")
-    release = ic.anonymize(table, asked)
+    rules = policy(ic.Mondrian(), 3, ends="exact")
+    release = ic.anonymize(table, rules)
     assert release.table["n"].to_list() == ["[1-3]"] * 3 + ["[10-12]"] * 3
     release.recoding.save(tmp_path / "recoding")
     batch = pl.DataFrame(
@@ -141,16 +141,16 @@ def test_what_is_outside_and_what_is_too_small(tmp_path):
             "s": list("xxxxxyz"),
         }
     )
-    applied = allowing(tmp_path / "recoding", batch, asked)
+    applied = allowing(tmp_path / "recoding", batch, rules)
     assert applied.table["n"].to_list() == ["*"] * 4 + ["[10-12]"] * 3
     assert applied.table["t"].to_list() == ["*"] * 4 + ["B"] * 3
     assert (applied.outside, applied.too_small, applied.suppressed) == (3, 1, 4)
     # Which file a row is in is known: beside yesterday's release, the single row still goes.
-    alone = allowing(tmp_path / "recoding", batch, asked, previous_release=release.table)
+    alone = allowing(tmp_path / "recoding", batch, rules, previous_release=release.table)
     assert (alone.outside, alone.too_small) == (3, 1)
     # If both are merged before anybody sees them, it is one of four.
     both = allowing(
-        tmp_path / "recoding", batch, asked, previous_release=release.table, published_as_one=True
+        tmp_path / "recoding", batch, rules, previous_release=release.table, published_as_one=True
     )
     assert both.table["n"].to_list() == ["[1-3]", "*", "*", "*"] + ["[10-12]"] * 3
     assert (both.outside, both.too_small) == (3, 0)
@@ -164,11 +164,11 @@ def test_what_is_outside_and_what_is_too_small(tmp_path):
 
 def test_rows_suppressed_before_and_other_kinds_of_frame():
     table = pl.DataFrame({"n": [1.0] * 4, "t": ["a1"] * 4, "s": list("xyxy")})
-    asked = policy(ic.Datafly(), 2)
-    release = ic.anonymize(table, asked)
+    rules = policy(ic.Datafly(), 2)
+    release = ic.anonymize(table, rules)
     batch = pl.DataFrame({"n": ["1", "1", "*"], "t": ["a1", "a1", "*"], "s": list("xyx")})
     for frame in (batch, batch.to_pandas(), batch.to_arrow()):
-        applied = ic.apply_recoding(release.recoding, frame, asked)
+        applied = ic.apply_recoding(release.recoding, frame, rules)
         assert type(applied.table) is type(frame)
         assert pl.DataFrame(applied.table)["t"].to_list()[2] == "*"
         assert (applied.outside, applied.suppressed) == (0, 1)
@@ -176,14 +176,14 @@ def test_rows_suppressed_before_and_other_kinds_of_frame():
 
 def test_wrong_calls(tmp_path):
     table = pl.DataFrame({"n": [1.0] * 4, "t": ["a1"] * 4, "s": list("xyxy")})
-    asked = policy(ic.Mondrian(), 2)
-    release = ic.anonymize(table, asked)
-    other = Policy(ic.Schema(quasi=["n"], sensitive=["s"], unlisted="drop"), asked.models, ic.Mondrian(), 1.0)
+    rules = policy(ic.Mondrian(), 2)
+    release = ic.anonymize(table, rules)
+    other = Policy(ic.Schema(quasi=["n"], sensitive=["s"], unlisted="drop"), rules.models, ic.Mondrian(), 1.0)
     with pytest.raises(ic.ParameterError, match="the recoding is one of 'n', 't', and"):
         ic.apply_recoding(release.recoding, table, other)
     with pytest.raises(ic.TableError, match="no readable recoding"):
-        ic.apply_recoding(tmp_path, table, asked)
-    people = Policy(asked.schema, (ic.KMap(1),), ic.Datafly(), 1.0)
+        ic.apply_recoding(tmp_path, table, rules)
+    people = Policy(rules.schema, (ic.KMap(1),), ic.Datafly(), 1.0)
     with pytest.raises(ic.ParameterError, match="k-map needs a population"):
         ic.apply_recoding(release.recoding, table, people)
     # The earlier release does not satisfy the policy itself.
@@ -191,7 +191,7 @@ def test_wrong_calls(tmp_path):
         ic.apply_recoding(
             release.recoding,
             table,
-            asked,
+            rules,
             previous_release=table.with_columns(n=pl.Series(["1", "2", "3", "4"])),
         )
 
@@ -199,15 +199,15 @@ def test_wrong_calls(tmp_path):
 @pytest.mark.slow
 @given(tables(), tables(least=1), st.sampled_from(ALGORITHMS), st.integers(1, 3), st.booleans())
 def test_rows_that_stream_get_the_same(table, batch, algorithm, k, beside):
-    asked = policy(algorithm, k)
+    rules = policy(algorithm, k)
     try:
-        release = ic.anonymize(table, asked)
+        release = ic.anonymize(table, rules)
     except (ic.InfeasibleError, ic.ParameterError):
         reject()
     earlier = release.table if beside else None
-    one = applied_or_nothing(release.recoding, batch, asked, previous_release=earlier)
+    one = applied_or_nothing(release.recoding, batch, rules, previous_release=earlier)
     other = applied_or_nothing(
-        release.recoding, batch.lazy(), asked, previous_release=None if earlier is None else earlier.lazy()
+        release.recoding, batch.lazy(), rules, previous_release=None if earlier is None else earlier.lazy()
     )
     if one is None:
         assert other is None
@@ -221,12 +221,12 @@ def test_rows_that_stream_get_the_same(table, batch, algorithm, k, beside):
 
 @given(tables(), tables(least=1), st.integers(1, 3))
 def test_rows_say_why(table, batch, k):
-    asked = policy(ic.Mondrian(), k)
+    rules = policy(ic.Mondrian(), k)
     try:
-        release = ic.anonymize(table, asked)
+        release = ic.anonymize(table, rules)
     except ic.InfeasibleError:  # all records are suppressed, so there is no class
         return
-    applied = applied_or_nothing(release.recoding, batch, asked)
+    applied = applied_or_nothing(release.recoding, batch, rules)
     if applied is None:
         return
     rows = applied.rows()
@@ -242,7 +242,7 @@ def test_rows_say_why(table, batch, k):
 def test_several_sensitive_attributes_of_both_tables_at_once():
     """Joint models count combinations, and values may be written in two ways."""
     schema = ic.Schema(quasi=["q"], sensitive={"a": None, "b": None})
-    asked = Policy(
+    policy = Policy(
         schema,
         (ic.KAnonymity(2), ic.LDiversity(1, attribute="a", joint=True)),
         ic.Datafly(),
@@ -250,30 +250,30 @@ def test_several_sensitive_attributes_of_both_tables_at_once():
         suppressed="keep",
     )
     early = pl.DataFrame({"q": ["x"] * 4, "a": [1, 1, 2, 3], "b": ["u", "v", "u", "v"]})
-    release = ic.anonymize(early, asked)
+    release = ic.anonymize(early, policy)
     batch = pl.DataFrame({"q": ["x", "x", "y"], "a": ["1.0", "9", "1"], "b": ["u", "w", "u"]})
     applied = ic.apply_recoding(
-        release.recoding, batch, asked, previous_release=release.table, published_as_one=True
+        release.recoding, batch, policy, previous_release=release.table, published_as_one=True
     )
     assert applied.table["q"].to_list() == ["x", "x", "*"]
     both = pl.concat([release.table.cast(pl.String), applied.table])
-    again = ic.assess(both.with_columns(pl.col("a").cast(pl.Float64)), schema, asked.models)
+    again = ic.assess(both.with_columns(pl.col("a").cast(pl.Float64)), schema, policy.models)
     assert applied.privacy.to_dict(cells=False) == again.to_dict(cells=False)
 
 
 def test_rounds_take_the_first_that_had_a_class():
     table = pl.DataFrame({"n": [1.0, 1, 2, 9], "t": ["a1", "a1", "a1", "b1"], "s": list("xyxy")})
-    asked = policy(ic.Optimal(recode_suppressed=True), 2)
-    release = ic.anonymize(table, asked)
-    applied = ic.apply_recoding(release.recoding, table, asked)
+    rules = policy(ic.Optimal(recode_suppressed=True), 2)
+    release = ic.anonymize(table, rules)
+    applied = ic.apply_recoding(release.recoding, table, rules)
     assert applied.table.equals(release.table)
 
 
 def test_what_is_written_is_judged(tmp_path, monkeypatch):
     table = pl.DataFrame({"n": [1.0] * 4, "t": ["a1"] * 4, "s": list("xyxy")})
-    asked = policy(ic.Datafly(), 2)
-    release = ic.anonymize(table, asked)
-    applied = ic.apply_recoding(release.recoding, table, asked)
+    rules = policy(ic.Datafly(), 2)
+    release = ic.anonymize(table, rules)
+    applied = ic.apply_recoding(release.recoding, table, rules)
     applied.write(tmp_path / "out.csv")
     assert (
         pl.read_csv(tmp_path / "out.csv", infer_schema=False)["t"].to_list() == release.table["t"].to_list()
@@ -295,23 +295,23 @@ def test_batches_anywhere_get_the_same(engine, tmp_path):
     schema = ic.Schema(
         quasi={"age": ic.Hierarchy.intervals(10, 20), "sex": None}, sensitive=["diagnosis"], unlisted="keep"
     )
-    asked = Policy(schema, (ic.KAnonymity(4), ic.LDiversity(2)), ic.Mondrian(), 1.0, suppressed="keep")
-    release = ic.anonymize(rows[:250], asked)
+    policy = Policy(schema, (ic.KAnonymity(4), ic.LDiversity(2)), ic.Mondrian(), 1.0, suppressed="keep")
+    release = ic.anonymize(rows[:250], policy)
     batch = rows[250:]
-    expected = ic.apply_recoding(release.recoding, batch, asked, previous_release=release.table)
-    found = ic.apply_recoding(
-        release.recoding, MAKERS[engine](batch, tmp_path), asked, previous_release=release.table
+    expected = ic.apply_recoding(release.recoding, batch, policy, previous_release=release.table)
+    result = ic.apply_recoding(
+        release.recoding, MAKERS[engine](batch, tmp_path), policy, previous_release=release.table
     )
-    assert (found.outside, found.too_small) == (expected.outside, expected.too_small)
-    made = found.table
+    assert (result.outside, result.too_small) == (expected.outside, expected.too_small)
+    table = result.table
     if engine == "FilesEngine":
-        made = made.frame
+        table = table.frame
     if engine == "SparkEngine":
-        made = made.toArrow()
+        table = table.toArrow()
     if engine == "SqlEngine":
-        made = made.to_arrow_table()
-    made = made.collect() if isinstance(made, pl.LazyFrame) else pl.DataFrame(made)
-    assert made.sort("id").equals(expected.table.sort("id"))
+        table = table.to_arrow_table()
+    table = table.collect() if isinstance(table, pl.LazyFrame) else pl.DataFrame(table)
+    assert table.sort("id").equals(expected.table.sort("id"))
 
 
 LEAVES = {"A": ["a1", "a2"], "B": ["b1", "b2"]}
@@ -320,20 +320,20 @@ BIG = 2**53
 
 def parts(text: str) -> list[str]:
     """Split the inside of a set, by hand."""
-    found, escaped = [""], False
+    result, escaped = [""], False
     for mark in text:
         if escaped or mark not in "\\,":
-            found[-1] += mark
+            result[-1] += mark
             escaped = False
         elif mark == "\\":
             escaped = True
         else:
-            found.append("")
-    return [found[0], *(part[1:] for part in found[1:])]
+            result.append("")
+    return [result[0], *(part[1:] for part in result[1:])]
 
 
 def says(cell: str | None, value: object) -> bool:
-    """Say whether a cell covers a value, as somebody reads it who has the cell alone."""
+    """Say whether a cell covers a value, in the reading of somebody with the cell alone."""
     if cell in ("*", value):
         return True
     if cell is None:
@@ -383,16 +383,16 @@ def test_every_cell_covers_its_row_as_it_is_written(data, style, algorithm, numb
     if data.draw(st.booleans()):
         batch = batch.with_columns(c=pl.lit("new"))
     schema = ic.Schema(quasi={"n": None, "t": TREE, "c": None}, sensitive=["s"])
-    asked = Policy(schema, (ic.KAnonymity(2),), algorithm, 1.0, style, suppressed="keep")
+    policy = Policy(schema, (ic.KAnonymity(2),), algorithm, 1.0, style, suppressed="keep")
     try:
-        release = ic.anonymize(table, asked)
+        release = ic.anonymize(table, policy)
     except (ic.InfeasibleError, ic.ParameterError):
         reject()
     assert "\0" not in release.table.write_csv()
     assert "\\u0000" not in json.dumps(release.to_dict())
     for rows in (batch, table):
         try:
-            applied = ic.apply_recoding(release.recoding, rows, asked)
+            applied = ic.apply_recoding(release.recoding, rows, policy)
         except ic.InfeasibleError:
             continue
         for name in ("n", "t", "c"):
@@ -423,8 +423,8 @@ def test_a_cell_is_given_to_what_it_covers(values, style, fresh, expected):
         return pl.DataFrame({"q": column * 4, "other": others}, strict=False)
 
     # The cut is by the other column, so that each class has all values.
-    asked = Policy(
-        ic.Schema.of([ic.Attribute("q", "quasi", weight=0.01), ic.Attribute("other", "quasi")]),
+    policy = Policy(
+        ic.Schema.of_attributes([ic.Attribute("q", "quasi", weight=0.01), ic.Attribute("other", "quasi")]),
         (ic.KAnonymity(2),),
         ic.Mondrian(),
         1.0,
@@ -432,14 +432,14 @@ def test_a_cell_is_given_to_what_it_covers(values, style, fresh, expected):
         ends="exact",
         suppressed="keep",
     )
-    release = ic.anonymize(frame(values), replace(asked, models=(ic.KAnonymity(4),)))
+    release = ic.anonymize(frame(values), replace(policy, models=(ic.KAnonymity(4),)))
     if set(expected) == {"*"} and style == "mean":
         with pytest.raises(
             ic.InfeasibleError, match=r"every row would be suppressed \(12 are covered by no cell"
         ):
-            allowing(release.recoding, frame(fresh), asked)
+            allowing(release.recoding, frame(fresh), policy)
         return
-    applied = allowing(release.recoding, frame(fresh), asked)
+    applied = allowing(release.recoding, frame(fresh), policy)
     assert applied.table["q"].to_list() == expected * 4
 
 
@@ -454,19 +454,19 @@ def test_a_cell_is_given_to_what_it_covers(values, style, fresh, expected):
 def test_ways_to_write_a_number_are_one_value_unless_a_hierarchy_has_them_apart(tree, algorithm, expected):
     raw = pl.DataFrame({"n": ["0", "0"]})
     levels = (1, None) if expected[0] == "B" else None
-    schema = ic.Schema.of([ic.Attribute("n", "quasi", hierarchy=tree, levels=levels)])
-    asked = Policy(schema, (ic.KAnonymity(1),), algorithm, 1.0, suppressed="keep")
-    recoding = ic.anonymize(raw, asked).recoding
-    applied = ic.apply_recoding(recoding, pl.DataFrame({"n": ["-0", "0"]}), asked)
+    schema = ic.Schema.of_attributes([ic.Attribute("n", "quasi", hierarchy=tree, levels=levels)])
+    policy = Policy(schema, (ic.KAnonymity(1),), algorithm, 1.0, suppressed="keep")
+    recoding = ic.anonymize(raw, policy).recoding
+    applied = ic.apply_recoding(recoding, pl.DataFrame({"n": ["-0", "0"]}), policy)
     assert applied.table["n"].to_list() == expected
 
 
 def test_a_missing_value_shows_no_mark_of_ours():
     table = pl.DataFrame({"t": ["a1", "a1", None, None], "n": [1, 1, 2, 2]})
-    asked = Policy(ic.Schema(quasi={"t": TREE, "n": None}), (ic.KAnonymity(2),), ic.Optimal())
-    release = ic.anonymize(table, asked)
+    policy = Policy(ic.Schema(quasi={"t": TREE, "n": None}), (ic.KAnonymity(2),), ic.Optimal())
+    release = ic.anonymize(table, policy)
     assert release.recoding.levels == (0, 0)
-    assert ic.apply_recoding(release.recoding, table, asked).table["t"].to_list() == ["a1", "a1", None, None]
+    assert ic.apply_recoding(release.recoding, table, policy).table["t"].to_list() == ["a1", "a1", None, None]
 
 
 def test_a_batch_is_judged_by_its_people(tmp_path):
@@ -496,8 +496,8 @@ def test_a_batch_is_judged_by_its_people(tmp_path):
 
 
 def without_people(schema):
-    kept = [attribute for attribute in schema.attributes if attribute.role != "person"]
-    return ic.Schema.of(kept, unlisted="drop")
+    attributes = [attribute for attribute in schema.attributes if attribute.role != "person"]
+    return ic.Schema.of_attributes(attributes, unlisted="drop")
 
 
 @pytest.mark.parametrize("algorithm", [ic.Mondrian(), ic.Clustering()])

@@ -1,4 +1,4 @@
-"""Which file a row is in is known: each file that leaves satisfies the models alone, and with the earlier one."""
+"""The file of a row is known: each released file satisfies the models alone, and with the earlier file."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_file_of_one_person_is_not_released(release):
 
 
 def test_what_is_written_is_judged_alone_too(release, tmp_path, monkeypatch):
-    """The rows that are read again, and not those in memory."""
+    """The rows are read again for the check, and not taken from memory."""
     batch = JANUARY.head(10)
     applied = ic.apply_recoding(release.recoding, batch, POLICY, previous_release=release.table)
     monkeypatch.setattr(
@@ -51,7 +51,7 @@ def test_what_is_written_is_judged_alone_too(release, tmp_path, monkeypatch):
 
 
 def test_the_pair_is_judged_as_well():
-    """Two files that are close to their own distribution may be far from that of both."""
+    """Two files that are each close to a distribution may be far from the joint distribution."""
     schema = ic.Schema(quasi=["q"], sensitive=["ill"])
     policy = ic.Policy(schema, (ic.TCloseness(0.2, distance="equal"),), ic.Optimal(), 1.0)
     first = pl.DataFrame({"q": ["x"] * 8 + ["y"] * 8, "ill": [*"aaaaaaab"] * 2})
@@ -75,49 +75,58 @@ def test_each_file_and_the_pair_hold(first, batch, k, as_one, beside):
     policy = replace(POLICY, models=(ic.KAnonymity(k), ic.LDiversity(2)), keep_order=True)
     table, more = (pl.DataFrame(rows, schema=["age", "ill"], orient="row") for rows in (first, batch))
     try:
-        made = ic.anonymize(table, policy, force=True)
+        release = ic.anonymize(table, policy, force=True)
     except (ic.InfeasibleError, ic.ParameterError):
         return
-    given = {"previous_release": made.table, "published_as_one": as_one} if beside else {}
+    settings = {"previous_release": release.table, "published_as_one": as_one} if beside else {}
     try:
-        applied = ic.apply_recoding(made.recoding, more, policy, force=True, **given)
+        applied = ic.apply_recoding(release.recoding, more, policy, force=True, **settings)
     except ic.InfeasibleError:
         return
     if beside:
-        assert holds(made.table, applied.table, k=k)
+        assert holds(release.table, applied.table, k=k)
     assert as_one or holds(applied.table, k=k)
     # No row goes without need: with the rows of its class, the file alone or the pair fails.
-    raw = made.recoding.levels
-    kept = classes(applied.table)
+    raw = release.recoding.levels
+    counts = classes(applied.table)
     gone = [row for row, cell in enumerate(applied.table["age"]) if cell == "*"]
     assert len(gone) == applied.suppressed
     if raw == (0,) and not beside:
-        found = defaultdict(list)
+        groups = defaultdict(list)
         for age, ill in batch:
-            found[str(age),].append(ill)
+            groups[str(age),].append(ill)
         # What the recoding suppressed stays suppressed.
-        lost = {(str(age),) for (age, _), cell in zip(first, made.table["age"], strict=True) if cell == "*"}
-        for cells, values in found.items():
+        lost = {
+            (str(age),) for (age, _), cell in zip(first, release.table["age"], strict=True) if cell == "*"
+        }
+        for cells, values in groups.items():
             fits = len(values) >= k and len(set(values)) >= 2 and cells not in lost
-            assert (cells in kept) == fits
+            assert (cells in counts) == fits
 
 
 def test_people_count_in_the_file_alone(tmp_path):
-    """Four rows of one person are no class of four, whoever came in January."""
+    """Four rows of the same person are no class of four, beside any people of January."""
     schema = ic.Schema(quasi={"age": AGES}, sensitive=["ill"], person="who", unlisted="drop")
     policy = ic.Policy(schema, (ic.KAnonymity(3),), ic.Optimal(), 1.0, suppressed="keep")
     first = pl.DataFrame({"age": [22] * 6, "ill": [*"abcabc"], "who": [*"ABCDEF"]})
     batch = pl.DataFrame({"age": [22] * 4 + [21] * 3, "ill": [*"abca", *"abc"], "who": [*"GGGG", *"HIJ"]})
     whole = pl.concat([first, batch.tail(3)])
-    made = ic.anonymize(whole, replace(policy, keep_order=True), force=True)
+    release = ic.anonymize(whole, replace(policy, keep_order=True), force=True)
     earlier = {
-        "previous_release": made.table, "previous_table": whole, "previous_row_map": made.row_map(),
+        "previous_release": release.table, "previous_table": whole, "previous_row_map": release.row_map(),
     }  # fmt: skip
-    applied = ic.apply_recoding(made.recoding, batch, replace(policy, keep_order=True), force=True, **earlier)
+    applied = ic.apply_recoding(
+        release.recoding, batch, replace(policy, keep_order=True), force=True, **earlier
+    )
     assert applied.table["age"].to_list() == ["*"] * 4 + ["21"] * 3
     assert (applied.privacy.people.people, applied.together.people.people) == (4, 10)
     both = ic.apply_recoding(
-        made.recoding, batch, replace(policy, keep_order=True), force=True, published_as_one=True, **earlier
+        release.recoding,
+        batch,
+        replace(policy, keep_order=True),
+        force=True,
+        published_as_one=True,
+        **earlier,
     )
     assert both.suppressed == 0
     both.write(tmp_path / "both.csv")

@@ -1,4 +1,4 @@
-"""A batch beside an earlier release: whoever has rows in both is one person."""
+"""A batch beside an earlier release: a person with rows in both counts once."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def release():
 
 
 def apply(release, batch, **more):
-    given = {
+    settings = {
         "previous_release": release.table, "previous_table": FIRST, "previous_row_map": release.row_map(),
     } | more  # fmt: skip
-    return ic.apply_recoding(release.recoding, batch, POLICY, **given)
+    return ic.apply_recoding(release.recoding, batch, POLICY, **settings)
 
 
 def both(release, applied, batch=BATCH) -> Reading:
-    """Read both tables as sets; rows say where they came from."""
+    """Read both tables as sets, by the origins of rows."""
     old, new = pl.DataFrame(release.table), pl.DataFrame(applied.table)
     people = FIRST["person"].gather(old["row"]).to_list() + batch["person"].gather(new["row"]).to_list()
     cells = [old[name].to_list() + new[name].to_list() for name in ("age", "town")]
@@ -102,12 +102,16 @@ def test_somebody_who_comes_again_is_nobody_new(release):
 
 
 def test_numbers_written_as_texts_name_the_same_people(release):
-    """One program writes a column of whole numbers with gaps as 1.0, another one as 1."""
+    """Programs write whole numbers with gaps as 1.0 or as 1."""
     numbers = FIRST.with_columns(person=pl.col("person").str.extract(r"(\d+)"))
     first = ic.anonymize(numbers, POLICY)
-    given = {"previous_release": first.table, "previous_table": numbers, "previous_row_map": first.row_map()}
+    settings = {
+        "previous_release": first.table,
+        "previous_table": numbers,
+        "previous_row_map": first.row_map(),
+    }
     same, written = (
-        ic.apply_recoding(first.recoding, again, replace(POLICY, models=(ic.KAnonymity(4),)), **given)
+        ic.apply_recoding(first.recoding, again, replace(POLICY, models=(ic.KAnonymity(4),)), **settings)
         for again in (numbers.head(60), numbers.head(60).with_columns(person=pl.col("person") + ".0"))
     )
     assert numbers["person"].n_unique() > 20
@@ -148,7 +152,7 @@ def test_a_batch_that_loses_a_row_is_not_written(release, tmp_path):
 def test_sensitive_values_that_were_treated_are_compared_as_treated():
     cost = ic.Attribute("cost", "sensitive", treatment=ic.Round(5))
     others = [each for each in SCHEMA.attributes if each.name != "cost"]
-    policy = replace(POLICY, schema=ic.Schema.of([*others, cost]), models=(ic.KAnonymity(4),))
+    policy = replace(POLICY, schema=ic.Schema.of_attributes([*others, cost]), models=(ic.KAnonymity(4),))
     release = ic.anonymize(FIRST, policy)
     assert set(pl.DataFrame(release.table)["cost"].cast(pl.Int64)) == {0, 5}
     applied = ic.apply_recoding(

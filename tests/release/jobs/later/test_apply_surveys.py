@@ -25,12 +25,12 @@ def policy_of(schema):
 
 
 def cells_of(*tables):
-    """The class of each row, None for a suppressed one, and its number in the raw table."""
-    found = []
+    """The class of each row, None for a suppressed row, and the number in the raw table."""
+    result = []
     for table in tables:
         for row, *cells in pl.DataFrame(table).select("row", "age", "town").rows():
-            found.append((row, None if set(cells) == {"*"} else tuple(cells)))
-    return found
+            result.append((row, None if set(cells) == {"*"} else tuple(cells)))
+    return result
 
 
 def homes_of(applied, released=None):
@@ -68,8 +68,8 @@ def test_households_of_a_batch_are_measured(households, kind, tmp_path):
 @pytest.mark.random_order
 def test_a_household_in_both_tables_is_one(households):
     earlier = {"previous_table": FIRST, "previous_row_map": households.row_map()}
-    given = (households.recoding, BATCH, households.policy)
-    applied = ic.apply_recoding(*given, previous_release=households.table, **earlier)
+    arguments = (households.recoding, BATCH, households.policy)
+    applied = ic.apply_recoding(*arguments, previous_release=households.table, **earlier)
     expected = household_figures(*homes_of(applied, households.table))
     assert applied.together.risk["household"] == pytest.approx(expected, rel=1e-9)
     alone = household_figures(*homes_of(applied))
@@ -80,21 +80,21 @@ def test_a_household_in_both_tables_is_one(households):
         "With the ",
     ]
     # Nobody knows of the earlier rows without their raw table. That is said, not passed over.
-    applied = ic.apply_recoding(*given, previous_release=households.table)
+    applied = ic.apply_recoding(*arguments, previous_release=households.table)
     assert "household" not in applied.together.risk
-    told = "Nothing is measured by column 'home': an earlier release does not say what its rows have there."
-    assert told in " ".join(applied.sentences())
-    assert any(told in note for note in applied.to_dict()["together"]["notes"])
+    words = "Nothing is measured by column 'home': an earlier release does not say what its rows have there."
+    assert words in " ".join(applied.sentences())
+    assert any(words in note for note in applied.to_dict()["together"]["notes"])
     with pytest.raises(ic.ParameterError, match="column 'home' has the role household, and the earlier"):
-        ic.apply_recoding(*given, previous_release=households.table, previous_table=FIRST)
+        ic.apply_recoding(*arguments, previous_release=households.table, previous_table=FIRST)
 
 
 @pytest.mark.random_order
 def test_weights_of_both_tables_add_up():
     release = ic.anonymize(FIRST, policy_of(WEIGHED))
-    given = (release.recoding, BATCH, release.policy)
+    arguments = (release.recoding, BATCH, release.policy)
     applied = ic.apply_recoding(
-        *given, previous_release=release.table, previous_table=FIRST, previous_row_map=release.row_map()
+        *arguments, previous_release=release.table, previous_table=FIRST, previous_row_map=release.row_map()
     )
     now, before = cells_of(applied.table), cells_of(release.table)
     weights = [BATCH["w"][row] for row, _ in now] + [FIRST["w"][row] for row, _ in before]
@@ -102,7 +102,7 @@ def test_weights_of_both_tables_add_up():
     people.pop(None, None)
     assert applied.together.reached("k-map") == float(min(people.values()))
     assert applied.together.estimates.column == "w"
-    alone = ic.apply_recoding(*given)
+    alone = ic.apply_recoding(*arguments)
     now = cells_of(alone.table)
     people = class_weights([cell for _, cell in now], [BATCH["w"][row] for row, _ in now])
     people.pop(None, None)

@@ -1,4 +1,4 @@
-"""Differences of a batch from the release before it, counted once more from the two released tables."""
+"""Differences of a batch from the release before, counted once more from the two released tables."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def compared(january, batch, account=None) -> Differences:
 
 def test_the_figures_are_those_of_the_two_tables(january):
     batch = applied(january, ic.samples.hospital(500, seed=2), hold=True)
-    found = compared(january, batch)
-    figures = {name: values for name, *values in found.figures}
+    comparison = compared(january, batch)
+    figures = {name: values for name, *values in comparison.figures}
     tables = [january.texts, batch.texts]
     assert figures["Rows"] == [f"{table.height:,}" for table in tables]
     groups = [table.filter(pl.col("age") != "*").group_by(QUASI).len()["len"] for table in tables]
@@ -47,23 +47,25 @@ def test_the_figures_are_those_of_the_two_tables(january):
     starred = [table.filter(pl.col("age") == "*").height for table in tables]
     assert figures["Suppressed or left out"] == list(map(str, starred))
     assert starred[0] > 0
-    assert found.sentences[0] == f"{batch.held} rows wait for the next batch: their groups are too small."
+    assert (
+        comparison.sentences[0] == f"{batch.held} rows wait for the next batch: their groups are too small."
+    )
     assert batch.held > 0
 
 
 def test_cells_have_their_shares_of_both_tables_and_new_values_are_named(january):
     batch = applied(january, ic.samples.hospital(500, seed=2), hold=True)
-    found = compared(january, batch)
-    assert list(found.cells) == QUASI
-    for name, cells in found.cells.items():
+    comparison = compared(january, batch)
+    assert list(comparison.cells) == QUASI
+    for name, cells in comparison.cells.items():
         for label, before, now in cells:
             shares = [(table[name] == label).mean() for table in (january.texts, batch.texts)]
             assert [before, now] == pytest.approx(shares)
     fresh = set(batch.texts["diagnosis"]) - set(january.texts["diagnosis"])
     assert len(fresh) > 5
-    assert found.sentences[-1].startswith("New in diagnosis: ")
-    assert found.sentences[-1].endswith(f", and {len(fresh) - 5} more.")
-    assert set(found.sentences[-1].removeprefix("New in diagnosis: ").split(", ")[:5]) <= fresh
+    assert comparison.sentences[-1].startswith("New in diagnosis: ")
+    assert comparison.sentences[-1].endswith(f", and {len(fresh) - 5} more.")
+    assert set(comparison.sentences[-1].removeprefix("New in diagnosis: ").split(", ")[:5]) <= fresh
 
 
 def test_the_loss_of_the_same_rows_by_the_same_recoding_is_the_same(january):
@@ -88,6 +90,6 @@ def test_without_an_account_the_release_tells_its_rows_and_groups(january):
 
 def test_without_the_release_no_cells_are_compared(january):
     batch = applied(january, ic.samples.hospital(500, seed=2), hold=True)
-    found = differences({}, None, batch)
-    assert {before for _, before, _ in found.figures} == {"not known"}
-    assert found.cells == {}
+    result = differences({}, None, batch)
+    assert {before for _, before, _ in result.figures} == {"not known"}
+    assert result.cells == {}

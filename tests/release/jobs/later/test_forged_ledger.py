@@ -1,4 +1,4 @@
-"""Ledgers that somebody forged: each gets one sentence that names the place and the way out, and no release."""
+"""Forged ledgers: each gets a single sentence with the place and the way out, and no release."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def forged(made, tmp_path):
-    """A copy of the ledger, its records, and a function that writes others into it."""
+    """A copy of the ledger, the records, and a function that writes other records."""
     book, *_ = made
     shutil.copytree(book.folder, tmp_path / "book")
     folder = tmp_path / "book"
@@ -56,7 +56,7 @@ def forged(made, tmp_path):
 
 
 def require_one_sentence(book, made, *, broken=True):
-    """Every use of a ledger ends with one sentence that names the ledger, where it is broken."""
+    """Every use of a ledger ends with a single sentence that names the broken place of the ledger."""
     _, release, series = made
     published = (lambda: pytest.fail("published")) if broken else bool
     uses = {
@@ -168,7 +168,7 @@ def test_a_key_of_another_size_finds_nobody_and_is_refused(forged, made, key):
 
 
 def test_another_key_finds_nobody_and_is_refused(forged, made):
-    """Else a person who is there again counts as new, and a release leaves that exposes him."""
+    """With another key a returning person would count as new, and a release would expose such a person."""
     write, records = forged
     book = write(records)
     (book.folder / "key").write_bytes(bytes(range(32)))

@@ -46,24 +46,24 @@ def test_rows_wait_until_enough_came(release, tmp_path):
     with pytest.raises(ic.ParameterError, match="2 rows wait, and would be lost"):
         applied.write(tmp_path / "one.csv")
     applied.write(tmp_path / "one.csv", hold=tmp_path / "private" / "one.parquet")
-    kept = tmp_path / "private" / "one.parquet"
-    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
-    assert pl.read_parquet(kept).equals(first.head(2))
-    told = applied.to_dict()
-    assert (told["records"], told["held"], told["held_before"]) == (8, 2, 0)
+    path = tmp_path / "private" / "one.parquet"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert pl.read_parquet(path).equals(first.head(2))
+    document = applied.to_dict()
+    assert (document["records"], document["held"], document["held_before"]) == (8, 2, 0)
     # The next batch brings three more.
     second = rows(22, 22, 22, 24, start=100, ill="cde")
-    given = {"previous_release": tmp_path / "one.csv", "held": kept, "hold": True}
-    again = ic.apply_recoding(release.recoding, second, POLICY, **given)
+    settings = {"previous_release": tmp_path / "one.csv", "held": path, "hold": True}
+    again = ic.apply_recoding(release.recoding, second, POLICY, **settings)
     assert (again.records, again.held_before, again.held, again.suppressed) == (6, 2, 1, 0)
     assert sorted(again.table["row"]) == [0, 1, 100, 101, 102]
     assert dict(again.rows().rows()) == {4: "waiting"}
     with pytest.raises(ic.TableError, match="would replace an input file"):
-        again.write(tmp_path / "two.csv", hold=kept, force=True)
+        again.write(tmp_path / "two.csv", hold=path, force=True)
     assert not (tmp_path / "two.csv").exists()
     again.write(tmp_path / "two.csv", hold=tmp_path / "two.parquet")
     assert holds(pl.read_csv(tmp_path / "two.csv", schema_overrides={"age": pl.String}))
-    assert pl.read_parquet(kept).equals(first.head(2))
+    assert pl.read_parquet(path).equals(first.head(2))
     with pytest.raises(ic.TableError, match=r"kept in Parquet.*name it \.parquet"):
         again.write(tmp_path / "three.csv", hold=tmp_path / "three-held.csv")
     assert not (tmp_path / "three.csv").exists()
@@ -120,10 +120,10 @@ def test_an_order_that_is_kept(release):
     later = rows(22, 23, 22, 22, 23, 22, start=50, ill="cde")
     with pytest.raises(ic.ParameterError, match="an order that is kept tells which they are"):
         ic.apply_recoding(release.recoding, later, policy, held=applied.waiting)
-    kept = ic.apply_recoding(release.recoding, later, policy, held=applied.waiting, force=True)
-    assert kept.table["row"].to_list() == [50, 51, 52, 53, 54, 55, 1, 3]
-    assert kept.table["age"].to_list() == ["22", "*", "22", "22", "*", "22", "22", "*"]
-    assert dict(kept.rows().rows()) == {2: "class", 5: "class", 8: "class"}
+    result = ic.apply_recoding(release.recoding, later, policy, held=applied.waiting, force=True)
+    assert result.table["row"].to_list() == [50, 51, 52, 53, 54, 55, 1, 3]
+    assert result.table["age"].to_list() == ["22", "*", "22", "22", "*", "22", "22", "*"]
+    assert dict(result.rows().rows()) == {2: "class", 5: "class", 8: "class"}
 
 
 @pytest.mark.parametrize("kind", ["to_pandas", "to_arrow", "clone"])
@@ -142,17 +142,17 @@ def test_every_kind_of_frame_may_wait(release, tmp_path, kind):
 
 def test_types_that_fit_and_those_that_do_not(release):
     batch = rows(22, 22)
-    given = (release.recoding, batch, POLICY)
+    arguments = (release.recoding, batch, POLICY)
     with pytest.raises(ic.SchemaError, match=r"the held rows have no column 'row'"):
-        ic.apply_recoding(*given, held=batch.drop("row"))
+        ic.apply_recoding(*arguments, held=batch.drop("row"))
     with pytest.raises(ic.SchemaError, match=r"the batch has no column 'more'"):
-        ic.apply_recoding(*given, held=batch.with_columns(more=1))
+        ic.apply_recoding(*arguments, held=batch.with_columns(more=1))
     with pytest.raises(
         ic.SchemaError, match="column 'age' has values of type number in the batch and of type String"
     ):
-        ic.apply_recoding(*given, held=batch.cast({"age": pl.String}))
+        ic.apply_recoding(*arguments, held=batch.cast({"age": pl.String}))
     with pytest.raises(ic.ParameterError, match="rows have to be in memory; give a frame or one file"):
-        ic.apply_recoding(*given, held=batch.lazy())
+        ic.apply_recoding(*arguments, held=batch.lazy())
     with pytest.raises(ic.ParameterError, match="rows have to be in memory"):
         ic.apply_recoding(release.recoding, batch.lazy(), POLICY, hold=True)
     # Columns in another order, narrower numbers, categories of their own, nothing but missing values.
@@ -160,24 +160,26 @@ def test_types_that_fit_and_those_that_do_not(release):
         pl.col("row").cast(pl.Int16), pl.col("ill").cast(pl.Enum(["a", "b", "c"])), "age"
     )
     here = batch.with_columns(pl.col("ill").cast(pl.Categorical))
-    made = ic.apply_recoding(release.recoding, here, POLICY, held=other)
-    assert sorted(made.table["row"]) == [0, 1, 9, 10, 11]
+    result = ic.apply_recoding(release.recoding, here, POLICY, held=other)
+    assert sorted(result.table["row"]) == [0, 1, 9, 10, 11]
     empty = pl.DataFrame({"age": [None], "ill": [None], "row": [None]})
     frame = pd.DataFrame({"age": [22.0] * 5, "ill": [*"abcde"], "row": [1] * 5})
-    made = ic.apply_recoding(release.recoding, frame, POLICY, held=empty)
-    assert (made.records, made.suppressed) == (6, 1)
+    result = ic.apply_recoding(release.recoding, frame, POLICY, held=empty)
+    assert (result.records, result.suppressed) == (6, 1)
 
 
 def test_who_waits_lends_no_value_to_those_who_leave(release):
-    """A random treatment of what leaves sees nothing of the rows that wait."""
+    """A random treatment of the released rows sees nothing of the rows that wait."""
     swapped = ic.Attribute("ill", "sensitive", treatment=ic.RankSwap(1.0))
     others = [each for each in SCHEMA.attributes if each.name != "ill"]
     policy = replace(
-        POLICY, schema=ic.Schema.of([*others, swapped], unlisted="keep"), models=(ic.KAnonymity(5),)
+        POLICY,
+        schema=ic.Schema.of_attributes([*others, swapped], unlisted="keep"),
+        models=(ic.KAnonymity(5),),
     )
-    made = ic.anonymize(JANUARY.with_columns(ill=pl.Series(range(50)), row=pl.lit(LAST)), policy)
+    result = ic.anonymize(JANUARY.with_columns(ill=pl.Series(range(50)), row=pl.lit(LAST)), policy)
     batch = rows(*[21] * 6, *[22] * 3).with_columns(ill=pl.Series([*range(6), 40, 41, 42]))
-    applied = ic.apply_recoding(made.recoding, batch, policy, hold=True)
+    applied = ic.apply_recoding(result.recoding, batch, policy, hold=True)
     assert applied.held == 3
     assert sorted(applied.table["ill"]) == list(range(6))
 
@@ -186,13 +188,13 @@ def test_people_who_wait():
     schema = ic.Schema(quasi=["age"], sensitive=["ill"], person="who", unlisted="keep")
     policy = ic.Policy(schema, (ic.KAnonymity(2),), ic.Optimal(), 1.0)
     first = pl.DataFrame({"age": [1, 1, 2, 2], "ill": [*"abab"], "who": [*"ABCD"], "row": [LAST] * 4})
-    made = ic.anonymize(first, policy)
+    release = ic.anonymize(first, policy)
     batch = pl.DataFrame({"age": [1, 1, 2, 2], "ill": [*"abab"], "who": [*"EEFG"], "row": [0, 1, 2, 3]})
-    applied = ic.apply_recoding(made.recoding, batch, policy, hold=True)
+    applied = ic.apply_recoding(release.recoding, batch, policy, hold=True)
     assert applied.waiting["row"].to_list() == [0, 1]
     assert applied.privacy.people.smallest == 2
     later = pl.DataFrame({"age": [1], "ill": ["a"], "who": ["H"], "row": [4]})
-    again = ic.apply_recoding(made.recoding, later, policy, held=applied.waiting, hold=True)
+    again = ic.apply_recoding(release.recoding, later, policy, held=applied.waiting, hold=True)
     assert (again.held, again.privacy.people.people) == (0, 2)
 
 
@@ -211,9 +213,9 @@ def test_no_row_is_lost_and_none_leaves_twice(release, batches, beside):
             orient="row",
         )
         count += len(each)
-        given = {"previous_release": (tables or [release.table])[-1]} if beside else {}
+        settings = {"previous_release": (tables or [release.table])[-1]} if beside else {}
         try:
-            applied = ic.apply_recoding(release.recoding, batch, policy, held=held, hold=True, **given)
+            applied = ic.apply_recoding(release.recoding, batch, policy, held=held, hold=True, **settings)
         except ic.InfeasibleError as error:
             assert "every row would be suppressed" in str(error)  # noqa: PT017
             assert 99 in batch["age"]
@@ -227,7 +229,7 @@ def test_no_row_is_lost_and_none_leaves_twice(release, batches, beside):
             left.update(applied.table["row"])
             assert holds(applied.table, k=3)
             if beside:
-                assert holds(given["previous_release"], applied.table, k=3)
+                assert holds(settings["previous_release"], applied.table, k=3)
             assert len(applied.table) == applied.records - applied.held
             assert applied.suppressed == (applied.table["age"] == "*").sum() == applied.outside
         held = applied.waiting

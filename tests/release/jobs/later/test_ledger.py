@@ -38,10 +38,10 @@ class Row:
 
 
 def classes_of(release):
-    found = defaultdict(set)
+    groups = defaultdict(set)
     for row in release:
-        found[row.cls].add(row.person)
-    return found
+        groups[row.cls].add(row.person)
+    return groups
 
 
 def values_of(release, people, cls):
@@ -49,13 +49,13 @@ def values_of(release, people, cls):
 
 
 def too_few(people, shown, k, least):
-    """Whether a set of people, who are in one class of each release, is too small."""
+    """Whether a set of people in the same class of each release is too small."""
     return len(people) < k or any(len(values_of(release, people, cls)) < least for release, cls in shown)
 
 
 def intersected(releases, k, least):
     """People of the last release who share one class of each of their releases with too few."""
-    found = set()
+    result = set()
     for person in {row.person for row in releases[-1]}:
         own = [release for release in releases if any(row.person == person for row in release)]
         if len(own) < 2:
@@ -64,26 +64,26 @@ def intersected(releases, k, least):
         for chosen in itertools.product(*mine):
             sets = [classes_of(each)[cls] for each, cls in zip(own, chosen, strict=True)]
             if too_few(set.intersection(*sets), list(zip(own, chosen, strict=True)), k, least):
-                found.add(person)
-    return found
+                result.add(person)
+    return result
 
 
 def subtracted(whole, parts, k, least):
-    """People of a class who are left when the classes of the other release that lie in it are taken away."""
-    found = set()
+    """People of a class that are left without the contained classes of the other release."""
+    result = set()
     for cls, people in classes_of(whole).items():
         inside = [part for part in classes_of(parts).values() if part <= people]
         left = people.difference(*inside)
         if inside and left and too_few(left, [(whole, cls)], k, least):
-            found |= left
-    return found
+            result |= left
+    return result
 
 
 # --- random histories --------------------------------------------------------------------------------------
 
 
 def history(seed):
-    """Three releases of overlapping people, who may have several rows."""
+    """Three releases of overlapping people with one or several rows."""
     draw = random.Random(seed)
     people = draw.randint(3, 14)
     releases = []
@@ -112,20 +112,20 @@ def frame(release):
 @pytest.mark.parametrize("seed", quick(range(150), *range(30)))
 def test_random_histories_of_three_releases_expose_whom_the_second_reading_finds(seed):
     releases, k, least = history(seed)
-    shown = [ReleasePeople(frame(release), k, {"v": least}) for release in releases]
-    assert set(exposed_by_intersection(shown)) == intersected(releases, k, least)
+    people_by_release = [ReleasePeople(frame(release), k, {"v": least}) for release in releases]
+    assert set(exposed_by_intersection(people_by_release)) == intersected(releases, k, least)
     for one, other in itertools.permutations(range(3), 2):
         expected = (
             intersected([releases[one], releases[other]], k, least)
             | subtracted(releases[other], releases[one], k, least)
             | subtracted(releases[one], releases[other], k, least)
         )
-        assert set(exposed_together(shown[one], shown[other])) == expected
+        assert set(exposed_together(people_by_release[one], people_by_release[other])) == expected
 
 
 def test_the_random_histories_have_harmful_and_harmless_ones():
-    found = [len(intersected(*history(seed))) for seed in range(150)]
-    assert sum(count == 0 for count in found) > 20 < sum(count > 0 for count in found)
+    counts = [len(intersected(*history(seed))) for seed in range(150)]
+    assert sum(count == 0 for count in counts) > 20 < sum(count > 0 for count in counts)
 
 
 # --- the ledger --------------------------------------------------------------------------------------------
@@ -413,14 +413,14 @@ def test_a_value_that_several_may_have_had_may_be_released(ledger):
 
 @pytest.mark.parametrize(("others", "exposed"), [("hiv", True), ("flu", False)])
 def test_suppressed_records_are_a_class_of_values_too(ledger, others, exposed):
-    """In February j is suppressed. If all suppressed records have HIV, j has it, and n."""
+    """In February j is suppressed. If all suppressed records have HIV, j has HIV, and n as well."""
     january = month("abcdefghij", ["flu"] * 6 + ["cold"] * 3 + ["hiv"])
     february = pl.concat(
         [month("abcdefghin", ["flu"] * 6 + ["cold"] * 3 + ["hiv"]), month("jop", ["hiv", others, others])]
     ).with_columns(ward=pl.when(pl.col("ssn").is_in(list("jop"))).then(pl.lit("*")).otherwise("ward"))
     ledger.add(of_ward(january, "k-anonymity:5", "l-diversity:2"), january, recipient="A")
-    asked = ic.Policy(WARD, (ic.KAnonymity(5),), suppressed="keep", max_suppression=1.0)
-    release = ic.anonymize(february, asked, unanswered="write")
+    policy = ic.Policy(WARD, (ic.KAnonymity(5),), suppressed="keep", max_suppression=1.0)
+    release = ic.anonymize(february, policy, unanswered="write")
     assert release.privacy.suppressed == 3
     if exposed:
         with pytest.raises(InfeasibleError, match=r"exposes 2 people .*rule values out"):
@@ -499,16 +499,16 @@ def test_the_strictest_l_of_the_releases_counts(ledger, order):
          "disease": [("x", "y", "z" if n % 12 < 6 else "y")[n % 3] for n in range(24)]}
     )  # fmt: skip
     by = {3: "a", 2: "b"}
-    made = {
+    result = {
         least: ic.anonymize(
             table, ic.Schema(person=["ssn"], quasi=[by[least]], sensitive=["disease"], unlisted="drop"),
             [ic.KAnonymity(2), ic.LDiversity(least)], unanswered="write",
         )
         for least in order
     }  # fmt: skip
-    ledger.add(made[order[0]], table, recipient="A")
+    ledger.add(result[order[0]], table, recipient="A")
     with pytest.raises(InfeasibleError, match="or 3 sensitive values"):
-        ledger.add(made[order[1]], table, recipient="B")
+        ledger.add(result[order[1]], table, recipient="B")
 
 
 def test_the_attack_counts_as_the_ledger_does(ledger, monkeypatch):

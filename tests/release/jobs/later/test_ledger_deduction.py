@@ -1,4 +1,4 @@
-"""What several releases leave possible, against all worlds of tiny histories, tried one by one."""
+"""Worlds that several releases leave possible, compared with all worlds of tiny histories."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ SUPPRESSED = None
 
 
 def classes_of(records, values):
-    """How often each class of each release has each value. A record is its person and its classes."""
-    found = defaultdict(Counter)
+    """The frequency of each value in each class of each release, where a record is a person with classes."""
+    groups = defaultdict(Counter)
     for (_, where), value in zip(records, values, strict=True):
         for place in where.items():
-            found[place][value] += 1
-    return found
+            groups[place][value] += 1
+    return groups
 
 
 def worlds(records, values):
-    """All values that records may have, so that every class looks as it does."""
-    shown, names = classes_of(records, values), sorted(set(values))
+    """All possible values of records with every class unchanged."""
+    classes, names = classes_of(records, values), sorted(set(values))
     return [
         world
         for world in itertools.product(names, repeat=len(records))
-        if classes_of(records, world) == shown
+        if classes_of(records, world) == classes
     ]
 
 
 def needed(shown, where, least):
-    """How many values have to remain for a record: what its releases promise."""
+    """The promised number of values for a record, by the releases of the record."""
     has = {release: len(shown[release, cls]) for release, cls in where.items()}
     promised = [min(least[release], has[release]) for release in where if least[release]]
     return max([*promised, min(min(2, number) for number in has.values())])
@@ -62,8 +62,8 @@ def spanning(records):
 
 
 def narrowed(records, values, least):
-    """People who have a record with fewer possible values than were promised."""
-    shown, possible = (
+    """People with a record of fewer possible values than promised."""
+    classes, possible = (
         classes_of(records, values),
         [set(each) for each in zip(*worlds(records, values), strict=True)],
     )
@@ -71,7 +71,7 @@ def narrowed(records, values, least):
     return {
         who
         for number, (who, where) in enumerate(records)
-        if number in several and who is not None and len(possible[number]) < needed(shown, where, least)
+        if number in several and who is not None and len(possible[number]) < needed(classes, where, least)
     }
 
 
@@ -79,7 +79,7 @@ def narrowed(records, values, least):
 
 
 def history(seed):
-    """Two or three releases of up to six people, who come and go, with suppressed and counterfeit records."""
+    """Two or three releases of up to six people with suppressed and counterfeit records."""
     draw = random.Random(seed)
     releases, size = draw.choice([2, 2, 3]), draw.randint(3, 6)
     records, values = [], []
@@ -106,8 +106,8 @@ def named(release, cls, *, alike):
 
 
 def shown_of(records, values, least, *, alike=False):
-    """What a ledger keeps; with `alike` the classes of all releases have the same cells."""
-    found = []
+    """The kept data of a ledger, where with `alike` all classes have the same cells."""
+    result = []
     for release, number in enumerate(least):
         there = [
             (byte(who), byte(named(release, where[release], alike=alike)), byte(value))
@@ -115,8 +115,8 @@ def shown_of(records, values, least, *, alike=False):
             if release in where
         ]
         rows = pl.DataFrame(there, dict.fromkeys(["person", "class", "v"], pl.Binary), orient="row")
-        found.append(ReleasePeople(rows, 2, {"v": number} if number else {}))
-    return found
+        result.append(ReleasePeople(rows, 2, {"v": number} if number else {}))
+    return result
 
 
 def names_of(people):
@@ -141,17 +141,17 @@ def test_what_is_too_large_to_decide_counts_as_exposed(setting, most, monkeypatc
     more = 0
     for seed in range(60):
         records, values, least = history(seed)
-        found, sure = (
+        result, sure = (
             names_of(deduced_people(shown_of(records, values, least))),
             narrowed(records, values, least),
         )
-        assert found >= sure
-        more += len(found - sure)
+        assert result >= sure
+        more += len(result - sure)
     assert more
 
 
 def open_history():
-    """A history whose people are not hidden by exchanges within a cell: the search solves programmes."""
+    """A history with people that no exchange within a cell hides, so that the search solves programmes."""
     records = [(n, {0: n % 3, 1: n % 7}) for n in range(40)]
     return shown_of(records, list("xyzzx") * 8, [2, 2])
 
@@ -176,9 +176,9 @@ def test_a_search_that_the_clock_ends_is_an_error_and_no_answer(monkeypatch):
     solve = optimize.milp
 
     def late(*args, **how):
-        found = solve(*args, **how)
-        found.status = 1
-        return found
+        result = solve(*args, **how)
+        result.status = 1
+        return result
 
     monkeypatch.setattr(optimize, "milp", late)
     with pytest.raises(TableError, match=r"is not decided.*Nothing is recorded"):
@@ -186,7 +186,7 @@ def test_a_search_that_the_clock_ends_is_an_error_and_no_answer(monkeypatch):
 
 
 def test_around_one_cell_of_a_large_part_worlds_are_found(monkeypatch):
-    """A chain of classes, of which each shares a person with the next one."""
+    """A chain of classes, where each class shares a person with the next."""
     records = [(n, {0: n // 2, 1: (n + 1) // 2}) for n in range(400)]
     values = ["xy"[n // 2 % 2] for n in range(400)]
     # Of the 400 people those at the ends are free, and of the others each world has a cycle of all.
@@ -197,10 +197,10 @@ def test_around_one_cell_of_a_large_part_worlds_are_found(monkeypatch):
 
 
 def test_the_histories_have_harmful_and_harmless_ones():
-    found = [narrowed(*history(seed)) for seed in range(300)]
+    result = [narrowed(*history(seed)) for seed in range(300)]
     spans = [spanning(history(seed)[0]) for seed in range(300)]
-    assert sum(map(bool, found)) > 40
-    assert sum(bool(several) and not who for several, who in zip(spans, found, strict=True)) > 40
+    assert sum(map(bool, result)) > 40
+    assert sum(bool(several) and not who for several, who in zip(spans, result, strict=True)) > 40
 
 
 # --- people with several records ---------------------------------------------------------------------------
@@ -249,9 +249,9 @@ def test_nobody_with_several_records_is_missed(seed):
 @pytest.mark.slow
 def test_some_people_with_several_records_are_certain_and_some_are_not():
     cases = [encounters(seed) for seed in range(150)]
-    found = [(certain(*each[:2]), names_of(deduced_people(shown_of(*each)))) for each in cases if each[0]]
-    assert sum(map(bool, (sure for sure, _ in found))) > 20
-    assert sum(not told for _, told in found) > 20
+    result = [(certain(*each[:2]), names_of(deduced_people(shown_of(*each)))) for each in cases if each[0]]
+    assert sum(map(bool, (sure for sure, _ in result))) > 20
+    assert sum(not told for _, told in result) > 20
 
 
 def test_the_same_records_in_the_same_cells_again_tell_nothing():

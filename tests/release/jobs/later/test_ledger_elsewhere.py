@@ -1,4 +1,4 @@
-"""The ledger of releases whose rows are in a database or stream, beside that of rows in memory."""
+"""The ledger of releases with rows in a database or stream, beside that of rows in memory."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def people(seed: int, rows: int) -> pl.DataFrame:
 
 
 def nights(seed: int) -> list[pl.DataFrame]:
-    """Draw the tables of three nights: one, the same again, and one where rows came and went."""
+    """Draw the tables of three nights: a table, the same again, and another with rows gone and new."""
     first = people(seed, 200)
     return [first, first, pl.concat([first[seed % 3 * 20 :], people(seed + 2, seed % 4 * 15)])]
 
@@ -136,7 +136,7 @@ def test_the_nights_are_accepted_and_refused(place, tmp_path):
 
 
 def released(rows):
-    """Release a table by the ages of its people."""
+    """Release a table by the ages of the people."""
     schema = ic.Schema(quasi={"age": AGES}, sensitive=["illness"], unlisted="drop")
     policy = ic.Policy(schema, [ic.KAnonymity(5)], "optimal", max_suppression=0.1)
     return ic.anonymize(rows, policy, unanswered="write")
@@ -229,7 +229,7 @@ def test_another_table_and_rows_that_nobody_can_tell_apart_are_refused(place, tm
 @pytest.mark.few(2)
 @pytest.mark.parametrize("kind", ["memory", "lazy", "files", "sqlite", "duckdb"])
 def test_people_of_count_tables_are_compared_wherever_they_are(place, tmp_path, kind):
-    """One who comes in place of another is told by the difference, and many more are not."""
+    """A single person in place of another is told by the difference, and many more are not."""
     book, first = Ledger.init(tmp_path / "book"), people(1, 200)
     schema = ic.Schema(person=["person"], quasi={"age": AGES}, sensitive=["illness"], unlisted="drop")
     layout = ic.CountTable("t", rows=["illness"])

@@ -1,4 +1,4 @@
-"""Count tables in a ledger: their people are compared with those of earlier tables and rows."""
+"""Count tables in a ledger: the people are compared with those of earlier tables and rows."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ LATER = {
 @pytest.mark.few(5)
 @pytest.mark.parametrize("name", LATER)
 def test_few_people_who_came_or_left_are_not_told_by_subtraction(ledger, name):
-    """The people who came, and those who left, are tables of their own in what both tables show."""
+    """The new people, and the people who left, are separate tables in the common part of both tables."""
     later, refused = LATER[name]
     add(ledger, people(*FIRST), TABLE)
     if not refused:
@@ -95,7 +95,7 @@ def test_few_people_who_came_or_left_are_not_told_by_subtraction(ledger, name):
 
 
 def test_what_both_tables_hide_does_not_follow_from_what_they_show(ledger):
-    """Sixty newcomers in all and 59 with the flu leave one for the hidden cells of a row."""
+    """Sixty newcomers in all and 59 with the flu leave a single person for the hidden cells of a row."""
     rare = (
         ("N", "flu", 60),
         ("N", "HIV", 2),
@@ -105,8 +105,8 @@ def test_what_both_tables_hide_does_not_follow_from_what_they_show(ledger):
         ("S", "cold", 2),
     )
     first = people(*rare)
-    shown = add(ledger, first, TABLE)["t"]
-    assert shown.filter(pl.col("mark") == "x").height >= 4
+    frame = add(ledger, first, TABLE)["t"]
+    assert frame.filter(pl.col("mark") == "x").height >= 4
     later = pl.concat([first, people(("N", "flu", 59), ("N", "HIV", 1), start=500)])
     with pytest.raises(VerdictError, match="other people than table t"):
         add(ledger, later, TABLE)
@@ -241,7 +241,7 @@ def test_rows_do_not_show_what_a_table_hides(ledger, rows_come_first):
 
 @pytest.mark.parametrize("rows_come_first", [True, False])
 def test_rows_of_coarser_cells_leave_a_table_its_cells(ledger, rows_come_first):
-    """Rows without a zip say of no row in which cell of the table it is."""
+    """Rows without a zip give no cell of the table for any row."""
     schema = ic.Schema(person="id", quasi=["zip"], sensitive=["ill"], unlisted="drop")
     table = people(*ROWS, ("S", "HIV", 8))
     first, second = (
@@ -260,7 +260,7 @@ def test_rows_of_many_others_leave_a_table_its_cells(ledger):
 
 @pytest.mark.parametrize("end", [30, 35], ids=["within", "beyond"])
 def test_released_ranges_count_where_they_are_within_a_code(ledger, end):
-    """A text that is no code of the table stands for the codes of the people who have it."""
+    """A text that is no code of the table stands for the codes of the people with that text."""
     ages = [*range(20, 30)] * 4 + [*range(30, 40)] * 4
     ill = [*["HIV"] * 2, *["cold"] * 8, *["flu"] * 30, *["HIV"] * 10, *["cold"] * 10, *["flu"] * 20]
     table = pl.DataFrame({"id": range(80), "age": ages, "ill": ill})

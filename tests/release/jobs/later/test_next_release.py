@@ -74,12 +74,12 @@ def risks(releases):
     people = sorted({person for release in releases for person, _, _ in release if person})
     classes = []
     for release in releases:
-        members, shown = defaultdict(list), defaultdict(Counter)
+        members, counts = defaultdict(list), defaultdict(Counter)
         for person, group, value in release:
-            shown[group][value] += 1
+            counts[group][value] += 1
             if person:
                 members[group].append(person)
-        classes += [(members[group], shown[group]) for group in shown]
+        classes += [(members[group], counts[group]) for group in counts]
     possible = {
         person: sorted(set.intersection(*(set(shown) for who, shown in classes if person in who)))
         for person in people
@@ -181,7 +181,7 @@ def population(seed, people):
 
 
 def history(seed, people, m, ledger):
-    """Three releases of people who come and go, as lists of person, group and value, and the raw tables."""
+    """Three releases of people as lists of person, group and value, with the raw tables."""
     draw, whole = random.Random(seed), population(seed, people)
     tables, releases = [], []
     for _ in range(3):
@@ -226,20 +226,20 @@ def test_random_histories_keep_signatures_and_lose_nobody(seed, ledger):
         pytest.skip("too few values, or cells that are too wide")
     signature = {}
     for table, release in zip(tables, releases, strict=True):
-        found = records(release)
+        entries = records(release)
         raw = dict(table.select("ssn", "disease").iter_rows())
-        assert {who: value for who, _, value in found if who} == raw
-        assert len([who for who, _, _ in found if who]) == len(table)
+        assert {who: value for who, _, value in entries if who} == raw
+        assert len([who for who, _, _ in entries if who]) == len(table)
         groups = defaultdict(Counter)
-        for _, group, value in found:
+        for _, group, value in entries:
             groups[group][value] += 1
         assert all(len(counts) >= m and set(counts.values()) == {1} for counts in groups.values())
-        for who, group, _ in found:
+        for who, group, _ in entries:
             if who:
                 assert signature.setdefault(who, set(groups[group])) == set(groups[group])
-        fakes = Counter(group for who, group, _ in found if who is None)
+        fakes = Counter(group for who, group, _ in entries if who is None)
         assert dict(release.counterfeits.iter_rows()) == fakes
-        assert all(any(who for who, each, _ in found if each == group) for group in groups)
+        assert all(any(who for who, each, _ in entries if each == group) for group in groups)
         # A counterfeit record cannot be told from the others of its class.
         cells = defaultdict(set)
         for age, town, group in release.table.select("age", "town", "group").iter_rows():
@@ -257,22 +257,22 @@ def test_in_no_possible_world_of_a_tiny_history_a_value_is_likelier_than_one_in_
         _, releases = history(seed + 100, people, m, ledger)
     except InfeasibleError:
         pytest.skip("too few values, or cells that are too wide")
-    found = risks([records(release) for release in releases])
-    assert max(found.values()) <= Fraction(1, m)
+    result = risks([records(release) for release in releases])
+    assert max(result.values()) <= Fraction(1, m)
 
 
 @pytest.mark.slow
 def test_most_histories_are_not_refused(tmp_path):
-    made = 0
+    result = 0
     settings = [(seed, 12 + 4 * (seed % 8), 2 + seed % 3) for seed in range(30)]
     settings += [(seed + 100, 6, 2 + seed % 2) for seed in range(12)]
     for number, (seed, people, m) in enumerate(settings):
         try:
             history(seed, people, m, ic.Ledger.init(tmp_path / str(number)))
-            made += 1
+            result += 1
         except InfeasibleError:
             continue
-    assert made >= 34
+    assert result >= 34
 
 
 @pytest.mark.parametrize(
@@ -280,7 +280,7 @@ def test_most_histories_are_not_refused(tmp_path):
     [(0.0, -0.0, "0.0"), ("1", "1.0", "1"), ("flu", " flu ", "flu"), (1.5, 1.5, "1.5")],
 )
 def test_equal_values_leave_in_one_spelling(one, other, shown, ledger):
-    """Who sees `flu` in January and ` flu ` in February knows that it is a neighbour's, and not Ann's."""
+    """A reader of `flu` in January and ` flu ` in February knows a neighbour's value from Ann's."""
     others = [2.0, 3.0, 4.0] if isinstance(one, float) else ["2", "3", "4"] if one == "1" else ["a", "b", "c"]
     name = "^ill$"  # no pattern of names
     table = pl.DataFrame({"ssn": [*"ABCDEFGH"], "age": range(20, 28), name: [one, other, *others, *others]})
@@ -409,14 +409,14 @@ def test_nothing_raw_leaves_with_the_release_or_stays_in_the_ledger(ledger, tmp_
     release.save(tmp_path / "out")
     ledger.add(release, table, recipient="A")
     public = [path for path in (tmp_path / "out").iterdir() if path.is_file()]
-    kept = [path for path in ledger.folder.rglob("*") if path.is_file()]
-    for path in [*public, *kept]:
+    files = [path for path in ledger.folder.rglob("*") if path.is_file()]
+    for path in [*public, *files]:
         assert MARK.encode() not in path.read_bytes(), path
     assert MARK not in repr(release) + json.dumps(release.to_dict()) + "".join(release.sentences())
     assert {path.name for path in public} >= {"release.csv", "policy.toml", "counterfeits.csv"}
     assert ic.Policy.read(tmp_path / "out" / "policy.toml").ledger_m == 2
-    found = ic.verify(tmp_path / "out" / "release.csv", tmp_path / "out" / "policy.toml")
-    assert found.ok
+    verification = ic.verify(tmp_path / "out" / "release.csv", tmp_path / "out" / "policy.toml")
+    assert verification.ok
 
 
 @pytest.mark.gated
@@ -426,8 +426,8 @@ def test_the_number_of_a_group_is_no_point(ledger, tmp_path):
     assert release.table.select("group", "disease").is_unique().all()
     assert (release.verdict.state, release.verdict.points) == ("holds", ())
     release.save(tmp_path / "out")
-    found = ic.verify(tmp_path / "out" / "release.csv", tmp_path / "out" / "policy.toml")
-    assert found.verdict == release.verdict
+    verification = ic.verify(tmp_path / "out" / "release.csv", tmp_path / "out" / "policy.toml")
+    assert verification.verdict == release.verdict
     with pytest.raises(ParameterError, match="unanswered"):
         ic.next_release(population(6, 60), policy(), ledger, unanswered="perhaps")
 
@@ -452,9 +452,9 @@ def test_a_changed_cell_of_the_release_is_found_by_the_verifier(ledger, tmp_path
     }
     for said, changed in changes.items():
         changed.write_csv(tmp_path / "changed.csv")
-        found = ic.verify(tmp_path / "changed.csv", at)
-        assert not found.ok
-        assert any(said in problem for problem in found.problems), said
+        verification = ic.verify(tmp_path / "changed.csv", at)
+        assert not verification.ok
+        assert any(said in problem for problem in verification.problems), said
         assert not verdict(script, tmp_path / "changed.csv")
 
 

@@ -1,4 +1,4 @@
-"""What lies outside of `internal/` may be published: no raw value that the release hides is in any of it."""
+"""All files outside of `internal/` may be published: no file has a raw value that the release hides."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def policy(algorithm: str) -> ic.Policy:
         sensitive={"disease": ic.Hierarchy.from_nested(DISEASES)},
         identifying=["name"],
     )
-    found = ic.ALGORITHMS.parse(algorithm)
-    return ic.Policy(schema, (ic.KAnonymity(8), ic.TCloseness(0.6)), found, max_suppression=0.5)
+    result = ic.ALGORITHMS.parse(algorithm)
+    return ic.Policy(schema, (ic.KAnonymity(8), ic.TCloseness(0.6)), result, max_suppression=0.5)
 
 
 def texts(folder: Path, *, internal: bool) -> dict[str, str]:
@@ -118,10 +118,10 @@ def test_an_auditor_verifies_by_what_is_published(tmp_path):
     measured = {each.model: each.value for each in release.privacy.privacy}
     again = ic.assess(tmp_path / "out/release.csv", *schema_and_models(tmp_path / "out/policy.toml"))
     assert {each.model: each.value for each in again.privacy} == measured
-    kept = ic.Policy.read(tmp_path / "out/policy.toml")
-    assert kept.schema["age"].hierarchy == ic.Hierarchy.intervals(1_000_000_000, 5_000_000_000)
-    assert kept.schema["city"].hierarchy is None
-    assert kept.schema["job"].hierarchy is None
+    rules = ic.Policy.read(tmp_path / "out/policy.toml")
+    assert rules.schema["age"].hierarchy == ic.Hierarchy.intervals(1_000_000_000, 5_000_000_000)
+    assert rules.schema["city"].hierarchy is None
+    assert rules.schema["job"].hierarchy is None
 
 
 def published(frame: pl.DataFrame, folder: Path, algorithm: str) -> tuple[list, list]:
@@ -133,7 +133,7 @@ def published(frame: pl.DataFrame, folder: Path, algorithm: str) -> tuple[list, 
 
 
 def test_the_account_does_not_tell_the_value_that_a_cell_hides(tmp_path):
-    """By as many digits as a double has, an attacker who knows all rows but one found its value."""
+    """With as many digits as a double has, an attacker with all rows but the last found the value."""
     frame = ic.samples.hospital(1000, 3).select("age", "zip", "diagnosis")
     older = pl.when(pl.int_range(pl.len()) == 104).then(pl.col("age") + 1).otherwise("age")
     other = frame.with_columns(age=older)
@@ -164,7 +164,7 @@ def test_the_table_of_classes_does_not_tell_the_order_of_the_raw_rows(algorithm)
         shuffled = frame.sample(fraction=1, shuffle=True, seed=seed)
         release = ic.anonymize(shuffled, STAYS, "k-anonymity:3", algorithm)
         tables.append((sorted(release.texts.rows()), release.class_table()))
-    same = [found for rows, found in tables if rows == tables[0][0]]
+    same = [classes for rows, classes in tables if rows == tables[0][0]]
     assert len(same) > 1
     assert all(each.equals(same[0]) for each in same)
 
@@ -220,9 +220,9 @@ def test_saved_policy_is_for_its_owner_alone(tmp_path):
         policy("mondrian").write(tmp_path / "policy.toml")
     finally:
         os.umask(before)
-    found = {path.relative_to(tmp_path).as_posix(): mode(path) for path in tmp_path.rglob("*")}
-    assert found == {"policy.toml": 0o600, "hierarchies": 0o700} | {
-        name: 0o600 for name in found if name.startswith("hierarchies/")
+    result = {path.relative_to(tmp_path).as_posix(): mode(path) for path in tmp_path.rglob("*")}
+    assert result == {"policy.toml": 0o600, "hierarchies": 0o700} | {
+        name: 0o600 for name in result if name.startswith("hierarchies/")
     }
     # With the empty file that says what was written.
-    assert len(found) == 5
+    assert len(result) == 5

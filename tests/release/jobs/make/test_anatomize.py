@@ -1,4 +1,4 @@
-"""Anatomy: what the two tables must and must not say."""
+"""Anatomy: the permitted and forbidden content of the two tables."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def test_the_same_seed_gives_the_same_tables_on_any_kind_of_frame():
             (again.quasi_table, again.sensitive_table),
             strict=True,
         ):
-            told = theirs if isinstance(theirs, pl.DataFrame) else pl.DataFrame(theirs)
-            assert told.rows() == mine.rows()
+            frame = theirs if isinstance(theirs, pl.DataFrame) else pl.DataFrame(theirs)
+            assert frame.rows() == mine.rows()
     assert isinstance(pd.DataFrame(), pd.DataFrame)
     assert isinstance(pa.table({}), pa.Table)
     other_seed = ic.anatomize(table, schema, [ic.LDiversity(3)], seed=8)

@@ -1,4 +1,4 @@
-"""From a table to a release: what must hold for any table, and for every kind of it."""
+"""From a table to a release: properties of any table, and of every kind of table."""
 
 from __future__ import annotations
 
@@ -69,7 +69,10 @@ def test_every_output_satisfies_its_policy(frame, k, style):
     assert release.privacy.smallest == smallest(release.table)
     assert release.table["sick"].to_list() == frame["sick"].to_list()
     assert (
-        ic.assess(release.table, SCHEMA.of([a for a in SCHEMA.attributes if a.name != "who"])).smallest >= k
+        ic.assess(
+            release.table, SCHEMA.of_attributes([a for a in SCHEMA.attributes if a.name != "who"])
+        ).smallest
+        >= k
     )
 
 
@@ -262,7 +265,7 @@ def test_braces_and_commas_in_a_set_are_told_apart():
 def test_suppressed_rows_stay_suppressed_and_count_for_the_whole_table():
     frame = pl.DataFrame({"a": ["x", "x", "*"], "b": ["y", "y", "*"], "s": ["1", "2", "9"]})
     schema = ic.Schema(quasi=["a", "b"], sensitive={"s": "category"})
-    for kept, problem in (
+    for word, problem in (
         ("keep", r"1 of 3 records are suppressed .* 33\.33% where 10\.00% may be"),
         (
             "judged",
@@ -270,7 +273,7 @@ def test_suppressed_rows_stay_suppressed_and_count_for_the_whole_table():
         ),
     ):
         with pytest.raises(ic.InfeasibleError, match=problem):
-            ic.anonymize(frame, schema, [ic.KAnonymity(2)], max_suppression=0.1, suppressed=kept)
+            ic.anonymize(frame, schema, [ic.KAnonymity(2)], max_suppression=0.1, suppressed=word)
     models = [ic.KAnonymity(2), ic.TCloseness(1.0)]
     release = ic.anonymize(frame, schema, models, max_suppression=0.34, suppressed="keep")
     assert release.table.equals(frame)
@@ -383,7 +386,7 @@ def test_pandas_without_arrow_says_what_to_install(monkeypatch):
 
 
 def broken(release: ic.Release, table: object) -> ic.Release:
-    """A release whose table is not what was checked."""
+    """A release with a table that differs from the checked table."""
     return dataclasses.replace(release, table=table)
 
 
@@ -416,7 +419,7 @@ def test_an_interruption_while_writing_leaves_nothing(tmp_path, monkeypatch):
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("incrowd.release.jobs.make.release.judge", interrupted)
+    monkeypatch.setattr("incrowd.release.jobs.make.decision.judge", interrupted)
     with pytest.raises(KeyboardInterrupt):
         release.write(tmp_path / "out.csv")
     assert list(tmp_path.iterdir()) == []
@@ -465,7 +468,7 @@ def test_no_identifying_value_is_in_the_bytes_of_a_file(tmp_path):
 
 
 def test_quasi_identifiers_of_files_leave_no_statistics(tmp_path):
-    """The smallest and largest value of a column are in a Parquet file's footer: here, those of the release."""
+    """The smallest and largest value in a Parquet file's footer are those of the release."""
     frame = pl.DataFrame({"zip": ["77701", "77702", "77703", "77704"], "s": list("abab")})
     frame.write_parquet(tmp_path / "in.parquet")
     schema = ic.Schema(quasi={"zip": ic.Hierarchy.prefix()}, sensitive=["s"])
@@ -527,19 +530,19 @@ def test_every_row_of_a_file_comes_back_in_its_place(tmp_path_factory, frame, k,
 
 
 def test_what_a_release_shows_of_itself_is_released():
-    """What was measured before recoding names the cells of the rarest records."""
+    """Measures before recoding would name the cells of the rarest records."""
     table = pl.DataFrame({"zip": ["planted-1", "planted-2", "planted-3", "planted-4"], "s": list("xyxy")})
     tree = ic.Hierarchy.from_paths([(value, "all") for value in table["zip"]])
     release = ic.anonymize(table, ic.Schema(quasi={"zip": tree}, sensitive=["s"]), [ic.KAnonymity(4)])
     assert release.before.privacy[0].weakest.cells["zip"].startswith("planted")
     assert release.table["zip"].to_list() == ["all"] * 4
-    for shown in (repr(release), str(release)):
-        assert "planted" not in shown
+    for text in (repr(release), str(release)):
+        assert "planted" not in text
 
 
 @pytest.mark.parametrize("keep_order", [False, True])
 def test_the_seconds_of_the_stages_cover_the_call(monkeypatch, keep_order):
-    """Each of these steps takes a second on a clock that stands still else."""
+    """Each step takes a second on a clock that stands still otherwise."""
     from incrowd.core import progress
     from incrowd.engines.base import Released
     from incrowd.release.jobs.make import anonymize

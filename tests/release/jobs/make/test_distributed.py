@@ -1,4 +1,4 @@
-"""A release that is made block by block satisfies its policy, whatever the blocks are."""
+"""A release that is made block by block satisfies the policy, for any blocks."""
 
 from __future__ import annotations
 
@@ -69,15 +69,15 @@ def asked(*names: str) -> ic.Schema:
 def classes_of(frame: pl.DataFrame, names, sensitive: str = "s") -> tuple[list[list[int]], int]:
     """Counts of the sensitive values per class of a released table, and the suppressed records: read anew."""
     values = sorted(set(frame[sensitive].to_list()))
-    found: dict[tuple[str | None, ...], Counter] = {}
+    result: dict[tuple[str | None, ...], Counter] = {}
     suppressed = 0
     for row in frame.iter_rows(named=True):
         cells = tuple(row[name] for name in names)
         if all(cell == "*" for cell in cells):
             suppressed += 1
             continue
-        found.setdefault(cells, Counter())[row[sensitive]] += 1
-    return [[counted[value] for value in values] for counted in found.values()], suppressed
+        result.setdefault(cells, Counter())[row[sensitive]] += 1
+    return [[counted[value] for value in values] for counted in result.values()], suppressed
 
 
 def obeys(frame: pl.DataFrame, names, models) -> bool:
@@ -94,7 +94,7 @@ def obeys(frame: pl.DataFrame, names, models) -> bool:
 
 
 def covers(raw: pl.DataFrame, made: pl.DataFrame) -> None:
-    """Every released cell stands for the value it was made of."""
+    """Every released cell stands for the raw value."""
     below = {"north": "ab", "south": "cde", "east": "f"}
     for name in ("n", "t", "c", "d"):
         for cell, value in zip(made[name], raw[name], strict=True):
@@ -108,8 +108,8 @@ def covers(raw: pl.DataFrame, made: pl.DataFrame) -> None:
                 end, _, way = cell.partition(" or ")
                 end = float(end) if name == "n" else dt.date.fromisoformat(end)
                 assert value <= end if way in ("less", "earlier") else value >= end
-            elif found := re.match(r"^\[(-?[^-]+)-(.+)\]$", cell) if name == "n" else None:
-                assert float(found[1]) <= value <= float(found[2])
+            elif match := re.match(r"^\[(-?[^-]+)-(.+)\]$", cell) if name == "n" else None:
+                assert float(match[1]) <= value <= float(match[2])
             elif name == "d" and cell.startswith("["):
                 low, high = cell[1:-1].split(" to ")
                 assert low <= value.isoformat() <= high
@@ -122,19 +122,19 @@ def covers(raw: pl.DataFrame, made: pl.DataFrame) -> None:
 
 
 def without_spark(frame, schema, models, blocks, one_in, seed):
-    """The steps as Spark takes them, in this process: encode, cut, join, recode."""
+    """The steps of Spark in this process: encode, cut, join, recode."""
     named = [*schema.quasi, *schema.sensitive]
-    found = []
+    result = []
     for attribute in named:
         counted = frame.group_by(attribute.name).len("n!")
-        found.append(
+        result.append(
             rank_values(attribute, counted[attribute.name], counted["n!"].to_numpy(), schema.null_values)
         )
     first = len(schema.quasi)
     scale = TableStatistics(
-        *(tuple(one[0] for one in part) for part in (found[:first], found[first:])),
-        *(tuple(one[1] for one in part) for part in (found[:first], found[first:])),
-        tuple(one[2] for one in found[first:]),
+        *(tuple(one[0] for one in part) for part in (result[:first], result[first:])),
+        *(tuple(one[1] for one in part) for part in (result[:first], result[first:])),
+        tuple(one[2] for one in result[first:]),
         len(frame),
         0,
     )
@@ -177,11 +177,11 @@ def without_spark(frame, schema, models, blocks, one_in, seed):
     order = [list(forms).index(name) if name in forms else -1 for name in frame.columns]
     policy = ic.Policy(schema, tuple(models), algorithm, ends="exact")
     shared = (scale, policy, sources, order)
-    made = [
+    outcome = [
         rows.recode_block(shared, encoded.filter(pa.array(units[block] == unit)))
         for unit in np.unique(units[block])
     ]
-    released = pl.DataFrame(pl.from_arrow(pa.concat_tables(made)))
+    released = pl.DataFrame(pl.from_arrow(pa.concat_tables(outcome)))
     figures = [json.loads(text) for text in released["figures"].drop_nulls()]
     released = released.drop("figures")
     released.columns = frame.columns
@@ -200,16 +200,16 @@ def test_any_cuts_give_a_release_that_holds(frame, models, blocks, one_in, seed)
         with pytest.raises(ic.InfeasibleError):
             without_spark(frame, schema, models, blocks, one_in, seed)
         return
-    made, lost, units, _ = without_spark(frame, schema, models, blocks, one_in, seed)
-    assert made["id"].to_list() == frame["id"].to_list()
-    assert made["s"].to_list() == frame["s"].to_list()
-    assert obeys(made, ("n", "t", "c", "d"), models)
-    covers(frame, made)
+    result, lost, units, _ = without_spark(frame, schema, models, blocks, one_in, seed)
+    assert result["id"].to_list() == frame["id"].to_list()
+    assert result["s"].to_list() == frame["s"].to_list()
+    assert obeys(result, ("n", "t", "c", "d"), models)
+    covers(frame, result)
     assert len(np.unique(units)) <= max(blocks + 2, 1)
     if len(np.unique(units)) == 1:
-        assert made.equals(whole.table)
-        for name, found in lost.items():
-            assert found.value == pytest.approx(whole.utility[name].value, abs=1e-12)
+        assert result.equals(whole.table)
+        for name, value in lost.items():
+            assert value.value == pytest.approx(whole.utility[name].value, abs=1e-12)
 
 
 def on_spark(session, frame: pl.DataFrame):
@@ -254,11 +254,11 @@ def test_on_spark(spark, mixed, place, blocks):
     models = [model for number in place for model in MODELS[number]]
     schema = asked()
     release = ic.anonymize(on_spark(spark, mixed), schema, models, "mondrian:choose=range", blocks=blocks)
-    made = fetched(release.table)
-    assert made.columns == mixed.columns
-    assert obeys(made, ("n", "t", "c", "d"), models)
-    covers(mixed, made)
-    assert made.select("s", "kept", "id").equals(mixed.select("s", "kept", "id"))
+    frame = fetched(release.table)
+    assert frame.columns == mixed.columns
+    assert obeys(frame, ("n", "t", "c", "d"), models)
+    covers(mixed, frame)
+    assert frame.select("s", "kept", "id").equals(mixed.select("s", "kept", "id"))
     assert sum(release.sizes) == len(mixed)
     assert release.blocks == len(release.sizes) > 1
     # The whole table is its own sample here, so the first cuts are those of undivided Mondrian.
@@ -292,7 +292,7 @@ def test_one_block_is_the_undivided_recoding(spark, mixed):
 
 @pytest.mark.slow
 def test_more_keys_than_the_driver_may_have(spark, mixed, tmp_path):
-    """Everything that fetches keys is refused; Mondrian cuts, and its release is checked in parts."""
+    """Fetching keys is refused everywhere, and Mondrian cuts and has the release checked in parts."""
     table, schema = on_spark(spark, mixed), asked()
     keys = MemoryEngine(mixed).count(schema).frequency.keys
     models = [ic.KAnonymity(2), ic.LDiversity(2), ic.TCloseness(0.6)]
@@ -317,9 +317,9 @@ def test_more_keys_than_the_driver_may_have(spark, mixed, tmp_path):
     with pytest.raises(ic.UnavailableError):
         release.report(tmp_path / "report.html")
     assert not list(tmp_path.iterdir())
-    made = fetched(release.table)
-    assert obeys(made, ("n", "t", "c", "d"), models)
-    whole = ic.assess(made, schema, models)
+    frame = fetched(release.table)
+    assert obeys(frame, ("n", "t", "c", "d"), models)
+    whole = ic.assess(frame, schema, models)
     assert not release.risk
     for name in ("records", "suppressed", "classes", "smallest", "largest", "unique", "distribution"):
         assert getattr(release.privacy, name) == getattr(whole, name), name
@@ -338,15 +338,15 @@ def test_more_keys_than_the_driver_may_have(spark, mixed, tmp_path):
         release.undivided()
     # In parts a release that fails is found, too.
     scale, policy = release.scale, replace(release.policy, models=(ic.KAnonymity(50),))
-    found = check.check_in_parts(release.table, policy, scale, 500)
-    assert not found.holds
-    assert found.privacy[0].value == whole.smallest
+    result = check.check_in_parts(release.table, policy, scale, 500)
+    assert not result.holds
+    assert result.privacy[0].value == whole.smallest
     release.unpersist()
 
 
 @pytest.mark.slow
 def test_a_sample_that_misleads(spark, monkeypatch):
-    """Cuts from a handful of keys give blocks that fail, which are joined until they hold."""
+    """Cuts from a handful of keys give failing blocks, which are joined until all hold."""
     table = (
         hospital(1500, 3).select("age", "sex", "zip", "diagnosis").with_row_index("id").cast({"id": pl.Int64})
     )
@@ -429,7 +429,7 @@ def test_values_that_were_not_counted():
         (pl.Series([1, 2]), pl.Series([None, 2])),
         (pl.Series([None], dtype=pl.String), pl.Series(["a"])),
     ):
-        coder = Coder.of(before, np.arange(len(before)))
+        coder = Coder.of_values(before, np.arange(len(before)))
         assert coder.codes(before.to_arrow()).tolist() == list(range(len(before)))
         with pytest.raises(ValueError, match=OTHER_VALUES):
             coder.codes(after.to_arrow())

@@ -36,7 +36,7 @@ def on_spark(spark, frame):
 
 
 def reading(made: pl.DataFrame) -> Reading:
-    """Read a release as sets; its rows say where they came from."""
+    """Read a release as sets, by the origins of rows."""
     made = made.sort("row")
     people = TABLE["person"].gather(made["row"]).to_list()
     cells = [made["age"].to_list(), made["town"].to_list()]
@@ -44,12 +44,12 @@ def reading(made: pl.DataFrame) -> Reading:
 
 
 def holds(made: pl.DataFrame) -> bool:
-    found = reading(made)
+    result = reading(made)
     return (
-        found.k() >= 4
-        and found.distinct("ill") >= 2
-        and found.equal_distance("ill") <= 0.6 + 1e-9
-        and found.alpha("cost") <= 0.9 + 1e-9
+        result.k() >= 4
+        and result.distinct("ill") >= 2
+        and result.equal_distance("ill") <= 0.6 + 1e-9
+        and result.alpha("cost") <= 0.9 + 1e-9
     )
 
 
@@ -57,21 +57,21 @@ def holds(made: pl.DataFrame) -> bool:
 @pytest.mark.parametrize("blocks", [1, 5])
 def test_spark_blocks_hold_for_people(spark, blocks):
     release = ic.anonymize(on_spark(spark, TABLE), SCHEMA, MODELS, blocks=blocks)
-    made = to_polars(release.table)
-    assert "person" not in made.columns
-    assert made.sort("row")["ill"].equals(TABLE["ill"])
-    assert holds(made)
+    frame = to_polars(release.table)
+    assert "person" not in frame.columns
+    assert frame.sort("row")["ill"].equals(TABLE["ill"])
+    assert holds(frame)
     assert release.blocks == blocks
-    found = reading(made)
+    result = reading(frame)
     people = release.privacy.people
-    assert (people.smallest, people.people) == (found.k(), len(found.everybody))
+    assert (people.smallest, people.people) == (result.k(), len(result.everybody))
     assert people.unnamed == TABLE["person"].null_count() > 0
-    whole = ic.assess(made.sort("row").with_columns(TABLE["person"]), SCHEMA, MODELS)
+    whole = ic.assess(frame.sort("row").with_columns(TABLE["person"]), SCHEMA, MODELS)
     assert people == whole.people
     assert [m.value for m in release.privacy.privacy] == pytest.approx([m.value for m in whole.privacy])
     if blocks == 1:
         one = ic.anonymize(TABLE, SCHEMA, MODELS)
-        assert made.sort("row").select("age", "town").equals(one.table.sort("row").select("age", "town"))
+        assert frame.sort("row").select("age", "town").equals(one.table.sort("row").select("age", "town"))
     release.unpersist()
 
 
@@ -114,14 +114,14 @@ def test_spark_blocks_checked_in_parts(spark, monkeypatch, tmp_path):
     release = ic.anonymize(on_spark(spark, TABLE), SCHEMA, MODELS, blocks=3)
     whole = release.privacy
     monkeypatch.setattr(check, "_CHECKED_TOGETHER", 20)
-    found = check.check_in_parts(release.named, release.policy, release.scale, 200)
-    assert found.people == whole.people
-    asked = [measured for measured in whole.privacy if measured.limit is not None]
-    assert [m.value for m in found.privacy] == pytest.approx([m.value for m in asked])
-    assert [(m.holds, m.failing) for m in found.privacy] == [(m.holds, m.failing) for m in asked]
+    result = check.check_in_parts(release.named, release.policy, release.scale, 200)
+    assert result.people == whole.people
+    measures = [measured for measured in whole.privacy if measured.limit is not None]
+    assert [m.value for m in result.privacy] == pytest.approx([m.value for m in measures])
+    assert [(m.holds, m.failing) for m in result.privacy] == [(m.holds, m.failing) for m in measures]
     # Statements speak of people, not of records, where the models held for people.
-    assert [m.failing_people for m in found.privacy] == [0] * len(asked)
-    assert model_sentence(found.privacy[0], ["x"]) == model_sentence(asked[0], ["x"])
+    assert [m.failing_people for m in result.privacy] == [0] * len(measures)
+    assert model_sentence(result.privacy[0], ["x"]) == model_sentence(measures[0], ["x"])
     strict = replace(release.policy, models=(ic.KAnonymity(50),))
     assert (
         check.check_in_parts(release.named, strict, release.scale, 200).privacy[0].value
@@ -148,8 +148,8 @@ def test_spark_blocks_know_who_is_suppressed_and_who_means_nobody(spark):
     models = [ic.KAnonymity(3), ic.TCloseness(0.6, "equal")]
     settings = {"blocks": 2, "max_suppression": 0.3, "suppressed": "keep"}
     release = ic.anonymize(on_spark(spark, table), schema, models, **settings)
-    made = to_polars(release.table).sort("row")
-    whole = ic.assess(made.with_columns(table["person"]), schema, models)
+    frame = to_polars(release.table).sort("row")
+    whole = ic.assess(frame.with_columns(table["person"]), schema, models)
     assert release.privacy.people == whole.people
     assert whole.people.unnamed == (table["person"] == "NA").sum()
     assert whole.people.suppressed > 0

@@ -1,4 +1,4 @@
-"""Releases whose ranges end on a grid: no value of a single person is published."""
+"""Releases with range ends on a grid: no value of a single person is published."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def test_ends_are_values_of_people_by_chance_alone():
     table = people()
     schema = ic.Schema(["pay"], unlisted="drop")
     values = set(map(str, table["pay"]))
-    found = {}
+    result = {}
     for ends in ("exact", "outward"):
         release = ic.anonymize(table, policy(schema, ends=ends))
         cells = [cell for cell in set(release.texts["pay"]) if not cell.isdigit()]
-        told = [number for cell in cells for number in re.findall("[0-9]+", cell)]
-        found[ends] = sum(number in values for number in told) / len(told)
-    assert found["exact"] == 1
-    assert found["outward"] < 0.1
+        numbers = [number for cell in cells for number in re.findall("[0-9]+", cell)]
+        result[ends] = sum(number in values for number in numbers) / len(numbers)
+    assert result["exact"] == 1
+    assert result["outward"] < 0.1
 
 
 @pytest.mark.few(2)
@@ -69,10 +69,10 @@ def test_every_search_writes_ranges_on_the_grid(algorithm, tmp_path):
     release = ic.anonymize(table, STAFF, ic.KAnonymity(5), algorithm, ends="outward", keep_order=True)
     release.save(tmp_path / "out")
     table.write_csv(tmp_path / "raw.csv")
-    found = ic.verify(
+    verification = ic.verify(
         tmp_path / "out" / "release.csv", tmp_path / "out" / "policy.toml", against=tmp_path / "raw.csv"
     )
-    assert found.ok, found.problems
+    assert verification.ok, verification.problems
     cells = {*release.texts["pay"], *release.texts["hired"]}
     assert any(cell.endswith(("or more", "or earlier", "or less", "or later")) for cell in cells)
 
@@ -144,28 +144,28 @@ def test_verify_finds_ends_beside_the_grid_without_the_raw_table(tmp_path, kind)
     text = (out / "release.csv").read_text()
     for wrong in ("1005 or more", "[1005-987654]"):
         (tmp_path / "wrong.csv").write_text(text.replace("1000 or more", wrong))
-        found = ic.verify(tmp_path / "wrong.csv", out / "policy.toml")
-        assert not found.ok
+        verification = ic.verify(tmp_path / "wrong.csv", out / "policy.toml")
+        assert not verification.ok
         assert "5 records have a range (1 distinct) that does not end on its grid" in "; ".join(
-            found.problems
+            verification.problems
         )
     exact = (out / "policy.toml").read_text().replace('ends = "outward"', 'ends = "exact"')
     (tmp_path / "exact.toml").write_text(exact)
-    found = ic.verify(out / "release.csv", tmp_path / "exact.toml")
-    assert found.ok is (kind == "auto")
+    verification = ic.verify(out / "release.csv", tmp_path / "exact.toml")
+    assert verification.ok is (kind == "auto")
 
 
 @pytest.mark.parametrize(("first", "ages"), [("32", True), ("1932", True), ("62", False)])
 def test_verify_finds_an_age_among_the_ends(tmp_path, first, ages):
-    """Ends that are few apart may be those of values that are; the grid of such values is one year."""
+    """Range ends a few years apart may be values of people, and the grid of such values is a year."""
     text = "version = 1\n[columns.age]\nrole = 'quasi'\nkind = 'number'\n[[models]]\nmodel = 'k-anonymity'\nk = 2\n"
     (tmp_path / "policy.toml").write_text(text)
     century = first[:-2]
     cells = [f"[{first}-{century}70]", f"[{century}65-{century}80]", f"{century}75 or more"]
     (tmp_path / "safe.csv").write_text("age\n" + "".join(f"{cell}\n" * 2 for cell in cells))
-    found = ic.verify(tmp_path / "safe.csv", tmp_path / "policy.toml")
-    assert found.ok is not ages
-    assert ("does not end on its grid" in "".join(found.problems)) is ages
+    verification = ic.verify(tmp_path / "safe.csv", tmp_path / "policy.toml")
+    assert verification.ok is not ages
+    assert ("does not end on its grid" in "".join(verification.problems)) is ages
 
 
 def test_verify_finds_an_end_that_was_rounded_inward(tmp_path):
@@ -182,17 +182,17 @@ def test_verify_finds_an_end_that_was_rounded_inward(tmp_path):
 
 
 def test_a_column_may_differ_from_the_policy(tmp_path):
-    schema = ic.Schema.of(
+    schema = ic.Schema.of_attributes(
         [
             ic.Attribute("pay", "quasi", grid=500),
             ic.Attribute("hired", "quasi", ends="outward", grid="year"),
             ic.Attribute("ill", "sensitive"),
         ]
     )
-    asked = policy(schema, ends="exact")
-    asked.write(tmp_path / "p.toml")
-    assert ic.Policy.read(tmp_path / "p.toml").to_toml() == asked.to_toml()
-    release = ic.anonymize(people(), asked)
+    rules = policy(schema, ends="exact")
+    rules.write(tmp_path / "p.toml")
+    assert ic.Policy.read(tmp_path / "p.toml").to_toml() == rules.to_toml()
+    release = ic.anonymize(people(), rules)
     numbers = [int(number) for cell in set(release.texts["pay"]) for number in re.findall("[0-9]+", cell)]
     assert all(number % 500 == 0 for number in numbers)
     days = [
@@ -201,5 +201,7 @@ def test_a_column_may_differ_from_the_policy(tmp_path):
         for day in re.findall(r"[0-9]{4}-([0-9]{2}-[0-9]{2})", cell)
     ]
     assert set(days) <= {"01-01", "12-31"}
-    exact = ic.Schema.of([ic.Attribute("pay", "quasi", ends="exact"), ic.Attribute("ill", "sensitive")])
+    exact = ic.Schema.of_attributes(
+        [ic.Attribute("pay", "quasi", ends="exact"), ic.Attribute("ill", "sensitive")]
+    )
     assert "987654" in "".join(set(ic.anonymize(PAY, policy(exact)).texts["pay"]))

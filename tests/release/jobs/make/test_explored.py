@@ -1,4 +1,4 @@
-"""explore() refuses what anonymize() refuses, in the same words."""
+"""explore() refuses the same calls as anonymize(), in the same words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Releases of tables whose sensitive column holds lists: every algorithm, several engines, people, the account."""
+"""Releases of tables with lists in the sensitive column: algorithms, several engines, people, accounts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import pytest
 
 import incrowd as ic
 from database_tables import fill_duckdb
-from incrowd.release.jobs.make.account import sentences_of
 from incrowd.search import ALGORITHMS
 from list_readings import fewest, parts
 from test_contracts import example
@@ -43,7 +42,7 @@ def schema(separator=";", quasi=None, **settings):
 
 
 def classes_of(rows):
-    """Return the lists of each class of released rows, suppressed ones left out."""
+    """Return the lists of each class of released rows, without suppressed rows."""
     classes = defaultdict(list)
     for *cells, dx in rows.select(pl.exclude("dx"), "dx").iter_rows():
         if set(cells) != {"*"}:
@@ -81,14 +80,14 @@ MODELS = {
 def test_every_algorithm_satisfies_the_definition(algorithm, model):
     asked, satisfies = MODELS[model]
     frame = table()
-    made = example(algorithm)
+    result = example(algorithm)
     if "target" in algorithm.needed():
-        made = algorithm.from_settings(made.settings() | {"target": "dx"})
+        result = algorithm.from_settings(result.settings() | {"target": "dx"})
     columns = schema(quasi={"age": None}) if algorithm is ic.Microaggregation else schema()
     # Some prove their result only under models that absorb, or where nothing is suppressed.
     proves = algorithm in (ic.Incognito, ic.OLA, ic.Flash) and not asked.monotone.absorbing
     release = ic.anonymize(
-        frame, columns, [ic.KAnonymity(2), asked], algorithm=made, max_suppression=0 if proves else 0.9
+        frame, columns, [ic.KAnonymity(2), asked], algorithm=result, max_suppression=0 if proves else 0.9
     )
     classes = classes_of(release.table)
     assert classes
@@ -106,10 +105,10 @@ def test_whole_texts_alone_would_not_do():
 @pytest.mark.parametrize("algorithm", [ic.Mondrian(), ic.Optimal()], ids=lambda each: each.name)
 def test_people_share_what_any_of_their_rows_has(algorithm):
     frame = table(3, 120)
-    asked = schema(person="who")
+    roles = schema(person="who")
     limit = ic.AlphaKAnonymity(0.7, 2)
     release = ic.anonymize(
-        frame, asked, [limit, ic.LDiversity(2)], algorithm=algorithm, max_suppression=0.3, keep_order=True
+        frame, roles, [limit, ic.LDiversity(2)], algorithm=algorithm, max_suppression=0.3, keep_order=True
     )
     people = defaultdict(lambda: defaultdict(set))
     for row, who in zip(release.table.iter_rows(named=True), frame["who"], strict=True):
@@ -129,7 +128,7 @@ def test_every_engine_judges_alike(tmp_path):
     frame.write_parquet(tmp_path / "a.parquet")
     with duckdb.connect(str(tmp_path / "a.db")) as connection:
         fill_duckdb(connection, frame)
-    asked = [ic.KAnonymity(2), ic.LDiversity(2), ic.TCloseness(0.5), ic.AlphaKAnonymity(0.7, 2)]
+    models = [ic.KAnonymity(2), ic.LDiversity(2), ic.TCloseness(0.5), ic.AlphaKAnonymity(0.7, 2)]
     database = ic.Database(f"duckdb:///{tmp_path}/a.db")
     tables = {
         "frame": frame,
@@ -141,9 +140,11 @@ def test_every_engine_judges_alike(tmp_path):
     for person in ((), "who"):
         figures = {}
         for name, each in tables.items():
-            found = ic.assess(each, schema(person=person), asked)
-            figures[name] = [result.value for result in found.results.asked]
-            figures[name] += [found.risk["attribute-disclosure"][what] for what in ("max", "homogeneous")]
+            assessment = ic.assess(each, schema(person=person), models)
+            figures[name] = [result.value for result in assessment.results.asked]
+            figures[name] += [
+                assessment.risk["attribute-disclosure"][what] for what in ("max", "homogeneous")
+            ]
         for name, mine in figures.items():
             assert mine == pytest.approx(figures["frame"]), name
 
@@ -169,7 +170,7 @@ def test_the_account_speaks_of_parts():
     text = {}
     for separator in (None, ";"):
         release = ic.anonymize(frame, schema(separator), [ic.KAnonymity(3)], max_suppression=0.3)
-        text[separator] = " ".join(sentences_of(release))
+        text[separator] = " ".join(release.sentences())
         said = {each.name: each for each in release.points}["unprotected-sensitive"].text
         assert ("share a part of it" in said) == (separator is not None)
     assert "in classes with a single value" in text[None]

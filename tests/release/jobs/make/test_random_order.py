@@ -1,4 +1,4 @@
-"""Rows leave in a random order, wherever they are, and a confidential map says which is which."""
+"""Rows leave in a random order, on every engine, with a confidential map of the rows."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ def test_rows_leave_in_another_order_each_time_and_the_map_leads_back(kind, tmp_
     assert orders[0] != orders[1], "one order for two releases would let them be joined"
     assert all(order != sorted(order) for order in orders)
     assert [row - 1 for row in one.row_map()["row"]] == orders[0]
-    kept = ic.anonymize(table, SCHEMA, K, keep_order=True)
-    assert rows_of(kept.table) == list(range(ROWS))
-    assert kept.row_map()["row"].to_list() == list(range(1, ROWS + 1))
+    result = ic.anonymize(table, SCHEMA, K, keep_order=True)
+    assert rows_of(result.table) == list(range(ROWS))
+    assert result.row_map()["row"].to_list() == list(range(1, ROWS + 1))
     if kind == "pandas":
-        assert all(each.table.index.equals(pd.RangeIndex(ROWS)) for each in (one, kept))
+        assert all(each.table.index.equals(pd.RangeIndex(ROWS)) for each in (one, result))
 
 
 @pytest.mark.few(3)
@@ -86,9 +86,9 @@ def test_an_order_that_tells_is_not_kept(kind, tmp_path):
     forced = ic.anonymize(table, SCHEMA, K, keep_order=True, force=True)
     assert forced.telling == ("age",)
     assert sum("in the order of 'age'" in line for line in forced.sentences()) == 1
-    found = ic.anonymize(table, SCHEMA, K)
-    assert rows_of(found.table) != sorted(rows_of(found.table))
-    assert not any("in the order of" in line for line in found.sentences())
+    release = ic.anonymize(table, SCHEMA, K)
+    assert rows_of(release.table) != sorted(rows_of(release.table))
+    assert not any("in the order of" in line for line in release.sentences())
 
 
 def test_files_hold_rows_of_all_files_and_as_many(tmp_path):
@@ -130,11 +130,11 @@ def test_rows_of_databases_leave_in_another_order(place, request, tmp_path):
         with pytest.raises(ic.TableError, match="never had an order"):
             release.row_map()
         if place == "relation":
-            found = [row for (row,) in release.table.project("row").fetchall()]
+            values = [row for (row,) in release.table.project("row").fetchall()]
         else:
-            found = release.table.fetch()["row"].to_list()
-    assert sorted(found) == list(range(ROWS))
-    assert found != sorted(found)
+            values = release.table.fetch()["row"].to_list()
+    assert sorted(values) == list(range(ROWS))
+    assert values != sorted(values)
 
 
 def test_a_new_table_lies_in_another_order(tmp_path):
@@ -171,9 +171,9 @@ def test_measures_of_rows_side_by_side_take_the_map(tmp_path):
     release.write_row_map(tmp_path / "map.parquet")
     release.row_map().write_csv(tmp_path / "map.csv")
     for row_map in (release.row_map(), tmp_path / "map.parquet", str(tmp_path / "map.csv")):
-        found = ic.evaluate(raw, release.table, SCHEMA, row_map=row_map)
-        assert found.utility["loss"].value == pytest.approx(release.utility["loss"].value, abs=1e-12)
-        assert sum(found.summarized.values()) == 0
+        evaluation = ic.evaluate(raw, release.table, SCHEMA, row_map=row_map)
+        assert evaluation.utility["loss"].value == pytest.approx(release.utility["loss"].value, abs=1e-12)
+        assert sum(evaluation.summarized.values()) == 0
     with pytest.raises(ic.TableError, match=r"in another order, .* or the row map \(row_map=\)"):
         ic.evaluate(raw, release.table, SCHEMA)
     [linked] = ic.attack(raw, release.table, SCHEMA, kinds=["linkage"], row_map=release.row_map())
@@ -227,9 +227,11 @@ def test_verify_tells_of_an_order_that_was_kept(tmp_path, by):
         release = ic.anonymize(raw, SCHEMA, K, keep_order=keep_order, force=True)
         release.save(tmp_path / f"{by}-{keep_order}")
         out = tmp_path / f"{by}-{keep_order}"
-        found = ic.verify(out / "release.csv", out / "policy.toml", against=tmp_path / "raw.csv")
-        assert found.ok, found.problems
-        assert any("in the order of 'age'" in note for note in found.notes) is (keep_order and by == "age")
+        verification = ic.verify(out / "release.csv", out / "policy.toml", against=tmp_path / "raw.csv")
+        assert verification.ok, verification.problems
+        assert any("in the order of 'age'" in note for note in verification.notes) is (
+            keep_order and by == "age"
+        )
         assert release.telling == (("age",) if keep_order and by == "age" else ())
 
 
@@ -243,8 +245,8 @@ def test_a_batch_and_what_is_left_of_a_table_and_an_anatomy_leave_so_too():
     keeping = ic.Policy(SCHEMA, (K,), max_suppression=1.0, keep_order=True, ends="exact")
     with pytest.raises(ic.ParameterError, match="in the order of 'age'"):
         ic.apply_recoding(release.recoding, raw, keeping)
-    kept = ic.apply_recoding(release.recoding, raw, keeping, force=True)
-    assert rows_of(kept.table) == list(range(ROWS))
+    result = ic.apply_recoding(release.recoding, raw, keeping, force=True)
+    assert rows_of(result.table) == list(range(ROWS))
     left, in_order = (
         rows_of(ic.ensure_privacy(release.table, SCHEMA, t=1.0, k=0, keep_order=keep).table)
         for keep in (False, True)
@@ -264,7 +266,7 @@ def test_rows_on_spark_leave_in_another_order(spark, tmp_path):
     table = spark.createDataFrame(log().rows(named=True))
     for blocks in (None, 2):
         release = ic.anonymize(table, SCHEMA, K, blocks=blocks)
-        found = [row["row"] for row in release.table.collect()]
-        assert sorted(found) == list(range(ROWS))
-        assert found != sorted(found)
-        assert [row["row"] for row in release.table.collect()] == found
+        rows = [row["row"] for row in release.table.collect()]
+        assert sorted(rows) == list(range(ROWS))
+        assert rows != sorted(rows)
+        assert [row["row"] for row in release.table.collect()] == rows

@@ -1,4 +1,4 @@
-"""randomize(): distributions of the noise, the bound that epsilon sets, and what is refused."""
+"""randomize(): distributions of the noise, the bound by epsilon, and refusals."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ ROWS = 20_000
 
 def test_laplace_noise_of_floats():
     table = pl.DataFrame({"x": np.full(ROWS, 0.25), "other": ["a"] * ROWS})
-    made = ic.randomize(table, {"x": ic.Laplace(2.0, 0.0, 1.5)})
-    noise = made.table["x"].to_numpy() - 0.25
+    release = ic.randomize(table, {"x": ic.Laplace(2.0, 0.0, 1.5)})
+    noise = release.table["x"].to_numpy() - 0.25
     scale = 1.5 / 2
     # Mean absolute value and variance of a Laplace distribution; five standard errors.
     assert np.abs(noise).mean() == pytest.approx(scale, abs=5 * scale / math.sqrt(ROWS))
     assert noise.mean() == pytest.approx(0, abs=5 * scale * math.sqrt(2 / ROWS))
-    assert made.table["other"].equals(table["other"])
-    assert made.epsilons == {"x": 2.0}
-    assert made.clipped == {"x": 0}
+    assert release.table["other"].equals(table["other"])
+    assert release.epsilons == {"x": 2.0}
+    assert release.clipped == {"x": 0}
 
 
 def test_laplace_noise_of_whole_numbers_is_whole():
     table = pl.DataFrame({"days": ["3"] * (ROWS - 1) + ["99"]})
-    made = ic.randomize(table, {"days": ic.Laplace(1.0, 1, 14)})
-    assert made.table["days"].dtype == pl.Int64
-    assert made.clipped == {"days": 1}
-    noise = made.table["days"].to_numpy()[:-1] - 3
+    release = ic.randomize(table, {"days": ic.Laplace(1.0, 1, 14)})
+    assert release.table["days"].dtype == pl.Int64
+    assert release.clipped == {"days": 1}
+    noise = release.table["days"].to_numpy()[:-1] - 3
     decay = math.exp(-1 / 13)
     # Discrete Laplace: P(0) = (1 - decay) / (1 + decay).
     expected = (1 - decay) / (1 + decay)
@@ -51,9 +51,9 @@ def test_randomized_response(epsilon):
     """Kept with e^eps / (e^eps + m - 1), and each of the others as likely."""
     categories = ["No", "Up", "Down", None]
     table = pl.DataFrame({"c": ["Up"] * ROWS + [None] * ROWS})
-    made = ic.randomize(table, {"c": ic.RandomizedResponse(epsilon, categories)}).table["c"].to_list()
+    values = ic.randomize(table, {"c": ic.RandomizedResponse(epsilon, categories)}).table["c"].to_list()
     kept = math.exp(epsilon) / (math.exp(epsilon) + 3)
-    for part, own in ((made[:ROWS], "Up"), (made[ROWS:], None)):
+    for part, own in ((values[:ROWS], "Up"), (values[ROWS:], None)):
         counts = Counter(part)
         assert set(counts) <= set(categories)
         for value in categories:
@@ -64,30 +64,30 @@ def test_randomized_response(epsilon):
 @given(st.floats(1e-6, 40), st.integers(2, 1000))
 def test_epsilon_is_not_exceeded(epsilon, size):
     mechanism = ic.RandomizedResponse(epsilon, [str(i) for i in range(size)])
-    kept = mechanism.kept / 2**64
+    share = mechanism.kept / 2**64
     # Near 1 the difference of two logarithms would lose its digits.
     more = Fraction(mechanism.kept * (size - 1), 2**64 - mechanism.kept) - 1
     loss = math.log1p(more) if more < 1 else math.log(more + 1)
     assert loss <= epsilon * (1 + 1e-12)
-    assert kept == pytest.approx(1 / (1 + (size - 1) * math.exp(-epsilon)), rel=1e-9)
+    assert share == pytest.approx(1 / (1 + (size - 1) * math.exp(-epsilon)), rel=1e-9)
 
 
 def test_every_kind_of_frame_comes_back():
     table = pl.DataFrame({"c": ["a", "b"], "x": [1.0, 2.0], "y": ["u", "v"]})
     mechanisms = {"c": ic.RandomizedResponse(1, ["a", "b"]), "x": ic.Laplace(1, 0, 5)}
     for frame in (table, table.to_pandas(), table.to_arrow()):
-        made = ic.randomize(frame, mechanisms, budget=2)
-        assert type(made.table) is type(frame)
-        again = pl.DataFrame(made.table)
+        release = ic.randomize(frame, mechanisms, budget=2)
+        assert type(release.table) is type(frame)
+        again = pl.DataFrame(release.table)
         assert again.columns == table.columns
         assert again["y"].to_list() == ["u", "v"]
-        assert made.epsilon == 2
-    document = json.loads(json.dumps(made.to_dict()))
+        assert release.epsilon == 2
+    document = json.loads(json.dumps(release.to_dict()))
     assert document["epsilons"] == {"c": 1.0, "x": 1.0}
 
 
 def test_no_two_runs_are_alike():
-    """A seed would let whoever has it take the noise off."""
+    """A seed would let a holder of the seed take the noise off."""
     table = pl.DataFrame({"x": np.zeros(50), "c": ["a"] * 50})
     mechanisms = {"x": ic.Laplace(1, 0, 1.5), "c": ic.RandomizedResponse(0.1, ["a", "b", "c"])}
     one, other = (ic.randomize(table, mechanisms).table for _ in range(2))

@@ -1,4 +1,4 @@
-"""Every suppressed record has one reason, on each engine and for each algorithm."""
+"""Every suppressed record has a single reason, on each engine and for each algorithm."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def sides(*others: tuple[str, str]) -> pl.DataFrame:
 
 
 def released(table: object, *models: str, **settings: object) -> ic.Release:
-    given = {"algorithm": "optimal", "max_suppression": 0.8, **settings}
-    return ic.anonymize(table, SCHEMA, models or "k-anonymity:3", unanswered="write", **given)
+    options = {"algorithm": "optimal", "max_suppression": 0.8, **settings}
+    return ic.anonymize(table, SCHEMA, models or "k-anonymity:3", unanswered="write", **options)
 
 
 def counted(release: ic.Release) -> dict[str, int]:
-    """Return the counts of the account, which are those of the rows."""
+    """Return the counts of the account, after a comparison with the rows."""
     reasons = release.to_dict()["suppression"]["reasons"]
     rows = release.suppressed_rows()
     assert dict(rows["reason"].value_counts().rows()) == reasons
@@ -70,7 +70,7 @@ def test_a_record_that_came_in_suppressed_and_one_of_a_small_class(tmp_path):
     ],
 )
 def test_stars_that_a_search_writes(settings, reason):
-    """The sides P and Q have only the root above them."""
+    """The sides P and Q have only the root above."""
     tree = ic.Hierarchy.from_paths([*((side, "known", "*") for side in "LRB"), ("P", "*"), ("Q", "*")])
     table = sides(*(("PQ"[n % 2], "abc"[n % 3]) for n in range(4)))
     release = ic.anonymize(
@@ -81,7 +81,7 @@ def test_stars_that_a_search_writes(settings, reason):
 
 
 def test_a_class_that_fails_once_others_are_left_out():
-    """Side B is as far from all as may be, and farther from those without P and Q."""
+    """Side B is as far from all as possible, and farther from the records without P and Q."""
     counts = {"A": (5, 6), "B": (2, 8), "C": (8, 8), "P": (0, 1), "Q": (0, 1)}
     rows = [(side, "xy"[ill]) for side, each in counts.items() for ill in (0, 1) for _ in range(each[ill])]
     table = pl.DataFrame(rows, ["side", "ill"], orient="row")

@@ -1,4 +1,4 @@
-"""The clauses of a profile in a release: its sentences, its account and its report."""
+"""The clauses of a profile in a release: sentences, account and report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Perturbed sensitive values: the models hold of those before and of those that leave, or nothing leaves."""
+"""Perturbed sensitive values: the models hold before and after, or nothing leaves."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ONE_CLASS = pl.DataFrame({"age": [30] * 5, "ill": ["a"] * 4 + ["b"]})
 
 
 def classes_of_five() -> pl.DataFrame:
-    """Classes of five people, one of whom has another illness."""
+    """Classes of five people, including a single person with another illness."""
     return pl.DataFrame(
         {"age": [20 + n // 5 for n in range(5 * AGES)], "ill": ["a", "a", "a", "a", "b"] * AGES}
     )
@@ -31,8 +31,8 @@ def schema(treatment: str, **roles: object) -> ic.Schema:
 
 def fewest(table: pl.DataFrame, column: str = "ill") -> int:
     """Return the fewest different values of a class that is not suppressed."""
-    kept = table.filter(pl.col("age") != "*")
-    return int(kept.group_by("age").agg(pl.col(column).n_unique())[column].min())
+    rows = table.filter(pl.col("age") != "*")
+    return int(rows.group_by("age").agg(pl.col(column).n_unique())[column].min())
 
 
 KINDS = {
@@ -50,13 +50,13 @@ def frame(table: object) -> pl.DataFrame:
 @pytest.mark.parametrize("kind", KINDS)
 def test_values_are_drawn_anew_until_no_class_has_a_single_one(kind):
     release = ic.anonymize(KINDS[kind](classes_of_five()), schema(OFTEN), ["k-anonymity:5", "l-diversity:2"])
-    found = frame(release.table)
-    assert fewest(found) == 2
-    assert (found["age"] == "*").sum() == 0
+    rows = frame(release.table)
+    assert fewest(rows) == 2
+    assert (rows["age"] == "*").sum() == 0
     # Of all rows at once, one draw in 44,000 would hold: 0.7 to the power of 30 classes.
     assert 1 < release.values.draws <= DRAWS
     assert [result.value for result in release.values.results] == [2]
-    assert found.equals(frame(release.table))
+    assert rows.equals(frame(release.table))
 
 
 def test_a_column_of_a_single_class_that_fails_in_every_draw_is_refused_with_figures():
@@ -75,8 +75,8 @@ def test_classes_that_fail_in_every_draw_are_suppressed_if_the_policy_allows_it(
     # As a class of their own, the values that were drawn fail, too.
     assert sorted(set(release.table["age"])) == ["50"]
     assert release.left_out == release.values.suppressed == 5
-    kept = ic.anonymize(raw, schema(ALWAYS), "l-diversity:2", max_suppression=0.5, suppressed="keep")
-    assert sorted(set(kept.table["age"])) == ["*", "50"]
+    result = ic.anonymize(raw, schema(ALWAYS), "l-diversity:2", max_suppression=0.5, suppressed="keep")
+    assert sorted(set(result.table["age"])) == ["*", "50"]
     assert release.values.draws == DRAWS
     assert "5 records are suppressed" in " ".join(release.sentences())
     entry = release.to_dict()["released_values"]
@@ -92,14 +92,14 @@ def test_every_kind_of_recoding_can_lose_a_class(algorithm, tmp_path):
     release = ic.anonymize(
         raw, schema(ALWAYS), ["k-anonymity:5", "l-diversity:2"], algorithm, max_suppression=0.5
     )
-    kept = release.table.filter(pl.col("age") != "*")
+    table = release.table.filter(pl.col("age") != "*")
     assert fewest(release.table) == 2
     release.save(tmp_path / "out")
     again = ic.Recoding.load(tmp_path / "out" / "internal" / "recoding")
     assert int(again.suppressed.sum()) == int(release.recoding.suppressed.sum())
     assert ic.verify(tmp_path / "out" / "release.csv", tmp_path / "out" / "policy.toml").ok
     if algorithm != "optimal":
-        assert len(kept) in (5, 10)
+        assert len(table) in (5, 10)
 
 
 def test_only_the_values_before_are_judged_if_the_policy_says_so(tmp_path):
@@ -110,9 +110,9 @@ def test_only_the_values_before_are_judged_if_the_policy_says_so(tmp_path):
     assert release.values.results == ()
     assert "not checked on released values" in repr(release)
     assert set(release.table["ill"]) == {"a"}
-    told = " ".join(release.sentences())
-    assert "before it was perturbed, and not by those that are released" in told
-    assert "Not checked on released values: l-diversity(l=2, kind=distinct)." in told
+    text = " ".join(release.sentences())
+    assert "before it was perturbed, and not by those that are released" in text
+    assert "Not checked on released values: l-diversity(l=2, kind=distinct)." in text
     assert release.to_dict()["released_values"] == {
         "judge": "original", "columns": ["ill"], "not_checked": ["l-diversity(l=2, kind=distinct)"],
     }  # fmt: skip
@@ -162,15 +162,15 @@ def test_one_mean_for_all_records_is_never_diverse():
 
 
 def test_what_is_not_drawn_is_judged_once(monkeypatch):
-    asked = []
+    calls = []
     counted = released_rows._frequency
     monkeypatch.setattr(
-        released_rows, "_frequency", lambda *given, **named: asked.append(1) or counted(*given, **named)
+        released_rows, "_frequency", lambda *given, **named: calls.append(1) or counted(*given, **named)
     )
     roles = ic.Schema(["age"], ["pay"], treatments={"pay": "microaggregate:8"})
     with pytest.raises(ic.InfeasibleError, match="best of 1 draws"):
         ic.anonymize(NUMBERS, roles, "l-diversity:2")
-    assert len(asked) == 1
+    assert len(calls) == 1
 
 
 def test_people_are_counted_by_the_values_that_leave(tmp_path):
@@ -184,14 +184,14 @@ def test_people_are_counted_by_the_values_that_leave(tmp_path):
     release = ic.anonymize(raw, roles, [ic.AlphaKAnonymity(0.9, 2)], max_suppression=0.5)
     release.save(tmp_path / "out")
     raw.write_csv(tmp_path / "raw.csv")
-    found = ic.verify(
+    verification = ic.verify(
         tmp_path / "out" / "release.csv",
         tmp_path / "out" / "policy.toml",
         against=tmp_path / "raw.csv",
         row_map=tmp_path / "out" / "internal" / "rows.parquet",
     )
-    assert found.ok
-    reached = {(each.model, each.quantity): each.reached for each in found.findings}
+    assert verification.ok
+    reached = {(each.model, each.quantity): each.reached for each in verification.findings}
     assert {
         ("alpha-k-anonymity", result.quantity): result.value for result in release.values.results
     } == reached
@@ -250,11 +250,11 @@ def test_classes_that_held_keep_their_first_draw():
     first = Draws()
     second = first.renewed(np.array([3, 8]))
     third = second.renewed(np.array([8]))
-    found = [each.numbers(0, 12) for each in (first, second, third)]
-    assert np.flatnonzero(found[0] != found[1]).tolist() == [3, 8]
-    assert np.flatnonzero(found[1] != found[2]).tolist() == [8]
-    assert (third.numbers(5, 9) == found[2][5:9]).all()
-    assert (first.renewed(None).numbers(0, 12) != found[0]).all()
+    result = [each.numbers(0, 12) for each in (first, second, third)]
+    assert np.flatnonzero(result[0] != result[1]).tolist() == [3, 8]
+    assert np.flatnonzero(result[1] != result[2]).tolist() == [8]
+    assert (third.numbers(5, 9) == result[2][5:9]).all()
+    assert (first.renewed(None).numbers(0, 12) != result[0]).all()
 
 
 def test_rows_whose_drawn_values_fail_are_suppressed_and_those_of_small_classes_wait():

@@ -23,7 +23,7 @@ CALLS = {
 
 @pytest.mark.parametrize("job", CALLS)
 def test_a_lazy_frame_and_a_relation_are_refused_with_the_way_out(job):
-    """They ended in a bare AssertionError."""
+    """The calls ended in a bare AssertionError."""
     with duckdb.connect() as connection:
         for rows in (TABLE.lazy(), connection.from_arrow(TABLE.to_arrow())):
             with pytest.raises(ic.TableError, match=f"{job} goes row by row") as caught:

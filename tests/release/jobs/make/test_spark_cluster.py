@@ -39,13 +39,13 @@ def source(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def running(tmp_path_factory):
     require_spark()
-    with cluster(tmp_path_factory.mktemp("cluster")) as made:
-        yield made
+    with cluster(tmp_path_factory.mktemp("cluster")) as result:
+        yield result
 
 
 @pytest.fixture(scope="module")
 def driver(running, source: Path):
-    """A driver that takes one job after the other."""
+    """A driver that takes jobs in sequence."""
     script = Path(__file__).parents[3] / "spark_driver.py"
     with (running.folder / "driver.log").open("w") as log:
         process = subprocess.Popen(
@@ -63,23 +63,23 @@ def driver(running, source: Path):
 
 
 def said(running, driver: subprocess.Popen[str]) -> dict:
-    """What came of the next release."""
+    """The outcome of the next release."""
     line = driver.stdout.readline()
     assert line, (running.folder / "driver.log").read_text()[-3000:]
     return json.loads(line)
 
 
 def settled(said: dict, target: Path) -> None:
-    """The job ended right and the whole release is there, or it failed and nothing is."""
+    """The job ended right with the complete release, or failed with nothing."""
     left = [path.name for path in target.parent.iterdir() if target.name in path.name]
     if "error" in said:
         assert said["error"] == "TableError"
         assert left == []
         return
     assert left == [target.name]
-    made = pl.read_parquet(target / "*.parquet")
-    assert sorted(made["id"]) == list(range(ROWS))
-    assert ic.assess(made, schema(), MODELS).holds
+    frame = pl.read_parquet(target / "*.parquet")
+    assert sorted(frame["id"]) == list(range(ROWS))
+    assert ic.assess(frame, schema(), MODELS).holds
 
 
 @pytest.mark.parametrize(("blocks", "sign"), [(4, "flags/begun-*"), (None, ".incrowd-*.tmp/**/_temporary")])

@@ -1,4 +1,4 @@
-"""Suppressed records leave only if they satisfy the models as a class of their own."""
+"""Suppressed records leave only if the suppressed class satisfies the models."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ MIXED = sides(*zip("PQSTU", ["HIV", "a", "b", "HIV", "c"], strict=True))
 
 
 def released(table: object, models: object = MODELS, **settings: object) -> ic.Release:
-    given = {"max_suppression": 0.3, **settings}
-    return ic.anonymize(table, SCHEMA, models, "optimal", **given)
+    options = {"max_suppression": 0.3, **settings}
+    return ic.anonymize(table, SCHEMA, models, "optimal", **options)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_setting_that_is_none_is_refused():
 
 
 def test_a_class_that_fails_without_the_records_is_left_out_too():
-    """Half of all have x; of those that are not suppressed more than half, so a class is too far from all."""
+    """Half of all have x, and more than half of the unsuppressed, so a class is too far from all."""
     rows = [("A", "x")] * 8 + [("A", "y")] * 2 + [("B", "x")] * 6 + [("B", "y")] * 4
     rows += [("C", "x"), ("D", "y"), ("E", "y"), ("F", "y"), ("G", "y"), ("H", "y")]
     table = pl.DataFrame(rows, ["side", "ill"], orient="row")
@@ -175,7 +175,7 @@ def test_frames_have_the_same_rows(kind, keep_order):
 @pytest.mark.parametrize("many", [False, True])
 @pytest.mark.random_order
 def test_files_have_the_same_rows(tmp_path, ending, many):
-    """A folder of files streams; one file is read."""
+    """A folder of files streams, and a single file is read."""
     place = tmp_path / "in"
     place.mkdir()
     parts = [ALIKE[:10], ALIKE[10:]] if many else [ALIKE]
@@ -206,9 +206,9 @@ def test_tables_of_databases_have_the_same_rows(tmp_path, where, algorithm):
         release.write(tmp_path / "out.csv")
         release.into("out")
         with contextlib.closing(ic.Database(held.database.address)) as again:
-            made = pl.concat(list(again.table("out").rows()))
+            result = pl.concat(list(again.table("out").rows()))
     meant = ic.anonymize(table, SCHEMA, models, algorithm, max_suppression=0.3)
-    assert rows_of(made) == rows_of(pl.read_csv(tmp_path / "out.csv")) == rows_of(meant.table)
+    assert rows_of(result) == rows_of(pl.read_csv(tmp_path / "out.csv")) == rows_of(meant.table)
 
 
 def test_relations_have_the_same_rows():
@@ -290,9 +290,9 @@ def test_a_ledger_knows_the_rows_that_leave(tmp_path):
 
 def test_losses_count_the_records_that_are_left_out():
     release = released(ALIKE)
-    found = ic.evaluate(ALIKE, release.texts, SCHEMA, row_map=release.row_map())
-    assert (found.records, found.suppressed) == (29, 5)
-    assert found.utility["loss"].value == pytest.approx(release.utility["loss"].value)
+    evaluation = ic.evaluate(ALIKE, release.texts, SCHEMA, row_map=release.row_map())
+    assert (evaluation.records, evaluation.suppressed) == (29, 5)
+    assert evaluation.utility["loss"].value == pytest.approx(release.utility["loss"].value)
 
 
 @pytest.mark.parametrize("treatment", ["pram:0.7", "pram:1,matrix=given,moves=b>a:0.6"])
@@ -328,8 +328,8 @@ def test_the_judgement_names_the_models():
 
 
 def attacked(seed: int, many: int, **settings: object) -> tuple[int, int, int]:
-    """Return the releases that were made, those with records left out, and those in which somebody is exposed."""
-    made = left_out = exposed = 0
+    """Return the numbers of releases, of releases with records left out, and of releases that expose."""
+    result = left_out = exposed = 0
     for trial in itertools.islice(trials(seed, ALL, **settings), many):
         try:
             release = ic.anonymize(trial.table, trial.policy)
@@ -337,25 +337,25 @@ def attacked(seed: int, many: int, **settings: object) -> tuple[int, int, int]:
             continue
         except ic.InfeasibleError:
             continue
-        made += 1
+        result += 1
         left_out += release.left_out > 0
         people, illnesses = fewest(trial, release)
         exposed += people < trial.people or illnesses < trial.values
-    return made, left_out, exposed
+    return result, left_out, exposed
 
 
 @pytest.mark.slow
 def test_nobody_falls_below_k_or_l():
-    made, left_out, exposed = attacked(1, 40)
-    assert made > 15
+    result, left_out, exposed = attacked(1, 40)
+    assert result > 15
     assert left_out
     assert not exposed
 
 
 @pytest.mark.slow
 def test_nobody_falls_below_k_or_l_in_500_tables():
-    made, left_out, exposed = attacked(2, 500)
-    assert made > 200
+    result, left_out, exposed = attacked(2, 500)
+    assert result > 200
     assert left_out > 20
     assert not exposed
 

@@ -1,4 +1,4 @@
-"""Treatments in a release: what leaves, what models judge, the next batch, and what is refused."""
+"""Treatments in a release: released values, judged values, the next batch, and refusals."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ KINDS = {
 
 
 def check_treated(found: pl.DataFrame, raw: pl.DataFrame) -> None:
-    """Look at the columns of a release whose rows stand as those of the raw table."""
+    """Check the columns of a release with rows in the order of the raw table."""
     assert found["pid"].to_list() == [token(pid) for pid in raw["pid"]]
     assert found["phone"].to_list() == ["*" * 10 + phone[-2:] for phone in raw["phone"]]
     assert found["note"].to_list() == [note and "[redacted]" for note in raw["note"]]
@@ -63,11 +63,11 @@ def check_treated(found: pl.DataFrame, raw: pl.DataFrame) -> None:
 def test_columns_are_treated_in_every_kind_of_table(kind):
     raw = people()
     release = ic.anonymize(KINDS[kind](raw), treated(), MODELS)
-    found = frame(release.table)
-    check_treated(found, raw)
+    rows = frame(release.table)
+    check_treated(rows, raw)
     # A column of numbers stays one.
-    assert found["salary"].dtype == pl.Int64
-    assert not any(MARK in text or "+49" in text for text in found.write_csv().split(","))
+    assert rows["salary"].dtype == pl.Int64
+    assert not any(MARK in text or "+49" in text for text in rows.write_csv().split(","))
 
 
 @pytest.mark.few(1)
@@ -85,8 +85,8 @@ def test_files_that_stream_are_treated_alike(tmp_path, suffix):
     read = pl.read_csv if suffix == "csv" else pl.read_parquet
     check_treated(read(tmp_path / f"out.{suffix}").with_columns(pl.col("pid").cast(pl.String)), raw)
     memory = frame(ic.anonymize(raw, treated(), MODELS).table)
-    found = read(tmp_path / f"out.{suffix}", **({"infer_schema": False} if suffix == "csv" else {}))
-    assert found.cast(pl.String).equals(memory.cast(pl.String))
+    result = read(tmp_path / f"out.{suffix}", **({"infer_schema": False} if suffix == "csv" else {}))
+    assert result.cast(pl.String).equals(memory.cast(pl.String))
 
 
 def test_planted_values_are_nowhere_in_what_is_saved(tmp_path):
@@ -133,11 +133,11 @@ def test_perturbed_values_are_judged_as_they_were(kind, person):
     )  # fmt: skip
     release = ic.anonymize(KINDS[kind](raw), schema, ["l-diversity:2"], ends="exact")
     assert release.privacy.classes == 1
-    found = frame(release.table)
-    assert set(found["salary"]) == {1000, 2000, 3000, 4000}
+    rows = frame(release.table)
+    assert set(rows["salary"]) == {1000, 2000, 3000, 4000}
     assert any("judge salary by its values before" in sentence for sentence in release.sentences())
     again = frame(release.table)
-    assert found.equals(again)
+    assert rows.equals(again)
 
 
 def test_what_is_drawn_is_drawn_anew_and_does_not_follow_from_a_seed():
@@ -173,11 +173,11 @@ def test_the_next_batch_is_treated_alike(tmp_path, stream):
     table = ic.scan(written(tmp_path / "batch.csv", batch)) if stream else batch
     applied = ic.apply_recoding(tmp_path / "out" / "internal" / "recoding", table, policy)
     applied.write(tmp_path / "batch-out.csv")
-    found = pl.read_csv(tmp_path / "batch-out.csv", infer_schema=False)
-    assert found["pid"].to_list() == [token(pid) for pid in batch["pid"]]
-    assert found["salary"].cast(pl.Int64).max() == release.table["salary"].max()
-    assert set(found["mail"]) == {"clinic.org", "other"}
-    assert MARK not in found.write_csv()
+    frame = pl.read_csv(tmp_path / "batch-out.csv", infer_schema=False)
+    assert frame["pid"].to_list() == [token(pid) for pid in batch["pid"]]
+    assert frame["salary"].cast(pl.Int64).max() == release.table["salary"].max()
+    assert set(frame["mail"]) == {"clinic.org", "other"}
+    assert MARK not in frame.write_csv()
 
 
 def test_a_batch_with_another_treatment_is_refused(tmp_path):
@@ -255,7 +255,9 @@ def test_verify_looks_at_the_forms_of_treated_columns(tmp_path):
 def linked(schema):
     """Say that rows can be joined, and give ages a hierarchy, so that histories may be alike."""
     ages = replace(schema["age"], hierarchy=ic.Hierarchy.intervals(25, 100))
-    return ic.Schema.of([ages if each.name == "age" else each for each in schema.attributes], linked=True)
+    return ic.Schema.of_attributes(
+        [ages if each.name == "age" else each for each in schema.attributes], linked=True
+    )
 
 
 @pytest.mark.slow
@@ -277,8 +279,8 @@ def test_verify_counts_people_by_their_pseudonyms(tmp_path):
     file = tmp_path / "out" / "release.csv"
     table = pl.read_csv(file, infer_schema=False)
     table.with_columns(pid=pl.lit("0" * 14)).write_csv(file)
-    found = ic.verify(file, tmp_path / "out" / "policy.toml")
-    assert [each.holds for each in found.findings] == [False, False]
+    verification = ic.verify(file, tmp_path / "out" / "policy.toml")
+    assert [each.holds for each in verification.findings] == [False, False]
     # A policy that says nothing of joined rows does not fit such a release.
     policy = tmp_path / "out" / "policy.toml"
     policy.write_text(policy.read_text().replace("linked = true", "linked = false"))
@@ -352,9 +354,9 @@ def test_verify_refuses_a_treatment_that_it_does_not_know(tmp_path):
 def test_whole_numbers_of_few_bits_are_not_cut_off_in_pandas(kind):
     raw = pd.DataFrame({"age": [1, 1, 1], "salary": pd.array([255, 40, 60], dtype=kind)})
     schema = ic.Schema(["age"], ["salary"], treatments={"salary": ic.Round(100)})
-    found = ic.anonymize(raw, schema, "k-anonymity:2").table["salary"]
-    assert found.tolist() == [300, 0, 100]
-    assert pd.api.types.is_integer_dtype(found.dtype)
+    salary = ic.anonymize(raw, schema, "k-anonymity:2").table["salary"]
+    assert salary.tolist() == [300, 0, 100]
+    assert pd.api.types.is_integer_dtype(salary.dtype)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -363,11 +365,11 @@ def test_categories_of_a_treated_column_do_not_travel_along(kind):
     schema = ic.Schema(
         ["age"], ["dx"], insensitive=["phone"], unlisted="drop", treatments={"phone": "keep-last:2"}
     )
-    found = ic.anonymize(KINDS[kind](raw), schema, "k-anonymity:2").table
-    assert frame(found)["phone"].to_list() == ["*" * 10 + phone[-2:] for phone in raw["phone"]]
-    assert "+49" not in repr(found["phone"] if kind != "lazy" else found.collect()["phone"])
+    table = ic.anonymize(KINDS[kind](raw), schema, "k-anonymity:2").table
+    assert frame(table)["phone"].to_list() == ["*" * 10 + phone[-2:] for phone in raw["phone"]]
+    assert "+49" not in repr(table["phone"] if kind != "lazy" else table.collect()["phone"])
     if kind == "pandas":
-        assert not isinstance(found["phone"].dtype, pd.CategoricalDtype)
+        assert not isinstance(table["phone"].dtype, pd.CategoricalDtype)
 
 
 @pytest.mark.parametrize("lazy", [False, True])
@@ -375,8 +377,8 @@ def test_categories_of_a_treated_column_do_not_travel_along(kind):
 def test_a_column_without_a_value_stays_so(treatment, lazy):
     raw = people(80).with_columns(note=pl.lit(None, dtype=pl.String))
     schema = ic.Schema(["age"], ["dx"], insensitive=["note"], unlisted="drop", treatments={"note": treatment})
-    found = frame(ic.anonymize(raw.lazy() if lazy else raw, schema, "k-anonymity:2").table)
-    assert found["note"].null_count() == 80
+    rows = frame(ic.anonymize(raw.lazy() if lazy else raw, schema, "k-anonymity:2").table)
+    assert rows["note"].null_count() == 80
 
 
 # --- the account -----------------------------------------------------------------------------------
@@ -482,9 +484,9 @@ def test_a_column_has_one_treatment():
 def test_values_that_are_no_numbers_are_counted_and_not_repeated():
     raw = pl.DataFrame({"age": [1, 1], "salary": ["12", f"{MARK}-x"]})
     schema = ic.Schema(["age"], insensitive=["salary"], treatments={"salary": "round:5"})
-    with pytest.raises(ic.SchemaError, match="round needs numbers, and 1 distinct values are none") as told:
+    with pytest.raises(ic.SchemaError, match="round needs numbers, and 1 distinct values are none") as error:
         ic.anonymize(raw, schema, "k-anonymity:2")
-    assert MARK not in str(told.value)
+    assert MARK not in str(error.value)
     told_missing = ic.Schema(
         ["age"], insensitive=["salary"], treatments={"salary": "round:5"}, null_values=[f"{MARK}-x"]
     )
@@ -510,10 +512,10 @@ def test_anatomy_has_the_treated_columns(kind, monkeypatch):
             "mail": "pseudonym:key=env:CLINIC_KEY",
         },
     )  # fmt: skip
-    found = ic.anatomize(KINDS[kind](raw), schema, [ic.LDiversity(2)])
+    release = ic.anatomize(KINDS[kind](raw), schema, [ic.LDiversity(2)])
     quasi, sensitive = (
         nw.from_native(each, eager_only=True).to_polars()
-        for each in (found.quasi_table, found.sensitive_table)
+        for each in (release.quasi_table, release.sensitive_table)
     )
     assert all(int(age) % 10 == 0 for age in quasi["age"])
     assert set(quasi["note"].drop_nulls()) == {"[redacted]"}
@@ -521,7 +523,7 @@ def test_anatomy_has_the_treated_columns(kind, monkeypatch):
     assert all(float(pay) % 50_000 == 0 and float(pay) <= 400_000 for pay in sensitive["salary"])
     # Two values that were rounded to one are one, so groups have two multiples.
     assert sensitive.group_by("group").agg(pl.col("salary").n_unique())["salary"].min() >= 2
-    assert [entry["name"] for entry in found.to_dict()["treatments"]] == ["age", "salary", "note", "mail"]
+    assert [entry["name"] for entry in release.to_dict()["treatments"]] == ["age", "salary", "note", "mail"]
 
 
 def test_anatomy_refuses_what_looks_more_diverse_than_it_is():
@@ -534,13 +536,13 @@ def test_compare_treats_columns_in_every_run(monkeypatch):
     raw = people()
     treatments = {"salary": {"round": 200_000, "top": 400_000}, "note": "redact"}
     schema = ic.Schema(["age"], ["salary"], insensitive=["note"], unlisted="drop", treatments=treatments)
-    found = ic.compare(raw, schema, [ic.Mondrian()], k=[2, 5], l=[3])
+    comparison = ic.compare(raw, schema, [ic.Mondrian()], k=[2, 5], l=[3])
     plain = ic.compare(raw, ic.Schema(["age"], ["salary"], unlisted="drop"), [ic.Mondrian()], k=[5], l=[3])
-    assert [run.problem for run in found.runs] == [None, None]
+    assert [run.problem for run in comparison.runs] == [None, None]
     # Values that are rounded to one are less diverse, so classes are larger.
-    assert found.runs[1].classes < plain.runs[0].classes
+    assert comparison.runs[1].classes < plain.runs[0].classes
     release = ic.anonymize(raw, ic.Policy(schema, ["k-anonymity:5", "l-diversity:3"]))
-    assert found.runs[1].classes == release.privacy.classes
+    assert comparison.runs[1].classes == release.privacy.classes
     keyed = schema.with_attributes(
         replace(each, treatment=ic.Pseudonym(key="env:CLINIC_KEY")) if each.name == "note" else each
         for each in schema.attributes
@@ -548,9 +550,9 @@ def test_compare_treats_columns_in_every_run(monkeypatch):
     monkeypatch.delenv("CLINIC_KEY", raising=False)
     with pytest.raises(ic.ParameterError, match="'CLINIC_KEY' is not set"):
         ic.compare(raw, keyed, [ic.Mondrian()], k=[2])
-    asked = ic.Schema(["age"], ["salary"], unlisted="drop", treatments={"salary": "pseudonym"})
+    roles = ic.Schema(["age"], ["salary"], unlisted="drop", treatments={"salary": "pseudonym"})
     with pytest.raises(ic.ParameterError, match="every run would ask for the key"):
-        ic.compare(raw, asked, [ic.Mondrian()], k=[2])
+        ic.compare(raw, roles, [ic.Mondrian()], k=[2])
 
 
 def test_numbers_are_written_as_their_column_writes_them():

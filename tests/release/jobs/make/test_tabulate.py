@@ -80,7 +80,7 @@ def test_no_small_count_is_published_or_told(tmp_path, seed):
 
 
 def shared(release):
-    """Hidden cells that both tables have: those of the sicknesses alone."""
+    """Hidden cells of both tables: those of the sicknesses alone."""
     first, second = (
         {row[1] for row in each.frame.filter(pl.col("mark") == "x").rows() if row[0] == "Total"}
         for each in release.tables
@@ -99,7 +99,7 @@ def test_what_is_shown_is_true():
 
 
 def test_a_cell_that_the_search_leaves_open_is_told_by_the_audit(tmp_path):
-    """With one more cell shown, the audit and `verify` both say that the tables are broken."""
+    """With another cell shown, the audit and `verify` both say that the tables are broken."""
     release = ic.tabulate(people(0), ic.Policy(SCHEMA), [AREA])
     release.save(tmp_path / "out")
     place = tmp_path / "out/area-ill.csv"
@@ -123,11 +123,11 @@ def test_a_cell_that_the_search_leaves_open_is_told_by_the_audit(tmp_path):
         .select("index", "area", "ill")
         .row(0)
     )
-    shown = frame.with_row_index().with_columns(
+    rows = frame.with_row_index().with_columns(
         people=pl.when(pl.col("index") == row).then(true[area, ill]).otherwise("people"),
         mark=pl.when(pl.col("index") == row).then(pl.lit("")).otherwise("mark"),
     )
-    shown.drop("index").write_csv(place)
+    rows.drop("index").write_csv(place)
     with pytest.raises(TableError, match="was changed after it was made"):
         verify_tables(tmp_path / "out")
     manifest = json.loads((tmp_path / "out/tables.json").read_text())
@@ -289,8 +289,8 @@ def test_codes_that_a_spreadsheet_would_run_have_a_sign_in_front(tmp_path):
     policy = ic.Policy(ic.Schema(quasi={"code": ic.Hierarchy.flat()}))
     release = ic.tabulate(rows, policy, [ic.CountTable("t", rows=["code"])])
     release.save(tmp_path / "safe", escape_formulas=True)
-    shown = pl.read_csv(tmp_path / "safe/t.csv", infer_schema=False)["code"].to_list()
-    assert sorted(shown) == sorted(["Total", "'=1+1", "''-x", "-5", "plain"])
+    code = pl.read_csv(tmp_path / "safe/t.csv", infer_schema=False)["code"].to_list()
+    assert sorted(code) == sorted(["Total", "'=1+1", "''-x", "-5", "plain"])
     assert verify_tables(tmp_path / "safe").ok
     release.save(tmp_path / "plain")
     assert "'=1+1" not in (tmp_path / "plain/t.csv").read_text()
@@ -328,7 +328,7 @@ def test_a_table_of_few_people_is_hidden_whole():
 
 
 def test_a_report_tells_no_more_than_the_tables(tmp_path):
-    """The page is the same whatever the suppressed cells are: which are small, and what they cost."""
+    """The page is the same for any suppressed cells: small cells and costs do not matter."""
     release = ic.tabulate(people(0), ic.Policy(SCHEMA), [AREA, AGE])
     others = [replace(each, primary=~each.primary, cost=each.cost[::-1] * 7) for each in release.tables]
     release.report(tmp_path / "one.html")
@@ -349,9 +349,9 @@ def test_a_suppressed_value_is_on_no_page(tmp_path):
     assert planted not in frame["sum of cost"].to_list()
     release.report(tmp_path / "report.html")
     release.report(tmp_path / "internal.html", internal=True)
-    shown = int(frame["sum of cost"].max())
+    total = int(frame["sum of cost"].max())
     for page in (*(path.read_text() for path in tmp_path.glob("*.html")), release._repr_html_()):
-        assert f"{shown:,}" in page
+        assert f"{total:,}" in page
         for value in (planted, 7_654_321):
             assert not {f"{value:,}", str(value)} & set(re.findall(r"[\d,]+", page))
     assert "within 15%" in (tmp_path / "report.html").read_text()
@@ -443,7 +443,7 @@ def hidden_of(release, name):
 
 
 def test_later_tables_of_the_same_data_are_protected_with_earlier_ones(tmp_path):
-    """A table that was published is known: what both tell together is audited, and stays hidden."""
+    """A published table is known: the union of both tables is audited, and stays hidden."""
     table, ledger = people(1), ic.Ledger.init(tmp_path / "ledger")
     first = ic.tabulate(table, ic.Policy(SCHEMA), [AREA], earlier=ledger.tables_of(table))
     ledger.add(first, table, recipient="the press")
@@ -455,7 +455,7 @@ def test_later_tables_of_the_same_data_are_protected_with_earlier_ones(tmp_path)
         for each, name in ((first, "area-ill"), (second, "age-ill"))
     ]
     assert totals[0] == totals[1]
-    joined = Linked.of([each.tables[0].axes for each in (first, second)])
+    joined = Linked.of_tables([each.tables[0].axes for each in (first, second)])
     low, high = np.zeros(joined.size), np.full(joined.size, np.inf)
     for each, place in zip((first, second), joined.cells, strict=True):
         values = each.tables[0].values
@@ -490,7 +490,7 @@ def _as_parquet(table, path):
     ids=["sorted", "pandas", "further column", "csv", "parquet"],
 )
 def test_the_same_records_in_another_form_are_the_same_data(tmp_path, again):
-    """What the earlier table hides stays hidden, though no byte of the input is as it was."""
+    """The cells hidden in the earlier table stay hidden, though no byte of the input is the same."""
     table, ledger = people(1), ic.Ledger.init(tmp_path / "ledger")
     first = ic.tabulate(table, ic.Policy(SCHEMA), [AREA])
     ledger.add(first, table, recipient="the press")
@@ -534,7 +534,7 @@ def test_tables_of_other_codes_or_ways_are_refused(tmp_path):
 
 
 def test_hidden_zeros_of_one_table_widen_no_cell_of_another(tmp_path):
-    """Where zeros are shown, a hidden cell is 1 or more, whatever a table beside it does."""
+    """With shown zeros, a hidden cell is 1 or more, beside any other table."""
     ages = [20] * 1 + [21] * 5 + [22] * 50 + [23] * 60
     rows = pl.DataFrame({"age": ages, "sex": ["f", "m"] * 58})
     layouts = [ic.CountTable("ages", rows=["age"]), ic.CountTable("sexes", rows=["sex"], zeros="hide")]
@@ -583,7 +583,7 @@ def test_two_sums_of_nothing_do_not_tell_each_other(tmp_path):
 
 
 def test_a_total_of_nothing_is_hidden_with_a_small_part():
-    """Whoever sees a total of 0 knows each part, and nobody contributes to any."""
+    """A shown total of 0 tells each part, and nobody contributes to any."""
     rows = pl.DataFrame({"age": [20, 21, 21, 21], "cost": [0] * 4})
     schema = ic.Schema(quasi={"age": ic.Hierarchy.flat()}, insensitive=["cost"])
     layout = ic.CountTable("t", rows=["age"], sum="cost", threshold=3)
@@ -611,7 +611,7 @@ def test_a_setting_of_another_type_is_named(settings, message):
 
 
 def test_a_weight_is_not_passed_over_in_silence():
-    """15 people for a weighted 285.75: a count of the sample would be read as one of the population."""
+    """15 people for a weighted 285.75: a count of the sample would be read as a count of the population."""
     table = people(1).with_columns(weight=pl.lit(19.05))
     weighted = ic.Schema(quasi=["area", "sex"], sensitive=["ill"], weights="weight", unlisted="drop")
     with pytest.raises(ParameterError, match="'weight' is the weight of each row"):
@@ -650,7 +650,7 @@ def test_a_column_and_its_copy_are_one_system():
 
 
 def test_a_column_that_another_determines_is_a_group_of_it():
-    """What the towns of an area tell, the table of areas may not hide in another way."""
+    """The table of areas may not hide in another way than the towns of an area tell."""
     rows = _people(300, {"town": "abcdef", "ill": ["flu", "flu", "flu", "cold", "cold", "cold", "hiv"]})
     rows = rows.with_columns(area=pl.col("town").replace_strict(dict(zip("abcdef", "NNSSSS", strict=True))))
     towns = ic.CountTable("towns", rows=["town"], columns=["ill"], threshold=6)
@@ -662,7 +662,7 @@ def test_a_column_that_another_determines_is_a_group_of_it():
     cells |= {(area, ill): mark for area, ill, _, mark in release["areas"].rows()}
     one = ic.tabulate(rows, whole, [ic.CountTable("t", rows=["town"], columns=["ill"], threshold=6)])
     axes = [one.tables[0].axes]
-    linked = Linked.of(axes)
+    linked = Linked.of_tables(axes)
     places = [
         linked.cells[0][n]
         for n, codes in enumerate(itertools.product(*(axis.codes for axis in axes[0])))
@@ -692,8 +692,8 @@ def test_the_people_without_a_code_are_a_cell():
     drugs = {"A": range(1, 21), "B": [*range(4, 21), 21], "C": range(15, 24)}
     rows = pl.DataFrame([{"who": who, "drug": drug} for drug, people in drugs.items() for who in people])
     release = ic.tabulate(rows, _policy("drug"), [ic.CountTable("t", rows=["drug"])])
-    shown = dict(zip(release["t"]["drug"], release["t"]["people"], strict=True))
-    assert shown["Total"] is None or shown["A"] is None
+    counts = dict(zip(release["t"]["drug"], release["t"]["people"], strict=True))
+    assert counts["Total"] is None or counts["A"] is None
 
 
 def test_the_people_of_an_area_without_a_town_are_a_cell():
@@ -738,7 +738,7 @@ def test_a_table_of_which_much_is_hidden_has_a_point_with_what_helps(tmp_path):
 
 
 def test_midpoints_are_audited_with_the_sums(tmp_path):
-    """Each count is in an interval of six, and what sums leave of it is asked."""
+    """Each count is in an interval of six, and the audit asks about the rest from sums."""
     layouts = [replace(each, protect="round", rounding="midpoint", base=6) for each in (AREA, AGE)]
     release = ic.tabulate(people(2), ic.Policy(SCHEMA), layouts)
     assert {count % 6 for count in release["area-ill"]["people"] if count} == {3}
@@ -749,7 +749,7 @@ def test_midpoints_are_audited_with_the_sums(tmp_path):
 
 
 def test_a_small_count_that_sums_of_midpoints_tell_is_broken():
-    """Five codes of 7 or more and one of 1 or more are 36 or more, and the total is 36 or less."""
+    """Five codes of 7 or more and another of 1 or more are 36 or more, and the total is 36 or less."""
     rows = pl.DataFrame({"ill": [*"abcde"] * 7 + ["f"]})
     layout = ic.CountTable("ill", rows=["ill"], protect="round", rounding="midpoint", base=6)
     with pytest.raises(VerdictError, match="Table ill: 1 cell can be computed too closely"):
@@ -792,8 +792,11 @@ def test_a_cell_that_the_policy_hides_is_hidden_and_protected(tmp_path):
     verify = checked_with_policy(tmp_path, table, release, [hiding, AGE])
     assert verify("out").ok
     assert "hidden" not in json.loads((tmp_path / "out/tables.json").read_text())["tables"][0]
-    shown = verify_tables(tmp_path / "plain", tmp_path / "out.toml")
-    assert "cells are shown that the policy hides: area = a and ill = flu." in shown.verdict.points[0].text
+    verification = verify_tables(tmp_path / "plain", tmp_path / "out.toml")
+    assert (
+        "cells are shown that the policy hides: area = a and ill = flu."
+        in verification.verdict.points[0].text
+    )
 
 
 def test_a_cell_that_is_never_secondary_stays_shown():
@@ -824,9 +827,9 @@ def test_a_waived_cell_is_shown_with_its_reason_and_no_other(tmp_path):
     assert verify("out").ok
     [entry] = json.loads((tmp_path / "out/tables.json").read_text())["tables"]
     assert entry["waived"] == [{**codes, "why": "its people agreed"}]
-    told = " ".join(point.text for point in verify("plain").verdict.points)
-    assert "other rules than the policy's: waived" in told
-    assert "1 cell is unsafe by its rules and shown: area = e and ill = gout" in told
+    text = " ".join(point.text for point in verify("plain").verdict.points)
+    assert "other rules than the policy's: waived" in text
+    assert "1 cell is unsafe by its rules and shown: area = e and ill = gout" in text
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Classes with their cells, sizes and values: the last table of a published example, and who keeps them."""
+"""Classes with cells, sizes and values: the last table of a published example, and copies."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ SCHEMA = ic.Schema(quasi=["born"], sensitive={"salary": None, "disease": TREE})
 
 
 def test_the_distances_of_the_document_class_by_class():
-    found = ic.assess(TABLE, SCHEMA, [ic.TCloseness(0.5)]).by_class()
-    assert found.cells == {"born": ["197*", "198*"]}
-    assert found.records.tolist() == [2, 3]
+    result = ic.assess(TABLE, SCHEMA, [ic.TCloseness(0.5)]).by_class()
+    assert result.cells == {"born": ["197*", "198*"]}
+    assert result.records.tolist() == [2, 3]
     for attribute, expected in (
         ("salary", [Fraction(3, 8), Fraction(1, 4)]),
         ("disease", [Fraction(3, 20), Fraction(1, 10)]),
     ):
-        assert found.of("t-closeness", attribute).tolist() == [float(value) for value in expected]
+        assert result.of("t-closeness", attribute).tolist() == [float(value) for value in expected]
     equal = ic.assess(TABLE, SCHEMA, [ic.TCloseness(0.5, "equal")]).by_class()
     assert equal.of("t-closeness", "disease").tolist() == [float(Fraction(1, 5)), float(Fraction(2, 15))]
     assert equal.of("k-anonymity").tolist() == [2, 3]
@@ -57,39 +57,39 @@ def test_the_worst_class_is_what_the_table_reaches():
     )
     schema = ic.Schema(quasi=["q", "r"], sensitive=["s", "t"])
     assessment = ic.assess(table, schema, [ic.LDiversity(2, joint=True), ic.AlphaKAnonymity(0.5, 2)])
-    found = assessment.by_class()
-    assert cells_of(found) == [
+    result = assessment.by_class()
+    assert cells_of(result) == [
         ("*", "1"), ("a", "1"), ("a", "2"), ("b", "1"), ("b", None), ("c", "2"),
     ]  # fmt: skip
-    assert found.records.tolist() == [1, 2, 1, 2, 1, 2]
+    assert result.records.tolist() == [1, 2, 1, 2, 1, 2]
     compared = 0
     for measured in assessment.privacy:
-        for measure, values in zip(found.measures, found.values, strict=True):
+        for measure, values in zip(result.measures, result.values, strict=True):
             same = (measure.model, measure.quantity, measure.attribute, measure.settings)
             if same != (measured.model, measured.quantity, measured.attribute, measured.settings):
                 continue
             worst = values.min() if measured.sign == ">=" else values.max()
-            at = cells_of(found).index(tuple(measured.weakest.cells.values()))
+            at = cells_of(result).index(tuple(measured.weakest.cells.values()))
             assert values[at] == worst
             assert int((values == worst).sum()) == measured.ties
             compared += 1
-    assert compared == len(found.measures) > 20
-    frame = found.frame()
+    assert compared == len(result.measures) > 20
+    frame = result.frame()
     assert frame.columns[:3] == ["q", "r", "records"]
     distances = frame["t-closeness t (distance=ordered) of t"]
-    assert distances.to_list() == found.of("t-closeness", "t").tolist()
-    document = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    assert [row["records"] for row in document["classes"]] == found.records.tolist()
-    assert len(document["classes"][0]["values"]) == len(document["measures"]) == len(found.values)
+    assert distances.to_list() == result.of("t-closeness", "t").tolist()
+    document = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert [row["records"] for row in document["classes"]] == result.records.tolist()
+    assert len(document["classes"][0]["values"]) == len(document["measures"]) == len(result.values)
 
 
 def test_a_column_named_records_keeps_its_name():
-    found = ic.assess(pd.DataFrame({"records": ["a", "b"]}), ic.Schema(quasi=["records"])).by_class()
-    assert found.frame().columns[:2] == ["records", "records of the class"]
+    result = ic.assess(pd.DataFrame({"records": ["a", "b"]}), ic.Schema(quasi=["records"])).by_class()
+    assert result.frame().columns[:2] == ["records", "records of the class"]
 
 
 def test_accounts_and_copies_hold_no_classes():
-    """What a release keeps, or a pickle takes along, are figures; a table in short is not among them."""
+    """A release or a pickle keeps figures, and no table in short."""
     assessment = ic.assess(TABLE, SCHEMA)
     copied = pickle.loads(pickle.dumps(assessment))
     assert copied == assessment

@@ -1,4 +1,4 @@
-"""evaluate(): what was lost, read from two tables; and the figures that others published."""
+"""evaluate(): the loss, read from two tables, and published figures."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TREE = ic.Hierarchy.from_nested({"Any": ["a", "b", "c"]})
 @examples(12)  # of each of the thirty pairs
 @given(table=tables(least=8), k=st.integers(2, 4))
 def test_two_tables_say_what_the_release_knows(algorithm, style, table, k):
-    """The same figures from the texts alone, whatever made them."""
+    """The texts alone give the same figures, for any maker."""
     schema = schema_of("n", "t", "c")
     try:
         release = ic.anonymize(
@@ -56,9 +56,9 @@ def test_two_tables_say_what_the_release_knows(algorithm, style, table, k):
         if name == "precision" and isinstance(algorithm, ic.Optimal):
             continue
         # A class that is one missing value and numbers is written `*`, whose depth the text does not tell.
-        found = evaluation.utility[name]
-        assert found.value == pytest.approx(lost.value, abs=1e-9), name
-        assert found.normalized == pytest.approx(lost.normalized, abs=1e-9), name
+        result = evaluation.utility[name]
+        assert result.value == pytest.approx(lost.value, abs=1e-9), name
+        assert result.normalized == pytest.approx(lost.normalized, abs=1e-9), name
 
 
 def test_means_and_modes_count_as_what_their_class_has():
@@ -95,7 +95,7 @@ def test_ranges_in_usual_spellings(cell):
     ids=["category", "number", "date", "hierarchy"],
 )
 def test_a_set_covers_what_it_names_and_nothing_between(kind, values, cell):
-    """It counts as what its class has, and the records that it names stay what they are elsewhere."""
+    """The set counts as the class's cells, and the named records stay unchanged elsewhere."""
     table = pl.DataFrame({"x": [*values, values[0], values[2]], "s": ["u"] * 5})
     released = pl.DataFrame({"x": [cell] * 5, "s": ["u"] * 5})
     schema = ic.Schema(quasi={"x": kind}, sensitive=["s"])
@@ -112,7 +112,7 @@ def test_a_set_covers_what_it_names_and_nothing_between(kind, values, cell):
     st.lists(st.tuples(st.integers(0, 6), st.sets(st.integers(0, 6), min_size=2)), min_size=1, max_size=12),
 )
 def test_sets_read_once_more(kind, rows):
-    """A record is summed up if its class has a value that the set of the class does not name."""
+    """A record is summed up if the class has a value outside the set of the class."""
     table = pl.DataFrame({"x": [str(value) for value, _ in rows], "s": ["u"] * len(rows)})
     cells = ["{" + ", ".join(map(str, sorted(named))) + "}" for _, named in rows]
     known = {value for value, _ in rows}
@@ -316,8 +316,8 @@ def test_metrics_read_once_more(table, k):
         assert lost["shannon-entropy"].per_attribute[name] == pytest.approx(min(max(share, 0), 1), abs=1e-9)
     sick = table["s"].to_list()
     held = {cell: Counter(sick[row] for row in range(rows) if cells[row] == cell) for cell in sizes}
-    kept = sum(max(counts.values()) for counts in held.values())
-    assert lost["classification"].value == pytest.approx((rows - kept) / rows)
+    records = sum(max(counts.values()) for counts in held.values())
+    assert lost["classification"].value == pytest.approx((rows - records) / rows)
     numbers = [(row, float(v)) for row, v in enumerate(table["n"].to_list()) if v is not None]
     if numbers:
         for metric, alike in (
@@ -339,7 +339,7 @@ def entropy(values: list) -> float:
 
 
 def test_kl_divergence_by_hand():
-    """Three records of u, one of v, w does not occur; under `*` each of two values has half."""
+    """Three records of u, a record of v, and w does not occur: under `*` each of two values has half."""
     table = pl.DataFrame({"c": ["u", "u", "u", "v"], "q": ["1"] * 4, "s": ["x"] * 4})
     released = table.with_columns(c=pl.lit("{u, v}"))
     schema = ic.Schema(quasi=["c", "q"], sensitive=["s"])
@@ -358,7 +358,7 @@ def test_a_million_texts_are_read_once():
 
 
 def test_information_gain_by_hand():
-    """Two classes of (x, x, y) and (y): 1 bit is known of S raw, as 2 of 4 are x; TDS's trade-off beside it."""
+    """Two classes of (x, x, y) and (y): 1 bit is known of S raw, as 2 of 4 are x, beside TDS's trade-off."""
     table = pl.DataFrame({"c": ["u", "v", "w", "z"], "q": ["1"] * 4, "s": ["x", "x", "y", "y"]})
     released = table.with_columns(c=pl.Series(["{u, v, w}"] * 3 + ["z"]))
     schema = ic.Schema(quasi=["c", "q"], sensitive=["s"])
@@ -388,14 +388,14 @@ def test_c_avg_is_divided_by_k():
 
 
 def test_parting_records_that_look_alike_loses_nothing():
-    """Twelve equal records in classes of two: discernibility falls below that of the table as it was."""
+    """Twelve equal records in classes of two: discernibility falls below that of the raw table."""
     table = pl.DataFrame({"n": [1] * 12, "c": ["u"] * 11 + ["v"]})
     release = ic.anonymize(table, ic.Schema(quasi=["n", "c"]), [ic.KAnonymity(2)], ic.Clustering())
     assert all(lost.normalized >= 0 for lost in release.utility.values())
 
 
 def test_ranges_of_big_numbers_cover_what_lies_between_their_ends():
-    """The two ends are one double; a cell that does not cover its row counts as a summary."""
+    """The two ends are the same double, and a cell that does not cover the row counts as a summary."""
     table = pl.DataFrame({"n": [2**53, 2**53 + 1, 2**53 + 2, 2**53 + 3]})
     cells = [f"[{2**53}-{2**53 + 1}]", f"[{2**53}-{2**53 + 1}]", f"[{2**53 + 3}-{2**53 + 4}]", str(2**53 + 3)]
     evaluation = ic.evaluate(table, pl.DataFrame({"n": cells}), ic.Schema(quasi=["n"]), aligned=True)

@@ -13,7 +13,7 @@ from town_tables import NORTH, QUASI, town_table
 
 
 def slow_bound(table: pl.DataFrame, k: int) -> float:
-    """Every record with every other one, by the definition of LM."""
+    """Every record with every other record, by the definition of LM."""
     ages = [age for age in table["age"] if age is not None]
     extent = max(ages) - min(ages) if ages else 0
     present = set(table["job"])
@@ -42,9 +42,9 @@ def slow_bound(table: pl.DataFrame, k: int) -> float:
 @given(st.integers(0, 2**32 - 1), st.integers(4, 40), st.integers(1, 4))
 def test_it_is_what_the_definition_says(seed, rows, k):
     table = town_table(seed, rows)
-    found = ic.loss_bound(table, ic.Schema(quasi=QUASI), k)
-    assert found.records == rows
-    assert found.low == found.value == pytest.approx(slow_bound(table, k), abs=1e-9)
+    result = ic.loss_bound(table, ic.Schema(quasi=QUASI), k)
+    assert result.records == rows
+    assert result.low == result.value == pytest.approx(slow_bound(table, k), abs=1e-9)
 
 
 @pytest.mark.parametrize("algorithm", ["agglomerative", "mondrian", "k-member", "optimal", "datafly"])

@@ -34,10 +34,10 @@ def shuffled(frame: pl.DataFrame, seed: int = 1) -> pl.DataFrame:
 
 
 def test_rows_in_order_need_no_key():
-    found = ic.evaluate(RAW, RELEASE, SCHEMA)
-    assert (found.paired_by, found.missing, found.suppressed) == ("order", 0, 0)
-    assert found.utility["loss"].value == pytest.approx(LOSS)
-    assert found.utility["ncp-mean-mode"].value == pytest.approx((12 + 14 + 10) / 52 / 3)
+    evaluation = ic.evaluate(RAW, RELEASE, SCHEMA)
+    assert (evaluation.paired_by, evaluation.missing, evaluation.suppressed) == ("order", 0, 0)
+    assert evaluation.utility["loss"].value == pytest.approx(LOSS)
+    assert evaluation.utility["ncp-mean-mode"].value == pytest.approx((12 + 14 + 10) / 52 / 3)
 
 
 @given(st.integers(0, 1000))
@@ -49,14 +49,14 @@ def test_shuffled_rows_have_the_figures_of_those_in_order(seed):
 
 
 def test_no_row_is_taken_for_another_where_cells_do_not_tell():
-    """A row of 40 is in two classes, so nobody knows which of them has which."""
+    """A row of 40 is in two classes, so nobody can tell the two apart."""
     with pytest.raises(ic.TableError) as caught:
         ic.evaluate(RAW, shuffled(OVERLAPPING), ic.Schema({"age": "number"}))
-    told = str(caught.value)
-    assert "column 'age': " in told
-    assert "of 12 records have a cell that is not true of the row in their place" in told
-    assert "Nothing is measured; name a column of keys that both tables have (by=)" in told
-    assert "(aligned=True)" in told
+    text = str(caught.value)
+    assert "column 'age': " in text
+    assert "of 12 records have a cell that is not true of the row in their place" in text
+    assert "Nothing is measured; name a column of keys that both tables have (by=)" in text
+    assert "(aligned=True)" in text
 
 
 def test_sensitive_values_tell_of_another_order_where_cells_are_wide():
@@ -86,8 +86,8 @@ def test_means_are_measured_if_the_caller_knows_the_order():
     )
     with pytest.raises(ic.TableError, match="cells are means or have noise"):
         ic.evaluate(RAW, means, SCHEMA)
-    found = ic.evaluate(RAW, means, SCHEMA, aligned=True)
-    assert found.summarized == {"age": 12}
+    evaluation = ic.evaluate(RAW, means, SCHEMA, aligned=True)
+    assert evaluation.summarized == {"age": 12}
     assert figures(shuffled(means), by="id") == figures(means, aligned=True)
 
 
@@ -102,28 +102,33 @@ def test_cells_that_may_be_anything_tell_no_order(texts):
 
 @pytest.mark.parametrize("order", [list, lambda rows: rows[::-1]])
 def test_records_that_are_missing_count_as_suppressed(order):
-    kept = order([row for row in range(12) if row not in (5, 9)])
+    order_of_rows = order([row for row in range(12) if row not in (5, 9)])
     starred = RELEASE.with_columns(
         pl.when(pl.col("id").is_in([6, 10])).then(pl.lit("*")).otherwise("age").alias("age")
     )
-    found = ic.evaluate(RAW, RELEASE[kept], SCHEMA, by="id")
-    assert (found.records, found.suppressed, found.missing, found.paired_by) == (12, 2, 2, "key")
-    assert figures(RELEASE[kept], SCHEMA, by="id") == figures(starred, SCHEMA)
-    assert found.to_dict()["missing"] == 2
+    evaluation = ic.evaluate(RAW, RELEASE[order_of_rows], SCHEMA, by="id")
+    assert (evaluation.records, evaluation.suppressed, evaluation.missing, evaluation.paired_by) == (
+        12,
+        2,
+        2,
+        "key",
+    )
+    assert figures(RELEASE[order_of_rows], SCHEMA, by="id") == figures(starred, SCHEMA)
+    assert evaluation.to_dict()["missing"] == 2
     with pytest.raises(ic.TableError, match=r"10 rows and the raw one 12 \(missing: 2\), and the"):
-        ic.evaluate(RAW, RELEASE[kept], SCHEMA)
+        ic.evaluate(RAW, RELEASE[order_of_rows], SCHEMA)
 
 
 def test_a_class_that_is_missing_as_a_whole_is_found_by_the_cells():
-    """So is a suppressed record, if no other cells cover it."""
+    """A suppressed record is missing, too, if no other cells cover the record."""
     release = shuffled(RELEASE.filter(pl.col("age") != "[31-45]"))
-    found = ic.evaluate(RAW, release, SCHEMA)
-    assert (found.suppressed, found.missing, found.paired_by) == (4, 4, "cells")
+    evaluation = ic.evaluate(RAW, release, SCHEMA)
+    assert (evaluation.suppressed, evaluation.missing, evaluation.paired_by) == (4, 4, "cells")
     assert figures(release, SCHEMA) == figures(release, SCHEMA, by="id")
     for blank in ("*", None):
         starred = shuffled(RELEASE.with_columns(pl.col("age").replace("[31-45]", blank)))
-        found = ic.evaluate(RAW, starred, SCHEMA)
-        assert (found.suppressed, found.missing, found.paired_by) == (4, 0, "cells")
+        evaluation = ic.evaluate(RAW, starred, SCHEMA)
+        assert (evaluation.suppressed, evaluation.missing, evaluation.paired_by) == (4, 0, "cells")
         assert figures(starred, SCHEMA) == figures(starred, SCHEMA, by="id")
 
 
@@ -141,17 +146,17 @@ def test_what_the_cells_tell_is_what_the_keys_tell(data):
     schema = ic.Schema({"n": "number"}, sensitive=["s"])
     known = ic.evaluate(raw, release, schema, by="id")
     try:
-        found = ic.evaluate(raw, release, schema)
+        evaluation = ic.evaluate(raw, release, schema)
     except ic.TableError:
         reject()
-    assert (found.suppressed, found.missing, found.classes) == (
+    assert (evaluation.suppressed, evaluation.missing, evaluation.classes) == (
         known.suppressed,
         known.missing,
         known.classes,
     )
-    if found.paired_by == "cells":
+    if evaluation.paired_by == "cells":
         for name, lost in known.utility.items():
-            assert found.utility[name].value == pytest.approx(lost.value), name
+            assert evaluation.utility[name].value == pytest.approx(lost.value), name
 
 
 @pytest.mark.parametrize(
@@ -253,12 +258,12 @@ def test_a_key_tells_attacks_which_row_is_which():
 
 def test_a_key_tells_perturbation_and_transitions_which_row_is_which():
     noisy = RAW.with_columns(pl.col("age") + pl.col("id") % 3)
-    found, whole = (
+    result, whole = (
         ic.perturbation(RAW, release, ["age"], **settings)
         for release, settings in ((shuffled(noisy), {"by": "id"}), (noisy, {}))
     )
-    assert (found.linked, found.interval_disclosure) == (whole.linked, whole.interval_disclosure)
-    assert found.il1s == {"age": pytest.approx(whole.il1s["age"])}
+    assert (result.linked, result.interval_disclosure) == (whole.linked, whole.interval_disclosure)
+    assert result.il1s == {"age": pytest.approx(whole.il1s["age"])}
     assert ic.perturbation(RAW, shuffled(noisy).head(9), ["age"], by="id").records == 9
     schema = ic.Schema([], insensitive=["sex"], treatments={"sex": "pram:0.9,matrix=uniform"})
     [mine], [theirs] = (

@@ -34,7 +34,7 @@ def repeated(table):
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("algorithm", ["optimal", "mondrian", "mdav"])
 def test_the_weighted_loss_is_the_loss_of_everybody(seed, algorithm):
-    """A table with a row for each quarter of a person loses plainly what the survey loses by weights."""
+    """A table with a row per quarter of a person loses plainly the same as the survey by weights."""
     table = survey_table(seed, 120)
     release = released(table, algorithm=algorithm)
     columns = release.table.with_columns(w=table["w"])
@@ -43,10 +43,10 @@ def test_the_weighted_loss_is_the_loss_of_everybody(seed, algorithm):
         assert release.utility[name].weighted == pytest.approx(whole.utility[name].value, abs=1e-9), name
     if algorithm != "optimal":
         assert release.utility["loss"].weighted != pytest.approx(release.utility["loss"].value)
-    found = ic.evaluate(table, release.table, SCHEMA)
-    assert {name for name, lost in found.utility.items() if lost.weighted is not None} == set(WEIGHTED)
+    evaluation = ic.evaluate(table, release.table, SCHEMA)
+    assert {name for name, lost in evaluation.utility.items() if lost.weighted is not None} == set(WEIGHTED)
     for name in WEIGHTED:
-        assert found.utility[name].weighted == pytest.approx(release.utility[name].weighted)
+        assert evaluation.utility[name].weighted == pytest.approx(release.utility[name].weighted)
 
 
 def test_equal_weights_change_nothing():
@@ -74,14 +74,14 @@ def test_rows_suppressed_before_count_with_their_weights():
         ends="exact",
         suppressed="keep",
     )
-    found = ic.evaluate(table, table, schema)
-    assert found.utility["loss"].weighted == pytest.approx(0.6)
-    assert found.people == {"estimated_by": "w", "before": 10.0, "suppressed": 6.0}
+    evaluation = ic.evaluate(table, table, schema)
+    assert evaluation.utility["loss"].weighted == pytest.approx(0.6)
+    assert evaluation.people == {"estimated_by": "w", "before": 10.0, "suppressed": 6.0}
     assert release.utility["suppression"].weighted >= 0.6
 
 
 def slow_table(table, release, names):
-    """People by value before; after, each record spread over what its cells say."""
+    """People by value before and after, with each record spread over the values of the cells."""
     before, after = defaultdict(float), defaultdict(float)
     rows = zip(*(table[name].to_list() for name in names), table["w"].to_list(), *(release[name].to_list() for name in names), strict=True)  # fmt: skip
     everything = {name: sorted(set(table[name].to_list())) for name in names}
@@ -112,43 +112,43 @@ def covers(cell, value):
 def test_tables_of_the_population_before_and_after(names):
     table = survey_table(7, 150)
     release = released(table)
-    found = ic.evaluate(table, release.table, SCHEMA).table(*names)
+    frame = ic.evaluate(table, release.table, SCHEMA).table(*names)
     before, after = slow_table(table, release.table, names)
-    told = {tuple(row[: len(names)]): row[len(names) :] for row in found.rows()}
+    told = {tuple(row[: len(names)]): row[len(names) :] for row in frame.rows()}
     assert set(told) == {value for value in {**before, **after} if before[value] or after[value]}
     for value, (was, is_) in told.items():
         assert was == pytest.approx(before[value])
         assert is_ == pytest.approx(after[value])
-    assert found["before"].sum() == pytest.approx(table["w"].sum())
-    assert found["after"].sum() == pytest.approx(table["w"].sum())
+    assert frame["before"].sum() == pytest.approx(table["w"].sum())
+    assert frame["after"].sum() == pytest.approx(table["w"].sum())
 
 
 def test_tables_without_weights_count_records_and_names_do_not_clash():
     table = pl.DataFrame({"before": ["a", "a", "b"], "x": [1, 1, 2]})
     schema = ic.Schema(quasi=["before", "x"])
-    found = ic.evaluate(table, table, schema)
-    assert found.table("before").rows() == [("a", 2.0, 2.0), ("b", 1.0, 1.0)]
-    assert found.table("before").columns == ["before", "before (count)", "after (count)"]
-    assert found.people is None
+    evaluation = ic.evaluate(table, table, schema)
+    assert evaluation.table("before").rows() == [("a", 2.0, 2.0), ("b", 1.0, 1.0)]
+    assert evaluation.table("before").columns == ["before", "before (count)", "after (count)"]
+    assert evaluation.people is None
     for names in ((), ("x", "x"), ("y",), ("x", "before", "x")):
         with pytest.raises(ic.ParameterError, match="table: name one or two of the quasi-identifiers 'before', 'x'"):  # fmt: skip
-            found.table(*names)
+            evaluation.table(*names)
 
 
 def test_distances_of_the_population_are_those_of_everybody():
     table = survey_table(9, 100)
     release = released(table)
-    found = ic.evaluate(table, release.table, SCHEMA)
-    kept = fidelity(found)
+    evaluation = ic.evaluate(table, release.table, SCHEMA)
+    measures = fidelity(evaluation)
     everybody = ic.evaluate(
         repeated(table), repeated(release.table.with_columns(w=table["w"])).drop("w"), SCHEMA
     )
     whole = fidelity(everybody)
-    for marginal, expected in zip(kept.weighted, whole.marginals, strict=True):
+    for marginal, expected in zip(measures.weighted, whole.marginals, strict=True):
         assert marginal.total_variation == pytest.approx(expected.total_variation)
         assert marginal.hellinger == pytest.approx(expected.hellinger)
         assert marginal.wasserstein == pytest.approx(expected.wasserstein)
-    assert kept.weighted != kept.marginals
+    assert measures.weighted != measures.marginals
 
 
 def test_the_account_tells_the_weighted_loss(tmp_path):
@@ -160,6 +160,6 @@ def test_the_account_tells_the_weighted_loss(tmp_path):
     assert entry["weighted"] == rounded(loss.weighted)
     release.report(tmp_path / "report.html")
     assert "weighted" in (tmp_path / "report.html").read_text()
-    told = next(each for each in release.to_dict()["utility"] if each["metric"] == "loss")
-    assert told["weighted"] == loss.weighted
+    utility = next(each for each in release.to_dict()["utility"] if each["metric"] == "loss")
+    assert utility["weighted"] == loss.weighted
     json.dumps(release.to_dict())

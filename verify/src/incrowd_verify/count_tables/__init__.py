@@ -1,4 +1,4 @@
-"""Count tables, checked a second time: `check` judges them, `recount` counts them anew from the raw table."""
+"""Count tables, checked a second time: `check` judges, and `recount` counts anew from the raw table."""
 
 from incrowd_verify.count_tables.check import TableVerification, verify_tables
 from incrowd_verify.count_tables.published import Cell, PublishedTable, is_tables, read_manifest

@@ -89,7 +89,7 @@ class TableVerification:
 def verify_tables(
     path: str | Path, policy: str | Path | None = None, *, raw: RawTable | None = None
 ) -> TableVerification:
-    """Check published count tables, from their files alone or beside the raw table and the policy.
+    """Check published count tables, from the files alone or beside the raw table and the policy.
 
     Parameters
     ----------
@@ -119,11 +119,11 @@ def verify_tables(
     tables = [PublishedTable.read(folder, entry, key_tables, workbook) for entry in manifest["tables"]]
     points: list[Point] = []
     if asked is not None:
-        points += compare_rules([Rules.of(table.entry) for table in tables], asked.tables)
+        points += compare_rules([Rules.of_entry(table.entry) for table in tables], asked.tables)
         points += _shown_though_hidden(tables, asked.tables)
     recounted = Recounted() if raw is None else recount(tables, raw, asked)
     points += recounted.points
-    rules = {table.name: Rules.of(table.entry) for table in tables}
+    rules = {table.name: Rules.of_entry(table.entry) for table in tables}
     rules |= {} if asked is None else {each.name: each for each in asked.tables}
     narrow: dict[str, int] = {}
     rings: list[Point] = []
@@ -164,7 +164,7 @@ def _quantities(tables: Sequence[PublishedTable]) -> Iterator[Quantity]:
 
 
 def _shown_though_hidden(tables: Sequence[PublishedTable], asked: Sequence[Rules]) -> Iterator[Point]:
-    """Yield a point for each table that shows cells which the policy hides whatever their value."""
+    """Yield a point for each table that shows cells which the policy hides at any value."""
     by_name = {each.name: each for each in asked}
     for table in tables:
         hidden = set(table.named(by_name[table.name]["hidden"])) if table.name in by_name else set()
@@ -181,7 +181,7 @@ def _narrow_point(name: str, count: int, how: str) -> Point:
 
 
 def _accepted(manifest: Mapping[str, Any]) -> list[Accepted]:
-    """Return the reasons for which the people who made the tables let points be."""
+    """Return the points that the makers of the tables accepted, with the reasons."""
     try:
         points = manifest.get("verdict", {}).get("points", [])
         return [
@@ -194,7 +194,7 @@ def _accepted(manifest: Mapping[str, Any]) -> list[Accepted]:
 
 
 def _of_one_quantity(tables: Sequence[PublishedTable]) -> Iterator[list[PublishedTable]]:
-    """Yield the tables of each quantity; records are people where their totals are the same."""
+    """Yield the tables of each quantity; records are people where both have the same total."""
     every: dict[str, list[PublishedTable]] = {}
     for table in tables:
         every.setdefault(table.quantity, []).append(table)
@@ -207,7 +207,7 @@ def _of_one_quantity(tables: Sequence[PublishedTable]) -> Iterator[list[Publishe
 
 
 def ring_of(tables: Sequence[PublishedTable]) -> set[str]:
-    """Return the columns that tie tables to one another in a ring: age by sex, sex by ill, age by ill.
+    """Return the columns that tie tables together in a ring: age by sex, sex by ill, age by ill.
 
     A column of one table alone is taken away, and a table whose columns another has, until nothing changes.
     """
@@ -221,7 +221,7 @@ def ring_of(tables: Sequence[PublishedTable]) -> set[str]:
 
 
 class _System:
-    """The cells of all tables of one quantity, with the bounds that anybody knows.
+    """The cells of all tables of a quantity, with the bounds that anybody knows.
 
     - `rules`: by table those that are asked.
     - `people`: by hidden cell who makes it; empty without a raw table.
@@ -273,7 +273,7 @@ class _System:
         }
 
     def narrow(self) -> dict[str, int]:
-        """Count the cells of each table whose interval is narrower than its rules allow."""
+        """Count the cells of each table with an interval narrower than the rules of the table allow."""
         return {table.name: len(self._narrow(table)) for table in self.tables}
 
     def points(self) -> Iterator[Point]:
@@ -318,7 +318,7 @@ class _System:
         }
 
     def _narrow(self, table: PublishedTable) -> set[Cell]:
-        """Return the cells of a table whose interval is narrower than its rules allow."""
+        """Return the cells of a table with an interval narrower than the rules of the table allow."""
         ends, entry = self._known_ends, table.entry
         shown = entry["protect"] != "suppress"
         return {
@@ -334,7 +334,7 @@ class _System:
     def _is_narrow(
         self, table: PublishedTable, cell: Cell, low: float, high: float, *, maker: int | None = None
     ) -> bool:
-        """Say whether the interval of a hidden or changed cell is narrower than its table allows.
+        """Say whether the interval of a hidden or changed cell is narrower than the table allows.
 
         `maker`: who computes it, and knows the own part of it, too; None for everybody.
         """
@@ -349,7 +349,7 @@ class _System:
         return bool(low == high and 0 < low < entry["threshold"])
 
     def _is_near(self, rules: Rules, cell: Cell, low: float, high: float) -> bool:
-        """Say whether an end of the interval of an unsafe sum is nearer to it than its rules allow."""
+        """Say whether an end of the interval of an unsafe sum is nearer to the sum than the rules allow."""
         values = self.people[cell].values if cell in self.people else None
         if values is None or not values.is_unsafe(rules):
             return False
@@ -359,7 +359,7 @@ class _System:
         return high < values.value + far - close or low > max(values.value - far, 0.0) + close
 
     def _unsafe_unions(self) -> dict[str, list[str]]:
-        """Name the hidden cells of each table that its own sums tell together, and are unsafe as one cell."""
+        """Name by table the hidden cells that the table's sums tell together, if unsafe as a single cell."""
         found: dict[str, list[str]] = {}
         if any(table.entry["protect"] != "suppress" for table in self.tables):
             return found
@@ -376,7 +376,7 @@ class _System:
         return found
 
     def _is_unsafe(self, union: Union, rules: Rules) -> bool:
-        """Say whether hidden cells are unsafe as one cell."""
+        """Say whether hidden cells are unsafe as a single cell."""
         every = [self.people[cell] for cell in union.cells if cell in self.people]
         if len(every) == len(union.cells):
             is_sum = rules["sum"] is not None
@@ -406,7 +406,7 @@ class _System:
         return {name: [*labels] for name, labels in found.items()}
 
     def _lines(self) -> list[Line]:
-        """Return the sums that hold exactly, as far as they are hidden."""
+        """Return the hidden parts of the sums that hold exactly."""
         lines: dict[frozenset[tuple[Cell, int]], Line] = {}
         for table, total, parts, exact in self._sums(self.tables):
             known = {
@@ -421,7 +421,7 @@ class _System:
         return [*lines.values()]
 
     def _told_to_makers(self) -> dict[str, set[Cell]]:
-        """Return the unsafe cells that somebody who alone makes other hidden cells can compute, by table."""
+        """Return by table the unsafe cells that the sole maker of other hidden cells can compute."""
         found: dict[str, set[Cell]] = {table.name: set() for table in self.tables}
         if not self.quantity.startswith("sum") and not (self.quantity == "records" and self.several):
             return found
@@ -452,9 +452,9 @@ class _System:
 
     @cached_property
     def _parts(self) -> list[tuple[list[Cell], _Part]]:
-        """The unknown cells that sums tie to one another, each with its cells in their order."""
+        """The groups of unknown cells that sums tie together, each with the cells in order."""
         numpy, sparse = _library("numpy"), _library("scipy.sparse")
-        matrix, most = self._rows()
+        matrix, most = self._matrix_of_sums()
         low, high = numpy.array(list(self.ends.values())).T.reshape(2, -1)
         unknown = numpy.flatnonzero(low < high)
         rest = -(matrix @ numpy.where(low < high, 0.0, low))
@@ -479,7 +479,7 @@ class _System:
     def _sums(
         self, tables: Sequence[PublishedTable]
     ) -> Iterator[tuple[PublishedTable, Cell, list[Cell], bool]]:
-        """Yield each sum: its table, the total, its parts, and whether it is exactly their sum."""
+        """Yield each sum: the table, the total, the parts, and whether the parts add up to just the total."""
         for table in tables:
             for total, parts, apart in table.sums():
                 columns = {column for column, _ in total} | {column for part in parts for column, _ in part}
@@ -498,8 +498,8 @@ class _System:
                     if total in table.bounds or parts[0] in table.bounds:
                         yield table, total, parts, not self.overlapping & {code[0], below}
 
-    def _rows(self) -> tuple[Any, Any]:
-        """Return the sums as a matrix over all cells, each row with its least and its largest value."""
+    def _matrix_of_sums(self) -> tuple[Any, Any]:
+        """Return the sums as a matrix over all cells, and the largest value of each row."""
         numpy, sparse = _library("numpy"), _library("scipy.sparse")
         entries: list[tuple[int, int, float]] = []
         most: list[float] = []
@@ -517,7 +517,7 @@ class _System:
 
 
 class _Part:
-    """Unknown cells that sums tie to one another: ``least <= matrix @ values <= most``."""
+    """Unknown cells that sums tie together: ``least <= matrix @ values <= most``."""
 
     def __init__(self, matrix: Any, least: Any, most: Any, low: Any, high: Any, *, whole: bool) -> None:
         optimize = _library("scipy.optimize")
@@ -540,7 +540,7 @@ class _Part:
         return float(sign * self.seen[-1][place])
 
     def knowing(self, values: Mapping[int, float]) -> _Part:
-        """Return the same cells for somebody who knows the values at some places."""
+        """Return the same cells with known values at some places."""
         numpy, known = _library("numpy"), copy(self)
         places, at = [*values], numpy.array([*values.values()])
         near = 0.0 if self.whole else _EXACT * numpy.maximum(at, 1.0)
@@ -553,7 +553,7 @@ class _Part:
         return known
 
     def is_narrow(self, place: int, judge: Callable[[float, float], bool]) -> bool:
-        """Say whether a judge of intervals finds that of a cell narrow; a wider one is never narrower.
+        """Say whether a judge finds the interval of a cell narrow, if a wider interval is never narrower.
 
         Raises `TableError`: no values fit.
         """
@@ -565,7 +565,7 @@ class _Part:
         return False
 
     def _solve(self, place: int, sign: float, *, whole: bool) -> Any:
-        """Return the values that fit with the least value of a cell times the sign, None if it has no end."""
+        """Return the values that fit with the least value of a cell times the sign, None without an end."""
         optimize, numpy = _library("scipy.optimize"), _library("numpy")
         aim = numpy.zeros(len(self.low))
         aim[place] = sign

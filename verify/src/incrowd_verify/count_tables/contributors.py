@@ -1,4 +1,4 @@
-"""The people who make the cells of count tables, and the answers of a table's rules by them.
+"""The contributors to the cells of count tables, and the judgement of the cells by a table's rules.
 
 Source of the rules: Hundepool et al., Statistical Disclosure Control, Wiley 2012, section 4.2.
 """
@@ -33,23 +33,23 @@ class Values:
     largest: Sequence[float]
 
     def is_unsafe(self, rules: Rules) -> bool:
-        """Say whether the rules of a table find it unsafe: threshold, dominance, or p %.
+        """Say whether the rules of a table find the cell unsafe: threshold, dominance, or p %.
 
         The threshold counts those who make it: a person with a part of 0 hides nobody's part.
         """
         return self.is_small(rules) or self.slack(rules) > 0
 
     def is_small(self, rules: Rules) -> bool:
-        """Say whether too few people make it. A cell without people is empty."""
+        """Say whether too few people make the cell; a cell without people is empty."""
         return self.makers < rules["threshold"] and (self.people > 0 or rules["zeros"] == "hide")
 
     def slack(self, rules: Rules) -> float:
-        """Return how far from a sum an interval must reach by dominance and p %; 0 for a safe one."""
+        """Return how far from a sum an interval must reach by dominance and p %; 0 for a safe sum."""
         margin = self.margin(rules)
         return margin if margin > _EXACT * self.value else 0.0
 
     def margin(self, rules: Rules) -> float:
-        """Return the larger margin by which a sum misses dominance and p %; not above 0 where it meets them.
+        """Return the larger margin by which a sum misses dominance and p %; at most 0 if the sum meets both.
 
         With parts x1 >= x2 >= ... of a sum X the largest value that fits must be ``(x1 + .. + xn) / share``
         or more for dominance, and ``X + p/100 * x1 - (X - x1 - x2)`` for p %. The margin is what that is
@@ -92,7 +92,7 @@ class Contributors:
 
     @property
     def alone(self) -> int | None:
-        """The number of the one person who makes a cell; None where nobody or several do."""
+        """The number of the sole maker of a cell; None where nobody or several people make the cell."""
         return next(iter(self.makers)) if len(self.makers) == 1 else None
 
     @cached_property

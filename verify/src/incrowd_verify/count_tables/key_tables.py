@@ -1,4 +1,4 @@
-"""Key tables of offices, read a second time: which changes each count may have by its cell key.
+"""Key tables of offices, read a second time: the changes that each count may have by a cell key.
 
 Example: a table says that a count of 3 changes by -1, 0 or 2. So a published 3 may be a true 3, and it may
 be a 4 or a 1 if the rows of these have -1 or 2.

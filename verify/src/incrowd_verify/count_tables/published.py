@@ -1,4 +1,4 @@
-"""Count tables as a folder publishes them: ``tables.json``, and the files of cells beside it."""
+"""Published count tables in a folder: ``tables.json``, and the files of cells."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Cell = frozenset[tuple[str, str]]
 
 
 def is_tables(path: str | Path) -> bool:
-    """Say whether a path is a folder of count tables, or its ``tables.json``."""
+    """Say whether a path is a folder of count tables, or the ``tables.json`` inside."""
     path = Path(path)
     return path.name == MANIFEST or (path.is_dir() and (path / MANIFEST).is_file())
 
@@ -73,19 +73,19 @@ class PublishedTable:
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name of the table."""
         return str(self.entry["name"])
 
     @property
     def quantity(self) -> str:
-        """The quantity in its cells; those of one quantity are solved together."""
+        """The quantity in the cells; tables of the same quantity are solved together."""
         return (
             f"sum of {self.entry['sum']}" if "sum" in self.entry else str(self.entry.get("count", "people"))
         )
 
     @property
     def dimensions(self) -> list[dict[str, Any]]:
-        """Each column with its codes, the total first, and the code above each."""
+        """Each column with the codes, the total first, and the code above each code."""
         return list(self.entry["dimensions"])
 
     @classmethod
@@ -143,17 +143,17 @@ class PublishedTable:
         return table
 
     def key(self, codes: Iterable[str]) -> Cell:
-        """Return a cell of the table by its codes, one of each dimension."""
+        """Return a cell of the table by a code of each dimension."""
         pairs = zip(self.dimensions, codes, strict=True)
         return frozenset((each["column"], code) for each, code in pairs if code != each["codes"][0])
 
     def named(self, entries: Iterable[Mapping[str, str]]) -> list[Cell]:
-        """Return the cells that a setting names by their codes; a column that is left out is its total."""
+        """Return the cells that a setting names by codes, where a column that is left out means the total."""
         totals = {each["column"]: each["codes"][0] for each in self.dimensions}
         return [self.key(entry.get(column, total) for column, total in totals.items()) for entry in entries]
 
     def label(self, cell: Cell) -> str:
-        """Name a cell by its codes and the totals of the table, such as ``age = 20 and sex = Total``."""
+        """Name a cell by the codes and the totals of the table, such as ``age = 20 and sex = Total``."""
         codes = {each["column"]: each["codes"][0] for each in self.dimensions} | dict(sorted(cell))
         return " and ".join(f"{column} = {code}" for column, code in codes.items())
 
@@ -181,7 +181,7 @@ class PublishedTable:
 
     @staticmethod
     def _may_be(entry: Mapping[str, Any], value: float | None) -> tuple[float, float]:
-        """Return the least and the largest true value of a cell by its publication alone."""
+        """Return the least and the largest true value of a cell by the published value alone."""
         if value is None:
             return (1.0 if entry["zeros"] == "show" and "sum" not in entry else 0.0), inf
         if entry["protect"] == "suppress":
@@ -195,7 +195,7 @@ class PublishedTable:
         return max(value - far, 0.0), value + far
 
     def sums(self) -> Iterator[tuple[Cell, list[Cell], bool]]:
-        """Yield each sum of the table: the total, its parts, and whether it is exactly their sum."""
+        """Yield each sum of the table: total, parts, and whether the parts add up to just the total."""
         sides = []
         for each in self.dimensions:
             codes = each["codes"]
@@ -233,7 +233,7 @@ def _before_rule(value: float, threshold: int, base: int) -> tuple[float, float]
 
 
 def _before_midpoint(entry: Mapping[str, Any], value: float) -> tuple[float, float]:
-    """Return the least and the largest count whose interval has a middle: of 3 by base 6 they are 1 and 6.
+    """Return the least and the largest count of the interval with a middle: 1 and 6 for 3 by base 6.
 
     Raises `TableError`: it is no middle.
     """

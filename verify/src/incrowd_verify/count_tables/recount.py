@@ -1,4 +1,4 @@
-"""The cells of count tables, counted anew from the raw table by SQL, and compared with the published ones.
+"""The cells of count tables, counted anew from the raw table by SQL, and compared with the published cells.
 
 A cell that is published as it is must be the count, or the sum, of the raw table. A rounded cell is a
 multiple of its base and less than a base away. A perturbed one is within the deviation. Nothing is said of
@@ -72,7 +72,7 @@ class RawTable:
 
 
 class Nested(NamedTuple):
-    """A code that is the sum of codes of another column, which determines it: an area of its towns.
+    """A code that another column determines, as the sum of codes there: an area of towns.
 
     - `code`: the column that is determined, and its code.
     - `below`, `parts`: the other column, and its codes.
@@ -115,7 +115,7 @@ def recount(tables: Sequence[PublishedTable], raw: RawTable, policy: TablePolicy
         reworded(Path(title_of(raw.path))),
         connect(scratch, *sources.reached(), in_order=True) as connection,
     ):
-        count = _Recount.of(Checks(connection), tables, raw, policy, scratch)
+        count = _Recount.of_raw_table(Checks(connection), tables, raw, policy, scratch)
         compared, points = 0, list[Point]()
         hidden: dict[str, dict[Cell, Contributors]] = {}
         placed: dict[int, PublishedTable] = {}
@@ -131,7 +131,7 @@ def recount(tables: Sequence[PublishedTable], raw: RawTable, policy: TablePolicy
 
 @dataclass(frozen=True)
 class _Recount:
-    """The raw table in DuckDB, and how its columns are read."""
+    """The raw table in DuckDB, and how the columns are read."""
 
     con: Checks
     columns: dict[str, Column]
@@ -143,7 +143,7 @@ class _Recount:
     waived: set[tuple[str, Cell]]
 
     @classmethod
-    def of(
+    def of_raw_table(
         cls,
         con: Checks,
         tables: Sequence[PublishedTable],
@@ -151,9 +151,9 @@ class _Recount:
         policy: TablePolicy | None,
         scratch: Path,
     ) -> _Recount:
-        """Load the raw table, and list whose each row is with its values."""
+        """Load the raw table, and list the person and the values of each row."""
         counted = list(dict.fromkeys(each["column"] for table in tables for each in table.dimensions))
-        summed = list(dict.fromkeys(rule for table in tables if (rule := Rules.of(table.entry)["sum"])))
+        summed = list(dict.fromkeys(rule for table in tables if (rule := Rules.of_entry(table.entry)["sum"])))
         known = {} if policy is None else {column.name: column for column in policy.columns}
         asked = {} if policy is None else {each.name: each for each in policy.tables}
         person = [] if policy is None else [
@@ -202,18 +202,18 @@ class _Recount:
             {
                 (table.quantity, cell)
                 for table in tables
-                for cell in table.named(asked.get(table.name, Rules.of(table.entry))["waived"])
+                for cell in table.named(asked.get(table.name, Rules.of_entry(table.entry))["waived"])
             },
         )
 
     def points_of(
         self, number: int, table: PublishedTable, shown_as_empty: set[Cell]
     ) -> tuple[int, list[Point], dict[Cell, Contributors]]:
-        """Compare a table; return how many cells were compared, the points, and who makes hidden cells.
+        """Compare a table, and return the number of cells, the points, and the makers of hidden cells.
 
         - `shown_as_empty`: empty cells that no table can hide.
         """
-        rules = Rules.of(table.entry)
+        rules = Rules.of_entry(table.entry)
         names = [each["column"] for each in table.dimensions]
         if names != [column for column, _ in rules.dimensions]:
             raise TableError(f"table {table.name}: its dimensions are not those of its rows and columns")
@@ -326,7 +326,7 @@ class _Recount:
     def _by_policy(
         self, column: str, level: int, texts: list[str], codes: list[str], under: list[int], *, missing: bool
     ) -> Iterator[tuple[str | None, int | None]]:
-        """Yield each value with its finest code by the hierarchy of the policy, None where there is none."""
+        """Yield each value with the finest code by the policy's hierarchy, None without such a code."""
         hierarchy = self.columns[column].hierarchy
         tree = read_tree({"flat": True} if hierarchy is None else hierarchy, texts, column)
         depth = _depths(tree)
@@ -351,7 +351,7 @@ class _Recount:
     def _by_codes(
         self, column: str, level: int, texts: list[str], codes: list[str], under: list[int], *, missing: bool
     ) -> Iterator[tuple[str | None, int | None]]:
-        """Yield each value with the finest code that is called so, or else covers it alone."""
+        """Yield each value with the finest code of that name, or else the only code that covers the value."""
         inner = set(under)
         finest = [code for code in range(1, len(codes)) if code not in inner]
         named_so = {codes[code]: code for code in finest}
@@ -420,7 +420,7 @@ class _Recount:
 
 
 def _shown_as_empty(tables: Sequence[PublishedTable], table: PublishedTable) -> set[Cell]:
-    """Return the cells that are 0 in some table that shows its empty cells, of counts as of sums."""
+    """Return the cells that are 0 in some table that shows empty cells, for counts as for sums."""
     return {
         cell
         for each in tables
@@ -439,7 +439,7 @@ def _depths(tree: Tree) -> list[int]:
 
 
 def _way(codes: Sequence[str], under: Sequence[int], code: int) -> tuple[str, ...]:
-    """Return the codes from the first below the total down to one."""
+    """Return the codes from the first below the total down to a code."""
     return (*_way(codes, under, under[code]), codes[code]) if code else ()
 
 
@@ -453,7 +453,7 @@ def _code_of_missing(codes: Sequence[str], under: Sequence[int]) -> int | None:
 
 
 def _suits(value: float, true: float, rules: Rules, key_table: KeyTable | None, *, finest: bool) -> bool:
-    """Say whether a published value suits a true one by the rules of its table.
+    """Say whether a published value suits a true value by the rules of the table.
 
     - `key_table`: that of the policy, if it names one.
     - `finest`: whether the cell has no other below. Totals of rounded small counts are sums of what is shown.

@@ -1,4 +1,4 @@
-"""The rules of count tables: those that a policy asks for, and those by which a folder says it was made."""
+"""The rules of count tables: the rules of a policy, and the rules that a folder was made by."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Rules:
     key_table: KeyTable | None = None
 
     @classmethod
-    def of(cls, entry: Mapping[str, Any]) -> Rules:
+    def of_entry(cls, entry: Mapping[str, Any]) -> Rules:
         """Read the rules of an entry of a manifest or of a policy.
 
         Raises `TableError`: a setting has another type or range than any table.
@@ -90,7 +90,7 @@ class Rules:
 
     @property
     def dimensions(self) -> list[tuple[str, int]]:
-        """The columns of rows and columns, each with how many of its finest levels are left out."""
+        """The columns of rows and columns, each with the number of finest levels that are left out."""
         pairs = []
         for text in (*self["rows"], *self["columns"]):
             column, sign, level = text.rpartition(":")
@@ -154,7 +154,7 @@ def _is_dominance(rule: Any) -> bool:
 
 @dataclass(frozen=True)
 class TablePolicy:
-    """A policy as far as count tables are concerned: values are counted as they are before any treatment."""
+    """The part of a policy about count tables, which count values as before any treatment."""
 
     columns: tuple[Column, ...]
     null_values: Nulls
@@ -162,7 +162,7 @@ class TablePolicy:
 
 
 def read_table_policy(path: Path) -> TablePolicy:
-    """Read the columns and the tables of a policy file; it needs no model.
+    """Read the columns and the tables of a policy file, which needs no model.
 
     Raises `PolicyError`: the file cannot be read, contradicts itself, or has no tables.
     """
@@ -195,7 +195,7 @@ def _tables(entries: Any) -> Iterator[Rules]:
         settings, key_table = dict(entry), of_setting(entry.get("key_table"))
         if key_table is not None:
             settings |= {"key_table": f"sha256:{key_table.digest}", "deviation": key_table.deviation}
-        yield replace(Rules.of(settings), key_table=key_table)
+        yield replace(Rules.of_entry(settings), key_table=key_table)
 
 
 def compare_rules(published: Sequence[Rules], asked: Sequence[Rules]) -> list[Point]:

@@ -30,7 +30,7 @@ _COMBINATIONS = 2_000
 
 @dataclass(frozen=True)
 class Line:
-    """A sum that holds exactly, as far as it is hidden: 1 for each hidden part, -1 for a hidden total.
+    """The hidden cells of a sum that holds exactly: 1 for each hidden part, -1 for a hidden total.
 
     - `total`: the cell of the total.
     - `signs`: the hidden cells.
@@ -46,7 +46,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Union:
-    """Hidden cells whose sum is known, two or more.
+    """Two or more hidden cells with a known sum.
 
     - `cells`, `value`: the cells, and their sum.
     - `total`: the total, where one line alone tells it.
@@ -82,7 +82,7 @@ def _by_cell(lines: Iterable[Line]) -> dict[Cell, list[int]]:
 
 
 def _parts(lines: Sequence[Line]) -> Iterator[list[Line]]:
-    """Yield the lines that hidden cells tie to one another."""
+    """Yield the groups of lines that hidden cells tie together."""
     numbers, found = _by_cell(lines), set[int]()
     for first in range(len(lines)):
         part, new = [], [first]
@@ -134,7 +134,7 @@ def _of_combinations(lines: Sequence[Line]) -> Iterator[Union]:
 def _steps(
     lines: Sequence[Line], numbers: Mapping[Cell, Sequence[int]], come: Mapping[Cell, int]
 ) -> Iterator[tuple[int, int]]:
-    """Yield the lines that a combination may grow by, each with its sign.
+    """Yield the lines that a combination may grow by, each with a sign.
 
     A cell that comes to neither 0 nor 1 needs a line that has it, and brings it nearer.
     """

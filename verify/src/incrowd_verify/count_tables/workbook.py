@@ -1,4 +1,4 @@
-"""Count tables as a workbook shows them: a sheet each, read cell by cell, with every heading.
+"""Count tables in a workbook, with a sheet for each table, read cell by cell with every heading.
 
 Above a table stand the codes of its columns, and left of it those of its rows. What is not shown is an ``x``
 or the label of the manifest, and notes follow below in the first column. Nothing else may stand in a sheet.
@@ -71,7 +71,7 @@ class Workbook:
         return cls(path, dict(zip(names, sheets, strict=True)))
 
     def cells(self, entry: Mapping[str, Any]) -> dict[Codes, float | None]:
-        """Return the value of each cell of a table by its codes; None where it is not shown.
+        """Return the value of each cell of a table by the cell's codes, None where not shown.
 
         Raises `TableError`: a heading is none of the manifest's, or a cell is no number.
         """
@@ -98,14 +98,14 @@ class Workbook:
         return values
 
     def compare(self, entry: Mapping[str, Any], shown: Mapping[Codes, float | None]) -> None:
-        """Compare a table with another file of it; raises `TableError` where a cell differs."""
+        """Compare a table with another file of the table, and raise `TableError` where a cell differs."""
         for codes, value in self.cells(entry).items():
             other = shown[codes]
             if (value is None) != (other is None) or not isclose(value or 0, other or 0, rel_tol=_EXACT):
                 raise self.unlike(entry, codes, "is not that of the other file of the table")
 
     def unlike(self, entry: Mapping[str, Any], codes: Codes, what: str) -> TableError:
-        """Return the error that says something of a cell, by its codes and its place in the sheet."""
+        """Return the error about a cell, with the codes and the place of the cell in the sheet."""
         names = [each["column"] for each in entry["dimensions"]]
         labels = " and ".join(f"{name} = {code}" for name, code in zip(names, codes, strict=True))
         at = _at(*_places(entry)[codes])
@@ -119,7 +119,7 @@ class Workbook:
 
 
 def _sheets(names: Sequence[str]) -> list[str]:
-    """Return the name of each table's sheet: no sign that none may have, and a number if it was taken."""
+    """Return the name of each table's sheet, without forbidden signs, and with a number if taken before."""
     sheets: list[str] = []
     for number, name in enumerate(names, 1):
         short = re.sub(r"[\[\]:*?/\\']", " ", name)[:_LONGEST]
@@ -130,7 +130,7 @@ def _sheets(names: Sequence[str]) -> list[str]:
 
 def _sides(entry: Mapping[str, Any]) -> tuple[list[Codes], list[Codes], int, int]:
     """Return the codes of rows and of columns, and how many headings stand left of and above a value."""
-    side = len(Rules.of(entry)["rows"]) or 1
+    side = len(Rules.of_entry(entry)["rows"]) or 1
     codes = [each["codes"] for each in entry["dimensions"]]
     return [*product(*codes[:side])], [*product(*codes[side:])], side, len(codes) - side + 1
 
@@ -147,7 +147,7 @@ def _headings(entry: Mapping[str, Any]) -> dict[tuple[int, int], str]:
 
 
 def _places(entry: Mapping[str, Any]) -> dict[Codes, tuple[int, int]]:
-    """Return the line and the place of each cell by its codes."""
+    """Return the line and the place of each cell by the cell's codes."""
     rows, columns, side, top = _sides(entry)
     return {
         (*row, *column): (top + line, side + place)
@@ -157,7 +157,7 @@ def _places(entry: Mapping[str, Any]) -> dict[Codes, tuple[int, int]]:
 
 
 def _at(line: int, place: int) -> str:
-    """Return the coordinates of a cell as a spreadsheet has them, such as C4."""
+    """Return the coordinates of a cell as in a spreadsheet, such as C4."""
     letters, place = "", place + 1
     while place:
         place, letter = divmod(place - 1, 26)

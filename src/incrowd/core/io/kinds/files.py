@@ -66,7 +66,7 @@ def refuse_sheet(path: Path, place: Place) -> None:
 
 
 def refuse_header_row(path: Path, header_row: int | None) -> None:
-    """Raise for a row of names in a file whose kind has no such row.
+    """Raise for a row of names in a kind of file without such a row.
 
     Raises
     ------
@@ -200,7 +200,7 @@ LONGEST_SIGNATURE = max(len(mark) for mark, _ in (*_SIGNATURES, *_KINDS))
 
 
 def refuse_content(path: Path, start: bytes) -> None:
-    """Raise for a supposed CSV whose first bytes are those of another format.
+    """Raise for a supposed CSV that begins with the bytes of another format.
 
     Raises
     ------

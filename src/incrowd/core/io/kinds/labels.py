@@ -223,7 +223,7 @@ def _codes(distinct: Sequence[str], column: Column, limits: Limits) -> dict[str,
     if column.kind != "number":
         return None
     for text in rest:
-        number = _number(text)
+        number = _number_of_text(text)
         if number is not None and number not in column.labels:
             codes[text] = number
     rest = [text for text in rest if text not in codes]
@@ -255,7 +255,7 @@ def _with_new(
     return {**codes, **further}
 
 
-def _number(text: str) -> float | None:
+def _number_of_text(text: str) -> float | None:
     """Return the number with this plain text, if any."""
     try:
         number = float(text)
@@ -269,7 +269,7 @@ def _coded(cells: pl.Series, codes: Mapping[str, Code], column: Column) -> Writt
     labels = {
         code: text
         for text, code in codes.items()
-        if code in texts or (column.kind == "number" and _number(text) != code and text != f".{code}")
+        if code in texts or (column.kind == "number" and _number_of_text(text) != code and text != f".{code}")
     }
     if column.kind == "text":
         values: list[Any] = [codes.get(text, "") for text in cells]

@@ -15,7 +15,7 @@ from incrowd.core.lazy import pl
 
 
 class StatFile(Kind):
-    """A file of a statistics package, whose columns may have labels (see `incrowd.core.io.kinds.labels`)."""
+    """A file of a statistics package, where columns may have labels (see `incrowd.core.io.kinds.labels`)."""
 
     extra = "stats"
     libraries: ClassVar[tuple[str, ...]] = ("pyreadstat",)
@@ -81,9 +81,7 @@ def _as_typed(code: Code, column: Written) -> Code:
 
 
 def arguments(columns: Mapping[str, Written], kept: Kept) -> dict[str, Any]:
-    """Return the common arguments of pyreadstat's writers: labels of columns, and formats where the kind
-    stays.
-    """
+    """Return common arguments of pyreadstat's writers: column labels, and formats if the kind stays."""
     about: dict[str, Column] = kept.columns
     return {
         "column_labels": {name: label for name in columns if name in about and (label := about[name].label)},

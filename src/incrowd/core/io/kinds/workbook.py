@@ -116,7 +116,7 @@ def require_values(place: str, sheet: Sheet, header_row: int, *, filled: bool = 
 
 
 def fill_merged(table: pl.DataFrame, blocks: Iterable[str], header_row: int) -> pl.DataFrame:
-    """Fill merged cells of a column with the value of the first one.
+    """Fill merged cells of a column with the value of the first cell.
 
     The rows of the table are those of the sheet below the row of names.
     """
@@ -132,7 +132,7 @@ def fill_merged(table: pl.DataFrame, blocks: Iterable[str], header_row: int) -> 
 
 
 def _is_one_column(block: str, header_row: int) -> bool:
-    """Say whether merged cells are in one column, below the row of names."""
+    """Say whether merged cells are in a single column, below the row of names."""
     first, _, last = block.partition(":")
     return _row(first) > header_row and _column(first) == _column(last)
 

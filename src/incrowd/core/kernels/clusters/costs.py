@@ -88,7 +88,7 @@ def cell_costs(costs: Costs, lows: NDArray[np.int64], highs: NDArray[np.int64]) 
 
 @compiled
 def pair_cost(costs, a, b):
-    """Cost of two records, given by their spots, in one class."""
+    """Cost of two records, given by spots, in a common class."""
     total = np.int64(0)
     for j in range(a.size):
         base = costs.first[j]

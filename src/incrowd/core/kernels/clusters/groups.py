@@ -1,4 +1,4 @@
-"""Groups of at least k records: of one column with least squared error, by MDAV, and of distinct values."""
+"""Groups of at least k records: of a column with least squared error, by MDAV, and of distinct values."""
 
 from __future__ import annotations
 

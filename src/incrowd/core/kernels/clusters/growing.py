@@ -103,7 +103,7 @@ class Centres(NamedTuple):
     sizes: NDArray[np.int64]
 
     @classmethod
-    def of(
+    def of_clusters(
         cls, clusters: int, ranks: NDArray[np.int64], costs: Costs, class_of_row: NDArray[np.int32]
     ) -> Centres:
         """Compute the centres of `class_of_row`, int32[records], -1 for a record without a cluster."""

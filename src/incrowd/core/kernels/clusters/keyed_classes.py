@@ -133,7 +133,7 @@ def interval(cells: Cells, j: int, lo: int, hi: int) -> Any:
 
 @inner
 def distance(cells, points, a, b):
-    """Cost of one record in a class of two keys."""
+    """Cost of a record in a class of two keys."""
     total = np.int64(0)
     for j in range(points.ranks.shape[1]):
         one, other = points.ranks[a, j], points.ranks[b, j]

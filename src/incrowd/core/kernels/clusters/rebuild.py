@@ -1,4 +1,4 @@
-"""Local search on classes: merge neighbouring classes and rebuild them from scratch if cheaper."""
+"""Local search on classes: merge neighbouring classes, and rebuild from scratch if cheaper."""
 
 from __future__ import annotations
 

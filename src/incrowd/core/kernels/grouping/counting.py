@@ -117,7 +117,7 @@ def value_counts(
     weights: NDArray[np.int64],
     values: int,
 ) -> Counts:
-    """Sum records by class and value: `class_counts` for members with one value each."""
+    """Sum records by class and value: `class_counts` for members with a single value each."""
     ends = np.arange(len(codes) + 1, dtype=np.int64)
     return class_counts(indptr, members, Counts(ends, codes.astype(np.int32), weights), values)
 
@@ -125,7 +125,7 @@ def value_counts(
 def row_counts(
     indptr: NDArray[np.int64], members: NDArray[np.int64], ranks: NDArray[np.integer], values: int
 ) -> Counts:
-    """Count rows by class and value: `class_counts` for rows with one value each.
+    """Count rows by class and value: `class_counts` for rows with a single value each.
 
     Parameters
     ----------

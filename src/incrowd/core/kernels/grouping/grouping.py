@@ -114,7 +114,7 @@ def _are_mostly_distinct(words: NDArray[np.uint64]) -> bool:
 def group_columns(
     columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], rows: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Group rows by the combination of their codes.
+    """Group rows by the combination of codes.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def group_codes(
 
 
 def group_numbers(numbers: NDArray[np.integer]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Group rows like `group_columns`, by one integer each, which may be negative or large."""
+    """Group rows like `group_columns`, by an integer each, which may be negative or large."""
     # Negative numbers become distinct large numbers.
     words = numbers.astype(np.uint64)
     low, high = (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, 0)
@@ -154,7 +154,7 @@ def group_numbers(numbers: NDArray[np.integer]) -> tuple[NDArray[np.int32], NDAr
 
 
 def packed(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], rows: int) -> NDArray[np.uint64]:
-    """Pack the codes of each row into one word, equal for equal codes: uint64[rows].
+    """Pack the codes of each row into a word, equal for equal codes: uint64[rows].
 
     The parameters are those of `group_columns`.
     """
@@ -281,7 +281,7 @@ def _lead(start, stop, ends, ordered, rows, leader):
 
 
 @compiled
-def _number(ids):
+def _number_groups(ids):
     """Replace each row's leader by a number in order of first appearance, and return the leaders."""
     groups = 0
     for row in range(ids.size):
@@ -318,7 +318,7 @@ def first_of_parts(words: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArra
     over_ranges(_spread, before, words, _RUN, shift, cursor, ordered, rows)
     ids = np.empty(len(words), np.int32)
     over_ranges(_lead, ends, ends, ordered, rows, ids)
-    return ids, _number(ids)
+    return ids, _number_groups(ids)
 
 
 _PRIME = np.uint64(0x100000001B3)

@@ -82,7 +82,7 @@ def roll_up(keys, weights, codes, tables, offsets, prefix, bits):
 
 @compiled
 def suppression_gaps(keys, weights, failing, codes, gaps, offsets):
-    """Add up the cost of suppressing some groups on top of their cells: float64[attributes].
+    """Add up the further cost of suppressing some groups: float64[attributes].
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def first_run(at, low, strides):
 
 @inner
 def next_run(at, low, high, strides, start):
-    """Go on to the next run of a box of nodes; return where it starts, -1 after the last.
+    """Go on to the next run of a box of nodes, and return the start, -1 after the last run.
 
     A run is the nodes of a box that differ in the last attribute alone, which are neighbours.
 
@@ -166,7 +166,7 @@ def raise_box(values, low, high, strides, value):
 
 @inner
 def add_up_below(values, shape, strides):
-    """Add to the value of each node those of all nodes below it."""
+    """Add to the value of each node the values of all nodes below."""
     for j in range(shape.size):
         stride = strides[j]
         block = stride * shape[j]
@@ -177,7 +177,7 @@ def add_up_below(values, shape, strides):
 
 @inner
 def add_up_above(values, shape, strides):
-    """Add to the value of each node those of all nodes above it."""
+    """Add to the value of each node the values of all nodes above."""
     for j in range(shape.size):
         stride = strides[j]
         block = stride * shape[j]
@@ -188,14 +188,14 @@ def add_up_above(values, shape, strides):
 
 @inner
 def _add(values, others):
-    """Add others to values; they do not overlap, so several are added at once."""
+    """Add others to values without overlap, so that several are added at once."""
     for place in range(values.size):
         values[place] += others[place]
 
 
 @compiled
 def choose_nodes(order, shape, strides, counts, many, chosen):
-    """Choose nodes whose verdict will settle many others, whatever it is.
+    """Choose nodes with a verdict that will settle many others either way.
 
     A node that fails settles the nodes below it; one that holds settles those that cannot be better, which
     stand after it in the order. Where scores are learned from other nodes, the order is only a guess, and a
@@ -268,7 +268,7 @@ def choose_nodes(order, shape, strides, counts, many, chosen):
 
 @compiled
 def below_several(levels, heights, few, lot, bases, above):
-    """Find nodes below several of those given, which lie near each other.
+    """Find nodes below several of the given nodes, of nodes that lie near each other.
 
     Nodes are parted where they differ most, again and again, until few are left.
 
@@ -329,7 +329,7 @@ def below_several(levels, heights, few, lot, bases, above):
 
 @compiled
 def mark_too_small(codes, weights, cells, ranks, lows, shape, strides, enough, dead):  # noqa: PLR0913
-    """Mark the nodes at which the class of one key has too few records.
+    """Mark the nodes at which the class of a key has too few records.
 
     Two keys are in one class at one node and all above it: that of the levels at which their values meet. So
     sums over what lies below a node are the sizes of the class at all nodes at once.
@@ -363,7 +363,7 @@ def mark_too_small(codes, weights, cells, ranks, lows, shape, strides, enough, d
 
 @compiled
 def count_values(codes, keys, cells, ranks, lows, shape, strides, counts):
-    """Count the values of a sensitive attribute in the class of one key, at every node.
+    """Count the values of a sensitive attribute in the class of a key, at every node.
 
     Parameters
     ----------
@@ -385,7 +385,7 @@ def count_values(codes, keys, cells, ranks, lows, shape, strides, counts):
 
 @inner
 def _meeting_tables(cells, ranks, lows, shape, strides):
-    """Return where keys meet one of such ranks, as tables and the start of that of each column of codes.
+    """Return tables of where keys meet a key of given ranks, and the start of each column's table.
 
     An entry of a table is added to the number of the node at which a key meets the one. It is negative where
     they never do.
@@ -418,7 +418,7 @@ def _meeting_tables(cells, ranks, lows, shape, strides):
 
 @inlined
 def _meeting(codes, key, tables, offsets):
-    """Return the lowest node at which a key meets the one that tables are made for, else -1."""
+    """Return the lowest node at which a key meets the key that the tables are made for, else -1."""
     node = 0
     for j in range(offsets.size):
         step = tables[offsets[j] + codes[key, j]]

@@ -1,4 +1,4 @@
-"""Nodes of a lattice under models that look at sizes alone: grouping, judging and scoring some of them."""
+"""Nodes of a lattice under models that look at sizes alone: grouping, judging and scoring."""
 
 from __future__ import annotations
 
@@ -331,7 +331,7 @@ def _group(levels, codes, members, weights, cells, room):
 
 @inner
 def _group_few(members, weights, room, combinations):
-    """Group by words that are below a small number: count each, then list those that occur."""
+    """Group by words that are below a small number: count each word, then list the words that occur."""
     packed, records, key_of, first, sums = room.packed, room.records, room.key_of, room.first, room.sums
     for i in range(members.size):
         word = packed[i]
@@ -349,7 +349,7 @@ def _group_few(members, weights, room, combinations):
 
 @inner
 def _group_many(members, weights, room):
-    """Group by words through a hash table; each word becomes the number of its group."""
+    """Group by words through a hash table; each word becomes the number of the group."""
     packed, slots, words, first, sums = room.packed, room.slots, room.words, room.first, room.sums
     capacity = 64
     while capacity < 2 * members.size:
@@ -378,7 +378,7 @@ def _group_many(members, weights, room):
 
 @inner
 def _table(column, levels, cells, room):
-    """Return where the table of a column of codes starts that numbers its combinations of cells."""
+    """Return the start of the table that numbers the combinations of cells of a column of codes."""
     first, last = cells.columns[column, 0], cells.columns[column + 1, 0]
     codes, place, many = cells.columns[column, 1:]
     combination = 0
@@ -412,7 +412,7 @@ def _table(column, levels, cells, room):
 
 @inner
 def _judge(levels, first, sums, lost, given, found, at):
-    """Say whether a node is anonymous, and return its loss, given its groups' keys and records."""
+    """Return whether a node is anonymous, and the loss, given the groups' keys and records."""
     cells, costs, limit = given.cells, given.costs, given.limit
     whole, real = found.whole, found.real
     starry = True
@@ -458,7 +458,7 @@ def _judge(levels, first, sums, lost, given, found, at):
 
 @inner
 def _score(levels, at_level, first, sums, lost, given, found, at):
-    """Write the loss of a node of whose groups so many records are suppressed, and the classes kept."""
+    """Write the loss of a node with some suppressed records in each group, and the classes kept."""
     costs, ranks = given.costs, given.keys.ranks
     by_classes = costs.adds == CLASSES
     losses = np.zeros(levels.size)
@@ -535,7 +535,7 @@ def _bound(at_level, first, sums, ranks, costs, limit):
 
 @inner
 def _combined(losses, costs):
-    """Make one score of a loss per attribute; see `utility.AGGREGATES`."""
+    """Combine a loss per attribute into a score; see `utility.AGGREGATES`."""
     total = 0.0
     weights = 0.0
     for j in range(losses.size):

@@ -1,4 +1,4 @@
-"""Lower bounds for the nodes below one: each of its classes falls into so many parts, of k records each."""
+"""Lower bounds for the nodes below a node, by the parts of k records that each class falls into."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HOPE = 0.5
 
 
 class Nodes(NamedTuple):
-    """The nodes of a lattice: those that are settled, and lower bounds of all.
+    """The nodes of a lattice: which are settled, and lower bounds of all.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ def settle(levels, fails, bounds, rows, bins, best, least_score, nodes):
 
 @inner
 def _raise_below(levels, small, large, most, best, least_score, nodes):
-    """Raise the lower bounds of the nodes below one.
+    """Raise the lower bounds of the nodes below a node.
 
     At a node below, a group of s records falls into F groups at most: F is the product over the attributes
     of the most cells that one cell falls into. Each group that is kept has k records. So ``min(s // k, F)``
@@ -139,7 +139,7 @@ def _bin(parts):
 
 @compiled
 def put_in_bins(sums, costs, limit, small, large):
-    """Add up over groups by bins of the parts that they have room for.
+    """Add up over groups by bins of the parts that a group has room for.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Depth-first Mondrian in one pass, for models that depend on class sizes alone."""
+"""Depth-first Mondrian in a single pass, for models that depend on class sizes alone."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def _contains(ranks, at, end, first, last):
 
 @compiled
 def _descend(ranks, place, end, amount, tree, counts, stack):
-    """Add an amount to all nodes whose path has only ranks of the set that continues at `place`."""
+    """Add an amount to all nodes with a path of only ranks of the set that continues at `place`."""
     nodes, places = stack
     slots, _, _, is_leaf = tree
     depth = 0

@@ -286,7 +286,7 @@ def list_entries(
 def distinct_entries(
     indptr: NDArray[np.int64], members: NDArray[np.int64], entries: Entries, values: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """List the values of each class's first entries, one per item.
+    """List the value of each class's first entry per item.
 
     Parameters
     ----------
@@ -380,7 +380,7 @@ def add_distinct(
     codes: NDArray[np.int32],
     values: int,
 ) -> Counts:
-    """Sum the counts of each class's keys, plus one for each distinct item of the entries.
+    """Sum the counts of each class's keys, plus 1 for each distinct item of the entries.
 
     Parameters
     ----------

@@ -130,13 +130,13 @@ def apply(
     if json:
         outputs.print_json(batch.to_dict())
     else:
-        _show(batch, hold)
+        _show_batch(batch, hold)
         if batch.table is not None:
             LOG.say(f"written: {output}, {batch.holding}")
     batch.refuse_nothing()
 
 
-def _show(batch: AppliedBatch, hold: Path | None) -> None:
+def _show_batch(batch: AppliedBatch, hold: Path | None) -> None:
     from incrowd.faces.cli.tables import console
     from incrowd.release.jobs.later.batch import unknown_values
     from incrowd_verify.cli import show_verdict

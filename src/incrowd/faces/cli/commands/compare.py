@@ -169,7 +169,7 @@ def compare(
             )
         if page is not None:
             comparisons[0].report(page)
-    _show(comparisons, form)
+    _show_comparisons(comparisons, form)
     if one_page is not None:
         LOG.say(f"written: {one_page}", err=form is not None)
     if not all(comparison.complete for comparison in comparisons):
@@ -214,7 +214,7 @@ class _Grid(NamedTuple):
         return min((self.table[name].n_unique() for name in names), default=0)
 
 
-def _show(comparisons: list[Comparison], form: str | None) -> None:
+def _show_comparisons(comparisons: list[Comparison], form: str | None) -> None:
     """Print a comparison against k and, if present, against l."""
     from incrowd.faces.cli.tables import console
 

@@ -162,7 +162,7 @@ def init(
 
 def _table_lines(text: str, columns: Sequence[str]) -> list[str]:
     """Return the ``[[tables]]`` of the option ``--tables age,sex``."""
-    from incrowd.release.policy.policy import toml_settings
+    from incrowd.release.policy.toml_lines import toml_settings
     from incrowd.release.tables.layout import CountTable, name_of
 
     first, *others = names_of(text) or [""]

@@ -66,7 +66,7 @@ def risk(
     if json:
         outputs.print_json({**envelope("risk"), **figures.to_dict()})
     else:
-        _show(console(), figures)
+        _show_figures(console(), figures)
 
 
 class _Figures(NamedTuple):
@@ -124,7 +124,7 @@ def _measure(
     return _Figures(len(table), assessment, special, sets, unique, individual, households)
 
 
-def _show(out: Console, figures: _Figures) -> None:
+def _show_figures(out: Console, figures: _Figures) -> None:
     from incrowd.faces.cli.tables import risk_table
 
     out.print(risk_table(figures.assessment.risk))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -16,18 +17,13 @@ from incrowd.faces.cli.parsing import data_name, file_or_address, names_of
 from incrowd_gate.profiles import PROFILES
 from incrowd_verify.count_tables import is_tables
 
-if TYPE_CHECKING:
-    from incrowd_verify.count_tables import RawTable
 
+@dataclass(frozen=True)
+class SourceOptions:
+    """The tables of a check: the release in a database, its population and its raw table."""
 
-def verify(
-    released: options.Released,
-    policy: Annotated[
-        Path | None,
-        typer.Option("--policy", help="The policy file that it has to satisfy; count tables need none."),
-    ] = None,
-    table: options.Table = None,
-    population: options.People = None,
+    table: options.Table = None
+    population: options.People = None
     against: Annotated[
         Any,
         typer.Option(
@@ -36,21 +32,31 @@ def verify(
             parser=file_or_address,
             help="The raw table: each cell must be true of its record, other columns unchanged.",
         ),
-    ] = None,
+    ] = None
     against_table: Annotated[
         str | None, typer.Option("--against-table", metavar="TABLE", help="Its table, if it is a database.")
-    ] = None,
-    row_map: options.RowMap = None,
-    suppressed_as: options.SuppressedAs = None,
+    ] = None
+    row_map: options.RowMap = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of `incrowd.release.verification.verify`."""
+        return vars(self) | {"against": None if self.against is None else data_name(self.against)}
+
+
+@dataclass(frozen=True)
+class ReadingOptions:
+    """The format of the release and of its raw table."""
+
+    suppressed_as: options.SuppressedAs = None
     names: Annotated[
         str | None,
         typer.Option("--names", metavar="A,B,...", help="Column names of a raw CSV that has no header line."),
-    ] = None,
-    delimiter: options.Delimiter = None,
+    ] = None
+    delimiter: options.Delimiter = None
     encoding: Annotated[
         str | None, typer.Option("--encoding", help="Encoding of a CSV; UTF-8 by default.")
-    ] = None,
-    sheet: options.Sheet = None,
+    ] = None
+    sheet: options.Sheet = None
     header_row: Annotated[
         int | None,
         typer.Option(
@@ -59,11 +65,30 @@ def verify(
             min=1,
             help="The line or row of the raw table that names its columns; found out by default.",
         ),
-    ] = None,
-    fill_merged: options.FillMerged = False,
+    ] = None
+    fill_merged: options.FillMerged = False
     escape_formulas: Annotated[
         bool, typer.Option("--escape-formulas", help="The CSV was written with --escape-formulas.")
-    ] = False,
+    ] = False
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of `incrowd.release.verification.verify`."""
+        others = {name: value for name, value in vars(self).items() if name != "escape_formulas"}
+        return others | {
+            "names": tuple(names_of(self.names)),
+            "suppressed_as": self.suppressed_as or (),
+            "escaped": self.escape_formulas,
+        }
+
+
+def verify(
+    released: options.Released,
+    sources: SourceOptions,
+    reading: ReadingOptions,
+    policy: Annotated[
+        Path | None,
+        typer.Option("--policy", help="The policy file that it has to satisfy; count tables need none."),
+    ] = None,
     emit_sql: Annotated[
         Path | None,
         typer.Option(
@@ -119,33 +144,19 @@ def verify(
     Of a folder of count tables it solves anew what anybody can compute of each hidden cell. With --against it
     also counts every published cell anew, and looks for unsafe ones. With --policy it compares the rules.
     """
+    arguments = {
+        **sources.arguments(),
+        **reading.arguments(),
+        "previous_release": previous_release,
+        "published_as_one": published_as_one,
+        "account": account,
+        "profile": profile,
+    }
     if isinstance(released, Path) and is_tables(released):
         from incrowd_verify.cli import refuse_of_rows
-        from incrowd_verify.count_tables import RawTable
-        from incrowd_verify.source import CsvFormat
 
-        refuse_of_rows(
-            table=table,
-            population=population,
-            row_map=row_map,
-            suppressed_as=suppressed_as,
-            escaped=escape_formulas,
-            emit_sql=emit_sql,
-            previous_release=previous_release,
-            published_as_one=published_as_one,
-            account=account,
-            profile=profile,
-        )
-        how = CsvFormat(
-            delimiter,
-            encoding,
-            tuple(names_of(names)),
-            sheet=sheet,
-            header_row=header_row,
-            fill_merged=fill_merged,
-        )
-        raw = None if against is None else RawTable(data_name(against), against_table, how)
-        _verify_tables(released, policy, raw, json=json)
+        refuse_of_rows(**arguments, emit_sql=emit_sql)
+        _verify_tables(released, policy, arguments, json=json)
         return
     if policy is None:
         raise ParameterError("name the policy that the release has to satisfy: --policy FILE")
@@ -156,36 +167,19 @@ def verify(
 
     script = None
     if emit_sql is not None:
-        refuse_with_script(previous_release, profile, names, header_row, escape_formulas, suppressed_as)
-        files = outputs.outputs_of(released, population, against, row_map, policy=policy, force=force)
+        refuse_with_script(**arguments | {"names": reading.names})
+        files = outputs.outputs_of(
+            released, sources.population, sources.against, sources.row_map, policy=policy, force=force
+        )
         # Beside the release alone it has none of another table's values.
-        script = outputs.add_output(files, emit_sql, private=against is not None or population is not None)
-    tables: dict[str, Any] = {
-        "table": table,
-        "population": population,
-        "against": None if against is None else data_name(against),
-        "against_table": against_table,
-        "row_map": row_map,
-        "delimiter": delimiter,
-        "encoding": encoding,
-    }
+        private = sources.against is not None or sources.population is not None
+        script = outputs.add_output(files, emit_sql, private=private)
     # A script that cannot be written is refused before the release is looked at.
-    text = "" if script is None else checks_as_sql(data_name(released), policy, **tables)
-    result = check(
-        data_name(released),
-        policy,
-        **tables,
-        names=names_of(names),
-        escaped=escape_formulas,
-        sheet=sheet,
-        header_row=header_row,
-        fill_merged=fill_merged,
-        previous_release=previous_release,
-        published_as_one=published_as_one,
-        account=account,
-        profile=profile,
-        suppressed_as=suppressed_as or (),
-    )
+    text = ""
+    if script is not None:
+        how = {"delimiter": reading.delimiter, "encoding": reading.encoding}
+        text = checks_as_sql(data_name(released), policy, **sources.arguments(), **how)
+    result = check(data_name(released), policy, **arguments)
     if script is not None:
         from incrowd.core.io.targets import writing
 
@@ -194,18 +188,28 @@ def verify(
     if json:
         outputs.print_json(result.to_dict())
     else:
-        show(console(), result, "" if not result.is_open else _people_call(released, policy, against))
+        show(
+            console(),
+            result,
+            "" if not result.is_unchecked else _people_call(released, policy, sources.against),
+        )
         if emit_sql is not None:
             LOG.say(f"written: {emit_sql}; run it with duckdb < {emit_sql}")
     if status := exit_status(result):
         raise typer.Exit(status)
 
 
-def _verify_tables(folder: Path, policy: Path | None, raw: RawTable | None, *, json: bool) -> None:
+def _verify_tables(folder: Path, policy: Path | None, arguments: dict[str, Any], *, json: bool) -> None:
     from incrowd.faces.cli.tables import console
     from incrowd.release.verification import verify_tables
     from incrowd_verify.cli import show_tables
+    from incrowd_verify.count_tables import RawTable
+    from incrowd_verify.source import CsvFormat
 
+    settings = ("delimiter", "encoding", "names", "sheet", "header_row", "fill_merged")
+    csv_format = CsvFormat(**{name: arguments[name] for name in settings})
+    against = arguments["against"]
+    raw = None if against is None else RawTable(against, arguments["against_table"], csv_format)
     result = verify_tables(folder, policy, raw=raw)
     if json:
         outputs.print_json(result.to_dict())

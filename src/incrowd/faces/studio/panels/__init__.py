@@ -1,1 +1,1 @@
-"""The panels beside the table, one a file."""
+"""The panels beside the table, each in a file."""

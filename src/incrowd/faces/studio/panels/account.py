@@ -1,4 +1,4 @@
-"""The figures of a release: its classes, its risks, its distributions, and the attacks on it."""
+"""The figures of a release: classes, risks, distributions, and attacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The panel of one column, or of all: their questions, their people, and the columns that identify most."""
+"""The panel of a column, or of all columns: questions, people, and the most identifying columns."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Columns(Panel):
                 marked(words("div", told, "problem" if state == "broken" else "warn"), "points-of-column")
 
     def follow(self) -> bool:
-        """Show the records and the points of the open column; its forms and folds stay as they are."""
+        """Show the records and the points of the open column, without a change of forms and folds."""
         if self.page.column in self.page.rows.names:
             self._forms.follow()
             self._show_points(self.page.column)
@@ -167,7 +167,7 @@ class Columns(Panel):
                 marked(words("div", hint, "problem"), "open-spellings")
 
     def _ask_together(self) -> None:
-        """Ask about columns that look alike with one question, while several of them have no role."""
+        """Ask about similar columns in a common question, while several have no role."""
         roles = {role: label for role, label in ROLES.items() if role not in _ONE_COLUMN}
         columns = self.work.chosen.columns
         for text, names in self.work.chosen.together.items():

@@ -1,4 +1,4 @@
-"""The forms of one column: its values, and its settings."""
+"""The forms of a column: the values, and the settings."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _SPELLED = ("format", "decimal", "thousands")
 
 
 class ColumnForms:
-    """Show one column: examples, the most frequent values, and the forms of its settings.
+    """Show a column: examples, the most frequent values, and the forms of settings.
 
     It calls `give` with columns and their role, `changed` after other changes, and `closed` with its column.
     """
@@ -54,7 +54,7 @@ class ColumnForms:
         self._counts = 0
 
     def draw(self, place: int, examples: Sequence[str]) -> None:
-        """Show the column; its forms stand in folds of one line."""
+        """Show the column, with forms in folds of a line."""
         name, reasons = self.name, self.page.work.choices.reasons
         with ui.element("section").classes("column-panel").props(f"data-panel={place} tabindex=0") as panel:
             panel.props["aria-label"] = f"Column {name}"
@@ -73,7 +73,7 @@ class ColumnForms:
         ui.timer(0, self._count, once=True)
 
     async def _count(self) -> None:
-        """Count the records of the column in a thread, before and after where it was recoded."""
+        """Count the records of the column in a thread, also after recoding if recoded."""
         name, place, work = self.name, self._bars, self.page.work
         self._counts += 1
         count = self._counts
@@ -92,11 +92,11 @@ class ColumnForms:
                     histogram(f"Records by {name}", rows)
 
     def follow(self) -> None:
-        """Count the records anew after the table was recoded; the forms stay as they are."""
+        """Count the records anew after a recoding of the table, without a change of the forms."""
         background_tasks.create(self._count())
 
     def show(self) -> None:
-        """Show the role as it is, and the forms that it has."""
+        """Show the current role, and the role's forms."""
         choices = self.page.work.choices
         settings = self._settings = choices.columns[self.name]
         role = settings["role"]
@@ -120,7 +120,7 @@ class ColumnForms:
                     self._spelling()
 
     def _fold(self, mark: str, told: Callable[[], str], *, opened: bool = False) -> Any:
-        """Show a setting as a line that opens to its form."""
+        """Show a setting as a line that opens to a form."""
 
         def title() -> str:
             return visible(f"{mark.capitalize()}: {told()}")
@@ -174,12 +174,12 @@ class ColumnForms:
     # --- treatments -------------------------------------------------------------------------------
 
     def _treatment_now(self) -> tuple[str, dict[str, Any]]:
-        """Return the name of the treatment, and its settings."""
+        """Return the name of the treatment, and the treatment's settings."""
         spec = self._settings.get("treat")
         return (_NONE, {}) if spec is None else declared.read_treatment(spec, str(self.name))
 
     def _draw_treatment(self, kind: str, given: dict[str, Any]) -> None:
-        """Show the treatments of the column, and the form of one."""
+        """Show the treatments of the column, and the form of the chosen treatment."""
 
         def take(event: Any) -> None:
             first = {} if event.value == _NONE else declared.first_settings(TREATMENTS.get(event.value))
@@ -202,7 +202,7 @@ class ColumnForms:
                 entry_form(TREATMENTS.get(kind), given, keep, {"within": others})
 
     def _keep_treatment(self, kind: str, given: dict[str, Any]) -> None:
-        """Make a treatment the column's one when it is complete."""
+        """Give the column a treatment when complete."""
         spec, wrong = (None, "") if kind == _NONE else declared.write_treatment(kind, given)
         self._missing.set_text(wrong)
         self._missing.set_visibility(bool(wrong))
@@ -253,7 +253,7 @@ class ColumnForms:
                 forms[kind](settings)
 
     def _file(self, settings: dict[str, Any]) -> None:
-        """Ask for the path of a hierarchy file, and read it once it is written."""
+        """Ask for the path of a hierarchy file, and read a written path."""
 
         def read(text: str) -> None:
             path = self.page.work.choices.folder / path_of(text)
@@ -290,7 +290,7 @@ class ColumnForms:
 
 
 def _spelled(settings: dict[str, Any]) -> dict[str, str]:
-    """Return how the numbers or dates of a column are written, as far as it is said."""
+    """Return the notation of the numbers or dates of a column, as far as given."""
     return {key: settings[key] for key in _SPELLED if key in settings}
 
 

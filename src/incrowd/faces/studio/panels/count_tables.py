@@ -1,4 +1,4 @@
-"""The panel of count tables: their form, the tables with suppressed cells, and their downloads."""
+"""The panel of count tables: a form, the tables with suppressed cells, and downloads."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SIDES = {"rows": "Rows", "columns": "Columns"}
 
 
 class Tables(Panel):
-    """Choose count tables, make them, and take them."""
+    """Choose count tables, make the tables, and take the tables."""
 
     name = "Tables"
     follows = True
@@ -50,7 +50,7 @@ class Tables(Panel):
         self._drafts: list[dict[str, Any]] = []
 
     def draw(self) -> None:
-        """Show a form for each table, and the tables as they were made last."""
+        """Show a form for each table, and the last result."""
         document = self.work.chosen.document
         tables = document.get("tables", [])
         if self._written != tables or not self._drafts:
@@ -73,14 +73,14 @@ class Tables(Panel):
         self._problems = marked(ui.column().classes("w-full"), "table-problems")
         self._job.draw()
         self._shown = marked(ui.column().classes("w-full"), "tables")
-        self._show()
+        self._show_tables()
 
     def follow(self) -> bool:
         """Keep the forms, and take away tables that were made under other choices."""
         if self._shown is None or self._shown.is_deleted:
             return False
         if self._made is not self.work.tables:
-            self._show()
+            self._show_tables()
         return True
 
     def _draw_form(self, draft: dict[str, Any], names: list[str]) -> None:
@@ -146,7 +146,7 @@ class Tables(Panel):
         self.page.redraw(self)
 
     def _changed(self) -> None:
-        """Put the tables into the policy once all are right, else show the error of one that is not."""
+        """Put the tables into the policy once all are valid, else show the error of an invalid table."""
         self._wrong("")
         for draft in self._drafts:
             try:
@@ -157,8 +157,8 @@ class Tables(Panel):
         self._written = self.work.chosen.document["tables"] = [dict(draft) for draft in self._drafts]
         self.page.changed()
 
-    def _show(self) -> None:
-        """Show the tables as they were made, below the points of their verdict, or above the downloads."""
+    def _show_tables(self) -> None:
+        """Show the last result, below the points of the verdict, or above the downloads."""
         made = self._made = self.work.tables
         self._saving.stop()
         self.page.show_verdict()
@@ -192,8 +192,8 @@ class Tables(Panel):
             marked(words("pre", export.tables_command(self.work)), "tables-command")
 
     def _look_further(self, made: Any) -> None:
-        """Show the tables that were made, and try coarser codes where cells are suppressed."""
-        self._show()
+        """Show the new tables, and try coarser codes where cells are suppressed."""
+        self._show_tables()
         if made.hidden:
             background_tasks.create(self._saving.run())
 
@@ -212,13 +212,13 @@ class Tables(Panel):
                 button(change.text, "take-saving", take)
 
     def _follow_answers(self) -> None:
-        """Show the answers to points; a release of rows that is being made begins anew, with them."""
+        """Show the answers to points, and begin a running release of rows anew, with the answers."""
         if self.work.release is None:
             self.page.changed(anew=False)
         self.page.follow_up()
 
     def _make_anew(self) -> None:
-        """Make the tables again after a change of them."""
+        """Make the tables again after a change."""
         self.page.changed()
         self.page.redraw(self)
         background_tasks.create(self._job.run())

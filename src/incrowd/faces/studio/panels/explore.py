@@ -1,4 +1,4 @@
-"""The drawer of settings that were tried: a card for each, and the chart of their loss and risk."""
+"""The drawer of tried settings: a card for each, and the chart of loss and risk."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SIZES = "2, 5, 10, 20"
 
 
 class Explore(Panel):
-    """Compare settings that were tried, take one back, and try others."""
+    """Compare tried settings, take a setting back, and try others."""
 
     name = "Explore"
     follows = True
@@ -86,7 +86,7 @@ class Explore(Panel):
         self._last = marked(ui.element("div").classes("cards"), "last")
 
     def draw_last(self) -> None:
-        """Show the last setting at the end, where it moves nothing that somebody is about to click."""
+        """Show the last setting at the end, so that nothing moves under the pointer."""
         place = len(self.work.tries) - 1
         with self._last:
             self._draw_card(place, self.work.tries[place], least=False)
@@ -149,7 +149,7 @@ class Explore(Panel):
         self.page.redraw(self)
 
     def _tell_levels(self) -> None:
-        """Say which levels are fixed, and offer to free them."""
+        """Say which levels are fixed, and offer to free the levels."""
         levels = {name: settings.get("levels") for name, settings in self.work.chosen.columns.items()}
         fixed = [f"{name} {' to '.join(map(str, both))}" for name, both in levels.items() if both is not None]
         if fixed:

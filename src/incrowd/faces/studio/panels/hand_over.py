@@ -20,14 +20,14 @@ from incrowd.faces.studio.places import Project, keep
 
 
 class HandOver(Panel):
-    """Download the release, its report, and the means to make it again without the page."""
+    """Download the release, the report, and the means to repeat the release without the page."""
 
     name = "Hand over"
     of_release = True
     follows = True
 
     def ready(self) -> bool:
-        """Say whether the release can be taken: whether its verdict holds."""
+        """Say whether the release can be taken, as the verdict holds."""
         release = self.work.release
         return release is not None and release.verdict.holds
 

@@ -1,4 +1,4 @@
-"""The panel of the limits: every privacy model, attackers, rules of others, and how it is searched."""
+"""The panel of the limits: privacy models, attackers, rules of others, and the search."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ class Limits(Panel):
         self._job.draw()
         self._measured = marked(ui.column().classes("w-full"), "measured")
         if work.assessment is not None:
-            self._show()
+            self._show_results()
 
     def _card(self, mark: str, recipe: meaning.Recipe) -> Any:
-        """Show usual limits as a button that sets them."""
+        """Show usual limits as a button that sets the limits."""
         choices = self.work.choices
 
         def take() -> None:
@@ -78,7 +78,7 @@ class Limits(Panel):
         return card
 
     def _mark(self) -> None:
-        """Mark the card whose limits are in force, and name the sensitive columns without a limit."""
+        """Mark the card of the current limits, and name the sensitive columns without a limit."""
         choices = self.work.choices
         sensitive = choices.having("sensitive")
         for mark, card in self._cards.items():
@@ -114,7 +114,7 @@ class Limits(Panel):
     def _adding(
         self, title: str, known: list[type[PrivacyModel]], models: list[dict[str, Any]], field: str
     ) -> None:
-        """Show a list of models from which one can be added to some models."""
+        """Show a list of models to add to some models."""
         with ui.row(wrap=False).classes("items-center w-full"):
             options = {model.name: f"{model.name}: {model.summary}" for model in known}
             chosen = choice_field(options, title, field).style("width: 100%; max-width: 640px")
@@ -137,7 +137,7 @@ class Limits(Panel):
                 self._draw_attacker(place)
 
     def _head(self, title: str, entries: list[Any], place: int) -> None:
-        """Show the title of an entry, and a button that removes it."""
+        """Show the title of an entry, and a button that removes the entry."""
 
         def remove() -> None:
             del entries[place]
@@ -150,7 +150,7 @@ class Limits(Panel):
             delete.props["aria-label"] = f"Remove {title}"
 
     def _model_form(self, models: list[dict[str, Any]], place: int) -> None:
-        """Show the form of one of some models."""
+        """Show the form of a model of a list."""
         settings = models[place]
         model = MODELS.get(settings["model"])
         limit, (first, further) = model.limit_name, declared.parameters_of(model)
@@ -178,7 +178,7 @@ class Limits(Panel):
     # --- attackers and the population -------------------------------------------------------------
 
     def _more(self) -> None:
-        """Show the attackers and a button that adds one, and the place of the population."""
+        """Show the attackers, a button that adds an attacker, and the place of the population."""
         self._attackers = ui.column().classes("w-full")
         with ui.row().classes("items-center box"):
             note("Somebody who knows some of the columns, as an insurer knows zip and age.")
@@ -201,7 +201,7 @@ class Limits(Panel):
         self._redraw()
 
     def _draw_attacker(self, place: int) -> None:
-        """Show the form of an attacker: a name, the known attributes, and the models that hold against it."""
+        """Show the form of an attacker: a name, the known attributes, and the models against the attacker."""
         choices = self.work.choices
         settings = declared.plain_attacker(choices.document["attackers"][place])
         quasi = choices.having("quasi")
@@ -233,9 +233,9 @@ class Limits(Panel):
         self._reached = {each.model: meaning.reached(asked, each.model) for each in asked}
         self._measured.clear()
         self._draw_models()
-        self._show()
+        self._show_results()
 
-    def _show(self) -> None:
+    def _show_results(self) -> None:
         assessment = self.work.assessment
         with self._measured:
             rows = []

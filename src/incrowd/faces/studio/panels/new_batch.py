@@ -1,4 +1,4 @@
-"""The new batch of a project: its release, the differences from last time, and the ways out."""
+"""The new batch of a project: the release, the differences from last time, and the ways out."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class NewBatch:
         self._page.run_script("scrollTo(0, 0)")
 
     def draw(self) -> None:
-        """Show the batch as far as it has come."""
+        """Show the current state of the batch."""
         batch, entries = self.batch, len(self.batch.project.entries)
         heading(f"New batch of {batch.project.folder.name}")
         note(f"{batch.source.title}, {batch.table.height:,} rows")

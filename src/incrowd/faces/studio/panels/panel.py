@@ -8,7 +8,7 @@ from incrowd.faces.studio.parts import tell
 
 
 class Panel:
-    """A panel of the page, which is drawn anew into its place each time that it is opened.
+    """A panel of the page, drawn anew at each opening.
 
     One that `follows` is drawn anew when the table was recoded; one `of_release` can be gone to once there
     is a release.
@@ -25,17 +25,17 @@ class Panel:
 
     @property
     def work(self) -> Any:
-        """The work of the window, which may continue that of another one."""
+        """The work of the window, which may continue the work of another window."""
         return self.page.work
 
     def ready(self) -> bool:
-        """Say whether the panel can be gone to: whether its table, or its release, is there."""
+        """Say whether the panel can be opened, as the table, or the release, exists."""
         return (self.work.release if self.of_release else self.work.choices) is not None
 
     def follow(self) -> bool:
-        """Show what changed without drawing the panel anew; return whether that was possible."""
+        """Show changes without drawing the panel anew; return whether possible."""
         return False
 
     def _wrong(self, text: str) -> None:
-        """Show an error in the panel's place for them."""
+        """Show an error in the panel's place for errors."""
         tell(self._problems, text)

@@ -1,4 +1,4 @@
-"""The form of the search: its algorithm, and the settings of the release."""
+"""The form of the search: the algorithm, and the settings of the release."""
 
 from __future__ import annotations
 
@@ -86,5 +86,5 @@ class SearchForm(Panel):
 
 
 def _settings(names: Iterable[str]) -> dict[str, tuple[Any, Any]]:
-    """Return the declared parameters of a policy by name, each with its default."""
+    """Return the declared parameters of a policy by name, each with a default."""
     return {name: (SETTINGS[name].metadata["parameter"], SETTINGS[name].default) for name in names}

@@ -1,4 +1,4 @@
-"""The panel of the table: how one is chosen, and how its file is read."""
+"""The panel of the table: the choice of a table, and the ways of reading files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _USUAL = {"delimiter": "", "encoding": "utf-8", "names": "", "sheet": ""}
 
 
 class Table(Panel):
-    """Choose a table, and look at its contents."""
+    """Choose a table, and look at the contents."""
 
     name = "Table"
 
@@ -41,7 +41,7 @@ class Table(Panel):
         return True
 
     def draw(self) -> None:
-        """Show the ways to choose a table, and the one that was chosen; before it, the projects."""
+        """Show the projects, the ways to choose a table, and the chosen table."""
         work = self.work
         if work.batch is not None and not self.project:
             if self._batch is None or self._batch.batch is not work.batch:
@@ -93,7 +93,7 @@ class Table(Panel):
             self._show_table()
 
     async def _show_projects(self, place: Any) -> None:
-        """Show the projects of the folder, or the one that gets a new batch."""
+        """Show the projects of the folder, or the project of the new batch."""
         found = await self.page.doing(self._wrong, None, self._find_projects) or []
         if place.is_deleted or not found:
             return
@@ -116,14 +116,14 @@ class Table(Panel):
         return found
 
     def _show_project(self, project: Project) -> None:
-        """Show a project in a box: its table, its last release, and whether it holds; no value of a table."""
+        """Show a project in a box without values of a table: table, last release, and verdict."""
         name, last, file = project.folder.name, project.last, project.table or project.release
 
         async def open_table() -> None:
             policy = project.policy, str(project.policy)
             if await self.page.doing(self._wrong, None, self.work.begin_from, *policy):
                 self.project = ""
-                self._show() if project.table is None else await self.open(Source(project.table, str(file)))
+                self._update() if project.table is None else await self.open(Source(project.table, str(file)))
 
         with marked(box(name), "project"):
             words("p", f"Table: {'not in the folder' if file is None else file.name}")
@@ -180,10 +180,10 @@ class Table(Panel):
         await self.open(source)
 
     async def open(self, source: Source) -> None:
-        """Read a table, or a policy; show it or the error."""
+        """Read a table, or a policy; show the result or the error."""
         if source.path.suffix.lower() in (".toml", ".zip"):
             if await self.page.doing(self._wrong, None, self.work.begin_from, source.path, source.name):
-                self._show()
+                self._update()
             return
         # Settings are for the file for which they were made.
         if self._last is not None and self._last.name != source.name and self._settings == self._used:
@@ -206,25 +206,25 @@ class Table(Panel):
                     told.set_text(f"Opening {cut(source.name)}: {in_words(stage, seconds, share)}")
 
             ui.timer(0.3, look)
-        table = await self.page.doing(self._wrong, watched, self._read, source, watched)
+        table = await self.page.doing(self._wrong, watched, self._read_table, source, watched)
         if not waiting.is_deleted:
             waiting.delete()
         if table is True:
-            self._show()
+            self._update()
         elif table:
             self._ask(source, *table)
         else:
             self._reading.set_value(source.path.exists())
 
-    def _show(self) -> None:
+    def _update(self) -> None:
         if self.work.table is None:
             self.page.redraw(self)
             self.page.note_place()
         else:
             self.page.opened()
 
-    def _read(self, source: Source, watched: Watched) -> Any:
-        """Open a table; return the encoding in which it probably is where it is in another one."""
+    def _read_table(self, source: Source, watched: Watched) -> Any:
+        """Open a table; return the probable encoding if another than given."""
         mark, encoding, names, sheet = self._used.values()
         listed = tuple(name.strip() for name in names.split(",") if name.strip())
         csv_format = CsvFormat(mark.replace("\\t", "\t") or None, encoding, listed, sheet=sheet or None)
@@ -241,7 +241,7 @@ class Table(Panel):
         return True
 
     def _ask(self, source: Source, encoding: str, lines: list[str]) -> None:
-        """Ask whether a file is in an encoding, and show some lines as it reads them."""
+        """Ask whether a file is in an encoding, and show some lines in that encoding."""
 
         async def read() -> None:
             self._settings["encoding"] = encoding

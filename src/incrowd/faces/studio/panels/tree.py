@@ -27,7 +27,7 @@ _NAMED = 8
 
 
 class Tree(Panel):
-    """See a column's hierarchy over its values, change it, and take it along."""
+    """See a column's hierarchy over the values, change the hierarchy, and take the file along."""
 
     def __init__(self, page: Any) -> None:
         super().__init__(page)
@@ -49,7 +49,7 @@ class Tree(Panel):
             ui.timer(0, self._load, once=True)
 
     async def _load(self) -> None:
-        """Build the tree of the column's recipe, and show it."""
+        """Build the tree of the column's recipe, and show the tree."""
         with emptied(self._place):
             ui.spinner(size="lg")
         work, name = self.work, self.column
@@ -149,7 +149,7 @@ class Tree(Panel):
     # --- steps ------------------------------------------------------------------------------------
 
     def _tools(self) -> None:
-        """Show the actions on the chosen nodes; each can be clicked where it can be done."""
+        """Show the actions on the chosen nodes, enabled where possible."""
         note(
             "Choose values or groups, then what becomes of them. Put into one group: a group among their "
             "like. Split off: a group of their own beside the one that they are in. They can also be dragged "
@@ -173,7 +173,7 @@ class Tree(Panel):
         self._enable()
 
     def _enable(self) -> None:
-        """Let those actions be clicked that the chosen nodes, and the name that is written, allow."""
+        """Enable the actions that the chosen nodes, and the written name, allow."""
         tree, chosen = self._editor.tree, self._chosen
         parents = {int(tree.parents[node]) for node in chosen}
         named = bool(self._name)
@@ -202,7 +202,7 @@ class Tree(Panel):
         return next(iter(self._chosen))
 
     def _find(self, field: Any) -> None:
-        """Choose a node by its name, and open the way to it."""
+        """Choose a node by name, and open the way to the node."""
         tree = self._editor.tree
         label = (field.value or "").strip()
         if label not in tree.labels:
@@ -218,7 +218,7 @@ class Tree(Panel):
         self._draw_tree()
 
     def _step(self, do: Callable[[TreeEditor], None]) -> None:
-        """Change the tree, and keep it as the column's hierarchy."""
+        """Change the tree, and make the tree the column's hierarchy."""
         editor, name = self._editor, self.column
         assert name is not None
         self._problem.clear()
@@ -271,7 +271,7 @@ class Tree(Panel):
                 button("Save as a file", "save-tree", lambda: self._save(kind.value), icon="download")
             with box("Bring one"):
                 path = text_field("Path of a hierarchy file", "tree-file").classes("w-full")
-                path.on("keydown.enter", lambda: self._read(path.value or ""))
+                path.on("keydown.enter", lambda: self._read_tree(path.value or ""))
                 dropping("tree-upload", self._uploaded)
 
     def _save(self, suffix: str) -> None:
@@ -285,8 +285,8 @@ class Tree(Panel):
             return
         ui.download.file(path, f"hierarchy{suffix}")
 
-    def _read(self, text: str, name: str | None = None) -> None:
-        """Take the tree of a file in place of the one that is shown; a step like others."""
+    def _read_tree(self, text: str, name: str | None = None) -> None:
+        """Take the tree of a file in place of the shown tree, as a step like others."""
 
         def read(editor: TreeEditor) -> None:
             path = path_of(text)
@@ -302,4 +302,4 @@ class Tree(Panel):
         suffix = Path(name).suffix.lower()
         path = self.work.place(suffix if suffix in (*_FORMATS, ".yml") else ".other")
         await event.file.save(path)
-        self._read(str(path), name)
+        self._read_tree(str(path), name)

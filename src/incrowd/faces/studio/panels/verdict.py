@@ -1,4 +1,4 @@
-"""The panel of the verdict: each point with the changes that mend it, and the figures of the release."""
+"""The panel of the verdict: each point with helpful changes, and the figures of the release."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from incrowd.faces.studio.work import Work
 
 
 class VerdictPanel(Panel):
-    """See whether the release holds, mend or accept its points, and look at its figures."""
+    """See whether the release holds, mend or accept points, and look at the figures."""
 
     name = "Verdict"
     follows = True
@@ -29,7 +29,7 @@ class VerdictPanel(Panel):
         self._points: list[Any] | None = None
 
     def draw(self) -> None:
-        """Show the verdict and its points, or the changes that would make a release possible."""
+        """Show the verdict and the points, or the changes that would make a release possible."""
         work = self.work
         self._points = None
         if work.infeasible:
@@ -38,9 +38,9 @@ class VerdictPanel(Panel):
             heading("Is the release safe?")
             note("There is no release yet: every column needs a role, and the limits have to hold.")
         else:
-            self._show()
+            self._show_verdict()
 
-    def _show(self) -> None:
+    def _show_verdict(self) -> None:
         work = self.work
         verdict = work.release.verdict
         heading("Is the release safe?")
@@ -55,7 +55,7 @@ class VerdictPanel(Panel):
             self._account.draw()
 
     def follow(self) -> bool:
-        """Keep points that stay as they are, with the reason that is being typed, above new figures."""
+        """Leave unchanged points in place, with reasons in the making, above new figures."""
         work = self.work
         if self._points is None or work.infeasible or not work.is_recoded:
             return False
@@ -70,7 +70,7 @@ class VerdictPanel(Panel):
     # --- a table that cannot satisfy the policy ---------------------------------------------------
 
     def _offer(self) -> None:
-        """Show the changes that help, and the search for them."""
+        """Show the changes that help, and the search for changes."""
         heading("The table cannot satisfy the policy")
         note("Single changes are tried, each with a search of its own, until three are found that help.")
         self._advice.draw()

@@ -199,7 +199,7 @@ class Comparison:
         about: str = "",
         force: bool = False,
     ) -> None:
-        """Write a PDF of one page with time, LM and MD against k, and against l if measured.
+        """Write a single-page PDF with time, LM and MD against k, and against l if measured.
 
         Parameters and errors are those of `incrowd.release.report.one_page.write_one_page`.
         """
@@ -311,7 +311,7 @@ def compare(  # noqa: PLR0913
 
 
 class _Setting(NamedTuple):
-    """The settings of one run.
+    """The settings of a run.
 
     Attributes
     ----------
@@ -379,7 +379,7 @@ def _check_treatments(schema: Schema, engine: Engine) -> None:
             "or 'file:PATH'"
         )
     if schema.treated:
-        TableTreatments.of(engine, schema)
+        TableTreatments.of_table(engine, schema)
 
 
 def _limits(k: int | None, l: int | None, t: float | None) -> list[PrivacyModel]:  # noqa: E741
@@ -466,7 +466,7 @@ class _ProcessorClock(Silent):
         self._stage, self._start = "", 0.0
 
     def stage(self, name: str) -> None:
-        """End the stage before, and start this one."""
+        """End the current stage, and start the next."""
         now = time.process_time()
         self.seconds[self._stage] += now - self._start  # type: ignore[assignment]
         self._stage, self._start = name, now
@@ -480,7 +480,7 @@ def _of_notebook(run: ComparisonRun) -> tuple[object, ...]:
 
 
 def _cards(runs: Sequence[ComparisonRun]) -> list[tuple[str, str, str]]:
-    """Return the settings with a release, and the one that loses least and the fastest."""
+    """Return the settings with a release, the settings of the least loss, and the fastest settings."""
     done = [run for run in runs if run.utility is not None]
     cards = [("Settings", f"{len(done):,} of {len(runs):,}", "gave a release")]
     if done:

@@ -1,4 +1,4 @@
-"""Drafting a policy: guessed roles of a table's columns, each with its reason, and questions.
+"""Drafts of policies: guessed roles of a table's columns, each with a reason, and questions.
 
 A role that the table does not show is a question (`role = "?"`), and no job runs until it is answered. The
 draft shows names and counts, never values.
@@ -16,7 +16,7 @@ from incrowd.core.errors import TableError, setting
 from incrowd.core.io.beginnings import MISSING_TEXTS, refuse_double_header
 from incrowd.core.io.files import was_read
 from incrowd.core.lazy import nw, pl
-from incrowd.core.reading.recognition import OPEN_POINTS
+from incrowd.core.reading.recognition import UNCLEAR_POINTS
 from incrowd.core.reading.spellings import Spelling
 from incrowd.core.recoding.cells import is_nearly_unique
 from incrowd.core.table.schema import OPEN_ROLE, UNRELEASED
@@ -32,8 +32,8 @@ from incrowd.release.drafting.roles import (
     with_role,
 )
 from incrowd.release.jobs.compare.draft_trial import Trial, try_draft
-from incrowd.release.policy.policy import toml_key, toml_settings, toml_value
 from incrowd.release.policy.settings import SETTINGS, setting_sentence
+from incrowd.release.policy.toml_lines import toml_key, toml_settings, toml_value
 from incrowd_gate.rules.dependencies import determined_pairs
 from incrowd_gate.words.meanings import is_usual
 
@@ -97,7 +97,7 @@ class Draft:
 
     @property
     def questions(self) -> list[Question]:
-        """The questions, first those on several columns."""
+        """The questions, first on several columns, then on single columns."""
         return questions_of(self.guesses)
 
     def having(self, role: str) -> list[str]:
@@ -106,13 +106,13 @@ class Draft:
 
     @property
     def unanswered(self) -> list[str]:
-        """Columns that are left out because nobody answered, the one that tells most first."""
+        """Columns that are left out because nobody answered, the most telling column first."""
         left_out = [guess for guess in self.guesses if guess.unanswered]
         return [guess.name for guess in sorted(left_out, key=lambda guess: -guess.bits)]
 
     @property
     def look_alikes(self) -> list[tuple[str, int]]:
-        """Columns that leave with values that differ only in how they are typed, and how many do."""
+        """Released columns with values that differ only in spelling, and the number of such values."""
         left = (guess for guess in self.guesses if guess.look_alikes and guess.role not in UNRELEASED)
         return [(guess.name, guess.look_alikes) for guess in left]
 
@@ -128,7 +128,7 @@ class Draft:
 
     @property
     def unread(self) -> list[str]:
-        """Released columns whose notation of numbers or dates is ambiguous."""
+        """Released columns with an ambiguous notation of numbers or dates."""
         return [guess.name for guess in self.guesses if len(guess.ways) > 1 and guess.role not in UNRELEASED]
 
     @property
@@ -191,7 +191,7 @@ def draft_policy(  # noqa: PLR0913
         row, or when there are two rows of names; or when the codebook cannot be read, or describes no
         column of the table.
     """
-    table, source = _read(table, source)
+    table, source = _read_table(table, source)
     # Of a table whose names do not come from a line none can be a row.
     if was_read(table) and (number := _row_for_header(table)):
         raise TableError(
@@ -293,15 +293,15 @@ def _profiles(
 def _with_roles(
     guesses: Sequence[Guess], profiles: Sequence[Profile], roles: Mapping[str, Role], why: str
 ) -> tuple[Guess, ...]:
-    """Give some columns other roles, by name, for one reason."""
+    """Give some columns other roles, by name, for the same reason."""
     return tuple(
         with_role(guess, column, roles[guess.name], why) if guess.name in roles else guess
         for guess, column in zip(guesses, profiles, strict=True)
     )
 
 
-def _read(table: Any, source: str) -> tuple[pl.DataFrame, str]:
-    """Return a table in memory, and its name."""
+def _read_table(table: Any, source: str) -> tuple[pl.DataFrame, str]:
+    """Return a table in memory, and the table's name."""
     from incrowd.engines import loaded
 
     if isinstance(table, str | os.PathLike):
@@ -335,7 +335,7 @@ def _has_quasi(guesses: Sequence[Guess], profiles: Sequence[Profile]) -> bool:
 
 
 def _without_question(guess: Guess) -> Guess:
-    """Leave a column out if there is a question about it."""
+    """Leave a column out if there is a question about the column."""
     if not _is_open(guess):
         return guess
     spelled = guess.role != OPEN_ROLE
@@ -373,7 +373,7 @@ def _policy_text(
         for question in questions_of(chosen) if role == OPEN_ROLE else ():
             if len(question.names) > 1:
                 mark = "" if question.mark == OPEN_ROLE else f" {question.mark}"
-                lines += ["", f"# QUESTION{mark}: {_plain(question.text)}"]
+                lines += ["", f"# QUESTION{mark}: {_comment_text(question.text)}"]
             for name in question.names:
                 lines += ["", *_column(by_name.pop(name))]
         for guess in by_name.values():
@@ -385,7 +385,7 @@ def _policy_text(
 
 
 def _setting_lines(changed: Mapping[str, Any]) -> list[str]:
-    """Write settings of the whole policy: those that a draft shows, and those that its trial changed."""
+    """Write settings of the whole policy: settings that a draft shows, and settings after the trial."""
     lines = []
     for name, declared in SETTINGS.items():
         if name in _SHOWN or name in changed:
@@ -411,7 +411,7 @@ def _how_to_answer() -> list[str]:
 def _column(guess: Guess) -> list[str]:
     lines = [
         f"[columns.{toml_key(guess.name)}]",
-        f"role = {toml_value(guess.mark or guess.role)}  # {_plain(guess.reason)}",
+        f"role = {toml_value(guess.mark or guess.role)}  # {_comment_text(guess.reason)}",
     ]
     if guess.unanswered:
         kept = "sensitive" if guess.special else "quasi"
@@ -453,8 +453,8 @@ def _by_way(guess: Guess) -> list[str]:
     ]
 
 
-def _plain(text: str) -> str:
-    """Return a text on one line without control characters, for a comment."""
+def _comment_text(text: str) -> str:
+    """Return a text on a single line without control characters, for a comment."""
     return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
 
 
@@ -467,7 +467,7 @@ def _spelling(ways: Sequence[Spelling]) -> list[str]:
         comment = years if "%y" in (ways[0].format or "") else ""
         return [line + comment for line in toml_settings(ways[0].settings())]
     comment = alternatives(ways)
-    if ways == OPEN_POINTS:
+    if ways == UNCLEAR_POINTS:
         return [f'thousands = "?"  # QUESTION, what the points in its numbers mean: {comment}']
     if ways[0].format is not None:
         return [f'format = "?"  # QUESTION, the order of day and month: {comment}']
@@ -522,7 +522,7 @@ def _pair_lines(telling: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _filler_lines(fillers: Sequence[tuple[str, str, float]], null_values: tuple[str, ...]) -> list[str]:
-    """Return comments on well-known fillers, and whether the draft takes them for missing."""
+    """Return comments on well-known fillers, and whether the draft counts fillers as missing."""
     lines = []
     for text in dict.fromkeys(text for _, text, _ in fillers):
         columns = [(column, share) for column, filler, share in fillers if filler == text]

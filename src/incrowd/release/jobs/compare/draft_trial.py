@@ -1,4 +1,4 @@
-"""The trial of a draft before it is written: disclosures, and changes that the draft needs."""
+"""The trial of a draft before the draft is written: disclosures, and changes that the draft needs."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Trial:
 def try_draft(
     table: pl.DataFrame, guesses: Sequence[Guess], write: Callable[[Sequence[Guess], Mapping[str, Any]], str]
 ) -> tuple[tuple[Guess, ...], str, Trial]:
-    """Try a draft in memory, and change the draft until it runs and no change removes an open point.
+    """Try a draft in memory, and change the draft until a run succeeds and no change removes an open point.
 
     Cells may list more values, up to 20, or have the value or ``*``. As many records as have to be may be
     suppressed, a fifth at most. What is changed for open points is said in `Remedies`. Of a large table,
@@ -120,7 +120,7 @@ def try_draft(
 
 @dataclass(frozen=True)
 class _Draft:
-    """A draft with its changes."""
+    """A draft with the changes of the trial."""
 
     guesses: tuple[Guess, ...]
     share: float = 0.0

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """The deletions of one round: classes and records, and the failures of each condition."""
+    """The deletions of a round: classes and records, and the failures of each condition."""
 
     classes: int
     records: int
@@ -241,7 +241,7 @@ class Remaining:
     clean: bool
 
     def has(self, key_of_row: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Say of each row whether it is left; suppressed rows, with the key -1, are in no class and stay."""
+        """Say which rows are left; suppressed rows, with the key -1, are in no class and stay."""
         return np.isin(key_of_row, np.append(self.keys, -1))
 
 
@@ -276,7 +276,7 @@ def delete_failing(whole: FrequencyTable, conditions: Conditions, max_rounds: in
 
 
 def _subset(frequency: FrequencyTable, keep: NDArray[np.bool_]) -> FrequencyTable:
-    """Return some of the keys as a table whose totals are of these keys alone."""
+    """Return some of the keys as a table with totals of the same keys alone."""
     from dataclasses import replace
 
     subset = frequency.only(keep)
@@ -295,7 +295,7 @@ def _subset(frequency: FrequencyTable, keep: NDArray[np.bool_]) -> FrequencyTabl
 
 
 def _with_people(subset: FrequencyTable, whole: FrequencyTable, keys: NDArray[np.int64]) -> FrequencyTable:
-    """Count the people of the remaining keys, without their rows in deleted keys."""
+    """Count the people of the remaining keys, without the people's rows in deleted keys."""
     from incrowd.core.table.people import PersonRows
 
     if whole.people.table is None or whole.people.of_row is None:

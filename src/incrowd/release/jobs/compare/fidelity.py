@@ -122,7 +122,7 @@ def fidelity(
     selectivity: float = 0.05,
     seed: int = 0,
 ) -> Fidelity:
-    """Compare distributions, associations and counts in a release with those in the raw table.
+    """Compare distributions, associations and counts in a release and in the raw table.
 
     Where the table has sampling weights, distributions are compared by them, too.
 

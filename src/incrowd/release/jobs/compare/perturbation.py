@@ -154,7 +154,7 @@ def perturbation(
     """
     if not columns or isinstance(columns, str):
         raise ParameterError("perturbation: name at least one column of numbers, as columns=['pay']")
-    comparison = Comparison.of(table, released, row_map, by, schema, "perturbation")
+    comparison = Comparison.of_tables(table, released, row_map, by, schema, "perturbation")
     reading = _Reading(comparison.schema, tuple(null_values))
     before = reading.numbers(table, columns, "the raw table")
     after = reading.numbers(comparison.released, columns, "the released table")
@@ -178,7 +178,7 @@ class Comparison(NamedTuple):
     schema: Schema | None
 
     @classmethod
-    def of(
+    def of_tables(
         cls, table: Any, released: Any, row_map: Any, by: str | None, schema: Schema | None, job: str
     ) -> Comparison:
         """Take missing arguments from a `Release`, and derive a row map from keys."""
@@ -236,7 +236,7 @@ class _Reading(NamedTuple):
 
     def _of(self, series: pl.Series, name: str, where: str) -> NDArray[np.float64]:
         from incrowd.core.reading.missing import null_values_of
-        from incrowd.core.reading.spellings import refuse_open_points
+        from incrowd.core.reading.spellings import refuse_unclear_points
 
         nulls = () if self.schema is None else self.schema.nulls(name)
         series = null_values_of((*nulls, *self.null_values)).without(series)
@@ -245,7 +245,7 @@ class _Reading(NamedTuple):
             texts = [None if text is None else spelling.number(text)[0] for text in series]
             numbers = pl.Series(texts, dtype=pl.String).cast(pl.Float64, strict=False)
         else:
-            refuse_open_points(series, name)
+            refuse_unclear_points(series, name)
             numbers = series.cast(pl.Float64, strict=False)
         wrong = numbers.null_count() - series.null_count()
         if wrong or series.dtype == pl.Boolean or series.dtype.is_temporal():

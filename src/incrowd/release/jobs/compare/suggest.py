@@ -89,7 +89,7 @@ class Suggestions(InNotebooks):
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict on the release under the policy as it is."""
+        """The verdict on the release under the unchanged policy."""
         return Verdict(self.points)
 
     def to_dict(self) -> dict[str, Any]:

@@ -147,7 +147,7 @@ def transitions(
     Gouweleeuw, Kooiman, Willenborg and de Wolf, Post randomisation for statistical disclosure control: theory
     and implementation, Journal of Official Statistics 14(4), 1998 (the estimate and its variance).
     """
-    comparison = Comparison.of(table, released, row_map, by, schema, "transitions")
+    comparison = Comparison.of_tables(table, released, row_map, by, schema, "transitions")
     treated = _pram_columns(comparison.schema, columns)
     if not treated:
         return []

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from incrowd.core.documents import envelope
 from incrowd.core.errors import InfeasibleError, ParameterError, TableError, setting
 from incrowd.core.io.shuffle import RandomOrder
-from incrowd.core.lazy import NDArray, np, pl
+from incrowd.core.lazy import NDArray, np
 from incrowd.core.markup import InNotebooks
 from incrowd.core.recoding import Recoding, check_cells
-from incrowd.release.accounts.people import survey_sentences
 from incrowd.release.accounts.points import Evidence, points_of
 from incrowd.release.jobs.later.batch import (
     Batch,
@@ -23,155 +21,47 @@ from incrowd.release.jobs.later.batch import (
     count_batch,
     fate_of,
 )
+from incrowd.release.jobs.later.batch_account import BatchAccount
 from incrowd.release.jobs.later.held_rows import rows_at, rows_in_memory, with_held
 from incrowd.release.jobs.later.people_across_batches import BatchPeople
 from incrowd.release.jobs.make.account import ends_sentences
-from incrowd.release.jobs.make.reasons import Reason, reason_table, reasons_of_rows
+from incrowd.release.jobs.make.reasons import Reason, reasons_of_rows
 from incrowd.release.jobs.make.recode_batch import RecodedBatch
-from incrowd.release.jobs.make.released_rows import ReleasedValues, model_verdict, with_types
-from incrowd.release.jobs.make.suppressed_records import Suppression, counting_schema, telling_columns
+from incrowd.release.jobs.make.released_rows import with_types
+from incrowd.release.jobs.make.suppressed_records import counting_schema, telling_columns
 from incrowd.release.policy.limits import refuse_unlinked, with_histories
-from incrowd_gate.points import UNANSWERED, Point, Unanswered
+from incrowd_gate.points import UNANSWERED, Unanswered
 from incrowd_gate.verdict import Verdict
 
 if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat
     from incrowd.core.io.targets import Outputs, Target
-    from incrowd.release.jobs.measure.assess import Assessment
     from incrowd.release.policy.policy import Policy
 
 
-@dataclass(frozen=True)
-class AppliedBatch(InNotebooks):
+@dataclass(frozen=True, kw_only=True)
+class AppliedBatch(BatchAccount, InNotebooks):
     """A batch of rows, recoded by decisions that were made before.
 
     Attributes
     ----------
-    table
-        The rows, of the kind that came in; columns as the schema releases them. They come in a random order
-        unless the policy keeps it. Means have types as in `Release.table`.
-    policy
-        What it has to satisfy.
-    records
-        Rows of the batch, with those that were held before.
-    outside
-        Rows that no cell of the recoding covers; suppressed.
-    unknown
-        Of these, how many have a value that the recoding does not know, by quasi-identifier.
-    too_small
-        Rows whose class does not satisfy the models; suppressed.
-    suppressed
-        All suppressed rows, with those that came in as ``*`` or that the recoding suppressed.
-    privacy
-        The released rows, measured as they leave: alone, or with the earlier release if both are published as
-        one. None if every row waits.
-    together
-        The released rows and the earlier release, measured together; None where none was named.
-    published_as_one
-        Whether the models hold only for both together.
-    held_before
-        Rows that an earlier batch held, and that came with this one.
-    held
-        Rows that wait for the next batch: neither released nor suppressed.
-    waiting
-        These rows as they came, raw; None unless rows are held. Do not hand them out.
-    previous_release
-        The earlier release, where one was named.
-    csv_format
-        How the batch was written, where it was a CSV.
-    sources
-        What was given: paths, where they were paths.
-    values
-        What the models say of perturbed values as they are released, as in `Release`.
-    points
-        Dangers and losses that somebody has to answer for, as in `Release`.
-    suppression
-        The suppressed rows, those that are left out, and the models that they do not satisfy as a class of
-        their own, as in `Release`.
-    came, order, places
-        The raw rows that do not wait, where each of them went (None if in order), and the places of those
-        that leave (None if all do). Do not hand them out.
+    policy, records, outside, unknown, too_small, suppressed, held_before, held, waiting
+        What was decided of the rows; see `BatchDecision`.
+    table, texts, suppression, left_out
+        The rows that leave, in a random order unless the policy keeps it; see `LeavingRows`.
+    privacy, together, published_as_one, values, points, verdict
+        What is said of these rows; see `BatchAccount`.
     """
 
     _shown = ("records", "outside", "too_small", "suppressed", "held")
 
-    table: Any = field(repr=False)
-    policy: Policy = field(repr=False)
-    records: int
-    outside: int = 0
-    too_small: int = 0
-    suppressed: int = 0
-    privacy: Assessment | None = None
-    together: Assessment | None = None
-    published_as_one: bool = False
-    held_before: int = 0
-    held: int = 0
-    waiting: Any = field(default=None, repr=False)
-    previous_release: Any = field(default=None, repr=False)
-    csv_format: CsvFormat | None = None
-    sources: tuple[Any, ...] = field(default=(), repr=False)
-    values: ReleasedValues | None = field(default=None, repr=False, kw_only=True)
-    unknown: dict[str, int] = field(default_factory=dict, kw_only=True)
-    points: tuple[Point, ...] = field(default=(), repr=False, kw_only=True)
-    came: Any = field(default=None, repr=False, kw_only=True)
-    order: RandomOrder | None = field(default=None, repr=False, kw_only=True)
-    places: NDArray[np.int64] | None = field(default=None, repr=False, kw_only=True)
-    suppression: Suppression = field(default=Suppression("keep"), repr=False, kw_only=True)
-    _reason_of_row: NDArray[np.int8] | None = field(default=None, repr=False, kw_only=True)
-    _judging: BatchJudge | None = field(default=None, repr=False, kw_only=True)
-    _texts: Any = field(default=None, repr=False, kw_only=True)
-    _ends: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
+    _judging: BatchJudge | None = None
 
     def __repr__(self) -> str:
         waits = f"{self.held:,} held, " if self.held else ""
         out = f" ({self.left_out:,} left out)" if self.left_out else ""
         counts = f"{self.records:,} records, {waits}{self.suppressed:,} suppressed{out}"
         return f"AppliedBatch({counts}; {self.holding}; {self.verdict.state})"
-
-    @property
-    def left_out(self) -> int:
-        """Suppressed rows that are left out of the release."""
-        return self.suppression.left_out
-
-    @property
-    def verdict(self) -> Verdict:
-        """The verdict on the released rows."""
-        return Verdict(self.points)
-
-    @property
-    def holding(self) -> str:
-        """The tables of which every model holds, in words."""
-        if self.table is None:
-            return "nothing is released"
-        if self.published_as_one:
-            return "every model holds of it and the earlier release as one table, not of it alone"
-        beside = "" if self.together is None else ", alone and with the earlier release"
-        return f"{model_verdict(self.values)}{beside}"
-
-    @property
-    def texts(self) -> Any:
-        """The rows with every quasi-identifier as text, as files hold them."""
-        return self.table if self._texts is None else self._texts
-
-    def rows(self) -> pl.DataFrame:
-        """Return the rows of the batch that were suppressed or wait, with the reason of each.
-
-        The numbers are those of the rows as they came in; those that were held before come after the others.
-        Do not hand them out.
-
-        Returns
-        -------
-        A Polars frame with ``row`` (the first has number 1) and ``reason``: the name of a `Reason`, as
-        ``outside``, ``class`` or ``waiting``.
-
-        Raises
-        ------
-        TableError
-            When the rows are not in memory.
-        """
-        if self._reason_of_row is None:
-            raise TableError("the rows of this batch are not in memory, so they have no numbers")
-        return reason_table(self._reason_of_row)
 
     def write(
         self,
@@ -181,7 +71,7 @@ class AppliedBatch(InNotebooks):
         force: bool = False,
         escape_formulas: bool = False,
     ) -> None:
-        """Write the rows, read the file again, and judge it, alone and with an earlier release.
+        """Write the rows, read the file again, and judge the file, alone and with an earlier release.
 
         With `escape_formulas` texts of a CSV that a spreadsheet would run as formulas get ``'`` in front.
 
@@ -202,7 +92,6 @@ class AppliedBatch(InNotebooks):
             written then.
         """
         from incrowd.core.io.files import CsvFormat as Format
-        from incrowd.core.io.files import escaping
         from incrowd.core.io.targets import Outputs, Target, writing
         from incrowd.engines import engine_for
 
@@ -223,9 +112,7 @@ class AppliedBatch(InNotebooks):
             with writing(hold) as place:
                 engine_for(self.waiting).write(place, hold.requested, Format())
         if self.table is not None and self._judging is not None:
-            csv_format = escaping(self.csv_format, escape_formulas)
-            engine = engine_for(self.texts)
-            engine.write_checked(path, csv_format, self._check, force=force, sources=self.sources)
+            self._write_rows(path, self._check, force=force, escape_formulas=escape_formulas)
 
     def _check(self, written: Any) -> None:
         """Judge the written rows."""
@@ -247,42 +134,6 @@ class AppliedBatch(InNotebooks):
                 "satisfies the models; the file of waiting rows was written, so offer it with the next batch "
                 f"({setting('held=', '--held')})"
             )
-
-    def sentences(self) -> list[str]:
-        """Describe ends of ranges, survey and household risks, and risks that are not measured."""
-        alone, both = (
-            [] if each is None else [*survey_sentences(each.estimates, each.risk, each.quasi), *each.notes]
-            for each in (self.privacy, self.together)
-        )
-        suppressed = self.suppression.sentences()
-        if self.published_as_one:
-            return [*suppressed, *self._ends, *both]
-        drawn = () if self.values is None else self.values.sentences()
-        together = (f"With the earlier release: {text}" for text in both)
-        return [*suppressed, *self._ends, *alone, *drawn, *together]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON, without any value of the tables."""
-        privacy, both = (
-            None if each is None else each.to_dict(cells=False) for each in (self.privacy, self.together)
-        )
-        return {
-            **envelope("batch"),
-            "verdict": self.verdict.to_dict(),
-            "records": self.records,
-            "outside": self.outside,
-            "unknown": self.unknown,
-            "too_small": self.too_small,
-            "suppressed": self.suppressed,
-            "left_out": self.left_out,
-            "suppression": self.suppression.to_dict(),
-            "held_before": self.held_before,
-            "held": self.held,
-            "published_as_one": self.published_as_one,
-            "privacy": privacy,
-            "together": both,
-            **({} if self.values is None else {"released_values": self.values.to_dict()}),
-        }
 
 
 def waiting_file(outputs: Outputs, path: str | os.PathLike[str]) -> Target:
@@ -386,7 +237,9 @@ def apply_recoding(  # noqa: PLR0913
     policy = with_histories(policy, searching=False)
     if max_suppression is not None:
         policy = replace(policy, max_suppression=max_suppression)
-    earlier = Earlier.of(previous_release, previous_table, previous_row_map, policy, as_one=published_as_one)
+    earlier = Earlier.of_release(
+        previous_release, previous_table, previous_row_map, policy, as_one=published_as_one
+    )
     table, held_before = loaded(table, csv_format), 0
     if held is not None:
         table, held_before = with_held(table, loaded(held))
@@ -405,7 +258,6 @@ def apply_recoding(  # noqa: PLR0913
         held_before=held_before,
         waiting=decision.waiting,
         published_as_one=published_as_one,
-        previous_release=previous_release,
         csv_format=csv_format,
         sources=(*paths, *decision.batch.engine.sources),
         _reason_of_row=decision.reasons,
@@ -425,7 +277,7 @@ def _release(
     force: bool,
     unanswered: Unanswered,
 ) -> AppliedBatch:
-    """Release the rows of a batch that do not wait, and judge them alone and with the earlier release."""
+    """Release the rows of a batch that do not wait, judged alone and with the earlier release."""
     from incrowd.engines import engine_for
 
     batch, policy = decision.batch, waiting.policy
@@ -437,7 +289,7 @@ def _release(
     result = batch.release_rows(recoded, policy, decision.fate.reasons, alone=not waiting.published_as_one)
     in_place, suppression = result.released.table, result.suppression
     fate = replace(decision.fate, reasons=result.reasons)
-    judging = BatchJudge.of(batch, result.recoding, policy, earlier, decision.both)
+    judging = BatchJudge.of_batch(batch, result.recoding, policy, earlier, decision.both)
     measured = judging.assessments(in_place)
     points = points_of(
         Evidence(

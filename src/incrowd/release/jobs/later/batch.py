@@ -1,4 +1,4 @@
-"""A batch of new rows: its cells under an earlier recoding, and the rows that must be suppressed."""
+"""A batch of new rows: cells under an earlier recoding, and the rows that must be suppressed."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ class Batch:
     def release_rows(
         self, carried: RecodedBatch, policy: Policy, reasons: NDArray[np.int8], *, alone: bool = True
     ) -> ReleasedRows:
-        """Return the rows with the cells of the keys, as `ReleasedRows.of` does."""
+        """Return the rows with the cells of the keys, as `ReleasedRows.of_recoding` does."""
         schema = _as_counted(self.leaving, self.counted.schema)
-        return ReleasedRows.of(
+        return ReleasedRows.of_recoding(
             self.treatments, schema, self.counted, carried, policy, reasons=reasons, alone=alone
         )
 
@@ -90,7 +90,7 @@ def count_batch(table: Any, recoding: Recoding, policy: Policy) -> Batch:
     schema = policy.schema
     (leaving := schema.after_treatment()).released(engine.columns)
     _refuse_unfit(recoding, policy)
-    treatments = TableTreatments.of(engine, schema, recoding.treated)
+    treatments = TableTreatments.of_table(engine, schema, recoding.treated)
     plain_schema = _plain_schema(schema, recoding)
     counted = treatments.counted.count(plain_schema, joint=any(model.is_joint for model in policy.models))
     return Batch(table, treatments, leaving, counted, labels_of(recoding, counted.frequency))
@@ -111,12 +111,12 @@ def _plain_schema(schema: Schema, recoding: Recoding) -> Schema:
     )
     sensitive = (each.as_counted() for each in schema.sensitive)
     others = (each for role in ("person", "household", "weight") for each in schema.having(role))
-    return Schema.of([*quasi, *sensitive, *others], null_values=schema.null_values)
+    return Schema.of_attributes([*quasi, *sensitive, *others], null_values=schema.null_values)
 
 
 @dataclass(frozen=True)
 class Earlier:
-    """An earlier release, if one is named.
+    """An earlier release, if named.
 
     Attributes
     ----------
@@ -145,7 +145,7 @@ class Earlier:
         return [self.parts] if self.as_one else [(), self.parts]
 
     @classmethod
-    def of(cls, release: Any, table: Any, row_map: Any, policy: Policy, *, as_one: bool) -> Earlier:
+    def of_release(cls, release: Any, table: Any, row_map: Any, policy: Policy, *, as_one: bool) -> Earlier:
         """Count the named earlier release, and refuse arguments without such a release."""
         from incrowd.engines import loaded
 
@@ -172,7 +172,7 @@ class Earlier:
             return None
 
         def treated(engine: Engine) -> Engine:
-            return TableTreatments.of(engine, schema, recoding.treated).counted
+            return TableTreatments.of_table(engine, schema, recoding.treated).counted
 
         counted = self.parts[0][2]
         return people_of_both(batch.table, self.table, self.row_map, counted, schema, treated)
@@ -202,7 +202,7 @@ class Fate:
 
     @property
     def kept(self) -> NDArray[np.bool_]:
-        """bool[keys]: whether the rows of a key keep their cells."""
+        """bool[keys]: whether the rows of a key are released with cells."""
         return np.asarray(self.reasons == 0)
 
     @property
@@ -370,7 +370,7 @@ class BatchJudge:
     made_from: tuple[MadeFrom, ...]
 
     @classmethod
-    def of(
+    def of_batch(
         cls, batch: Batch, recoding: Recoding, policy: Policy, earlier: Earlier, both: BatchPeople | None
     ) -> BatchJudge:
         """Keep the counts of the rows before recoding.

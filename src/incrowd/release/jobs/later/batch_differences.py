@@ -1,4 +1,4 @@
-"""Differences of a batch from the release before it: figures, new values, and the shares of cells."""
+"""Differences of a batch from the release before: figures, new values, and the shares of cells."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NEW = 5
 
 
 class Differences(NamedTuple):
-    """The differences of a batch from the release before it.
+    """The differences of a batch from the release before.
 
     `figures` are a name, last time and now, in words. `cells` are of each quasi-identifier the most frequent
     cells, with the shares of the rows, 0..1, last time and now.
@@ -51,7 +51,7 @@ def differences(
     frame: pl.DataFrame = nw.from_native(released.texts, eager_only=True).to_polars()
     quasi = [each.name for each in policy.schema.quasi]
     if not before and last is not None:
-        before = {"privacy": assess(last, Schema.of(policy.schema.quasi)).to_dict(cells=False)}
+        before = {"privacy": assess(last, Schema.of_attributes(policy.schema.quasi)).to_dict(cells=False)}
     figures = [(name, _figure(before, name), _figure(now, name)) for name in _FIGURES]
     sentences, cells = [], {}
     if isinstance(released, AppliedBatch):
@@ -105,7 +105,7 @@ def _cells(last: pl.DataFrame, now: pl.DataFrame, name: str) -> list[tuple[str, 
 
 
 def account_of(released: Release | AppliedBatch) -> dict[str, Any]:
-    """Return a release as a command prints it with ``--json``, with the losses of an applied batch."""
+    """Return a release as a command prints releases with ``--json``, with the losses of an applied batch."""
     if not isinstance(released, AppliedBatch):
         return released.to_dict()
     rows = map_of(released.order, len(released.texts), released.places)

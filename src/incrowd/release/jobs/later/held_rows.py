@@ -1,4 +1,4 @@
-"""Raw rows of a batch that wait for the next batch because their classes are too small."""
+"""Raw rows of a batch that wait for the next batch because of small classes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def rows_in_memory(table: Any, setting_text: str) -> Engine:
 
 
 def rows_at(table: Any, places: NDArray[np.int64]) -> Any:
-    """Return some rows of a table in memory, by their places from 0."""
+    """Return some rows of a table in memory, by places from 0."""
     frame = nw.from_native(table, eager_only=True)[places]
     return nw.maybe_reset_index(frame).to_native()
 

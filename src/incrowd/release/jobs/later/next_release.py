@@ -118,7 +118,7 @@ def next_release(  # noqa: PLR0913
     person_columns = list(keys) or list(policy.schema.person)
     frame, persons, kind = _people(table, policy, person_columns)
     frame = frame.with_columns(_canonical(frame[sensitive]))
-    values, numbers = _values(frame[sensitive], [_canonical(_column(each, sensitive)) for each in earlier])
+    values, numbers = _distinct(frame[sensitive], [_canonical(_column(each, sensitive)) for each in earlier])
     if len(values) < m or frame.is_empty():
         raise InfeasibleError(f"nothing was released: m is {m}, and {sensitive!r} has {len(values)} values")
     signatures = ledger.signatures(persons, sensitive, values["text"])
@@ -159,7 +159,7 @@ def next_release(  # noqa: PLR0913
     released_policy = replace(release.policy, algorithm=policy.algorithm, ledger_m=m)
     release = replace(release, policy=released_policy, points=points)
     release.verdict.admit(unanswered)
-    return SeriesRelease.of(
+    return SeriesRelease.of_release(
         release,
         counterfeits=plan.counterfeits_by_group(),
         m=m,
@@ -272,7 +272,7 @@ def _requirements(policy: Policy) -> tuple[int, str, Schema]:
     return (
         policy.ledger_m,
         attribute.name,
-        Schema.of(attributes, null_values=raw_schema.null_values, unlisted="drop"),
+        Schema.of_attributes(attributes, null_values=raw_schema.null_values, unlisted="drop"),
     )
 
 
@@ -303,7 +303,7 @@ def _people(
     return frame, texts, raw.implementation
 
 
-def _values(column: pl.Series, earlier: Sequence[pl.Series]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+def _distinct(column: pl.Series, earlier: Sequence[pl.Series]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
     """Return the distinct values as ``text`` and ``value``, and the number of each row's value."""
     try:
         parts = [column, *(each.cast(column.dtype) for each in earlier)]

@@ -26,7 +26,7 @@ _OTHER = (
 
 
 class BatchPeople(NamedTuple):
-    """The people of the rows of a batch, followed by those of the rows of an earlier release.
+    """The people of the rows of a batch, followed by the people of the rows of an earlier release.
 
     Attributes
     ----------
@@ -147,7 +147,7 @@ def _combine(name: str, after: pl.Series, before: pl.Series) -> pl.Series:
 
 
 def concat_columns(one: pl.Series, other: pl.Series) -> pl.Series:
-    """Concatenate values of one kind in a common type, categories of different types as texts."""
+    """Concatenate values of the same kind in a common type, categories of different types as texts."""
     sides = [one, other]
     if one.dtype != other.dtype:
         categorical = (pl.Categorical, pl.Enum)

@@ -234,7 +234,7 @@ class SeriesRelease(Release):
     keys: tuple[str, ...]
 
     @classmethod
-    def of(cls, release: Release, **settings: Any) -> Self:
+    def of_release(cls, release: Release, **settings: Any) -> Self:
         """Return a release with the settings of a series."""
         return cls(**{each.name: getattr(release, each.name) for each in fields(Release)} | settings)
 

@@ -1,14 +1,16 @@
-"""The account of a release: its sentences, and the document of its report."""
+"""The account of a release: sentences, and the document of the report."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
+from incrowd.core import markup
 from incrowd.core.documents import envelope, loss_in_words, rounded
 from incrowd.core.errors import TableError, named, setting
 from incrowd.core.hierarchy import Builder
@@ -28,10 +30,14 @@ from incrowd.release.accounts.board import (
 from incrowd.release.accounts.people import of_people, people_entry, people_sentences, survey_sentences
 from incrowd.release.accounts.statements import model_entry, model_sentence, versions
 from incrowd.release.accounts.value_warnings import value_warnings
+from incrowd.release.jobs.make.decision import Decision
+from incrowd.release.jobs.make.leaving_rows import LeavingRows
 from incrowd.release.jobs.make.released_rows import ReleasedValues
 from incrowd.release.jobs.make.table_treatments import treatment_entries, treatment_sentences
-from incrowd.release.policy.policy import Policy
+from incrowd.release.policy.policy import Policy, terms_of
 from incrowd_gate import wording
+from incrowd_gate.points import answered
+from incrowd_gate.verdict import Verdict
 from incrowd_gate.wording import (
     NAMED_COLUMNS,
     at_most,
@@ -42,130 +48,260 @@ from incrowd_gate.wording import (
 )
 
 if TYPE_CHECKING:
+    from incrowd.core.progress import Progress
     from incrowd.core.recoding import Recoding
     from incrowd.core.table.frequency import FrequencyTable
     from incrowd.core.table.schema import Schema
     from incrowd.core.table.sensitive import SensitiveCounts
     from incrowd.measures.privacy import ModelResult
     from incrowd.measures.utility import MetricResult
-    from incrowd.release.jobs.make.suppressed_records import Suppression
     from incrowd.release.jobs.measure.assess import Assessment
     from incrowd.release.verification import ClauseResult
-    from incrowd.search.lattice import SolutionSpace
     from incrowd_gate.points import Point
-    from incrowd_gate.verdict import Verdict
 
 
 _LEAST = 5
 """Records below which a bin before recoding is merged where no class size was asked for."""
 
 
-class Accountable(Protocol):
-    """The contents of an account, with the attributes of a `Release`."""
+@dataclass(frozen=True, kw_only=True)
+class Account(Decision, LeavingRows):
+    """The account of a decision and of the leaving rows: figures, points, the verdict, the report.
 
-    @property
-    def table(self) -> Any:
-        """The released table."""
-
-    @property
-    def policy(self) -> Policy:
-        """The policy of the release."""
-
-    @property
-    def recoding(self) -> Recoding:
-        """The recoding."""
-
-    @property
-    def frequency(self) -> FrequencyTable:
-        """The keys before recoding."""
-
-    @property
-    def before(self) -> Assessment:
-        """The assessment of the raw table."""
-
-    @property
-    def privacy(self) -> Assessment:
-        """The assessment of the released table."""
-
-    @property
-    def utility(self) -> Mapping[str, MetricResult]:
-        """The result of each loss metric."""
-
-    @property
-    def suppression(self) -> Suppression:
-        """The suppressed records, and the verdict of the models on them."""
-
-    @property
-    def values(self) -> ReleasedValues | None:
-        """The verdict of the models on perturbed values as they are released."""
-
-    @property
-    def lattice(self) -> SolutionSpace | None:
-        """The nodes that the search visited."""
-
-    @property
-    def telling(self) -> Sequence[str]:
-        """Quasi-identifiers that the order of the rows reveals."""
-
-    @property
-    def dropped(self) -> Sequence[str]:
-        """The columns of the raw table that are left out."""
-
-    @property
-    def verdict(self) -> Verdict:
-        """The verdict on the release."""
-
-    @property
-    def clauses(self) -> Sequence[ClauseResult]:
-        """The judgement of each clause of the profile."""
-
-
-def sentences_of(release: Accountable, *, conditions: bool = True) -> list[str]:
-    """Describe the contents of a release, the value of each model of the policy, and the losses.
-
-    With `conditions` each model that was asked for has a sentence. No value of the table is in them.
+    Attributes
+    ----------
+    privacy
+        The released table, measured anew.
+    utility
+        What was lost, per metric; each is measured when it is first read.
+    seconds
+        Wall time per stage.
+    points
+        Dangers and losses that somebody has to answer for; `verdict` has them, with the profile's clauses.
+    values
+        What the models say of perturbed sensitive values as they are released; None where nothing is
+        perturbed that they look at.
+    telling
+        The columns that the order of the rows tells, if it was kept all the same.
+    dropped
+        The columns of the raw table that are left out.
     """
-    after, schema = release.privacy, release.policy.schema
-    return [
-        _records_sentence(release),
-        *release.suppression.sentences(),
-        *people_sentences(after.people),
-        *(model_sentence(measured, after.quasi) for measured in _limited_models(release) if conditions),
-        *_clause_sentences(release),
-        *_risk_sentences(release),
-        *_loss_sentences(release),
-        *ends_sentences(release.recoding, release.policy),
-        *_unchanged_sentences(release),
-        *treatment_sentences(schema, release.policy.judge),
-        *(() if release.values is None else release.values.sentences()),
-        *_order_sentences(release),
-        *value_warnings(release.frequency, schema),
-        _dropped_sentence(schema) + wildcard_sentence(after.wildcards),
-    ]
 
+    privacy: Assessment
+    utility: Mapping[str, MetricResult]
+    seconds: dict[str, float]
+    points: tuple[Point, ...] = ()
+    values: ReleasedValues | None = None
+    telling: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    _measure_before: Callable[[], Assessment] = field(compare=False)
 
-def _clause_sentences(release: Accountable) -> list[str]:
-    """Count the clauses by state, and name the clauses that are not met."""
-    chosen = release.policy.profile
-    name = "The context" if chosen is None else chosen.profile.full_name
-    if chosen is None and release.policy.context is None:
-        return []
-    if not release.clauses:
+    def __getstate__(self) -> dict[str, Any]:
+        """Store the figures of the raw table in place of the function that measures the table."""
+        before = self.before
+        return self.__dict__ | {"before": before, "_measure_before": None}
+
+    @cached_property
+    def before(self) -> Assessment:
+        """The assessment of the raw table, measured on the first read if models need class sizes alone."""
+        return self._measure_before()
+
+    @cached_property
+    def clauses(self) -> tuple[ClauseResult, ...]:
+        """The verifier's judgement of each clause of the policy's profile."""
+        return clause_results(self.policy, self._write)
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """The verdict on the release: holds, open or broken, with the points."""
+        points = (*self.points, *points_of_clauses(self.policy, self.clauses))
+        return Verdict(answered(points, self.policy.accepted))
+
+    @property
+    def risk(self) -> Mapping[str, dict[str, float]]:
+        """Figures per risk model of the released table."""
+        return self.privacy.risk
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON, without any value of the table.
+
+        Its figures are exact, and those of raw values tell such: do not publish it. `save` rounds them.
+        """
+        return {
+            **envelope("release"),
+            **terms_of(self.policy),
+            "recoding": {"kind": self.recoding.kind, **self.recoding.decisions()},
+            "before": self.before.to_dict(cells=False),
+            "after": self.privacy.to_dict(cells=False),
+            "suppression": self.suppression.to_dict(),
+            "left_out": self.left_out,
+            "utility": [lost.to_dict() for lost in self.utility.values()],
+            "verdict": self.verdict.to_dict(),
+            **({"clauses": [asdict(each) for each in self.clauses]} if self.clauses else {}),
+            **({} if self.values is None else {"released_values": self.values.to_dict()}),
+            **({} if self.lattice is None else {"search": self.lattice.summary()}),
+            **({"treatments": treatment_entries(schema)} if (schema := self.policy.schema).treated else {}),
+            "seconds": self.seconds,
+        }
+
+    def sentences(self, *, conditions: bool = True) -> list[str]:
+        """Describe the contents of the release, each model of the policy, and the losses.
+
+        The first is about the records, then comes one for each condition. No value of the table is in them.
+
+        Parameters
+        ----------
+        conditions
+            Whether the sentences of the single conditions are among them.
+        """
+        after, schema = self.privacy, self.policy.schema
         return [
-            f"{name}: its clauses are not judged here; incrowd verify judges them on the written release."
+            _records_sentence(self),
+            *self.suppression.sentences(),
+            *people_sentences(after.people),
+            *(model_sentence(measured, after.quasi) for measured in _limited_models(self) if conditions),
+            *_clause_sentences(self),
+            *_risk_sentences(self),
+            *_loss_sentences(self),
+            *ends_sentences(self.recoding, self.policy),
+            *_unchanged_sentences(self),
+            *treatment_sentences(schema, self.policy.judge),
+            *(() if self.values is None else self.values.sentences()),
+            *_order_sentences(self),
+            *value_warnings(self.frequency, schema),
+            _dropped_sentence(schema) + wildcard_sentence(after.wildcards),
         ]
-    numbers = Counter(each.state for each in release.clauses)
+
+    def document(
+        self,
+        *,
+        internal: bool = False,
+        file: str | os.PathLike[str] | None = None,
+        recipient: str = "",
+        purpose: str = "",
+        attacks: Sequence[Any] = (),
+    ) -> dict[str, Any]:
+        """Return the report of a release as plain data, with the parameters of `report`."""
+        after, before, policy = self.privacy, self.before, self.policy
+        shield: Callable[[Any], Any] = (lambda exact: exact) if internal else rounded
+        models = _limited_models(self)
+        sizes = [int(model.settings()["k"]) for model in policy.models if model.name == "k-anonymity"]
+        floor = 0 if internal else max([_LEAST, *sizes])
+        suppression = self.suppression
+        columns = [column["name"] for column in _released_columns(self)]
+        treatments = treatment_entries(policy.schema) if policy.schema.treated else []
+        return {
+            **envelope("report"),
+            "kind": "release",
+            "internal": internal,
+            "title": "Release of an anonymized table",
+            "verdict": self.verdict.to_dict(),
+            **({"clauses": [asdict(each) for each in self.clauses]} if self.clauses else {}),
+            "board": {
+                "cards": cards_of(after, before, self.utility.get("loss"), suppression.records),
+                "table": [
+                    *file_facts(file),
+                    *table_facts(after, policy.schema, columns, suppression.left_out),
+                ],
+                "audience": audience_facts(policy, after, recipient, purpose),
+                "left_out": left_out(self.dropped, {each["name"]: each["does"] for each in treatments}),
+                "decisions": decision_facts(policy, suppression.share(after.records)),
+            },
+            "attacks": [attack.to_dict() for attack in attacks],
+            "sentences": self.sentences(),
+            "wildcards": policy.wildcards,
+            "records": after.records,
+            "suppressed": after.suppressed,
+            "suppression": suppression.to_dict(),
+            "left_out": suppression.left_out,
+            "columns": {"released": _released_columns(self), "dropped": _count_dropped(policy.schema)},
+            **({"treatments": treatments} if treatments else {}),
+            "models": [model_entry(measured, cells=True) for measured in models],
+            **({} if self.values is None else {"released_values": self.values.to_dict()}),
+            "measured": [
+                model_entry(measured, cells=False) for measured in after.privacy if measured.limit is None
+            ],
+            "loss": shield([_loss_entry(lost) for lost in self.utility.values()]),
+            "risk": {"before": shield(dict(before.risk)), "after": dict(after.risk)},
+            "classes": {"before": shield(before.size_entry()), "after": after.size_entry()},
+            **people_entry(before=before.people, after=after.people),
+            **({} if after.estimates is None else {"estimated": after.estimates.to_dict()}),
+            "attributes": [
+                attribute_entry(j, domain, self.frequency, self.recoding, floor, internal=internal)
+                for j, domain in enumerate(self.frequency.domains)
+            ],
+            "recoding": {"kind": self.recoding.kind, **self.recoding.decisions()},
+            "front": None if self.lattice is None else shield(self.lattice.front_entries()),
+            "policy": _policy_entry(policy),
+            "reproduce": versions(policy),
+        }
+
+    def _repr_html_(self) -> str:
+        from incrowd.release.report.charts import losses, svg_if_drawn
+        from incrowd.release.report.details import losses_of
+
+        document = self.document()
+        limits = [
+            (
+                each["model"] + (f" of {each['attribute']}" if each["attribute"] else ""),
+                f"{each['sign']} {each['asked']:g}",
+                each["reached"],
+                "holds" if each["holds"] else "fails",
+            )
+            for each in document["models"]
+        ]
+        shown = losses_of(document)
+        return (
+            self.verdict._repr_html_()
+            + markup.cards(document["board"]["cards"])
+            + (svg_if_drawn(losses(shown)) if shown else "")
+            + markup.table("What was asked for", ("model", "asked", "reached", "result"), limits)
+        )
+
+    def _write(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        force: bool = False,
+        escape_formulas: bool = False,
+        progress: Progress | None = None,
+    ) -> None:
+        """Write the table as `write` does, whatever the verdict."""
+
+        def check(written: Any) -> None:
+            self._judge_rows(written, self._assessment(written, judged_alone=True))
+
+        self._write_rows(path, check, force=force, escape_formulas=escape_formulas, progress=progress)
+
+    def _judge_rows(self, written: Any, measured: Assessment) -> None:
+        """Refuse a written table with classes or perturbed values that fail the policy."""
+        self._judge(written, measured, self.suppression)
+        if self.values is not None:
+            self.values.check(written, self.driver_keys)
+
+
+def _clause_sentences(account: Account) -> list[str]:
+    """Count the clauses by state, and name the clauses that are not met."""
+    chosen = account.policy.profile
+    name = "The context" if chosen is None else chosen.profile.full_name
+    if chosen is None and account.policy.context is None:
+        return []
+    if not account.clauses:
+        return [
+            f"{name}: its clauses are not judged here; incrowd verify judges them on the written account."
+        ]
+    numbers = Counter(each.state for each in account.clauses)
     counts = ", ".join(f"{number} {state}" for state, number in numbers.items())
-    unmet = [each.id for each in release.clauses if each.state == "not met"]
-    return [f"{name}: {len(release.clauses)} clauses, {counts}{f' ({named(unmet, 30)})' if unmet else ''}."]
+    unmet = [each.id for each in account.clauses if each.state == "not met"]
+    return [f"{name}: {len(account.clauses)} clauses, {counts}{f' ({named(unmet, 30)})' if unmet else ''}."]
 
 
-def _limited_models(release: Accountable) -> list[ModelResult]:
-    return [measured for measured in release.privacy.results.asked if measured.limit is not None]
+def _limited_models(account: Account) -> list[ModelResult]:
+    return [measured for measured in account.privacy.results.asked if measured.limit is not None]
 
 
-def _records_sentence(release: Accountable) -> str:
-    after = release.privacy
+def _records_sentence(account: Account) -> str:
+    after = account.privacy
     share = after.suppressed / after.records if after.records else 0.0
     # The attacker of the next sentence knows the quasi-identifiers, where they are few.
     many = f" Quasi-identifiers are {', '.join(after.quasi)}." if len(after.quasi) > NAMED_COLUMNS else ""
@@ -175,8 +311,8 @@ def _records_sentence(release: Accountable) -> str:
     )
 
 
-def _risk_sentences(release: Accountable) -> Iterator[str]:
-    after, before = release.privacy, release.before
+def _risk_sentences(account: Account) -> Iterator[str]:
+    after, before = account.privacy, account.before
     risk, raw = after.risk.get("prosecutor"), before.risk.get("prosecutor")
     if risk and raw:
         yield (
@@ -186,7 +322,7 @@ def _risk_sentences(release: Accountable) -> Iterator[str]:
             f"{at_most(risk['max'])} ({percent(risk['mean'])} on average); before {at_most(raw['max'])} "
             f"({percent(raw['mean'])})."
         )
-        suppression = release.suppression
+        suppression = account.suppression
         if suppression.records > suppression.left_out and suppression.size:
             yield (
                 f"Of those whose records are suppressed ({suppression.records:,}), the right one is found "
@@ -196,7 +332,7 @@ def _risk_sentences(release: Accountable) -> Iterator[str]:
     disclosure = after.risk.get("attribute-disclosure")
     if disclosure:
         whom = "records" if after.people is None else "people at most"
-        lists = any(attribute.parts is not None for attribute in release.policy.schema.sensitive)
+        lists = any(attribute.parts is not None for attribute in account.policy.schema.sensitive)
         guessed, single = ("part", "of which all share a part") if lists else ("value", "with a single value")
         yield (
             f"By guessing the most frequent sensitive {guessed}, {who_knows(after.quasi)}, is right for "
@@ -205,8 +341,8 @@ def _risk_sentences(release: Accountable) -> Iterator[str]:
         )
 
 
-def _loss_sentences(release: Accountable) -> Iterator[str]:
-    loss = release.utility.get("loss")
+def _loss_sentences(account: Account) -> Iterator[str]:
+    loss = account.utility.get("loss")
     if loss:
         weighted = ""
         if loss.weighted is not None:
@@ -240,11 +376,11 @@ def ends_sentences(recoding: Recoding, policy: Policy) -> Iterator[str]:
     )
 
 
-def _unchanged_sentences(release: Accountable) -> Iterator[str]:
-    treated = {each.name for each in release.policy.schema.treated}
+def _unchanged_sentences(account: Account) -> Iterator[str]:
+    treated = {each.name for each in account.policy.schema.treated}
     columns = [
         column["name"]
-        for column in _released_columns(release)
+        for column in _released_columns(account)
         if column["role"] != "quasi" and column["name"] not in treated
     ]
     if columns:
@@ -254,10 +390,10 @@ def _unchanged_sentences(release: Accountable) -> Iterator[str]:
         )
 
 
-def _order_sentences(release: Accountable) -> Iterator[str]:
-    if release.telling:
+def _order_sentences(account: Account) -> Iterator[str]:
+    if account.telling:
         yield (
-            f"The rows are in the order of {named(release.telling)}, so the rows around a row tell more of "
+            f"The rows are in the order of {named(account.telling)}, so the rows around a row tell more of "
             f"it than its cells do. Leave {setting('keep_order', '--keep-order or keep_order = true')} out."
         )
 
@@ -274,78 +410,13 @@ def _count_dropped(schema: Schema) -> int:
     return sum(not each.leaves for each in schema.attributes)
 
 
-def _released_columns(release: Accountable) -> list[dict[str, str]]:
+def _released_columns(account: Account) -> list[dict[str, str]]:
     """Return name and role of each released column."""
-    schema = release.policy.schema
+    schema = account.policy.schema
     return [
         {"name": name, "role": schema[name].role if name in schema else "insensitive"}
-        for name in engine_for(release.table).columns
+        for name in engine_for(account.table).columns
     ]
-
-
-def document_of(
-    release: Accountable,
-    *,
-    internal: bool = False,
-    file: str | os.PathLike[str] | None = None,
-    recipient: str = "",
-    purpose: str = "",
-    attacks: Sequence[Any] = (),
-) -> dict[str, Any]:
-    """Return the report of a release as plain data, with `internal` exact and with raw values.
-
-    The other parameters are those of `Release.report`.
-    """
-    after, before, policy = release.privacy, release.before, release.policy
-    shield: Callable[[Any], Any] = (lambda exact: exact) if internal else rounded
-    models = _limited_models(release)
-    sizes = [int(model.settings()["k"]) for model in policy.models if model.name == "k-anonymity"]
-    floor = 0 if internal else max([_LEAST, *sizes])
-    suppression = release.suppression
-    columns = [column["name"] for column in _released_columns(release)]
-    treatments = treatment_entries(policy.schema) if policy.schema.treated else []
-    return {
-        **envelope("report"),
-        "kind": "release",
-        "internal": internal,
-        "title": "Release of an anonymized table",
-        "verdict": release.verdict.to_dict(),
-        **({"clauses": [asdict(each) for each in release.clauses]} if release.clauses else {}),
-        "board": {
-            "cards": cards_of(after, before, release.utility.get("loss"), suppression.records),
-            "table": [*file_facts(file), *table_facts(after, policy.schema, columns, suppression.left_out)],
-            "audience": audience_facts(policy, after, recipient, purpose),
-            "left_out": left_out(release.dropped, {each["name"]: each["does"] for each in treatments}),
-            "decisions": decision_facts(policy, suppression.share(after.records)),
-        },
-        "attacks": [attack.to_dict() for attack in attacks],
-        "sentences": sentences_of(release),
-        "wildcards": policy.wildcards,
-        "records": after.records,
-        "suppressed": after.suppressed,
-        "suppression": suppression.to_dict(),
-        "left_out": suppression.left_out,
-        "columns": {"released": _released_columns(release), "dropped": _count_dropped(policy.schema)},
-        **({"treatments": treatments} if treatments else {}),
-        "models": [model_entry(measured, cells=True) for measured in models],
-        **({} if release.values is None else {"released_values": release.values.to_dict()}),
-        "measured": [
-            model_entry(measured, cells=False) for measured in after.privacy if measured.limit is None
-        ],
-        "loss": shield([_loss_entry(lost) for lost in release.utility.values()]),
-        "risk": {"before": shield(dict(before.risk)), "after": dict(after.risk)},
-        "classes": {"before": shield(before.size_entry()), "after": after.size_entry()},
-        **people_entry(before=before.people, after=after.people),
-        **({} if after.estimates is None else {"estimated": after.estimates.to_dict()}),
-        "attributes": [
-            attribute_entry(j, domain, release.frequency, release.recoding, floor, internal=internal)
-            for j, domain in enumerate(release.frequency.domains)
-        ],
-        "recoding": {"kind": release.recoding.kind, **release.recoding.decisions()},
-        "front": None if release.lattice is None else shield(release.lattice.front_entries()),
-        "policy": _policy_entry(policy),
-        "reproduce": versions(policy),
-    }
 
 
 def _loss_entry(lost: MetricResult) -> dict[str, Any]:

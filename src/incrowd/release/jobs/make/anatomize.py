@@ -83,7 +83,7 @@ class Anatomy(InNotebooks):
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict on the two tables, whose quasi-identifiers are released as they are."""
+        """The verdict on the two tables, where quasi-identifiers are released unchanged."""
         return Verdict(self.points)
 
     def __repr__(self) -> str:
@@ -215,7 +215,7 @@ def anatomize(
     # Rows that lie in the order of the sensitive values would tell them.
     quasi_table = frame_in_order(quasi_table, RandomOrder())
     # What counts are the tables that leave, not what was meant.
-    grouped = Schema.of([Attribute(GROUP, "quasi"), attribute], null_values=plain.null_values)
+    grouped = Schema.of_attributes([Attribute(GROUP, "quasi"), attribute], null_values=plain.null_values)
     privacy = assess_table(long, grouped, policy.models)
     problems = [measured.shortfall() for measured in privacy.results.asked if measured.holds is False]
     if problems:

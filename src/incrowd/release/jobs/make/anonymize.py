@@ -214,7 +214,7 @@ def _release_whole_or_in_blocks(  # noqa: PLR0913
 
 
 class Recoded(NamedTuple):
-    """A table that was recoded and measured anew, before its points are known: half a release."""
+    """A table after recoding and measuring, before the search for points: half a release."""
 
     start: SearchStart
     policy: Policy
@@ -248,7 +248,7 @@ def recode(
         start = start.prepared(policy)
     recoding, lattice = _recoding(start, policy, clock)
     with clock.stage("apply"):
-        result = ReleasedRows.of(
+        result = ReleasedRows.of_recoding(
             start.treatments,
             leaving,
             start.counted,
@@ -275,7 +275,7 @@ def recode(
 
 
 def release_of(recoded: Recoded, clock: Clock, driver_keys: int | None = None) -> Release:
-    """Find the points of a recoded table, and put its rows into a random order."""
+    """Find the points of a recoded table, and put the rows into a random order."""
     start, policy, telling, before, recoding, lattice, result, after = recoded
     engine, frequency, released = start.engine, start.frequency, result.released.table
     with clock.stage("points"):
@@ -492,7 +492,7 @@ def start_search(
     clock.gives_up(engine.interrupt)
     policy.schema.after_treatment().released(engine.columns)
     with clock.stage("treat") if policy.schema.treated else nullcontext():
-        treatments = TableTreatments.of(engine, policy.schema)
+        treatments = TableTreatments.of_table(engine, policy.schema)
     engine = treatments.counted
     searched = counting_schema(policy)
     joint = any(model.is_joint for model in policy.models)

@@ -1,4 +1,4 @@
-"""The codebook of a release, made of its report and its released cells."""
+"""The codebook of a release, from the report and the released cells."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from incrowd.core.io.seals import digest_of
 from incrowd.core.lazy import nw, pl
-from incrowd.core.reading.spellings import has_open_points
+from incrowd.core.reading.spellings import has_unclear_points
 from incrowd.release.codebooks.base import Column, Description
 
 _MOST_VALUES = 30
@@ -20,7 +20,7 @@ _ROLES = {"quasi": "quasi-identifier", "person": "pseudonym of a person"}
 def description_of(
     document: Mapping[str, Any], texts: Any, file: str | os.PathLike[str] | None = None
 ) -> Description:
-    """Describe a release by its report.
+    """Describe a release by the release's report.
 
     A catalogue may show a codebook to more people than get the table. So values are listed of
     quasi-identifiers alone, where a value is that of a class, and labels of the raw file are left out.
@@ -64,6 +64,6 @@ def _is_of_numbers(cells: pl.Series) -> bool:
         return cells.dtype.is_numeric()
     texts = cells.filter(cells != "").unique()
     is_code = texts.str.contains(r"^[-+]?0[0-9]").any()
-    if is_code or has_open_points(texts):
+    if is_code or has_unclear_points(texts):
         return False
     return len(texts) > 0 and texts.cast(pl.Float64, strict=False).null_count() == 0

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PlannedColumn:
-    """The plan of one column.
+    """The plan of a column.
 
     Attributes
     ----------
@@ -154,7 +154,7 @@ def plan(
             _column(name, attributes.get(name), domains.get(name), treatments.get(name), schema.unlisted)
             for name in start.treatments.raw.columns
         ),
-        nodes=Lattice.of(frequency, start.schema.quasi).size if full_domain else None,
+        nodes=Lattice.of_table(frequency, start.schema.quasi).size if full_domain else None,
         notes=tuple(value_warnings(frequency, schema)),
         seconds=clock.seconds,
     )

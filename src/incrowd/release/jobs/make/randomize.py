@@ -15,7 +15,7 @@ from incrowd.core.io.addresses import file_path
 from incrowd.core.lazy import NDArray, np, nw, pl
 from incrowd.core.markup import InNotebooks
 from incrowd.core.parameters import EPSILON, check_fields, parameter
-from incrowd.core.reading.spellings import refuse_open_points
+from incrowd.core.reading.spellings import refuse_unclear_points
 from incrowd.core.table.schema import Schema, require_columns
 from incrowd_gate.points import UNANSWERED, Accepted, Point, Unanswered
 from incrowd_gate.verdict import Verdict
@@ -95,7 +95,7 @@ Mechanism = Laplace | RandomizedResponse
 
 @dataclass(frozen=True)
 class RandomizedTable(InNotebooks):
-    """A table with noise and its privacy loss.
+    """A table with noise, and the privacy loss.
 
     Attributes
     ----------
@@ -242,7 +242,7 @@ def _series(frame: nw.DataFrame[Any], name: str, values: Any) -> nw.Series[Any]:
 def _numbers(frame: nw.DataFrame[Any], name: str, mechanism: Laplace) -> NDArray[Any]:
     """Read a column of numbers: int64 if the bounds and all values are whole, else float64."""
     column = frame[name].to_polars().alias("")
-    refuse_open_points(column, name)
+    refuse_unclear_points(column, name)
     numbers = column.cast(pl.Float64, strict=False).fill_nan(None)
     missing = int(numbers.null_count())
     if missing:
@@ -301,7 +301,7 @@ def _ranks(frame: nw.DataFrame[Any], name: str, mechanism: RandomizedResponse) -
 
 
 def _respond(ranks: NDArray[np.int64], mechanism: RandomizedResponse) -> NDArray[np.int64]:
-    """Keep each category or replace it by another, with randomness of the operating system."""
+    """Keep or replace each category, with randomness of the operating system."""
     draws = np.frombuffer(secrets.token_bytes(8 * len(ranks)), np.uint64)
     moved = np.flatnonzero(draws >= np.uint64(mechanism.kept))
     size = len(mechanism.categories)

@@ -1,4 +1,8 @@
-"""The reasons why records are suppressed: one for each record, the first that applies."""
+"""The reasons why records are suppressed: for each record the first reason that applies.
+
+`reasons_of` gives the reasons of a search. `released_rows` adds those of the rows that are left, and of
+perturbed values. `later.batch.fate_of` gives those of a batch, and `later.apply` says which rows wait.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +39,7 @@ class Reason(IntEnum):
     sentence: str
 
     def __new__(cls, number: int, sentence: str) -> Self:
-        """Give a number its sentence."""
+        """Return a number with a sentence."""
         reason = int.__new__(cls, number)
         reason._value_, reason.sentence = number, sentence
         return reason

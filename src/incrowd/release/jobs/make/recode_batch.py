@@ -68,7 +68,7 @@ def _wider(domain: Domain, texts: Iterable[str]) -> Hierarchy | None:
 
 
 class _Grown:
-    """A domain whose hierarchy has more leaves than before.
+    """A domain with a hierarchy that has more leaves than before.
 
     Attributes
     ----------
@@ -198,7 +198,7 @@ def _same_keys(recoding: Recoding, frequency: FrequencyTable) -> NDArray[np.int6
 
 
 class RecodedBatch(Recoding):
-    """The cells of other keys than those of a recoding."""
+    """The cells of keys beyond the keys of a recoding."""
 
     kind: ClassVar[str] = "carried over"
 
@@ -276,7 +276,7 @@ def number_texts(column: Sequence[str | None]) -> tuple[NDArray[np.int64], list[
 
 
 def _levels(recoding: FullDomain, frequency: FrequencyTable) -> tuple[Labels, NDArray[np.bool_]]:
-    """Generalize every value to its column's level, and keep suppressed keys suppressed."""
+    """Generalize every value to the column's level, and leave suppressed keys suppressed."""
     labels: Labels = []
     covered = np.ones(frequency.keys, np.bool_)
     ranks = []
@@ -373,7 +373,7 @@ def _literals(recoding: Recoding, frequency: FrequencyTable) -> list[Literal]:
 
 
 class _Column:
-    """The values that the cells of some classes cover in one column, by the texts alone.
+    """The values that the cells of some classes cover in a column, by the texts alone.
 
     Parameters
     ----------

@@ -3,53 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from incrowd.core import markup
-from incrowd.core.documents import envelope, to_json
-from incrowd.core.errors import ParameterError, TableError, setting
+from incrowd.core.documents import to_json
+from incrowd.core.errors import TableError
 from incrowd.core.io.kinds.files import usual_suffix
 from incrowd.core.io.publishing import publishing
 from incrowd.core.io.seals import digest_of
 from incrowd.core.io.targets import INTERNAL
-from incrowd.core.lazy import NDArray, np, pl
+from incrowd.core.lazy import pl
 from incrowd.core.progress import in_job, interrupting
-from incrowd.engines import engine_for, read_classes
-from incrowd.measures.privacy import IdentityModel
-from incrowd.measures.utility import MetricResult
+from incrowd.engines import engine_for
 from incrowd.release.accounts.row_map import ROW_MAP, map_of, write_row_map
 from incrowd.release.accounts.statements import versions
-from incrowd.release.jobs.make.account import (
-    clause_results,
-    document_of,
-    points_of_clauses,
-    published_account,
-    published_policy,
-    sentences_of,
-)
+from incrowd.release.jobs.make.account import Account, published_account, published_policy
 from incrowd.release.jobs.make.reasons import SUPPRESSED_ROWS, reason_table, reasons_of_rows
-from incrowd.release.jobs.make.released_rows import ReleasedValues, model_verdict
-from incrowd.release.jobs.make.suppressed_records import Suppression, judge, refuse_failing
-from incrowd.release.jobs.make.table_treatments import treatment_entries
-from incrowd.release.jobs.measure.assess import Assessment, assess_table
-from incrowd.release.policy.policy import Policy, terms_of
-from incrowd_gate.points import Point, answered
-from incrowd_gate.verdict import Verdict
+from incrowd.release.jobs.make.released_rows import model_verdict
 
 if TYPE_CHECKING:
-    from incrowd.core.io.files import CsvFormat
-    from incrowd.core.io.shuffle import RandomOrder
     from incrowd.core.progress import Progress
-    from incrowd.core.recoding import Recoding
-    from incrowd.core.table.frequency import FrequencyTable
-    from incrowd.engines import Engine
     from incrowd.release.report.plots import ReleasePlots
-    from incrowd.release.verification import ClauseResult
-    from incrowd.search.lattice import SolutionSpace
     from incrowd_gate.points import Accepted
     from incrowd_gate.profiles import Attestation
 
@@ -62,80 +38,19 @@ _WAYS |= dict.fromkeys(
 )
 
 
-@dataclass(frozen=True)
-class Release:
+@dataclass(frozen=True, kw_only=True)
+class Release(Account):
     """A released table with an account.
 
     Attributes
     ----------
-    table
-        The released table, of the kind that came in (a Polars frame for a path). Cells are texts. Means of
-        numbers and dates have the type of the column that came in, if nothing is lost by it.
-    policy
-        What it had to satisfy.
-    recoding
-        What was decided; it knows values of the table before recoding.
-    privacy
-        The released table, measured anew.
-    utility
-        What was lost, per metric; each is measured when it is first read.
-    seconds
-        Wall time per stage.
-    csv_format
-        How the input was written, where it was a CSV.
-    population
-        The people that it was compared with, where a model needed them.
-    lattice
-        The full-domain recodings that the search looked at, where it looked at such.
-    frequency
-        The keys that were recoded, as they came in.
-    sources
-        What the table and the population are read from, where that is known; no output takes its place.
-    driver_keys
-        How many combinations of values may be fetched where the table is counted elsewhere.
-    telling
-        The columns that the order of the rows tells, if it was kept all the same.
-    dropped
-        The columns of the raw table that are left out.
-    order
-        Where each row went; None if the order was kept, or the rows never had one.
-    points
-        Dangers and losses that somebody has to answer for; `verdict` has them, with the profile's clauses.
-    values
-        What the models say of perturbed sensitive values as they are released; None where nothing is
-        perturbed that they look at.
-    suppression
-        The suppressed records: how many there are, how many are left out, and the models that they do not
-        satisfy as a class of their own.
-    places
-        The places of the raw rows that leave, from 0, where some are left out and rows have an order. Do not
-        hand them out.
-    reasons
-        int8[keys]: the `Reason` of each key that is suppressed, else 0. Do not hand them out.
+    policy, recoding, frequency, lattice
+        What was decided; see `Decision`.
+    table, texts, suppression, left_out
+        The rows that leave; see `LeavingRows`.
+    privacy, before, risk, utility, points, clauses, verdict, values, seconds
+        What is said of these rows; see `Account`.
     """
-
-    table: Any
-    policy: Policy
-    recoding: Recoding
-    privacy: Assessment
-    utility: Mapping[str, MetricResult]
-    seconds: dict[str, float]
-    csv_format: CsvFormat | None = None
-    population: Any = field(default=None, repr=False)
-    lattice: SolutionSpace | None = field(default=None, repr=False)
-    frequency: FrequencyTable = field(kw_only=True, repr=False)
-    sources: tuple[Any, ...] = field(default=(), kw_only=True, repr=False)
-    driver_keys: int | None = field(default=None, kw_only=True, repr=False)
-    telling: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
-    dropped: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
-    order: RandomOrder | None = field(default=None, kw_only=True, repr=False)
-    points: tuple[Point, ...] = field(default_factory=tuple, kw_only=True, repr=False)
-    values: ReleasedValues | None = field(default=None, kw_only=True, repr=False)
-    suppression: Suppression = field(default=Suppression("keep"), kw_only=True, repr=False)
-    places: NDArray[np.int64] | None = field(default=None, kw_only=True, repr=False, compare=False)
-    reasons: NDArray[np.int8] | None = field(default=None, kw_only=True, repr=False, compare=False)
-    _measure_before: Callable[[], Assessment] = field(kw_only=True, repr=False, compare=False)
-    _texts: Any = field(default=None, kw_only=True, repr=False)
 
     def __repr__(self) -> str:
         after = self.privacy
@@ -144,11 +59,6 @@ class Release:
             f"Release({after.records:,} records, {after.suppressed:,} suppressed, {left_out}"
             f"{after.classes:,} classes; {model_verdict(self.values, self.verdict)})"
         )
-
-    @property
-    def left_out(self) -> int:
-        """Suppressed records that are left out of the release."""
-        return self.suppression.left_out
 
     def accepting(self, answers: Iterable[Accepted], attested: Iterable[Attestation] = ()) -> Release:
         """Return the release with a policy that accepts further points, which the account repeats.
@@ -168,118 +78,8 @@ class Release:
                 release.__dict__[name] = self.__dict__[name]
         return release
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Keep the figures of the raw table instead of the function that measures them."""
-        before = self.before
-        return self.__dict__ | {"before": before, "_measure_before": None}
-
-    @cached_property
-    def before(self) -> Assessment:
-        """The assessment of the raw table, measured on the first read if models need class sizes alone."""
-        return self._measure_before()
-
-    @cached_property
-    def clauses(self) -> tuple[ClauseResult, ...]:
-        """The verifier's judgement of each clause of the policy's profile."""
-        return clause_results(self.policy, self._write)
-
-    @cached_property
-    def verdict(self) -> Verdict:
-        """The verdict on the release: holds, open or broken, with the points."""
-        points = (*self.points, *points_of_clauses(self.policy, self.clauses))
-        return Verdict(answered(points, self.policy.accepted))
-
-    @property
-    def texts(self) -> Any:
-        """The released table with every quasi-identifier as text, as files hold the table."""
-        return self.table if self._texts is None else self._texts
-
-    @property
-    def risk(self) -> Mapping[str, dict[str, float]]:
-        """Figures per risk model of the released table."""
-        return self.privacy.risk
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON, without any value of the table.
-
-        Its figures are exact, and those of raw values tell such: do not publish it. `save` rounds them.
-        """
-        return {
-            **envelope("release"),
-            **terms_of(self.policy),
-            "recoding": {"kind": self.recoding.kind, **self.recoding.decisions()},
-            "before": self.before.to_dict(cells=False),
-            "after": self.privacy.to_dict(cells=False),
-            "suppression": self.suppression.to_dict(),
-            "left_out": self.left_out,
-            "utility": [lost.to_dict() for lost in self.utility.values()],
-            "verdict": self.verdict.to_dict(),
-            **({"clauses": [asdict(each) for each in self.clauses]} if self.clauses else {}),
-            **({} if self.values is None else {"released_values": self.values.to_dict()}),
-            **({} if self.lattice is None else {"search": self.lattice.summary()}),
-            **({"treatments": treatment_entries(schema)} if (schema := self.policy.schema).treated else {}),
-            "seconds": self.seconds,
-        }
-
-    def sentences(self, *, conditions: bool = True) -> list[str]:
-        """Describe the contents of the release, each model of the policy, and the losses.
-
-        The first is about the records, then comes one for each condition. No value of the table is in them.
-
-        Parameters
-        ----------
-        conditions
-            Whether the sentences of the single conditions are among them.
-        """
-        return sentences_of(self, conditions=conditions)
-
-    def class_table(self, sensitive: str | None = None) -> pl.DataFrame:
-        """Summarize the release: the number of records per class and sensitive value.
-
-        For a number it has the mean over the class, for a date the mean day. For a category it has the values
-        that occur in the class, joined by commas in order. Missing values and suppressed records are left
-        out.
-
-        The table tells raw values as means and sets do: see the output styles `mean` and `set`.
-
-        Parameters
-        ----------
-        sensitive
-            The sensitive attribute; may be left out where there is one.
-
-        Returns
-        -------
-        A Polars frame with the quasi-identifiers, the sensitive attribute and ``count``, sorted by these.
-
-        Raises
-        ------
-        SchemaError
-            When the attribute is not a sensitive one, or there are several and none is named.
-        ParameterError
-            When the recoding is not local, so that it has no classes of its own. Or when the models hold only
-            since ``*`` matches any value: the summary of such a class would tell the values behind ``*``.
-        """
-        from incrowd.core.recoding import Local
-        from incrowd.core.table.classes import EquivalenceClasses
-        from incrowd.release.accounts.class_figures import class_table
-        from incrowd.search.base import all_hold
-
-        recoding = self.recoding
-        if self.policy.wildcards == "matches-any" and isinstance(recoding, Local):
-            classes = EquivalenceClasses.from_assignment(
-                self.frequency, recoding.class_of_key, recoding.count
-            )
-            models = [each for model in self.policy.models for each in model.for_classes()]
-            if not all_hold(models, classes).all():
-                raise ParameterError(
-                    "a summary of classes would tell values of fewer people than the models ask for, as they "
-                    "hold only where * matches any value; release the table with "
-                    + setting("wildcards='value'", "--wildcards value")
-                )
-        return class_table(self.frequency, self.recoding, sensitive)
-
     def __getattr__(self, name: str) -> NoReturn:
-        """Raise for a name that it does not have, with the way out for names that tables have."""
+        """Raise for an unknown name, with the way out for names that tables have."""
         way_out = _WAYS.get(name, "")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{way_out}", name=name)
 
@@ -352,18 +152,9 @@ class Release:
         with writing(path, force=force, private=True, sources=self.sources) as place:
             write_row_map(place, self.order, self.privacy.records, self.places)
 
-    def _file_name(self, engine: Engine) -> str:
-        """Return the name of the table's file in a folder."""
-        kind = None if self.csv_format is None else self.csv_format.kept
-        return engine.file_name if kind is None else f"release{usual_suffix(kind)}"
-
     def _require_order(self) -> None:
         if self.order is None and not self.policy.keep_order:
             raise TableError("the rows of this release never had an order, so there is no map of them")
-
-    def document(self, *, internal: bool = False, **about: Any) -> dict[str, Any]:
-        """Return the report of a release as plain data, with the parameters of `report`."""
-        return document_of(self, internal=internal, **about)
 
     def report(
         self,
@@ -434,28 +225,6 @@ class Release:
         description = description_of(self.document(), self.texts, file)
         write_codebook(description, path, force=force, sources=self.sources)
 
-    def _repr_html_(self) -> str:
-        from incrowd.release.report.charts import losses, svg_if_drawn
-        from incrowd.release.report.details import losses_of
-
-        document = self.document()
-        limits = [
-            (
-                each["model"] + (f" of {each['attribute']}" if each["attribute"] else ""),
-                f"{each['sign']} {each['asked']:g}",
-                each["reached"],
-                "holds" if each["holds"] else "fails",
-            )
-            for each in document["models"]
-        ]
-        shown = losses_of(document)
-        return (
-            self.verdict._repr_html_()
-            + markup.cards(document["board"]["cards"])
-            + (svg_if_drawn(losses(shown)) if shown else "")
-            + markup.table("What was asked for", ("model", "asked", "reached", "result"), limits)
-        )
-
     @property
     def plot(self) -> ReleasePlots:
         """Charts of the release: ``plot.classes()``, ``.risk()``, ``.front()`` and ``.column(name)``.
@@ -483,7 +252,7 @@ class Release:
         escape_formulas: bool = False,
         progress: Progress | None = None,
     ) -> None:
-        """Write the table to a file of the kind that its name tells, completely or not at all.
+        """Write the table to a file of the kind that the file's name tells, completely or not at all.
 
         The file is written beside the target, read again, measured, and only then renamed. A table on Spark
         becomes a folder of Parquet files in the same way, and the path may have a scheme, as ``hdfs://``.
@@ -499,22 +268,6 @@ class Release:
         """
         self.verdict.refuse(only_broken=True)
         self._write(path, force=force, escape_formulas=escape_formulas, progress=progress)
-
-    def _write(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        force: bool = False,
-        escape_formulas: bool = False,
-        progress: Progress | None = None,
-    ) -> None:
-        """Write the table as `write` does, whatever the verdict."""
-        from incrowd.core.io.files import escaping
-
-        csv_format = escaping(self.csv_format, escape_formulas)
-        engine = engine_for(self.texts, progress=progress)
-        with interrupting(progress, engine.interrupt):
-            engine.write_checked(path, csv_format, self._judge, force=force, sources=self.sources)
 
     @in_job
     def into(self, name: str, *, force: bool = False, progress: Progress | None = None) -> None:
@@ -551,51 +304,12 @@ class Release:
                 after = self._assessment(released)
                 if after.records != self.privacy.records:
                     raise TableError(f"{released.title}: has other rows than were counted; nothing was kept")
-                self._judge_measured(released, after)
-                if self.values is not None:
-                    self.values.check(released, self.driver_keys)
+                self._judge_rows(released, after)
                 # Only the commit is left. Where it fails, nobody can tell whether the table is there, so a
                 # ledger keeps its entry.
                 block.hold()
                 block.placed = True
             block.done()
-
-    def _judge(self, written: Any) -> None:
-        """Measure the written table, and refuse a table that does not satisfy the policy."""
-        self._judge_measured(written, self._assessment(written, judged_alone=True))
-        if self.values is not None:
-            self.values.check(written, self.driver_keys)
-
-    def _judge_measured(self, written: Any, measured: Assessment) -> None:
-        """Judge a written table, and the suppressed records as a class if required."""
-        judge(measured, self.policy, self.suppression)
-        if measured.suppressed and self.policy.suppressed != "keep":
-            models = self.policy.models
-            classes = read_classes(
-                written,
-                self.policy.written,
-                joint=any(model.is_joint for model in models),
-                population=self.population,
-                driver_keys=self.driver_keys,
-                made_from=self.recoding.leaving(self.frequency),
-                starred=True,
-            )
-            refuse_failing(classes, models)
-
-    def _assessment(self, written: Any, *, judged_alone: bool = False) -> Assessment:
-        schema = self.policy.written
-        made_from: tuple[FrequencyTable, Recoding] | None = self.recoding.leaving(self.frequency)
-        if judged_alone and _by_sizes_alone(self.policy):
-            schema, made_from = schema.with_attributes(schema.having("quasi")), None
-        return assess_table(
-            written,
-            schema,
-            self.policy.models,
-            population=self.population,
-            driver_keys=self.driver_keys,
-            made_from=made_from,
-            wildcards=self.policy.wildcards,
-        )
 
     @in_job
     def save(
@@ -637,7 +351,8 @@ class Release:
 
         engine, frequency, recoding = engine_for(self.table), self.frequency, self.recoding
         with writing(folder, force=force, folder=True, parents=True, sources=self.sources) as path:
-            file_name = name or self._file_name(engine)
+            kind = None if self.csv_format is None else self.csv_format.kept
+            file_name = name or (engine.file_name if kind is None else f"release{usual_suffix(kind)}")
             self.write(engine.place(path, file_name), escape_formulas=escape_formulas, progress=progress)
             published_policy(self.policy, frequency).write(path / "policy.toml", private=False)
             account = published_account(self.to_dict()) | {
@@ -678,11 +393,3 @@ class Release:
 def _digests(folder: Path, *names: str) -> dict[str, dict[str, str]]:
     """Return the digests of the existing files and folders among the given names."""
     return {name: {"sha256": digest_of(folder / name)} for name in names if (folder / name).exists()}
-
-
-def _by_sizes_alone(policy: Policy) -> bool:
-    """Say whether verdicts depend on the quasi-identifiers alone."""
-    # Population counts by weights, people and households are carried over, which compares all values.
-    schema = policy.schema
-    carried = schema.person or schema.household or schema.weights
-    return not carried and all(isinstance(model, IdentityModel) for model in policy.models)

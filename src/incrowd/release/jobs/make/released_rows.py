@@ -75,7 +75,7 @@ class ReleasedValues:
     _starred: bool = field(repr=False, default=False)
 
     def check(self, written: Any, driver_keys: int | None = None) -> None:
-        """Refuse a written table whose values fail the models.
+        """Refuse a written table with values that fail the models.
 
         Raises
         ------
@@ -205,7 +205,7 @@ class ReleasedRows:
     values: ReleasedValues | None = None
 
     @classmethod
-    def of(  # noqa: PLR0913
+    def of_recoding(  # noqa: PLR0913
         cls,
         treatments: TableTreatments,
         schema: Schema,
@@ -247,7 +247,7 @@ class ReleasedRows:
             treated = treatments.released(counted)
             values = ReleasedValues(policy) if judges_perturbed else None
             reasons[recoding.starred & (reasons == 0)] = Reason.REST
-            suppression = Suppression.of(frequency, recoding, policy, reasons)
+            suppression = Suppression.of_recoding(frequency, recoding, policy, reasons)
             return cls(treated.rows, treated.apply(schema, recoding), recoding, reasons, suppression, values)
         candidate = _Candidate(schema, counted, recoding, policy, driver_keys, progress)
         draws, best = 0, None
@@ -280,13 +280,13 @@ class ReleasedRows:
         # A reader does not see who is who.
         released = outcome.released if people is None else None
         released = released or treated.apply(schema, recoding)
-        suppression = Suppression.of(frequency, recoding, policy, reasons, of_values)
+        suppression = Suppression.of_recoding(frequency, recoding, policy, reasons, of_values)
         return cls(treated.rows, released, recoding, reasons, suppression, values)
 
 
 @dataclass(frozen=True)
 class _Candidate:
-    """Counted rows with a recoding, to be drawn and judged by `ReleasedRows.of`."""
+    """Counted rows with a recoding, to be drawn and judged by `ReleasedRows.of_recoding`."""
 
     schema: Schema
     counted: Counted

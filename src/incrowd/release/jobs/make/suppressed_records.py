@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Suppression:
-    """The suppressed records of a release, and the verdict of the models on them.
+    """The suppressed records of a release, and the models' verdict on the records.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Suppression:
     reasons: Mapping[str, int] | None = None
 
     @classmethod
-    def of(
+    def of_recoding(
         cls,
         frequency: FrequencyTable,
         recoding: Recoding,
@@ -307,7 +307,7 @@ def _refuse_too_many(frequency: FrequencyTable, recoding: Recoding, policy: Poli
 
 
 def check_search(policy: Policy) -> None:
-    """Refuse a policy without a model, or with settings that its algorithm does not support."""
+    """Refuse a policy without a model, or with settings that the algorithm does not support."""
     if not policy.models:
         raise ParameterError("name at least one privacy model, e.g. models=[ic.KAnonymity(5)] or -k 5")
     check_levels(policy)
@@ -342,7 +342,7 @@ def counting_schema(policy: Policy) -> Schema:
 
 
 def judge(assessment: Assessment, policy: Policy, suppression: Suppression | None = None) -> None:
-    """Refuse a release that does not satisfy its policy.
+    """Refuse a release that fails the policy.
 
     Parameters
     ----------

@@ -45,7 +45,9 @@ class TableTreatments:
     _columns: tuple[TreatedColumn, ...] = field(default=(), repr=False)
 
     @classmethod
-    def of(cls, engine: Engine, schema: Schema, decided: Mapping[str, Any] | None = None) -> TableTreatments:
+    def of_table(
+        cls, engine: Engine, schema: Schema, decided: Mapping[str, Any] | None = None
+    ) -> TableTreatments:
         """Read the keys and the columns, and decide the treatments.
 
         Parameters
@@ -185,7 +187,7 @@ def _columns_of(engine: Engine, schema: Schema) -> list[TreatedColumn]:
 
 
 def _check_same(schema: Schema, decided: Mapping[str, Any]) -> None:
-    """Refuse treatments other than those of the earlier table."""
+    """Refuse treatments that differ from the earlier table's treatments."""
     treatments = {
         each.name: each.treatment.published().spec() for each in schema.treated if each.treatment is not None
     }
@@ -268,7 +270,7 @@ def treat_table(engine: Engine, schema: Schema, job: str) -> tuple[Engine, Schem
     if not schema.treated:
         return engine, schema
     refuse_untreatable(schema, job)
-    return TableTreatments.of(engine, schema).rows(), schema.with_attributes(
+    return TableTreatments.of_table(engine, schema).rows(), schema.with_attributes(
         each.as_counted() for each in schema.attributes
     )
 

@@ -70,7 +70,7 @@ def tabulate(
     csv_format: CsvFormat | None = None,
     progress: Progress | None = None,
 ) -> TableRelease:
-    """Count tables, protect their small cells, and audit all tables together.
+    """Count tables, protect small cells, and audit all tables together.
 
     Tables that count the same are protected together: a cell that one hides and another tells is found.
 
@@ -186,7 +186,7 @@ def _count_ring(engine: Any, policy: Policy, tables: Sequence[Cells]) -> Cells |
 
 
 def _count_again(engine: Any, policy: Policy, document: Mapping[str, Any]) -> tuple[Cells, NDArray[np.bool_]]:
-    """Count a table of an earlier release of the same data, and return it with its suppressed cells.
+    """Return a table of an earlier release of the same data, counted again, with the suppressed cells.
 
     Raises
     ------
@@ -206,7 +206,7 @@ def _count_again(engine: Any, policy: Policy, document: Mapping[str, Any]) -> tu
 
 
 def _require_one_way(tables: Sequence[Cells], earlier: Sequence[tuple[Cells, NDArray[np.bool_]]]) -> None:
-    """Refuse to protect tables in another way than earlier ones of the same data."""
+    """Refuse to protect tables in another way than earlier tables of the same data."""
     for (cells, _), table in product(earlier, tables[:1]):
         then, now = cells.layout.protect, table.layout.protect
         if then != now or now == "round":
@@ -218,7 +218,7 @@ def _require_one_way(tables: Sequence[Cells], earlier: Sequence[tuple[Cells, NDA
 
 
 def _points_of_tables(tables: Sequence[Cells]) -> Iterator[Point]:
-    """Yield the points of the codes of each column, where a table has its finest ones."""
+    """Yield the points of the codes of each column, where a table has the finest codes."""
     finest: dict[str, tuple[Cells, int]] = {}
     for table in tables:
         for place, axis in enumerate(table.axes):
@@ -250,7 +250,7 @@ def points_of_codes(axis: Axis, people: NDArray[np.int64], all_people: int) -> I
 
 
 def _points_of_rings(tables: Sequence[Cells]) -> Iterator[Point]:
-    """Yield a point for each quantity whose tables tie to one another in a ring that is too large."""
+    """Yield a point for each quantity with tables connected in a ring that is too large."""
     for unit in dict.fromkeys(each.unit for each in tables):
         ring = ring_of([each.axes for each in tables if each.unit == unit])
         if is_too_large(ring):
@@ -258,12 +258,12 @@ def _points_of_rings(tables: Sequence[Cells]) -> Iterator[Point]:
 
 
 def _hidden_share(table: PublishedTable, cells: Cells) -> float | None:
-    """Return the share of the hidden cells of a table, where it is high enough for a point."""
+    """Return the share of the hidden cells of a table, if high enough for a point."""
     return hidden_share(int(table.hidden.sum()), int((cells.people > 0).sum()))
 
 
 def _trials(engine: Any, policy: Policy, cells: Cells, seconds: float) -> str:
-    """Try the table with coarser codes of each column, or without it, and say how much is hidden then.
+    """Try the table with coarser codes of each column, or without the column, and tell the hidden shares.
 
     It says nothing of what was not tried in time.
     """
@@ -289,7 +289,7 @@ def _trials(engine: Any, policy: Policy, cells: Cells, seconds: float) -> str:
 
 @dataclass(frozen=True)
 class TableRelease:
-    """Tables as they may be published, with the verdict of the audit.
+    """Tables ready for publication, with the verdict of the audit.
 
     Attributes
     ----------
@@ -306,7 +306,7 @@ class TableRelease:
     schema: Schema = field(repr=False)
 
     def __getitem__(self, name: str) -> pl.DataFrame:
-        """Return a table by its name: a line per cell with its codes, its value and a mark if suppressed.
+        """Return a table by name: a line per cell with the codes, the value and a mark if suppressed.
 
         Raises
         ------
@@ -334,7 +334,7 @@ class TableRelease:
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict of the audit: broken where a cell can be computed more closely than its rule allows."""
+        """The verdict of the audit: broken where a cell can be computed more closely than the rule allows."""
         told = (
             Point(
                 "cell",
@@ -368,7 +368,7 @@ class TableRelease:
         recipient: str = "",
         purpose: str = "",
     ) -> None:
-        """Write a page that shows every table with its cells shaded, the verdict and the rules.
+        """Write a page that shows every table with shaded cells, the verdict and the rules.
 
         The page may be published: it tells no more than the tables themselves. With `internal` it also tells
         which suppressed cells are primary, and what each secondary one costs, and says that it is internal.
@@ -431,7 +431,7 @@ class TableRelease:
         }
 
     def documents(self) -> list[dict[str, Any]]:
-        """Return the tables as a ledger keeps them: layout, trees of codes, suppressed cells, people."""
+        """Return the tables as a ledger stores tables: layout, trees of codes, suppressed cells, people."""
         return [
             {
                 "layout": each.layout.settings(),

@@ -1,1 +1,1 @@
-"""Privacy and loss of tables, whoever made them."""
+"""Privacy and loss of tables of any origin."""

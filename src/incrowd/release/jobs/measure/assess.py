@@ -1,4 +1,4 @@
-"""assess(): measure a table as it stands."""
+"""assess(): measure a table without changes."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class Assessment:
 
     @property
     def verdict(self) -> Verdict | None:
-        """The verdict on the table as it stands, or None without a limit."""
+        """The verdict on the unchanged table, or None without a limit."""
         models = [measured for measured in self.results.asked if measured.limit is not None]
         return Verdict((*points_of_limits(models), *self.points), "table") if models else None
 
@@ -155,7 +155,7 @@ class Assessment:
         return all(measured.holds is not False for measured in self.results.asked)
 
     def reached(self, model: str, attribute: str | None = None) -> float | None:
-        """Return the first measured value of a model, for one sensitive attribute if named."""
+        """Return the first measured value of a model, for a sensitive attribute if named."""
         for measured in self.privacy:
             if measured.model == model and attribute in (None, measured.attribute):
                 return measured.value
@@ -379,7 +379,7 @@ def assess(  # noqa: PLR0913
     for model in models:
         model.check_wildcards(wildcards)
     table = with_stars(loaded(table, csv_format), [each.name for each in schema.quasi], suppressed_as)
-    classes = _read(table, schema, models, population, csv_format, driver_keys, progress)
+    classes = _read_classes(table, schema, models, population, csv_format, driver_keys, progress)
     for model in models:
         model.check_values(classes.frequency.counted)
     engine = engine_for(table)
@@ -415,11 +415,11 @@ def assess_table(
     wildcards
         As in `assess`.
     """
-    classes = _read(table, schema, models, population, None, driver_keys, progress, made_from)
+    classes = _read_classes(table, schema, models, population, None, driver_keys, progress, made_from)
     return assess_classes(classes, models, wildcards, linked=schema.joined)
 
 
-def _read(
+def _read_classes(
     table: Any,
     schema: Schema,
     models: Sequence[PrivacyModel],

@@ -1,4 +1,4 @@
-"""The even spread of released cells over their values."""
+"""The even spread of released cells over the values inside."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def joint_counts(one: Spread, other: Spread, weights: NDArray[np.float64]) -> ND
 
 
 def count_table(frequency: FrequencyTable, recoding: Recoding, columns: Sequence[str]) -> pl.DataFrame:
-    """Count the values of one or two quasi-identifiers before and after recoding.
+    """Count the values of a quasi-identifier, or the pairs of two, before and after recoding.
 
     Raises
     ------

@@ -104,7 +104,7 @@ def _is_informative(raw: FrequencyTable, released: FrequencyTable, literals: lis
 def _untrue_in_order(
     raw: FrequencyTable, released: FrequencyTable, literals: list[Literal]
 ) -> dict[str, int]:
-    """Count by column the records whose cell does not cover the raw row at the same position."""
+    """Count by column the records with a cell that does not cover the raw row at the same position."""
     from incrowd.core.kernels.grouping.grouping import group_columns
 
     before, after = (table.key_of_row("comparing two tables") for table in (raw, released))
@@ -226,7 +226,7 @@ class Evaluation(InNotebooks):
         return None if each is None else np.append(each, 1.0)[rows]
 
     def table(self, *columns: str) -> pl.DataFrame:
-        """Count the values of one or two quasi-identifiers before and after.
+        """Count the values of a quasi-identifier, or the pairs of two, before and after.
 
         A released record is spread evenly over the values of its cells, a suppressed one over all values.
         With sampling weights the counts are people of the population, an estimate, else records. It is for
@@ -335,11 +335,11 @@ def evaluate(
     from incrowd.release.jobs.measure.row_pairs import map_by_key, moved_values
 
     quasi = [replace(each, key_of=()) for each in schema.quasi]
-    raw_schema = Schema.of(
+    raw_schema = Schema.of_attributes(
         (*quasi, *schema.sensitive, *schema.having("weight")), null_values=schema.null_values
     )
     before = engine_for(loaded(table)).count(raw_schema).frequency
-    released_schema = Schema.of(quasi, null_values=schema.null_values).measured()
+    released_schema = Schema.of_attributes(quasi, null_values=schema.null_values).measured()
     try:
         starred = with_stars(loaded(released), [each.name for each in schema.quasi], suppressed_as)
         after = engine_for(starred).count(released_schema).frequency
@@ -358,7 +358,7 @@ def evaluate(
     sampling = before.survey.sampling
     if sampling is not None and sampling.of_row is not None:
         key = frequency.key_of_row("evaluate")
-        weights = Sampling.of(sampling.column, key, sampling.of_row, frequency.keys)
+        weights = Sampling.of_weights(sampling.column, key, sampling.of_row, frequency.keys)
         frequency = frequency.with_sampling(weights)
     classes = recoding.classes(frequency)
     return Evaluation(

@@ -20,7 +20,7 @@ _LEAST = 20
 
 @dataclass(frozen=True, slots=True)
 class LearningResult(InNotebooks):
-    """Scores on raw test records of one kind of model, trained on raw and on released records.
+    """Scores on raw test records of a kind of model, trained on raw and on released records.
 
     Attributes
     ----------
@@ -175,10 +175,12 @@ def _labels(evaluation: Evaluation, table: Any, target: str) -> tuple[NDArray[An
 
     quasi = [domain.name for domain in evaluation.frequency.domains]
     engine = engine_for(loaded(table))
-    schema = Schema.of([Attribute(name, "quasi") for name in quasi], unlisted="keep")
+    schema = Schema.of_attributes([Attribute(name, "quasi") for name in quasi], unlisted="keep")
     attribute = schema.target(target, engine.columns)
     frequency = engine.count(
-        Schema.of([Attribute(quasi[0], "quasi", kind="category"), replace(attribute, role="sensitive")])
+        Schema.of_attributes(
+            [Attribute(quasi[0], "quasi", kind="category"), replace(attribute, role="sensitive")]
+        )
     ).frequency
     frequency.key_of_row("learn")
     [column] = frequency.sensitive

@@ -99,7 +99,7 @@ def _bound(frequency: FrequencyTable, schema: Schema, k: int, sample: int, seed:
     from incrowd.core.kernels.jit import over_ranges
     from incrowd.search._points import PricedKeys
 
-    keys = PricedKeys.of(frequency, schema.quasi)
+    keys = PricedKeys.of_table(frequency, schema.quasi)
     costs = keys.costs
     for j, domain in enumerate(frequency.domains):
         if keys.is_set(j):

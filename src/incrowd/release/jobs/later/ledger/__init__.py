@@ -47,20 +47,20 @@ TABLE_NAME = re.compile(r"[0-9a-f]{16}\.json")
 _LARGEST = 2**63
 
 
-def _count(value: Any) -> bool:
+def _is_count(value: Any) -> bool:
     return type(value) is int and 0 <= value < _LARGEST
 
 
-def _number(value: Any) -> bool:
+def _is_number(value: Any) -> bool:
     return type(value) in (int, float) and 0 <= value < _LARGEST
 
 
-def _text(value: Any) -> bool:
+def _is_text(value: Any) -> bool:
     # Half of a pair of surrogates is no text that can be shown.
     return isinstance(value, str) and value.encode("utf-8", "ignore").decode() == value
 
 
-def _digest(value: Any) -> bool:
+def _is_digest(value: Any) -> bool:
     return isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value) is not None
 
 
@@ -69,20 +69,20 @@ def is_column_digest(value: Any) -> bool:
     return isinstance(value, str) and re.fullmatch("[0-9a-f]{32}", value) is not None
 
 
-def _date(value: Any) -> bool:
+def _is_date(value: Any) -> bool:
     try:
         return datetime.fromisoformat(value) is not None
     except (TypeError, ValueError):
         return False
 
 
-def _file(value: Any, form: re.Pattern[str] = FILE_NAME) -> bool:
+def _is_file(value: Any, form: re.Pattern[str] = FILE_NAME) -> bool:
     has_name = isinstance(value, dict) and isinstance(value.get("name"), str)
-    return has_name and form.fullmatch(value["name"]) is not None and _digest(value.get("sha256"))
+    return has_name and form.fullmatch(value["name"]) is not None and _is_digest(value.get("sha256"))
 
 
-def _limits(value: Any) -> bool:
-    return isinstance(value, dict) and all(map(_count, value.values()))
+def _are_limits(value: Any) -> bool:
+    return isinstance(value, dict) and all(map(_is_count, value.values()))
 
 
 def _or_none(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
@@ -90,14 +90,14 @@ def _or_none(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 _FIELDS: Mapping[str, Callable[[Any], bool]] = {
-    "number": _count, "date": _date, "command": _text, "recipient": _text, "records": _count,
-    "people": _or_none(_count), "matched_by": _or_none(_text), "k": _or_none(_count), "l": _limits,
-    "m": _or_none(_count), "epsilon": _number, "epsilon_limit": _or_none(_number),
-    "models": lambda value: isinstance(value, dict), "file": _or_none(_file),
-    "input": _digest, "policy": _or_none(_digest), "release": _digest,
+    "number": _is_count, "date": _is_date, "command": _is_text, "recipient": _is_text, "records": _is_count,
+    "people": _or_none(_is_count), "matched_by": _or_none(_is_text), "k": _or_none(_is_count),
+    "l": _are_limits, "m": _or_none(_is_count), "epsilon": _is_number, "epsilon_limit": _or_none(_is_number),
+    "models": lambda value: isinstance(value, dict), "file": _or_none(_is_file),
+    "input": _is_digest, "policy": _or_none(_is_digest), "release": _is_digest,
     "linked": lambda value: type(value) is bool, "columns": _or_none(is_column_digest),
-    "key": is_column_digest, "tables": _or_none(lambda value: _file(value, TABLE_NAME)),
-    "cells": _or_none(_file),
+    "key": is_column_digest, "tables": _or_none(lambda value: _is_file(value, TABLE_NAME)),
+    "cells": _or_none(_is_file),
 }  # fmt: skip
 """What each field is."""
 _MISSING = object()
@@ -243,7 +243,7 @@ class Ledger:
         return shown
 
     def tables(self, entry: Entry) -> list[dict[str, Any]]:
-        """Return the count tables of an entry, as `TableRelease.documents`; none for one of rows."""
+        """Return the count tables of an entry, as `TableRelease.documents`; none for an entry of rows."""
         if entry["tables"] is None:
             return []
         content = read_chained(self.folder / _PEOPLE / entry["tables"]["name"])
@@ -434,7 +434,7 @@ class Ledger:
         keys: Sequence[str] = (),
         new_people: bool = False,
     ) -> None:
-        """Refuse a release as `add` does, with its parameters and errors, and record nothing."""
+        """Refuse a release as `add` does, with the same parameters and errors, and record nothing."""
         entries = self.entries
         self._key(entries)
         entry, people, shown = self._entry(release, table, keys, None)
@@ -452,7 +452,7 @@ class Ledger:
         keys: Sequence[str],
         epsilon: float | None,
     ) -> tuple[Entry, pl.DataFrame | None, Shown]:
-        """Return figures, limits and promises of a release, its people, and its tables or rows."""
+        """Return figures, limits and promises of a release, the people, and the tables or rows."""
         require_different(keys)
         key, people = self._key(()), None
         entry: Entry = {"models": {}, "people": None, "matched_by": None, "k": None, "l": {}, "file": None}
@@ -475,7 +475,7 @@ class Ledger:
         return entry, people, shown
 
     def _remove_unrecorded(self, entries: Sequence[Entry]) -> None:
-        """Remove the files of people whose release was never recorded."""
+        """Remove the files of people without a recorded release."""
         recorded = _files(entries)
         for path in (self.folder / _PEOPLE).iterdir():
             is_ours = FILE_NAME.fullmatch(path.name) or TABLE_NAME.fullmatch(path.name)
@@ -523,9 +523,9 @@ class Ledger:
                     "Make the release with incrowd next.",
                 )
         released = {
-            number: ReleasePeople.of(before[number - 1], digests) for number, digests in earlier.items()
+            number: ReleasePeople.of_entry(before[number - 1], digests) for number, digests in earlier.items()
         }
-        _refuse_together(before, released, ReleasePeople.of(entry, people), entry["matched_by"])
+        _refuse_together(before, released, ReleasePeople.of_entry(entry, people), entry["matched_by"])
 
     def _key(self, entries: Sequence[Entry]) -> bytes:
         """Return the key, or raise `TableError` if an entry has another key."""
@@ -604,7 +604,7 @@ def _refuse_together(
 def _refuse_unmatched(
     entry: Entry, people: pl.DataFrame, earlier: Sequence[tuple[Entry, pl.DataFrame]]
 ) -> None:
-    """Refuse a similar table with few known people, whose ids may have another notation.
+    """Refuse a similar table with few known people, as the ids may have another notation.
 
     The ids may only be written in another way.
 

@@ -71,7 +71,7 @@ def deduced_people(releases: Sequence[ReleasePeople], *, latest: bool = False) -
 
 
 def _deduced_by_column(releases: Sequence[ReleasePeople], column: str, *, latest: bool) -> pl.Series:
-    rows = _rows(releases, column)
+    rows = _rows_of_releases(releases, column)
     people = rows["person"]
     persons = numbered(people.to_frame())[0].astype(np.int64)
     # Each counterfeit record is somebody of its own.
@@ -94,7 +94,7 @@ def _deduced_by_column(releases: Sequence[ReleasePeople], column: str, *, latest
     return people.filter(pl.Series(np.isin(persons, exposed["person"].to_numpy()))).unique()
 
 
-def _rows(releases: Sequence[ReleasePeople], column: str) -> pl.DataFrame:
+def _rows_of_releases(releases: Sequence[ReleasePeople], column: str) -> pl.DataFrame:
     """Return the records of all releases that show a sensitive attribute."""
     parts = []
     for number, each in enumerate(releases):
@@ -123,7 +123,7 @@ def _rows(releases: Sequence[ReleasePeople], column: str) -> pl.DataFrame:
 
 
 def _spanning(rows: pl.DataFrame, touched: Sequence[int], series: Sequence[bool]) -> pl.DataFrame:
-    """Return the rows of the parts that several releases show, one of `touched` among them.
+    """Return the rows of the parts that several releases show, with some release of `touched`.
 
     A part hangs together by classes and records. A ``record`` is a value of a person: a row for each class in
     which it is. Of a series alone the signatures are compared: they prove more than a search finds.
@@ -243,7 +243,7 @@ class _Worlds:
         self._calls = 0
 
     def hide(self, cells: NDArray[np.int64]) -> pl.Series:
-        """Return for each of some cells whether enough values are possible to hide the true ones."""
+        """Return for each of some cells whether enough values are possible to hide the true values."""
         places = np.searchsorted(self._cells, cells)
         for place in places.tolist():
             start, stop = self._truth.indptr[place : place + 2].tolist()
@@ -293,7 +293,7 @@ class _Worlds:
         return np.union1d(order[:fit], [place])
 
     def _search(self, cells: NDArray[np.int64]) -> None:
-        """Search worlds that differ from the truth in these cells, until no new value appears."""
+        """Search worlds that differ from the truth in the given cells, until no new value appears."""
         incidence, truth = self._incidence[:, cells], self._truth[cells]
         incidence = incidence[np.unique(incidence.indices)]
         columns = np.unique(truth.indices)
@@ -301,7 +301,7 @@ class _Worlds:
         values_of_classes = incidence @ truth
         # A record has no value that one of its classes lacks.
         cell, value = np.nonzero(incidence.T @ (values_of_classes == 0) == 0)
-        program = _Program.of(incidence, cell, value, values_of_classes, truth.sum(axis=1))
+        program = _Program.of_pairs(incidence, cell, value, values_of_classes, truth.sum(axis=1))
         pairs = list(zip(cells[cell].tolist(), columns[value].tolist(), strict=True))
         while self._calls < _CALLS:
             self._calls += 1
@@ -335,7 +335,7 @@ class _Program:
     most: NDArray[np.float64]
 
     @classmethod
-    def of(
+    def of_pairs(
         cls,
         incidence: Any,
         cell: NDArray[np.int64],

@@ -37,7 +37,7 @@ class ReleasePeople(NamedTuple):
     linked: bool = False
 
     @classmethod
-    def of(cls, entry: Mapping[str, Any], people: pl.DataFrame) -> Self:
+    def of_entry(cls, entry: Mapping[str, Any], people: pl.DataFrame) -> Self:
         """Return the people of an entry of a ledger."""
         return cls(people, entry["k"], entry["l"], bool(entry["m"]), entry["linked"])
 
@@ -48,7 +48,7 @@ class ReleasePeople(NamedTuple):
 
 
 def strictest(releases: Sequence[ReleasePeople]) -> tuple[int, dict[str, int]]:
-    """Return the largest `ReleasePeople.k` of several releases, and the largest of each of their `least`."""
+    """Return the largest `ReleasePeople.k` of several releases, and the largest `least` of each column."""
     least: dict[str, int] = {}
     for each in releases:
         least |= {name: max(number, least.get(name, 1)) for name, number in each.least.items()}
@@ -56,7 +56,7 @@ def strictest(releases: Sequence[ReleasePeople]) -> tuple[int, dict[str, int]]:
 
 
 def exposed_by_intersection(releases: Sequence[ReleasePeople]) -> pl.Series:
-    """Return people of the last release who share all classes with too few people or values.
+    """Return people of the last release with too few people or values in the person's joint classes.
 
     A person is compared with those who are in the same releases, and there in the same classes. The limits
     are the strictest of these releases. A person of no other release is left out: the last release was judged

@@ -68,7 +68,7 @@ def account_of(
 
 
 def _codes_of(key: bytes, release: Release | AppliedBatch, rows: Rows, who: pl.Series) -> pl.DataFrame:
-    """Return the digests of people with those of the released cells and sensitive values of each."""
+    """Return the digests of people, and for each row the digests of released cells and sensitive values."""
     schema, released = release.policy.schema, rows.released
     columns = [who]
     for name in dict.fromkeys(each.name for each in (*schema.quasi, *schema.sensitive)):
@@ -126,7 +126,7 @@ def _people_of(
 
 
 def people_of_rows(key: bytes, texts: pl.DataFrame, *, named: bool) -> pl.Series:
-    """Return a keyed digest of the person of each row of `key_texts`; null where it names nobody.
+    """Return a keyed digest of the person of each row of `key_texts`, null without a person.
 
     Without columns that name people it says what the row has, so that alike rows have one digest, and is
     called ``row`` in place of ``person``.
@@ -157,7 +157,7 @@ def codes_digests(key: bytes, column: str, texts: pl.Series) -> pl.Series:
 
 
 def matched_by(named: Sequence[str], names: Sequence[str]) -> str:
-    """Return the words for how people are found: columns that name them, or else columns of rows."""
+    """Return the words for the match of people, by columns that name people, or else by columns of rows."""
     return ", ".join(named) or f"rows of {[*names]}"
 
 
@@ -183,7 +183,7 @@ def macs(key: bytes, domain: str, frame: pl.DataFrame) -> pl.Series:
 
 
 def _name_people(quasi: pl.DataFrame, digests: pl.DataFrame) -> pl.DataFrame:
-    """Name people by quasi-identifiers, and by a number if several people share these."""
+    """Name people by quasi-identifiers, and by a number if several people share the same values."""
     rows = quasi.select(pl.struct(pl.all()).struct.json_encode().alias("row"))
     order = pl.concat([rows, digests], how="horizontal").with_row_index("place")
     order = order.sort("row", *digests.columns[1:], "class")

@@ -21,5 +21,5 @@ def refuse(text: str, way_out: str) -> None:
 
 
 def entry_name(entry: Mapping[str, Any]) -> str:
-    """Return the name of an entry in a sentence: its number, date and recipient."""
+    """Return the name of an entry in a sentence, with number, date and recipient."""
     return f"release {entry['number']} of the ledger ({entry['date'][:10]}, {quoted(entry['recipient'])})"

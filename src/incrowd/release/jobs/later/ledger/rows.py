@@ -1,4 +1,4 @@
-"""The raw and the released rows of a release, side by side, wherever they are."""
+"""The raw and the released rows of a release, side by side, in memory or elsewhere."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from incrowd.engines.memory import MemoryEngine
 from incrowd.engines.scan import ScanEngine
 from incrowd.engines.sql.recoded import RecodedTable
 from incrowd.release.jobs.later.apply import AppliedBatch
+from incrowd.release.jobs.make.leaving_rows import LeavingRows
 from incrowd.release.jobs.make.release import Release
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Raw rows beside the rows that they were released as.
+    """Raw rows beside the released rows.
 
     Attributes
     ----------
@@ -85,15 +86,15 @@ def rows_of(release: Release | AppliedBatch, raw: Any, names: Sequence[str]) -> 
 
 
 def _paired(
-    release: Release | AppliedBatch, raw: pl.DataFrame, released: pl.DataFrame, option: str
+    rows: LeavingRows, raw: pl.DataFrame, released: pl.DataFrame, option: str
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Put the raw rows into the order of the released ones."""
-    if release.places is not None:
-        raw = raw[release.places] if len(raw) == len(released) + release.left_out else raw
+    """Put the raw rows into the order of the released rows."""
+    if rows.places is not None:
+        raw = raw[rows.places] if len(raw) == len(released) + rows.left_out else raw
     if len(raw) != len(released):
         raise TableError(f"{option}: the raw table has {len(raw):,} rows and the release {len(released):,}")
-    if release.order is not None:
-        raw = raw[release.order.rows(len(raw))]
+    if rows.order is not None:
+        raw = raw[rows.order.rows(len(raw))]
     return raw, released
 
 
@@ -114,7 +115,7 @@ def _grouped(released: RecodedTable, raw: Any, names: Sequence[str], option: str
 
 
 def _sums(raw: pl.DataFrame, released: pl.DataFrame, times: pl.Series | None) -> dict[str, str]:
-    """Return digests of the rows that do not depend on their order."""
+    """Return digests of the rows, the same for every order of rows."""
     return {name: _sum(frame, times) for name, frame in (("input", raw), ("release", released))}
 
 

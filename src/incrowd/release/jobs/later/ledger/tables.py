@@ -1,4 +1,4 @@
-"""Count tables in a ledger: their data is known again, and their people are compared."""
+"""Count tables in a ledger, where data is recognized and people are compared."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _WAIT = "Wait until {}, or use protect = 'cell-key' for tables that are made aga
 
 
 class Counted:
-    """The data that tables are made of, as its rows are counted for a ledger.
+    """The data of count tables, with the rows counted for a ledger.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Counted:
         self._contents: dict[tuple[frozenset[str], str | None], str | None] = {}
 
     def content(self, document: Document) -> str | None:
-        """Return the keyed digest of the columns that a table counts; None if the data lacks one of them."""
+        """Return the keyed digest of the columns that a table counts; None if the data lacks a column."""
         layout = CountTable.from_settings(document["layout"])
         columns = (frozenset(name for name, _ in layout.dimensions), layout.sum)
         if columns not in self._contents:
@@ -76,7 +76,7 @@ class Counted:
         documents: Sequence[Document],
         keys: Sequence[str],
     ) -> Shown:
-        """Return tables with keyed digests of their people, and fill in how these are found.
+        """Return tables with keyed digests of the people, and fill in the way of the match.
 
         Where there are too many to be fetched, there are none.
         """
@@ -122,7 +122,7 @@ class Counted:
 
 
 def _texts(ranks: Mapping[str, Any], names: Sequence[str]) -> pl.DataFrame:
-    """Return the texts of some columns; they are called by place."""
+    """Return the texts of some columns, with places as names."""
     pairs = [ranks[name] for name in names]
     return pl.DataFrame(
         [
@@ -133,7 +133,7 @@ def _texts(ranks: Mapping[str, Any], names: Sequence[str]) -> pl.DataFrame:
 
 
 def _dimension(key: bytes, column: str, level: int) -> str:
-    """Return the name of the digests of a column, without some of its finest levels."""
+    """Return the name of the digests of a column, without some of the finest levels."""
     return column_digest(key, "codes", column, str(level))
 
 
@@ -167,7 +167,7 @@ class Shown:
         return self.people is None or {_dimension(key, *pair) for pair in pairs} <= {*self.people.columns}
 
     def sides(self, key: bytes) -> list[Side]:
-        """Return the tables that show true values, beside those that they hide."""
+        """Return the tables that show true values, beside the hidden values."""
         return [
             self._side(key, each) for each in self.documents if self.people is not None and _is_exact(each)
         ]
@@ -224,13 +224,13 @@ def refuse_beside(key: bytes, now: Shown, before: Sequence[Shown]) -> None:
 
 
 def _are_comparable(one: Shown, other: Shown) -> bool:
-    """Say whether people of one can be found in the other."""
+    """Say whether people of a table can be found in the other."""
     known = one.people is not None and other.people is not None
     return known and one.entry["matched_by"] == other.entry["matched_by"]
 
 
 def _is_exact(document: Document) -> bool:
-    """Say whether a table shows true values beside those that it hides."""
+    """Say whether a table shows true values beside the hidden values."""
     return bool(document["layout"].get("protect", "suppress") == "suppress" and "under" in document)
 
 
@@ -276,7 +276,7 @@ def _refuse_near(key: bytes, earlier: Shown, now: Shown) -> None:
 
 
 def _told_by_rows(key: bytes, rows: Shown, tables: Shown) -> Iterator[tuple[str, int]]:
-    """Yield each table of which released rows tell hidden cells, and count them.
+    """Yield each table with hidden cells that released rows tell, and the number of such cells.
 
     The rows of classes within the codes of a cell are in it, and those of classes that reach beyond may be.
     A cell is told if this leaves fewer values than the table does. Who is in one alone may be anywhere.
@@ -328,7 +328,7 @@ def _narrow_cells(key: bytes, side: Side, rows: pl.DataFrame, width: int) -> int
 def _inside(
     key: bytes, axis: Axis, texts: pl.Series, members: pl.DataFrame
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """bool[texts, codes], twice: whether a released text of a column is within a code, and may be in it.
+    """bool[texts, codes], twice: whether a released text of a column is within a code, and may be inside.
 
     Parameters
     ----------

@@ -284,7 +284,7 @@ class Blocks:
         """Count the people of the whole table, if the role person is used."""
         if not self.person:
             return scale
-        people = WholePeople.of(encoded, self.person, [domain.size for domain in scale.sensitive])
+        people = WholePeople.of_rows(encoded, self.person, [domain.size for domain in scale.sensitive])
         return replace(scale, people=people)
 
     def recoded(self, encoded: Any, scale: TableStatistics, units: NDArray[np.int32]) -> Any:
@@ -306,7 +306,7 @@ class Blocks:
         order = [names.index(name) if name in names else -1 for name in self.released]
         # Builders of hierarchies have done their work and stay here.
         searched = [replace(attribute, hierarchy=None, key_of=()) for attribute in self.quasi]
-        policy = replace(self.policy, schema=Schema.of(searched, null_values=self.null_values))
+        policy = replace(self.policy, schema=Schema.of_attributes(searched, null_values=self.null_values))
         bare = replace(scale, quasi_coders=(), sensitive_coders=())
         shared = self._shared((bare, policy, sources, order))
 

@@ -52,7 +52,7 @@ def measure(table: Any, policy: Policy, driver_keys: int, scale: TableStatistics
 
 
 def refuse_other_rows(written: Any, rows_with_people: Any, names: Sequence[str]) -> None:
-    """Refuse a written table with other rows than the table whose people are known.
+    """Refuse a written table with other rows than the table with the known people.
 
     Raises
     ------

@@ -44,7 +44,7 @@ class WholePeople:
     totals: tuple[NDArray[np.int64], ...]
 
     @classmethod
-    def of(cls, encoded: Any, columns: tuple[str, ...], sizes: Sequence[int]) -> WholePeople:
+    def of_rows(cls, encoded: Any, columns: tuple[str, ...], sizes: Sequence[int]) -> WholePeople:
         """Count the people of ranked rows, also of rows that were already suppressed."""
         plan = _plan_of(columns)
         people, rows, unnamed = to_polars(ask(plan.totals(), rows=encoded)).row(0)
@@ -87,7 +87,9 @@ class WholePeople:
                 SensitiveCounts(counts.domain, keys, counts.totals)
                 for counts, keys in zip(table.sensitive, values, strict=True)
             ),
-            people=People(listed=ListedPeople.of(table.keys, none, none, [none] * len(sizes), sizes, None)),
+            people=People(
+                listed=ListedPeople.of_entries(table.keys, none, none, [none] * len(sizes), sizes, None)
+            ),
         )
         return replace(table, people=People(table=self._whole(people)))
 

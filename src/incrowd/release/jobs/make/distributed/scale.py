@@ -38,9 +38,9 @@ class Coder:
     missing: int
 
     @classmethod
-    def of(cls, raw: pl.Series, ranks: NDArray[np.integer]) -> Coder:
+    def of_values(cls, raw: pl.Series, ranks: NDArray[np.integer]) -> Coder:
         """Build the lookup from a series of distinct values and the rank of each."""
-        plain = _plain(raw)
+        plain = _plain_values(raw)
         has_value = plain.is_not_null().to_numpy()
         missing = ranks[~has_value]
         plain, ranks = plain.filter(pl.Series(has_value)), ranks[has_value]
@@ -57,7 +57,7 @@ class Coder:
         ValueError
             When a value was not there before.
         """
-        plain = _plain(pl.Series(pl.from_arrow(column)))
+        plain = _plain_values(pl.Series(pl.from_arrow(column)))
         is_missing = plain.is_null().to_numpy()
         codes = np.full(len(plain), self.missing, np.int32)
         wrong = self.missing < 0 and bool(is_missing.any())
@@ -83,7 +83,7 @@ class Coder:
         return {name: value for name, value in self.__dict__.items() if name != "_enum"}
 
 
-def _plain(series: pl.Series) -> pl.Series:
+def _plain_values(series: pl.Series) -> pl.Series:
     """Convert values to text or stored numbers, with null for missing values."""
     kind = series.dtype
     if kind in (pl.String, pl.Boolean, pl.Null) or kind.is_decimal():
@@ -142,4 +142,4 @@ def rank_values(
     distinct, codes = dictionary(raw, attribute.name, null_values)
     domain, ranks = Domain.build(attribute, distinct, null_values)
     of_raw = ranks[codes]
-    return domain, Coder.of(raw, of_raw), np.bincount(of_raw, counts, domain.size).astype(np.int64)
+    return domain, Coder.of_values(raw, of_raw), np.bincount(of_raw, counts, domain.size).astype(np.int64)
