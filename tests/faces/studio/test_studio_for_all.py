@@ -259,16 +259,14 @@ def test_what_has_the_focus_has_a_ring(any_screen, theme, tmp_path):
     ringed("[data-field=path]", "[data-mark=open]", "[data-mark=pick-upload]", "[data-mark=teach]")
     open_people(visit, tmp_path, 400)
     ringed(
-        "[data-slider=k] [tabindex]", "[data-field=readers]", "[data-field=method]", "[data-mark=more-limits]",
+        "[data-slider=k]", "[data-field=readers]", "[data-field=method]", "[data-mark=more-limits]",
         "[data-mark=next]", "[data-mark=view] button", "[data-field=find-column]", "[data-mark=fold-panel]",
         '.head[data-column="0"] [data-mark=open-column]', '.head[data-column="0"] [data-field=role]',
     )  # fmt: skip
     visit.column(0, "hierarchy")
     ringed(f"{visit.column(0)}[data-field=role]", "[data-field=hierarchy]", "[data-mark=close-column]")
     visit.go("Limits")
-    ringed(
-        "[data-field=k]", "[data-field=model]", "[data-mark=usual-public]", ".side [role=slider] [tabindex]"
-    )
+    ringed("[data-field=k]", "[data-field=model]", "[data-mark=usual-public]", ".side [type=range]")
     ringed("[data-field=max_suppression]", visit.tab("Limits"))
     visit.slide("l", -1)
     visit.until(lambda: visit.judged() == "Verdict: 1 point is open", "a point")
