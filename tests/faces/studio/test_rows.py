@@ -201,7 +201,7 @@ def test_names_with_markup_are_written_out(tmp_path):
 @pytest.mark.parametrize(
     ("cells", "width"),
     [
-        (["m"] * 9, 48),
+        (["m"] * 9, 56),
         # Of the median row, both texts are whole: the one before is written smaller.
         ([{"was": "06.01.2025", "now": "2025"}] * 3 + ["x" * 99], 62),
         (["Innere Medizin", "Chirurgie", "Chirurgie"], 66),

@@ -33,7 +33,7 @@ _BARS = 12
 """Bars of the small histogram of a head."""
 _LINES = {"before": 26, "after": 26, "difference": 38}
 """Heights of a row, in pixels, by view: a difference has two lines."""
-_NARROW, _USUAL, _WIDE = 48, 60, 100
+_NARROW, _USUAL, _WIDE = 56, 60, 100
 """Widths of a column, in pixels: the least, and those between which a long one gives way to others.
 
 Of the usual width 16 columns fit a page of 1,440 beside the panel.
