@@ -42,6 +42,17 @@ def _number_of_points(points: int, what: str) -> str:
     return f"{points} {'point' if points == 1 else 'points'} {what}"
 
 
+_TITLES = {
+    "unique-column": "Nearly unique", "unique-together": "Together nearly unique",
+    "personal-text": "Texts that name or reach people", "unprotected-sensitive": "Sensitive without a limit",
+    "unread-column": "Not searched for people", "list-cells": "Cells of several values",
+    "derived-column": "Follows from a generalized column", "repeated-id": "Looks like the id of people",
+    "few-matches": "Fits too few records", "blanked-column": "Little is left", "not-checked": "Not checked",
+    "much-suppressed": "Many records are suppressed", "untrue-label": "Labels that are not true",
+}  # fmt: skip
+"""Titles of points whose code name says less; it is shown on hover."""
+
+
 class Gate:
     """The gate before a release that does not hold: each point needs an answer, or another release.
 
@@ -92,7 +103,8 @@ class Gate:
         if len(points) > LISTED:
             note(f"The first {LISTED} of {len(points):,} points; the others follow once these are answered.")
         for number, point in enumerate(points[:LISTED]):
-            with marked(box(": ".join((point.name, *point.columns[:1]))), f"point-{number}"):
+            title = _TITLES.get(point.name) or point.name.replace("-", " ").capitalize()
+            with marked(box(": ".join((title, *point.columns[:1])), point.name), f"point-{number}"):
                 words("p", point.text)
                 note(point.way_out)
                 self._show_changes(point)

@@ -19,6 +19,7 @@ from incrowd.core.progress import Cancelled, Within
 from incrowd.core.table.schema import OPEN_ROLE
 from incrowd.engines import open_table
 from incrowd.faces.studio.choices import DRAFTED
+from incrowd.faces.studio.declared import give_role
 from incrowd.faces.studio.exploring import Try, keep, try_of
 from incrowd.faces.studio.places import Batch, Project
 from incrowd.faces.studio.sampling import leaving, places_of, recoded_rows, sampled, sliced
@@ -271,6 +272,9 @@ class Work(WindowTable):
         self.infeasible, self.recoded = False, None
         # The page goes on changing the choices, so that they are read once.
         document = deepcopy(self.chosen.document)
+        for name in self.chosen.having(OPEN_ROLE):
+            # What is known of the others is shown while questions are open.
+            give_role(document["columns"][name], name, "identifying")
         policy, clock = with_histories(self.policy(document)), Clock(progress)
         fixed = {key: value for key, value in document.items() if key not in _LIMITS}
         needs = any(model.is_joint for model in policy.models), policy.algorithm.predicts, self.population

@@ -7,6 +7,7 @@ from typing import Any
 
 from nicegui import ui
 
+from incrowd.faces.studio import status
 from incrowd.faces.studio.fields import button
 from incrowd.faces.studio.gate import Gate, changes_of, head_of, show_verdict
 from incrowd.faces.studio.job import Job
@@ -32,7 +33,7 @@ class VerdictPanel(Panel):
         """Show the verdict and the points, or the changes that would make a release possible."""
         work = self.work
         self._points = None
-        if work.infeasible:
+        if work.infeasible and status.has_roles(work):
             self._offer()
         elif work.release is None:
             heading("Is the release safe?")
