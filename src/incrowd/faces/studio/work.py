@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from incrowd.core.errors import InfeasibleError, InputError, SchemaError, TableError
+from incrowd.core.errors import InfeasibleError, InputError, SchemaError, TableError, VerdictError
 from incrowd.core.io.columns import columns_named
 from incrowd.core.io.files import CsvFormat
 from incrowd.core.io.streams import Files
@@ -99,6 +99,7 @@ class Work(WindowTable):
         self.assessment: Assessment | None = None
         self.release: Release | None = None
         self.tables: Tabulated | None = None
+        self.refused_tables: VerdictError | None = None
         self._places: NDArray[np.int64] | None = None
         self.account: dict[str, Any] = {}
         self.infeasible = False
@@ -166,7 +167,7 @@ class Work(WindowTable):
     def changed(self) -> None:
         """Forget the results of the choices before."""
         with self._lock:
-            self.release = self.assessment = self.recoded = self.tables = None
+            self.release = self.assessment = self.recoded = self.tables = self.refused_tables = None
         self.attacks = []
         self.infeasible = False
         self._session.close()
@@ -220,10 +221,14 @@ class Work(WindowTable):
 
         document = deepcopy(self.chosen.document)
         policy = self.policy(document)
-        with self._asked() as table:
-            release = tabulate(
-                table, policy, csv_format=self.csv_format, unanswered="write", progress=progress
-            )
+        try:
+            with self._asked() as table:
+                release = tabulate(
+                    table, policy, csv_format=self.csv_format, unanswered="write", progress=progress
+                )
+        except VerdictError as refused:
+            self.refused_tables = refused
+            raise
         if document != self.chosen.document:
             raise Cancelled  # The choices changed meanwhile, and these are no tables under them.
         self.tables = Tabulated(policy, release)
