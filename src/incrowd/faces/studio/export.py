@@ -177,8 +177,7 @@ def report_file(work: Work, progress: Progress, suffix: str) -> tuple[Path, str]
         path,
         file=file,
         attacks=work.attacks,
-        recipient=work.about["recipient"],
-        purpose=work.about["purpose"],
+        **work.about,
     )
     return path, f"report{suffix}"
 

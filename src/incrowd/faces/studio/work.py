@@ -113,7 +113,7 @@ class Work(WindowTable):
         self._measured: tuple[Recoded | None, MetricResult | None] = None, None
         self.attacks: list[Attack] = []
         self.written: Path | None = None
-        self.about = {"recipient": "", "purpose": ""}
+        self.about = {"recipient": "", "purpose": "", "owner": ""}
         self.reasons: dict[str, str] = {}
 
     def close(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -84,7 +84,7 @@ def tabulate(
         assert target is not None
         release.save(target, kinds=names_of(kinds), label=label, escape_formulas=escape_formulas)
         if report is not None:
-            about: dict[str, Any] = {"recipient": book.recipient or "", "purpose": book.purpose or ""}
+            about = {name: getattr(book, name) or "" for name in ("recipient", "purpose", "owner")}
             release.report(report, internal=book.internal, folder=target, **about)
     if json:
         outputs.print_json(release.to_dict())

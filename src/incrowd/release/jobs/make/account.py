@@ -290,6 +290,7 @@ def document_of(
     file: str | os.PathLike[str] | None = None,
     recipient: str = "",
     purpose: str = "",
+    owner: str = "",
     attacks: Sequence[Any] = (),
 ) -> dict[str, Any]:
     """Return the report of a release as plain data, with `internal` exact and with raw values.
@@ -314,7 +315,7 @@ def document_of(
         "board": {
             "cards": cards_of(after, before, release.utility.get("loss"), suppression.records),
             "table": [*file_facts(file), *table_facts(after, policy.schema, columns, suppression.left_out)],
-            "audience": audience_facts(policy, after, recipient, purpose),
+            "audience": audience_facts(policy, after, recipient, purpose, owner),
             "left_out": left_out(release.dropped, {each["name"]: each["does"] for each in treatments}),
             "decisions": decision_facts(policy, suppression.share(after.records)),
         },
