@@ -464,10 +464,10 @@ class Work(WindowTable):
             frequency, recoding = current
             for position, domain in enumerate(frequency.domains):
                 if domain.name == name:
-                    entry = attribute_entry(position, domain, frequency, recoding, 0, internal=True)
+                    entry = attribute_entry(position, domain, frequency, recoding, 0, internal=False)
                     return [(each["label"], each["before"], each["after"]) for each in entry["bins"]]
         most = DRAFTED if self.streams else self.height
-        return list(most_frequent(self.rows(0, most)[name])) or [("no rows", 0)]
+        return most_frequent(self.rows(0, most)[name], self.chosen.columns.get(name)) or [("no rows", 0)]
 
     @property
     def suppressed(self) -> tuple[int, int] | None:
