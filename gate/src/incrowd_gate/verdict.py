@@ -165,11 +165,11 @@ def _number(points: Sequence[Point], one: str, several: str) -> str:
 
 def _kinds(points: Sequence[Point]) -> str:
     """Name the points by kind and column or clause, each once with their number, of many only the first."""
-    kinds = Counter(": ".join((point.name, *_about(point))) for point in points)
+    kinds = Counter(": ".join((point.name, *about(point))) for point in points)
     names = [name if number == 1 else f"{name} ({number:,})" for name, number in kinds.items()]
     return "; ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
 
 
-def _about(point: Point) -> tuple[str, ...]:
+def about(point: Point) -> tuple[str, ...]:
     """Return the first column of a point, or the clause that it is about."""
     return (point.text.partition(":")[0],) if "clause" in point.name else point.columns[:1]

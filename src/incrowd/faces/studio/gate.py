@@ -14,7 +14,7 @@ from incrowd.faces.studio.figures import LOOKS
 from incrowd.faces.studio.parts import box, bullets, heading, marked, note, tell, words
 from incrowd.faces.studio.rules import attestation_fields
 from incrowd_gate.points import KINDS, Accepted
-from incrowd_gate.verdict import LISTED
+from incrowd_gate.verdict import LISTED, about
 
 if TYPE_CHECKING:
     from incrowd.faces.studio.mends import Change
@@ -86,7 +86,7 @@ class Gate:
         if len(points) > LISTED:
             note(f"The first {LISTED} of {len(points):,} points; the others follow once these are answered.")
         for number, point in enumerate(points[:LISTED]):
-            with marked(box(": ".join((point.name, *point.columns[:1]))), f"point-{number}"):
+            with marked(box(": ".join((point.name, *about(point)))), f"point-{number}"):
                 words("p", point.text)
                 note(point.way_out)
                 self._show_changes(point)
