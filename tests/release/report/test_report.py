@@ -97,10 +97,10 @@ def test_the_sentences_of_the_conditions_can_be_left_out(table, schema, release)
 
 def test_a_page_stands_alone(release):
     page = to_html(release.document())
-    # Risk and loss, the loss and each column of the appendix, and two of classes and risk.
-    assert page.count("<svg") == 8
+    # Risk and loss, each column, and two of classes and risk.
+    assert page.count("<svg") == 7
     assert not re.search(r"(src|href)=|@import|url\(http|<script", page.replace("http://www.w3.org", ""))
-    assert page.count('role="img" aria-label="') == 8
+    assert page.count('role="img" aria-label="') == 7
     assert "prefers-color-scheme: dark" in page
     assert "currentColor" in page
     assert "#010203" not in page

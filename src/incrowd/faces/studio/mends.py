@@ -59,7 +59,7 @@ MENDS: dict[str, tuple[str, ...]] = {
     "ledger": ("anew", "new-people", "another-file"),
     "suppressed batch": ("anew", "any-share", "another-file"),
 }
-"""The mends of each kind of point, of each check of a clause, and of what a ledger and a batch refuse.
+"""The mends of each kind of point, of each check of a clause, and of refusals of a ledger and a batch.
 
 A name that begins with a capital is that of the panel where an answer is given.
 """

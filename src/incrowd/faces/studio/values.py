@@ -79,7 +79,7 @@ def most_frequent(cells: pl.Series, spelled: Mapping[str, Any] | None = None) ->
     from incrowd.core.table.attribute import Attribute
     from incrowd.core.table.domain import Domain
     from incrowd.engines.distinct import dictionary
-    from incrowd.release.accounts.bins import raw_bins
+    from incrowd.release.accounts.bins import scale_of
 
     spelling = {key: value for key, value in (spelled or {}).items() if key in QUESTIONS}
     if not spelling and cells.dtype == pl.String and has_open_points(cells.drop_nulls()):
@@ -90,7 +90,18 @@ def most_frequent(cells: pl.Series, spelled: Mapping[str, Any] | None = None) ->
     domain, ranks = Domain.build(attribute, found, ())
     known = ranks >= 0
     totals = np.bincount(ranks[known], by_place[known], domain.size).astype(np.int64)
-    return [(label or "(empty)", number) for label, number in raw_bins(domain, totals, _BARS) if number]
+    if (scale := scale_of(domain) if domain.size > _BARS else None) is not None:
+        place = scale.place
+        counts = np.bincount(place[place >= 0], totals[place >= 0]).astype(np.int64).tolist()
+        bins = [(scale.name(bar, bar), number) for bar, number in enumerate(counts)]
+        bins.append(("(missing)", int(totals[place < 0].sum())))
+    else:
+        order = sorted(zip(domain.values, totals.tolist(), strict=True), key=lambda each: -each[1])
+        present = [(str(value), number) for value, number in order if value is not None]
+        missing = sum(number for value, number in order if value is None)
+        others = sum(number for _, number in present[_BARS:])
+        bins = [*present[:_BARS], ("other values", others), ("(missing)", missing)]
+    return [(label or "(empty)", number) for label, number in bins if number]
 
 
 def refuse_prompts(schema: Schema) -> None:

@@ -60,7 +60,7 @@ def attribute_entry(
         same = float(records[cells.lo == cells.hi].sum() / max(weights.sum(), 1))
         how = f"{len(labels):,} different cells; {percent(same)} of the records keep a single value"
     suppressed = int(frequency.weights[recoding.suppressed].sum()) + frequency.suppressed
-    spread = _scale(domain)
+    spread = scale_of(domain)
     if spread is not None:
         bins = _spread_bins(spread, totals, cells, records, floor)
     elif internal:
@@ -92,30 +92,6 @@ def _covered(cells: Any, records: NDArray[np.float64], size: int, suppressed: in
     ]
 
 
-def raw_bins(domain: Domain, totals: NDArray[np.int64], most: int) -> list[tuple[str, int]]:
-    """Count the records of a column without recoding: in round bins, else of its most frequent values.
-
-    Parameters
-    ----------
-    totals
-        int64[values]: the records of each value.
-    most
-        Values that are named; of more values, numbers, dates and codes are counted in bins.
-    """
-    scale = _scale(domain) if domain.size > most else None
-    if scale is None:
-        order = np.lexsort((np.arange(domain.size), -totals)).tolist()
-        present = [rank for rank in order if domain.values[rank] is not None]
-        bins = [(str(domain.values[rank]), int(totals[rank])) for rank in present[:most]]
-        bins.append(("other values", int(totals[present[most:]].sum())))
-        known = np.array([value is not None for value in domain.values])
-    else:
-        known = scale.place >= 0
-        counts = np.bincount(scale.place[known], totals[known]).astype(np.int64).tolist()
-        bins = [(scale.name(place, place), count) for place, count in enumerate(counts)]
-    return [*bins, ("(missing)", int(totals[~known].sum()))]
-
-
 Bins = list[dict[str, Any]]
 _UNNAMED = ("others", "generalized further")
 
@@ -135,7 +111,7 @@ class _Scale(NamedTuple):
     name: Callable[[int, int], str]
 
 
-def _scale(domain: Domain) -> _Scale | None:
+def scale_of(domain: Domain) -> _Scale | None:
     """Return round bins of numbers, calendar bins of dates, or bins of codes that begin alike."""
     if domain.hierarchy is not None:
         return None

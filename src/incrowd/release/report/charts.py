@@ -268,31 +268,27 @@ def attacks(results: Sequence[dict[str, Any]], *, width: int = _WIDTH) -> Spec:
 
 def risk_scale(before: float | None, after: float, limit: float | None) -> Spec:
     """Draw the largest risk on a scale from 0 to 1, before and after, with the limit as a line."""
-    shown = [(_BEFORE, before), (_AFTER, after)]
-    rows = [{"when": when, "risk": risk, "figure": at_most(risk)} for when, risk in shown if risk is not None]
+    rows = [{"when": _AFTER, "risk": after, "figure": at_most(after)}]
+    if before is not None:
+        rows.insert(0, {"when": _BEFORE, "risk": before, "figure": at_most(before)})
     share = {"scale": {"domain": [0, 1.1]}, "axis": {"format": "~%", "values": [0, 0.25, 0.5, 0.75, 1]}}
     axes = {"y": category("when", sort=None, title=None), "x": quantity("risk", title=None, **share)}
     colour = category(
         "when", legend=None, scale={"domain": [_BEFORE, _AFTER], "range": ["#999999", COLOURS[0]]}
     )
-    text = {"type": "text", "align": "left", "dx": 4, "fontSize": LABEL_SIZE}
-    layers = [
-        {"data": {"values": rows}, "mark": "bar", "encoding": axes | {"color": colour}},
-        {"data": {"values": rows}, "mark": text, "encoding": axes | {"text": category("figure")}},
-    ]
-    if limit is not None:
-        line = {"type": "rule", "color": COLOURS[1], "strokeWidth": 2}
-        layers.append(
-            {"data": {"values": [{"risk": limit}]}, "mark": line, "encoding": {"x": quantity("risk")}}
-        )
+    figure = {"type": "text", "align": "left", "dx": 4, "fontSize": LABEL_SIZE}
+    line = {"type": "rule", "color": COLOURS[1], "strokeWidth": 2}
     most = "" if limit is None else f" (line: the limit, {at_most(limit)})"
     return complete(
-        layer=layers,
-        width=_WIDTH,
-        autosize=_ONE_WIDTH,
-        height={"step": 18},
+        data={"values": rows},
+        layer=[
+            {"mark": "bar", "encoding": axes | {"color": colour}},
+            {"mark": figure, "encoding": axes | {"text": category("figure")}},
+            *([] if limit is None else [{"mark": line, "encoding": {"x": {"datum": limit}}}]),
+        ],
+        width=_WIDTH, autosize=_ONE_WIDTH, height={"step": 18},
         title=title_of(f"Largest risk of being found{most}"),
-    )
+    )  # fmt: skip
 
 
 def coverage(attributes: Sequence[dict[str, Any]], *, width: int = _WIDTH) -> Spec:

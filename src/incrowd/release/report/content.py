@@ -77,7 +77,7 @@ def _table(document: Mapping[str, Any]) -> tuple[list[Block | None], list[Block 
         _list("All points of the verdict", points) if several else None,
         _facts("What was decided", board["decisions"]),
         _asked(document, "What was asked for, and the weakest class", weakest=True),
-        _pictures("Every column, before and after", [*_loss(document), *map(_of_column, _drawn(document))]),
+        _pictures("Every column, before and after", list(map(_of_column, _drawn(document)))),
         _pictures("Classes and risk", _risk_pictures(document)),
         *(_block(tables[title]) for title in shown if title in tables),
         *(_block(table, folded=True) for title, table in tables.items() if title not in shown),
@@ -209,14 +209,8 @@ def _of_column(attribute: Mapping[str, Any]) -> charts.Picture:
     return f"{attribute['name']}: {'; '.join(bins)}", partial(charts.distribution, dict(attribute))
 
 
-def _loss(document: Mapping[str, Any]) -> list[charts.Picture]:
-    losses = losses_of(document)
-    words = ", ".join(f"{name} {loss_in_words(loss)}" for name, loss in losses.items())
-    return [(f"Loss by column: {words}", partial(charts.losses, losses))] if losses else []
-
-
 def _risk_and_loss(document: Mapping[str, Any]) -> Block | None:
-    """Return the largest risk on its scale, and what the cells of each column stand for now."""
+    """Return the largest risk on its scale, and the part of each column that cells stand for."""
     pictures: list[charts.Picture] = []
     risk = {when: figures.get("prosecutor", {}).get("max") for when, figures in document["risk"].items()}
     if (after := risk.get("after")) is not None:
