@@ -265,3 +265,8 @@ def test_each_view_gives_the_cells_that_are_in_sight(window):
         assert now == new["c0"]
     rows.names = []
     assert rows._cells(0, 5) == ([], 0)
+
+
+def test_german_numbers_have_the_shape_of_their_numbers():
+    cells = pl.Series([f"{row}.000,50" for row in [*range(1, 90), *range(1, 20)]])
+    assert shape_of(cells, ",") == shape_of(pl.Series([float(row) for row in [*range(1, 90), *range(1, 20)]]))

@@ -291,6 +291,10 @@ class Page:
         taken = deepcopy(dict(document))
         self.work.chosen.document.clear()
         self.work.chosen.document.update(taken)
+        self.limits_taken()
+
+    def limits_taken(self) -> None:
+        """Follow a change of limits that was made elsewhere: bar, panel and release."""
         self.limits_changed()
         self.limits_moved()
 

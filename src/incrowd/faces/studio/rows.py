@@ -109,7 +109,8 @@ class Rows:
     def measure(self, work: Work) -> dict[str, list[int]]:
         """Count the records of each column for a small histogram, in a thread."""
         frame = work.rows(0, 20_000)
-        return {name: shape_of(frame[name]) for name in self.names}
+        columns = work.chosen.columns
+        return {name: shape_of(frame[name], columns[name].get("decimal")) for name in self.names}
 
     def take_shapes(self, shapes: dict[str, list[int]]) -> None:
         """Show the small histograms of the raw columns."""
@@ -184,14 +185,18 @@ class Rows:
         return [dict(zip(keys, row, strict=True)) for row in rows], height
 
 
-def shape_of(cells: pl.Series) -> list[int]:
+def shape_of(cells: pl.Series, decimal: str | None = None) -> list[int]:
     """Count the records of a column for a small histogram.
 
-    Numbers are counted in ranges of equal width, and other values by their frequency.
+    Numbers are counted in ranges of equal width, and other values by their frequency. `decimal` says what
+    stands before the decimals of texts.
     """
-    numbers = cells.drop_nulls().cast(pl.Float64, strict=False)
+    numbers = cells.drop_nulls()
+    if decimal == "," and cells.dtype == pl.String:
+        numbers = numbers.str.replace_all(".", "", literal=True).str.replace(",", ".", literal=True)
+    numbers = numbers.cast(pl.Float64, strict=False)
     numbers = numbers.filter(numbers.is_finite())
-    is_open = cells.dtype == pl.String and has_unclear_points(cells)
+    is_open = decimal is None and cells.dtype == pl.String and has_unclear_points(cells)
     if not is_open and numbers.n_unique() > _BARS and len(numbers) >= 0.9 * (len(cells) - cells.null_count()):
         return [int(count) for count in np.histogram(numbers, _BARS)[0]]
     counts = cells.cast(pl.String, strict=False).drop_nulls().value_counts(sort=True, name="records")

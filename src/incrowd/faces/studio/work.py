@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from incrowd.core.errors import InfeasibleError, InputError, SchemaError, TableError
+from incrowd.core.errors import InfeasibleError, InputError, SchemaError, TableError, VerdictError
 from incrowd.core.io.columns import columns_named
 from incrowd.core.io.files import CsvFormat
 from incrowd.core.io.streams import Files
@@ -100,6 +100,7 @@ class Work(WindowTable):
         self.assessment: Assessment | None = None
         self.release: Release | None = None
         self.tables: Tabulated | None = None
+        self.refused_tables: VerdictError | None = None
         self._places: NDArray[np.int64] | None = None
         self.account: dict[str, Any] = {}
         self.infeasible = False
@@ -113,7 +114,7 @@ class Work(WindowTable):
         self._measured: tuple[Recoded | None, MetricResult | None] = None, None
         self.attacks: list[Attack] = []
         self.written: Path | None = None
-        self.about = {"recipient": "", "purpose": ""}
+        self.about = {"recipient": "", "purpose": "", "owner": ""}
         self.reasons: dict[str, str] = {}
 
     def close(self) -> None:
@@ -167,7 +168,7 @@ class Work(WindowTable):
     def changed(self) -> None:
         """Forget the results of the choices before."""
         with self._lock:
-            self.release = self.assessment = self.recoded = self.tables = None
+            self.release = self.assessment = self.recoded = self.tables = self.refused_tables = None
         self.attacks = []
         self.infeasible = False
         self._session.close()
@@ -221,10 +222,14 @@ class Work(WindowTable):
 
         document = deepcopy(self.chosen.document)
         policy = self.policy(document)
-        with self._asked() as table:
-            release = tabulate(
-                table, policy, csv_format=self.csv_format, unanswered="write", progress=progress
-            )
+        try:
+            with self._asked() as table:
+                release = tabulate(
+                    table, policy, csv_format=self.csv_format, unanswered="write", progress=progress
+                )
+        except VerdictError as refused:
+            self.refused_tables = refused
+            raise
         if document != self.chosen.document:
             raise Cancelled  # The choices changed meanwhile, and these are no tables under them.
         self.tables = Tabulated(policy, release)
@@ -463,10 +468,10 @@ class Work(WindowTable):
             frequency, recoding = current
             for position, domain in enumerate(frequency.domains):
                 if domain.name == name:
-                    entry = attribute_entry(position, domain, frequency, recoding, 0, internal=True)
+                    entry = attribute_entry(position, domain, frequency, recoding, 0, internal=False)
                     return [(each["label"], each["before"], each["after"]) for each in entry["bins"]]
         most = DRAFTED if self.streams else self.height
-        return list(most_frequent(self.rows(0, most)[name])) or [("no rows", 0)]
+        return most_frequent(self.rows(0, most)[name], self.chosen.columns.get(name)) or [("no rows", 0)]
 
     @property
     def suppressed(self) -> tuple[int, int] | None:

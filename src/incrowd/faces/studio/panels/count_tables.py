@@ -8,7 +8,7 @@ from typing import Any
 
 from nicegui import background_tasks, ui
 
-from incrowd.core.errors import InputError
+from incrowd.core.errors import InputError, VerdictError
 from incrowd.faces.studio import export
 from incrowd.faces.studio.fields import button, choice_field, text_field
 from incrowd.faces.studio.forms import advanced, entry_form
@@ -41,7 +41,14 @@ class Tables(Panel):
         super().__init__(page)
         self._shown: Any = None
         self._made: Any = None
-        self._job = Job(page, "Make the tables", "tabulate", Work.tabulate, lambda _: self._show_tables())
+        self._job = Job(
+            page,
+            "Make the tables",
+            "tabulate",
+            Work.tabulate,
+            lambda _: self._show_tables(),
+            self._show_refused,
+        )
         self._written: list[dict[str, Any]] = []
         self._drafts: list[dict[str, Any]] = []
 
@@ -162,8 +169,7 @@ class Tables(Panel):
             verdict = made.release.verdict
             show_verdict(verdict, None if verdict.holds else [each.sentence() for each in verdict.accepted])
             if not verdict.holds:
-                changes = partial(changes_of_tables, work=self.work)
-                Gate(self.page, self.work, self._follow_answers, changes, self._make_anew, _release_of).draw()
+                self._draw_gate()
             for table in made.release.tables:
                 heading(table.layout.name, 3)
                 note(sentence_of(table))
@@ -181,6 +187,16 @@ class Tables(Panel):
             note("The same by a command, beside the policy. What it writes has the same bytes:")
             marked(words("pre", export.tables_command(self.work)), "tables-command")
 
+    async def _show_refused(self) -> None:
+        """Show the changes with which tables that were refused can be made."""
+        if self.work.refused_tables is not None:
+            with emptied(self._shown):
+                self._draw_gate()
+
+    def _draw_gate(self) -> None:
+        changes = partial(changes_of_tables, work=self.work)
+        Gate(self.page, self.work, self._follow_answers, changes, self._make_anew, _judged).draw()
+
     def _follow_answers(self) -> None:
         """Show the answers to points, and begin a running release of rows anew, with the answers."""
         if self.work.release is None:
@@ -194,5 +210,5 @@ class Tables(Panel):
         background_tasks.create(self._job.run())
 
 
-def _release_of(work: Work) -> TableRelease | None:
-    return None if work.tables is None else work.tables.release
+def _judged(work: Work) -> TableRelease | VerdictError | None:
+    return work.refused_tables if work.tables is None else work.tables.release

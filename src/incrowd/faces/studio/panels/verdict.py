@@ -9,8 +9,9 @@ from nicegui import ui
 
 from incrowd.faces.studio import status
 from incrowd.faces.studio.fields import button
-from incrowd.faces.studio.gate import Gate, changes_of, head_of, show_verdict
+from incrowd.faces.studio.gate import Gate, show_verdict
 from incrowd.faces.studio.job import Job
+from incrowd.faces.studio.mends import changes_of, head_of
 from incrowd.faces.studio.panels.account import Account
 from incrowd.faces.studio.panels.panel import Panel
 from incrowd.faces.studio.parts import emptied, heading, marked, note, words
@@ -49,7 +50,7 @@ class VerdictPanel(Panel):
         if not verdict.holds:
             self._points = list(verdict.lines())
             changes = partial(changes_of, work=work, head=head_of(work))
-            Gate(self.page, work, self.page.follow_up, changes).draw()
+            Gate(self.page, work, self.page.follow_up, changes, self.page.limits_taken).draw()
         else:
             button("Hand over", "to-hand-over", lambda: self.page.go("Hand over"), "", icon="download")
         with ui.column().classes("w-full items-start") as self._below:
