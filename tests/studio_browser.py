@@ -226,7 +226,7 @@ class Visit:
         self.downloads = downloads
         self.clicks = self.typed = 0
         browser.get(studio.address)
-        self.wait("main.studio")
+        self.wait(".studio")
         self.connected()
 
     def connected(self) -> None:
@@ -417,7 +417,7 @@ class Visit:
         """Move a slider of the bar of limits by some steps, as fast as the keyboard does."""
         from selenium.webdriver.common.keys import Keys
 
-        thumb = self.wait(f"[data-slider={key}] [tabindex]")
+        thumb = self.wait(f"[data-slider={key}]")
         thumb.send_keys((Keys.ARROW_RIGHT if steps > 0 else Keys.ARROW_LEFT) * abs(steps))
 
     def drop(self, path: Path, zone: str = "upload") -> None:

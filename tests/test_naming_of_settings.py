@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from incrowd.core.errors import setting
 from incrowd.faces.studio.page_words import in_the_page
 from incrowd_gate.errors import on_the_command_line, options_taken
+
+ROOT = Path(__file__).parents[1]
 
 
 def shown() -> str:
@@ -34,14 +38,46 @@ def test_a_command_names_the_policy_file_for_an_option_that_it_lacks():
         assert setting("wildcards", "--wildcards") == "--wildcards"
 
 
-def test_the_page_names_its_fields_and_roles_and_else_arguments():
+def test_the_page_names_its_fields_and_roles_and_else_words():
     with on_the_command_line():
         in_the_page()
-        assert shown() == "force=True"
-        assert setting("CsvFormat(encoding='latin-1')", "--encoding latin-1") == "the field Encoding"
+        assert shown() == "the setting force"
+        assert setting("max_suppression=", "--max-suppression") == "the limit on suppression"
+        assert setting("wildcards='value'", "--wildcards value") == (
+            "the setting wildcards in the panel Limits (value)"
+        )
+        assert setting("CsvFormat(encoding='latin-1')", "--encoding big5") == "the field Encoding (big5)"
         assert setting("person=", "--person") == "the role person"
 
 
 def test_a_command_that_is_called_in_python_leaves_the_words_of_python():
     options_taken(["policy"])
     assert setting("force=True", "--force") == "force=True"
+
+
+def _settings() -> set[tuple[str, str]]:
+    """Return argument and option of each setting that the sources name, with a value in place of what varies."""
+    calls = set()
+    for room in ("src", "gate/src", "verify/src"):
+        for file in (ROOT / room).rglob("*.py"):
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "setting":
+                    texts = [
+                        "".join(
+                            str(part.value) if isinstance(part, ast.Constant) else "7"
+                            for part in ast.walk(each)
+                            if isinstance(part, ast.Constant | ast.FormattedValue)
+                        )
+                        for each in node.args[:2]
+                    ]
+                    if len(texts) == 2 and texts[1]:
+                        calls.add((texts[0], texts[1].strip()))
+    return calls
+
+
+def test_the_page_never_names_an_argument_an_option_or_a_table_of_a_file():
+    with on_the_command_line():
+        in_the_page()
+        named = {option: setting(argument, option) for argument, option in _settings()}
+    assert len(named) > 60
+    assert not {option: text for option, text in named.items() if set("=[]") & set(text) or "--" in text}

@@ -75,7 +75,9 @@ def test_a_large_file_is_opened_to_be_judged(monkeypatch, tmp_path):
     judged = []
     judge = type(release)._judge
     monkeypatch.setattr(
-        type(release), "_judge", lambda self, table: judged.append(table) or judge(self, table)
+        type(release),
+        "_judge",
+        lambda self, table, *others: judged.append(table) or judge(self, table, *others),
     )
     release.write(tmp_path / "safe.parquet")
     assert [type(table) for table in judged] == [Files]

@@ -77,7 +77,7 @@ def test_each_file_and_both_are_checked(tmp_path, policy, seed):
         for tables in sides
     ]
     assert verification.keeps_limits == all(well)
-    assert not verification.is_open
+    assert not verification.is_unchecked
     one = verify(tmp_path / "now.csv", policy, previous_release=tmp_path / "before", published_as_one=True)
     assert one.findings == one.earlier.findings == ()
     assert one.together.findings == verification.together.findings
@@ -107,7 +107,7 @@ def test_what_else_is_wrong_in_either_file_counts(tmp_path, policy):
                 published_as_one=one,
             )
             assert not verification.keeps_limits
-            assert not verification.is_open
+            assert not verification.is_unchecked
     assert verification.problems == ("the identifying column 'name' is in the file",)
     assert verify(tmp_path / "good.csv", policy, previous_release=tmp_path / "good.csv").keeps_limits
 
@@ -149,7 +149,7 @@ def test_people_of_both_are_not_known(tmp_path):
     verification = verify(*arguments, against=tmp_path / "raw.csv", previous_release=arguments[0])
     assert verification.findings[0].holds is not None
     assert verification.together.findings[0].holds is None
-    assert verification.is_open
+    assert verification.is_unchecked
     assert not verification.keeps_limits
     assert "nothing tells who is in both releases" in " ".join(verification.together.unchecked)
 

@@ -466,10 +466,11 @@ def few_matches(records: int, share: float, least: int) -> Point:
 
 def clause(name: str, text: str, detail: str, *, unanswered: bool) -> Point:
     """Return the point of a clause of a profile that is not met or lacks an answer."""
+    answer = "Answer it in [profile] of the policy."
     return Point(
         "unanswered-clause" if unanswered else "clause", (), None,
         f"{name}: {text} {detail[:1].upper()}{detail[1:]}" + ("" if detail.endswith("?") else "."),
-        "Answer it in [profile] of the policy." if unanswered else "Change what is released.",
+        setting(answer, answer) if unanswered else "Change what is released.",
     )  # fmt: skip
 
 

@@ -203,7 +203,7 @@ def test_a_unit_is_said():
 def test_a_histogram_shows_no_number_that_nobody_told():
     from incrowd.faces.studio.values import most_frequent
 
-    open_cells = pl.Series([f"{number}.500" for number in range(10, 99)])
+    open_cells = pl.Series("x", [f"{number}.500" for number in range(10, 99)])
     assert not any(" to " in label for label, _ in most_frequent(open_cells))
     assert any(" to " in label for label, _ in most_frequent(open_cells.cast(pl.Float64)))
 

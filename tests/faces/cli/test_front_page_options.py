@@ -31,7 +31,7 @@ def test_the_first_page_names_recipient_purpose_and_attacks(run, hospital_csv, f
     )  # fmt: skip
     assert result.status == 0, result.err
     report = json.loads((folder / "report.json").read_text())
-    assert report["board"]["audience"][:2] == [["For whom", "Institute"], ["Why", "a study"]]
+    assert report["board"]["audience"][1:3] == [["For whom", "Institute"], ["Why", "a study"]]
     assert report["attacks"] == json.loads((folder / "attacks.json").read_text())["attacks"]
     # A ledger asks for the recipient, too, and gets the same.
     [entry] = json.loads(run("ledger", "show", "book", "--json").out)["entries"]

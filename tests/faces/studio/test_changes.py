@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from datetime import date
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -12,14 +13,17 @@ from incrowd.core.errors import VerdictError
 from incrowd.core.hierarchy import Hierarchy
 from incrowd.core.progress import Silent
 from incrowd.faces.studio import export
-from incrowd.faces.studio.gate import CHANGES, changes_of, head_of
+from incrowd.faces.studio.mends import MENDS, changes_of, head_of
+from incrowd.faces.studio.panels import new_batch
 from incrowd.faces.studio.table_changes import changes_of_tables, savings
 from incrowd.faces.studio.tables import Source
 from incrowd.faces.studio.work import Work
-from incrowd_gate.points import KINDS
+from incrowd_gate.points import KINDS, Point
+from incrowd_gate.profiles import CHECKS
 from incrowd_gate.wording import percent
 
 ROWS = 120
+PANELS = {"Limits", "Column"}
 DRAWN = random.Random(5)
 COLUMNS = {
     "age": [20 + row % 20 for row in range(ROWS)],
@@ -71,8 +75,94 @@ TRIED = [
 ]
 
 
-def test_changes_are_for_kinds_of_points():
-    assert set(CHANGES) <= set(KINDS)
+OF_BATCHES = ("ledger", "suppressed batch")
+
+
+def test_every_point_clause_and_refusal_has_a_mend():
+    assert {*KINDS, *(f"clause: {check}" for check in CHECKS), *OF_BATCHES} == set(MENDS)
+    assert all(MENDS.values())
+    panel = Path(new_batch.__file__).read_text()
+    assert not [each for kind in OF_BATCHES for each in MENDS[kind] if f'"{each}"' not in panel]
+
+
+OF_TABLES = {"cell", "linked-tables", "linked-columns"}
+SETTINGS = {"suppressed": "keep", "algorithm": {"name": "optimal"}}
+"""Settings of which some points are."""
+
+
+@pytest.mark.parametrize("kind", sorted({*KINDS} - OF_TABLES - {"ledger", "clause", "unanswered-clause"}))
+def test_every_kind_of_point_of_rows_has_a_button(tmp_path, kind):
+    work = opened(tmp_path, {"age": "quasi", "cost": "insensitive", "ill": "sensitive"})
+    work.chosen.document.update(SETTINGS)
+    point = Point(kind, ("cost",), None, "Text.", "Way out.", limit=("top", 0.9))
+    changes = list(changes_of(point, work, head_of(work)))
+    assert changes
+    assert {each.name for each in changes} <= {*MENDS[kind]}
+    for each in changes:
+        assert each.make is not None or each.name in PANELS
+        if each.make is not None:
+            each.make()
+            work.chosen.policy()
+    work.close()
+
+
+@pytest.mark.parametrize("kind", sorted(OF_TABLES))
+def test_every_kind_of_point_of_tables_has_a_button(tmp_path, kind):
+    work = opened(tmp_path, {"age": "quasi", "ward": "quasi"})
+    tables = [{"name": "ages", "rows": ["age", "ward"]}, {"name": "wards", "rows": ["ward"]}]
+    work.chosen.document["tables"] = tables
+    work.tabulate(Silent())
+    columns = () if kind == "cell" else ("age", "ward")
+    point = Point(kind, columns, None, "Table ages: 2 cells can be computed too closely.", "Way out.")
+    changes = list(changes_of_tables(point, work))
+    assert changes
+    assert {each.name for each in changes} <= {*MENDS[kind]}
+    changes[0].make()
+    work.chosen.policy()
+    work.close()
+
+
+CLAUSES = {
+    "zip": ("prefix", [f"803{row % 40:02}" for row in range(ROWS)]),
+    "age": ("oldest", [38 + row % 60 for row in range(ROWS)]),
+    "seen": ("years", [f"20{10 + row % 3}-{1 + row % 12:02}-{1 + row % 12:02}" for row in range(ROWS)]),
+    "phone": ("identifying", ["030 1234567"] * ROWS),
+}
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("column", list(CLAUSES))
+def test_a_change_meets_the_clause_of_a_profile(tmp_path, column):
+    change, values = CLAUSES[column]
+    work = opened(tmp_path, {"ward": "quasi"})
+    work.table = work._rows = work.table.with_columns(pl.Series(column, values))
+    work.chosen.columns[column] = {"role": "insensitive"}
+    work.chosen.document["profile"] = {"name": "hipaa-safe-harbor"}
+    broken = [each for each in work.anonymize(Silent()).verdict.broken if each.name == "clause"]
+    assert broken
+    for point in broken:
+        changes = list(changes_of(point, work, head_of(work)))
+        assert column in {word.strip(":,") for each in changes for word in each.text.split()}
+    made = {each.name: each for each in changes_of(broken[-1], work, head_of(work))}
+    made[change].make()
+    work.changed()
+    assert not [each for each in work.anonymize(Silent()).verdict.broken if each.name == "clause"]
+    work.close()
+
+
+def test_a_column_that_was_looked_at_is_cleared_for_its_clause(tmp_path):
+    work = opened(tmp_path, {"age": "quasi", "cost": "insensitive"})
+    work.table = work._rows = work.table.with_columns(cost=pl.Series([f"{row:09}" for row in range(ROWS)]))
+    work.chosen.document["profile"] = {"name": "hipaa-safe-harbor"}
+    release = work.anonymize(Silent())
+    point = next(each for each in release.verdict.open if each.text.startswith("social-security"))
+    change = next(iter(changes_of(point, work, head_of(work))))
+    change.make()
+    assert (change.name, work.chosen.document["profile"]["cleared"]) == (
+        "harmless",
+        {"social-security": ["cost"]},
+    )
+    work.close()
 
 
 @pytest.mark.few(5)

@@ -11,7 +11,7 @@ import pytest
 
 from incrowd.core.documents import loss_in_words
 from incrowd.faces.studio.cancelling import Watched
-from incrowd.faces.studio.rows import Rows, changed_cells, pairs_of, points_by_column, shape_of
+from incrowd.faces.studio.rows import Rows, changed_cells, pairs_of, points_by_column, shape_of, width_of
 from incrowd.faces.studio.tables import Source
 from incrowd.faces.studio.work import Work
 from incrowd.samples import hospital
@@ -180,7 +180,8 @@ def test_points_stand_at_their_columns_and_broken_ones_count_most():
         open=[point("A.", "age"), point("B.", "age", "zip")], broken=[point("C.", "age")]
     )
     work = SimpleNamespace(release=SimpleNamespace(verdict=verdict))
-    assert points_by_column(work) == {"age": ("broken", "A. B. C."), "zip": ("open", "B.")}
+    # A change of age mends B.: zip is named beside it, and its mark is a thin one.
+    assert points_by_column(work) == {"age": ("broken", "A. B. C."), "zip": ("beside", "B.")}
     assert points_by_column(SimpleNamespace(release=None)) == {}
 
 
@@ -197,6 +198,20 @@ def test_names_with_markup_are_written_out(tmp_path):
 # --- the cells ------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("cells", "width"),
+    [
+        (["m"] * 9, 56),
+        # Of the median row, both texts are whole: the one before is written smaller.
+        ([{"was": "06.01.2025", "now": "2025"}] * 3 + ["x" * 99], 62),
+        (["Innere Medizin", "Chirurgie", "Chirurgie"], 66),
+        (["x" * 99] * 3, 100),
+    ],
+)
+def test_columns_are_as_wide_as_their_median_row(cells, width):
+    assert width_of(cells) == width
+
+
 def test_a_cell_that_stayed_is_shown_once_and_another_before_and_after():
     before = pl.DataFrame(
         {
@@ -211,10 +226,10 @@ def test_a_cell_that_stayed_is_shown_once_and_another_before_and_after():
     assert first == [
         "true",
         "2024-01-02",
-        {"was": "34", "now": "30-39", "verb": "became"},
-        {"was": "<b>Ann</b>", "now": "left out", "verb": "is"},
+        {"was": "34", "now": "30-39"},
+        {"was": "<b>Ann</b>", "now": "left out"},
     ]
-    assert second[:3] == [{"was": "false", "now": "*", "verb": "was suppressed to"}, "(missing)", "35"]
+    assert second[:3] == [{"was": "false", "now": "*"}, "(missing)", "35"]
     assert second[3]["was"] == r"Bo\u202e"
 
 
@@ -239,6 +254,10 @@ def test_each_view_gives_the_cells_that_are_in_sight(window):
     rows.view = "after"
     after, _ = rows._cells(0, 1_000)
     assert {each["c4"] for each in after} == {""}
+    # A column that has no role is shown as it is.
+    window.chosen.columns["cost"]["role"] = "?"
+    assert [each["c4"] for each in rows._cells(0, 1_000)[0]] != [""] * height
+    window.chosen.columns["cost"]["role"] = "identifying"
     released = window.pairs(0, 1_000)[1]
     assert [each["c0"] for each in after] == released["age"].fill_null("(missing)").to_list()
     for old, new in zip(cells, after, strict=True):
@@ -246,3 +265,8 @@ def test_each_view_gives_the_cells_that_are_in_sight(window):
         assert now == new["c0"]
     rows.names = []
     assert rows._cells(0, 5) == ([], 0)
+
+
+def test_german_numbers_have_the_shape_of_their_numbers():
+    cells = pl.Series([f"{row}.000,50" for row in [*range(1, 90), *range(1, 20)]])
+    assert shape_of(cells, ",") == shape_of(pl.Series([float(row) for row in [*range(1, 90), *range(1, 20)]]))

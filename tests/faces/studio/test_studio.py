@@ -258,12 +258,12 @@ def test_columns_that_identify_are_named_and_usual_limits_are_taken(visit):
     assert visit.wait("[data-field=l]").get_attribute("value") == "3"
     # The slider and the field are one limit, and say what it means; what the table reaches stands beside.
     assert "at most 9.1%" in visit.wait("[data-model=k-anonymity] [data-mark=means]").text
-    visit.wait("[data-model=k-anonymity] [role=slider] [tabindex]").send_keys(Keys.ARROW_RIGHT)
+    visit.wait("[data-model=k-anonymity] [type=range]").send_keys(Keys.ARROW_RIGHT)
     visit.until(lambda: visit.wait("[data-field=k]").get_attribute("value") == "12", "the step")
     visit.reads("finds at least 12 records")
     visit.fill("[data-field=k]", "20")
     visit.until(
-        lambda: visit.wait("[data-model=k-anonymity] [role=slider]").get_attribute("aria-valuenow") == "20",
+        lambda: visit.wait("[data-model=k-anonymity] [type=range]").get_attribute("value") == "20",
         "the slider",
     )
     visit.mark("usual-teaching")
@@ -330,7 +330,7 @@ def test_a_table_of_a_database_is_opened_and_released(visit, tmp_path, studio):
     visit.reads("estimate, by 300 random rows")
     visit.mark("run")
     visit.judged()
-    visit.until(lambda: "became" in "".join(visit.row()), "the rows of the release")
+    visit.until(lambda: ", before " in "".join(visit.row()), "the rows of the release")
     visit.go("Verdict")
     visit.mark("attack")
     visit.until(lambda: "linkage" in visit.wait("[data-mark=attacked]").text, "the attacks")
@@ -716,7 +716,7 @@ def test_columns_that_look_alike_are_answered_together(visit, tmp_path):
     visit.reads("400 rows, 11 columns")
     visit.reads("8 yes/no columns such as q0, q2, q4: what are they?")
     visit.give(5, "insensitive")
-    visit.choose("[data-field=together]", "sensitive")
+    visit.mark("all-sensitive")
     visit.until(lambda: not visit.all("[data-mark=together]"), "the end of the question")
     visit.until(lambda: not visit.all("[data-mark=open-roles]"), "the end of all questions")
     assert (visit.role(4), visit.role(5)) == ("sensitive", "insensitive")

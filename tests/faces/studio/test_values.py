@@ -9,25 +9,49 @@ from incrowd.faces.studio.values import most_frequent
 
 
 @pytest.mark.parametrize(
-    ("cells", "found"),
+    ("cells", "spelled", "found"),
     [
-        (["b", "a", "a", None, ""], [("a", 2), ("(empty)", 1), ("b", 1), ("(missing)", 1)]),
+        (["b", "a", "a", None, ""], {}, [("a", 2), ("(empty)", 1), ("b", 1), ("(missing)", 1)]),
         (
             [str(row) for row in range(80)],
-            [(f"{10 * i - (i > 4)} to {10 * (i + 1) - (i > 3)}", 10) for i in range(8)],
+            {},
+            [
+                ("below 10", 10),
+                *((f"{low} to {low + 10}", 10) for low in range(10, 70, 10)),
+                ("70 and more", 10),
+            ],
         ),
-        # A decimal comma is read as one, and codes of digits that begin alike are counted together.
+        # German numbers are read as the column is spelled, and dates by the calendar.
         (
-            [f"{row},0" for row in range(81)],
-            [(f"{10 * i} to {10 * i + 10}", 10 + i // 7) for i in range(8)],
+            [f"{row}.000,50" for row in range(1, 81)],
+            {"decimal": ",", "thousands": "."},
+            [
+                ("below 10000", 9),
+                *((f"{low}000 to {low + 10}000", 10) for low in range(10, 80, 10)),
+                ("80000 and more", 1),
+            ],
         ),
-        ([f"{row % 2}{row:03}" for row in range(200)], [("0...", 100), ("1...", 100)]),
-        ([f"v{row}" for row in range(10)], [*((f"v{row}", 1) for row in range(8)), ("other values", 2)]),
-        ([None, None], [("(missing)", 2)]),
-        ([float("nan"), *map(float, range(8))], None),
+        (
+            [f"06.{1 + row % 12:02}.{2015 + row % 10}" for row in range(120)],
+            {"format": "%d.%m.%Y"},
+            [("until 2015", 12), *((str(year), 12) for year in range(2016, 2024)), ("from 2024", 12)],
+        ),
+        (
+            [f"{row % 2}{row:03}" for row in range(200)],
+            {},
+            [(start + "**", 50) for start in ("00", "01", "10", "11")],
+        ),
+        ([f"v{chr(97 + row)}" for row in range(10)], {}, None),
+        ([None, None], {}, [("(missing)", 2)]),
+        ([float("nan"), *map(float, range(8))], {}, None),
     ],
 )
-def test_the_most_frequent_values_or_ranges_are_counted(cells, found):
-    records = most_frequent(pl.Series("x", cells, dtype=None if any(cells) else pl.String))
+def test_the_most_frequent_values_or_ranges_are_counted(cells, spelled, found):
+    records = most_frequent(pl.Series("x", cells, dtype=None if any(cells) else pl.String), spelled)
     assert sum(number for _, number in records) == len(cells)
     assert found is None or records == found
+
+
+def test_a_column_beyond_the_named_values_has_others():
+    records = most_frequent(pl.Series("x", [f"v{letter}" for letter in "abcdefghij"]))
+    assert records[-1] == ("other values", 2)

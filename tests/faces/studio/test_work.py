@@ -372,6 +372,15 @@ def test_columns_that_look_alike_are_one_question(window, tmp_path):
     assert {window.choices.columns[name]["role"] for name in names} == {"?"}
 
 
+def test_the_risk_of_known_columns_is_measured_while_others_have_no_role(window, tmp_path):
+    window.open(Source(survey(tmp_path / "survey.csv"), "survey.csv"))
+    assert len(window.choices.having("?")) == 8
+    recoded = window.recode(Watched())
+    assert recoded.after.risk["prosecutor"]["max"] <= 0.2 < window.risk_before
+    assert len(window.choices.having("?")) == 8
+    assert window.release is None
+
+
 def test_the_groups_of_a_given_draft_are_questions_of_the_page(tmp_path):
     from incrowd.release.jobs.compare.draft import draft_policy
 

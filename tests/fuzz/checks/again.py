@@ -196,8 +196,8 @@ def written(made: Made, services: Services, outcome: Outcome) -> Iterator[Findin
         yield Finding("verify refuses", str(error).replace(str(folder), "")[:300])
         return
     # Whose the rows of a database are cannot be told: there some limits are open, and none fails.
-    doubtful = made.classes.whose and not made.place.ordered and verified.is_open and verified.unchecked
-    unjudged = made.perturbed and made.case["judge"] == "original" and verified.is_open
+    doubtful = made.classes.whose and not made.place.ordered and verified.is_unchecked and verified.unchecked
+    unjudged = made.perturbed and made.case["judge"] == "original" and verified.is_unchecked
     if not verified.keeps_limits and not doubtful and not unjudged:
         failed = [finding for finding in verified.findings if not finding.holds]
         yield Finding("verify", f"{failed} {verified.problems} {verified.unchecked}")

@@ -166,7 +166,7 @@ def test_the_verifier_adds_up_the_weights_of_the_raw_table(tmp_path):
     for release, some in ((saved[0], {}), (alone, {"against": tmp_path / "t.csv"})):
         verification = ic.verify(release, saved[1], **some)
         assert [finding.holds for finding in verification.findings] == [None, True]
-        assert verification.is_open
+        assert verification.is_unchecked
         assert "the classes stand for by their sampling weights, an estimate" in " ".join(
             verification.unchecked
         )
@@ -255,7 +255,7 @@ def test_the_verifier_reads_weights_by_their_spelling(tmp_path):
     )
     verification = ic.verify(*saved, **whole)
     assert verification.findings[0].holds is None
-    assert verification.is_open
+    assert verification.is_unchecked
     assert "column 'w': 1 of 6 distinct values are not spelled as the policy says" in " ".join(
         verification.unchecked
     )

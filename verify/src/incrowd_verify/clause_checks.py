@@ -17,7 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from incrowd_gate.errors import visible
+from incrowd_gate.errors import setting, visible
 from incrowd_gate.profiles import Clause
 from incrowd_verify.checks import Checks
 from incrowd_verify.periods import DAYS_ARE_CALLED, finer_than_years, in_one_group
@@ -79,7 +79,7 @@ class Subject:
         """Return an input of the policy."""
         value = None if self.policy.profile is None else self.policy.profile.input(name)
         if value is None:
-            raise LackingError(f"{why}: give {name} in [profile.inputs]")
+            raise LackingError(f"{why}: give {name} in {setting('[profile.inputs]', '[profile.inputs]')}")
         return value
 
     def file(self, name: str, why: str) -> Path:
@@ -96,6 +96,13 @@ class Subject:
     def columns(self) -> list[str]:
         """The released columns that the clause may be about."""
         return [name for name in self.released.names if name not in self.cleared]
+
+    def is_treated(self, name: str, treatment: str, first: Any) -> bool:
+        """Say whether a column was treated so; of a quasi-identifier the cells may tell otherwise."""
+        treatments = (
+            each.treatment for each in self.policy.columns if each.name == name and each.role != "quasi"
+        )
+        return any(each and (each.name, each.first) == (treatment, first) for each in treatments)
 
     def called(self, setting: str = "columns") -> list[str]:
         """Return the columns with names as in a list, and the columns that the policy names for a clause."""
@@ -220,13 +227,13 @@ def _inside_texts(subject: Subject, names: Sequence[str]) -> Counts:
 def _years(subject: Subject) -> Counts:
     """Count the cells that have a month or a day, and the cells that nobody can judge."""
     own = subject.called()
-    columns = [
-        (subject.shown(name), name in own or is_called(name, DAYS_ARE_CALLED)) for name in subject.columns
-    ]
+    # The first day of a year stands for the year, where every date of the column is one.
+    names = [name for name in subject.columns if not subject.is_treated(name, "truncate-dates", "year")]
+    columns = [(subject.shown(name), name in own or is_called(name, DAYS_ARE_CALLED)) for name in names]
     if not columns:
         return
     subject.con.execute(f"CREATE OR REPLACE TABLE periods AS {finer_than_years(columns)}")
-    for place, name in enumerate(subject.columns):
+    for place, name in enumerate(names):
         told = f"FROM periods WHERE place = {place:d}"
         yield Count(f"cells of {name} finer than a year", f"SELECT coalesce(sum(finer), 0) {told}")
         yield Count(
@@ -241,7 +248,11 @@ def _oldest(subject: Subject) -> Counts:
     year = subject.input("year", "years of birth tell ages") if births else None
     for name in dict.fromkeys([*subject.called(), *births]):
         words = f"years up to {year - oldest - 1}" if name in births else f"ages above {oldest}"
-        judged = in_one_group(subject.shown(name), oldest, year if name in births else None)
+        cells = subject.shown(name)
+        if subject.is_treated(name, "top", oldest + 1):
+            # The limit stands for every age beyond, so its cells are the one group.
+            cells = f"(SELECT v FROM {cells} WHERE TRY_CAST(v AS DOUBLE) IS DISTINCT FROM {oldest + 1:d})"
+        judged = in_one_group(cells, oldest, year if name in births else None)
         yield Count(f"records of {name} that are not in one group of {words}", f"SELECT old FROM ({judged})")
         yield Count(f"records of {name} that may be such", f"SELECT doubtful FROM ({judged})", doubtful=name)
 

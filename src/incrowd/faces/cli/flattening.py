@@ -41,8 +41,8 @@ HEADINGS = {
     "Ledger": ("--ledger", "--recipient", "--ledger-keys", "--ledger-new-people"),
     "Writing": (
         "--into", "--keep-order", "--row-map", "--by", "--aligned", "--recoding", "--save-policy", "--report",
-        "--purpose", "--attack-results", "--internal", "--rows", "--escape-formulas", "--force", "--full",
-        "--one-page", "--at-k", "--csv", "--json",
+        "--purpose", "--owner", "--attack-results", "--internal", "--rows", "--escape-formulas", "--force",
+        "--full", "--one-page", "--at-k", "--csv", "--json",
     ),
 }  # fmt: skip
 """Headings of the options that several commands share."""

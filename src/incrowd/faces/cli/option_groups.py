@@ -539,6 +539,7 @@ class ReportOptions(LedgerOptions):
     ] = None
     report: Report = None
     purpose: Annotated[str | None, typer.Option(help="Why the release is made, for the report.")] = None
+    owner: Annotated[str | None, typer.Option(help="The data set and its owner, for the report.")] = None
     internal: Annotated[
         bool,
         typer.Option(
@@ -550,8 +551,9 @@ class ReportOptions(LedgerOptions):
     def check(self) -> None:
         """Require a ledger or a report for options about them."""
         if self.report is None:
-            if self.purpose is not None:
-                raise ParameterError("--purpose is for the report; add --report FILE")
+            for name in ("purpose", "owner"):
+                if getattr(self, name) is not None:
+                    raise ParameterError(f"--{name} is for the report; add --report FILE")
             if self.recipient is not None and self.ledger is None:
                 raise ParameterError(
                     "--recipient is for the report and the ledger; add --report FILE, or give --ledger, "

@@ -44,6 +44,8 @@ class Choices:
         How the numbers or dates of a column may be written, where its texts do not tell; of a draft.
     together
         Questions about several columns that look alike, each with its columns.
+    telling
+        Pairs of columns of which the first tells the second; of a draft.
     """
 
     document: dict[str, Any]
@@ -52,6 +54,7 @@ class Choices:
     reasons: Mapping[str, str]
     ways: Mapping[str, list[dict[str, str]]]
     together: Mapping[str, Sequence[str]]
+    telling: Sequence[tuple[str, str]] = ()
 
     def policy(self) -> Policy:
         """Read the choices as a policy."""
@@ -119,7 +122,7 @@ def choices_for(
         # The page offers this model as soon as a column is called sensitive.
         document["models"] = [each for each in document["models"] if each["model"] != "l-diversity"]
     together = {each.text: each.names for each in draft.questions if each.mark != OPEN_ROLE}
-    return Choices(document, folder, origin, _reasons(draft), _ways(draft), together)
+    return Choices(document, folder, origin, _reasons(draft), _ways(draft), together, draft.telling)
 
 
 def _groups(document: dict[str, Any]) -> dict[str, list[str]]:

@@ -173,12 +173,12 @@ def report_file(work: Work, progress: Progress, suffix: str) -> tuple[Path, str]
     """
     file, _ = release_file(work, progress)
     path = work.place(suffix)
+    about: dict[str, Any] = work.about
     _released(work).report(
         path,
         file=file,
         attacks=work.attacks,
-        recipient=work.about["recipient"],
-        purpose=work.about["purpose"],
+        **about,
     )
     return path, f"report{suffix}"
 

@@ -11,10 +11,29 @@ from incrowd.core.errors import InputError
 from incrowd.faces.studio.parts import marked
 
 
-class SteadySlider(ui.slider):
-    """A slider that ignores the server's answers during a move."""
+class RangeInput(ui.element):
+    """A slider of the browser itself, whose name and role are on the part that takes the focus.
 
-    LOOPBACK = False
+    `span` is its low and high end and its step. `on_slide` is called with each place. No answer of the server
+    moves it back meanwhile: the page has its first place as an attribute alone.
+    """
+
+    def __init__(self, span: tuple[float, float, float], value: float, title: str, on_slide: Any) -> None:
+        super().__init__("input")
+        self.props("type=range min={} max={} step={}".format(*span)).props["aria-label"] = title
+        self.props["^value"] = self._value = value
+
+        def slid(event: Any) -> None:
+            self._value = float(event.args)
+            on_slide(self._value)
+
+        self.on("input", slid, js_handler="e => emit(e.target.value)")
+
+    def set_value(self, value: float) -> None:
+        """Move the slider to a place."""
+        if value != self._value:
+            self._value = value
+            self.client.run_javascript(f"getHtmlElement({self.id}).value = {value}")
 
 
 def button(text: str, mark: str, on_click: Any = None, kind: str = "outline", **given: Any) -> Any:

@@ -109,16 +109,19 @@ class Figures:
         with bar:
             if figures.after is not None:
                 ui.element("div").classes("risk-after").style(f"width: {100 * figures.after:.2f}%")
+            for tick in (0, 25, 50, 75, 100):
+                if figures.limit is None or abs(tick - 100 * figures.limit) > _WIDTH / 2:
+                    end = "end" if tick == 100 else ""
+                    words("span", f"{tick}%", f"risk-tick {end}").style(f"left: {tick}%")
             for mark in ("limit", "before", "after"):
                 share = getattr(figures, mark)
                 if share is not None:
                     side = "left" if 100 * share > 100 - _WIDTH else "right"
-                    with (
-                        ui.element("div")
-                        .classes(f"risk-mark {mark} {side}")
-                        .style(f"left: {100 * share:.2f}%")
-                    ):
-                        words("span", f"{mark} {at_most(share)}")
+                    place = ui.element("div").classes(f"risk-mark {mark} {side}")
+                    with place.style(f"left: {100 * share:.2f}%"):
+                        # Two words that would touch are one; the sentence above has both figures.
+                        near = mark == "before" and abs(share - (figures.after or -1)) < 2 * _WIDTH / 100
+                        words("span", "" if near else f"{mark} {at_most(share)}")
 
     def draw_verdict(self) -> None:
         """Show the verdict or a stand-in, and the way on; count tables have a verdict in their panel."""

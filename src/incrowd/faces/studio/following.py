@@ -38,7 +38,8 @@ class Following:
             while self._granted != self._wish:
                 wish = self._wish
                 try:
-                    if status.has_roles(self._page.work):
+                    choices = self._page.work.choices
+                    if choices is not None and choices.having("quasi"):
                         await self._recode(wish)
                     else:
                         self._page.follow_up()
@@ -60,7 +61,7 @@ class Following:
             if self._wish != wish or page.work is not work:
                 return
             page.follow_up()
-            if recoded is not None and work.follows:
+            if recoded is not None and work.follows and status.has_roles(work):
                 await self._do(watched, work.judge)
                 if self._wish == wish:
                     page.follow_up()

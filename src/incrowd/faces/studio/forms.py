@@ -10,7 +10,7 @@ from nicegui import ui
 
 from incrowd.core.errors import ParameterError
 from incrowd.faces.studio.declared import parameters_of
-from incrowd.faces.studio.fields import SteadySlider, choice_field, hinted, text_field
+from incrowd.faces.studio.fields import RangeInput, choice_field, hinted, text_field
 from incrowd.faces.studio.parts import fold, marked
 
 if TYPE_CHECKING:
@@ -99,21 +99,16 @@ def _field(
 def slider(field: Any, settings: dict[str, Any], name: str, span: Slider, title: str) -> None:
     """Show a number of some settings also as a slider, coupled with the number's field."""
     low, high, step = span
-    slider = SteadySlider(min=low, max=high, step=step, value=settings.get(name, low))
-    slider.classes("sliding").props(f"data-slider={name}").props["aria-label"] = title
 
-    def slid(event: Any) -> None:
-        # Some sliders give fractions for whole numbers, and 0.30000000000000004 for 0.3.
-        number = int(event.value) if step == 1 else round(event.value, 2)
-        if settings.get(name, low) not in (event.value, number):
-            field.set_value(str(number))
+    def slid(place: float) -> None:
+        field.set_value(str(int(place) if step == 1 else round(place, 2)))
 
     def written(_: Any) -> None:
-        now = settings.get(name, low)
-        if low <= now <= high and slider.value != now:
-            slider.set_value(now)
+        if low <= (now := settings.get(name, low)) <= high:
+            shown.set_value(now)
 
-    slider.on_value_change(slid)
+    shown = RangeInput(span, settings.get(name, low), title, slid)
+    shown.classes("sliding").props(f"data-slider={name}")
     field.on_value_change(written)
 
 

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
-from functools import cache, partial
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, repeat
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
-from incrowd.faces.studio import declared
 from incrowd.faces.studio.fields import button, text_field
 from incrowd.faces.studio.figures import LOOKS
 from incrowd.faces.studio.parts import box, bullets, heading, marked, note, tell, words
 from incrowd.faces.studio.rules import attestation_fields
-from incrowd.release.drafting.rounding import rounding_base
 from incrowd_gate.points import KINDS, Accepted
-from incrowd_gate.verdict import LISTED
+from incrowd_gate.verdict import LISTED, about
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    from incrowd.faces.studio.work import Work
+    from incrowd.faces.studio.mends import Change
     from incrowd.release.verification import ClauseResult
     from incrowd_gate.points import Point
     from incrowd_gate.verdict import Verdict
@@ -40,6 +34,17 @@ def show_verdict(verdict: Verdict, points: Sequence[str] | None = None) -> None:
 
 def _number_of_points(points: int, what: str) -> str:
     return f"{points} {'point' if points == 1 else 'points'} {what}"
+
+
+_TITLES = {
+    "unique-column": "Nearly unique", "unique-together": "Together nearly unique",
+    "personal-text": "Texts that name or reach people", "unprotected-sensitive": "Sensitive without a limit",
+    "unread-column": "Not searched for people", "list-cells": "Cells of several values",
+    "derived-column": "Follows from a generalized column", "repeated-id": "Looks like the id of people",
+    "few-matches": "Fits too few records", "blanked-column": "Little is left", "not-checked": "Not checked",
+    "much-suppressed": "Many records are suppressed", "untrue-label": "Labels that are not true",
+}  # fmt: skip
+"""Titles of points whose code name says less; it is shown on hover."""
 
 
 class Gate:
@@ -92,7 +97,8 @@ class Gate:
         if len(points) > LISTED:
             note(f"The first {LISTED} of {len(points):,} points; the others follow once these are answered.")
         for number, point in enumerate(points[:LISTED]):
-            with marked(box(": ".join((point.name, *point.columns[:1]))), f"point-{number}"):
+            title = _TITLES.get(point.name) or point.name.replace("-", " ").capitalize()
+            with marked(box(": ".join((title, *about(point))), point.name), f"point-{number}"):
                 words("p", point.text)
                 note(point.way_out)
                 self._show_changes(point)
@@ -113,29 +119,27 @@ class Gate:
         self._messages = ui.column().classes("w-full")
 
     def _show_changes(self, point: Point) -> None:
-        changes = list(self._changes(point))
-        with ui.row() if changes or KINDS[point.name].broken else nullcontext():
-            for change in changes:
+        with ui.row():
+            for change in self._changes(point):
 
-                def take(_: Any, make: Callable[[], None] = change.make) -> None:
-                    make()
-                    self._taken()
+                def take(_: Any, change: Change = change) -> None:
+                    if change.make is None:
+                        self._page.go(change.name)
+                    else:
+                        change.make()
+                        self._taken()
 
                 button(change.text, f"take-{change.name}", take)
             if KINDS[point.name].broken:
                 button("Go to the columns", "go-roles", lambda: self._page.go("Column"))
 
     def _ask(self, clause: ClauseResult | None) -> None:
-        """Ask for the attestation of a clause, or lead to the limits for a clause without an input."""
+        """Ask who attests a clause."""
         profile = self._work.release.policy.profile
-        question = None
         if clause is not None and profile is not None:
             questions = {each.id: each.question for each in profile.profile.clauses}
-            question = questions.get(clause.id)
-        if clause is not None and question is not None:
-            self._attested.append(attestation_fields(clause.id, question))
-        else:
-            button("Go to Limits", "go-limits", lambda: self._page.go("Limits"))
+            if question := questions.get(clause.id):
+                self._attested.append(attestation_fields(clause.id, question))
 
     async def _accept(self) -> None:
         reasons = [(point, (field.value or "").strip()) for point, field in self._reasons]
@@ -158,97 +162,3 @@ class Gate:
         if await self._page.doing(wrong, None, self._work.accept, answers, attested) is not None:
             self._page.enable()
             self._opened()
-
-
-_LEFT_OUT = ("personal-text", "free-text", "unread-column", "list-cells", "blanked-column")
-CHANGES = {
-    **dict.fromkeys(("unique-column", "unique-together"), ("round", "quasi", "identifying")),
-    "outlying-value": ("limit", "quasi", "identifying"),
-    **dict.fromkeys(_LEFT_OUT, ("identifying",)),
-    "unprotected-sensitive": ("protect", "identifying"),
-    "derived-column": ("quasi", "identifying"),
-    "repeated-id": ("person", "identifying"),
-}
-"""The changes that remove a point of some kind: a role of its first column, a treatment, or a model."""
-_ROLES = {
-    "quasi": "Make {} a quasi-identifier",
-    "person": "Say that {} names a person",
-    "identifying": "Leave {} out",
-}
-_ROWS = 50_000
-"""Rows by which a rounding is chosen."""
-
-
-class Change(NamedTuple):
-    """A change of the choices.
-
-    Attributes
-    ----------
-    name
-        Its kind, one of those in `CHANGES`.
-    text
-        What it does, for a button.
-    make
-        Makes it.
-    """
-
-    name: str
-    text: str
-    make: Callable[[], None]
-
-
-def head_of(work: Work) -> Callable[[], pl.DataFrame]:
-    """Return a function that reads the first rows of the table once, on the first call."""
-    return cache(lambda: work.rows(0, _ROWS))
-
-
-def changes_of(point: Point, work: Work, head: Callable[[], pl.DataFrame]) -> Iterator[Change]:
-    """Return the changes that remove a point, as far as there are any that need no further answer.
-
-    Parameters
-    ----------
-    head
-        The first rows of the table, by which a rounding is chosen.
-    """
-    for kind in CHANGES.get(point.name, ()):
-        column, *others = point.columns
-        if kind == "protect":
-            protect = partial(declared.protect, work.chosen, [column])
-            yield Change(kind, f"Protect {column} with l-diversity (l = 2)", protect)
-        elif kind == "limit":
-            if point.limit is not None and _takes_limits(work, column):
-                word, quantile = point.limit
-                what = f"Cut off values of {column} beyond the quantile {quantile:g}"
-                yield Change(kind, what, partial(_limit, work, column, word, quantile))
-        elif kind != "round":
-            yield Change(kind, _ROLES[kind].format(column), partial(_give, work, column, kind))
-        elif base := rounding_base(head()[column], [head()[other] for other in others]):
-            yield Change(kind, f"Round {column} to {base:,}", partial(_round, work, column, base))
-
-
-def _settings(work: Work, column: str) -> dict[str, Any]:
-    """Return the settings of a column; a policy that was given need not name every column."""
-    return work.chosen.columns.setdefault(column, {"role": "insensitive"})
-
-
-def _give(work: Work, column: str, role: str) -> None:
-    declared.give_role(_settings(work, column), column, role)
-
-
-def _takes_limits(work: Work, column: str) -> bool:
-    """Say whether a column has no treatment, or a treatment that allows limits of numbers, too."""
-    treat = work.chosen.columns.get(column, {}).get("treat")
-    return treat is None or declared.read_treatment(treat, column)[0] in ("round", "top", "bottom")
-
-
-def _limit(work: Work, column: str, word: str, quantile: float) -> None:
-    """Cut off the numbers of a column beyond a quantile, and preserve the other limit and the rounding."""
-    settings = _settings(work, column)
-    _, kept = declared.read_treatment(settings["treat"], column) if "treat" in settings else ("", {})
-    limits = {**kept, word: quantile}
-    name = next(name for name in ("base", "top", "bottom") if name in limits)
-    settings["treat"] = declared.write_treatment("round" if name == "base" else name, limits)[0]
-
-
-def _round(work: Work, column: str, base: float) -> None:
-    _settings(work, column)["treat"] = declared.write_treatment("round", {"base": base})[0]

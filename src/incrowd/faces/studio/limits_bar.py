@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from nicegui import ui
 
 from incrowd.faces.studio import meaning
-from incrowd.faces.studio.fields import SteadySlider, button, choice_field
+from incrowd.faces.studio.fields import RangeInput, button, choice_field
 from incrowd.faces.studio.parts import emptied, marked, words
 from incrowd.search import ALGORITHMS
 
@@ -16,10 +16,11 @@ _SHARE = "max_suppression"
 
 
 class Dial(NamedTuple):
-    """A slider of a limit: the model, the range, and the place that means no limit."""
+    """A slider of one limit: its model, its words, its range, and the place at which there is no limit."""
 
     model: str
     key: str
+    words: str
     low: float
     high: float
     step: float
@@ -27,9 +28,9 @@ class Dial(NamedTuple):
 
 
 DIALS = (
-    Dial("k-anonymity", "k", 1, 50, 1, 1),
-    Dial("l-diversity", "l", 1, 10, 1, 1),
-    Dial("t-closeness", "t", 0, 1, 0.01, 1),
+    Dial("k-anonymity", "k", "Group size k", 1, 50, 1, 1),
+    Dial("l-diversity", "l", "Values l", 1, 10, 1, 1),
+    Dial("t-closeness", "t", "Distance t", 0, 1, 0.01, 1),
 )
 """The limits that have a slider; all others are in the panel."""
 
@@ -99,9 +100,7 @@ class LimitsBar:
                 models.append(settings)
             settings[dial.key] = int(number) if dial.step == 1 else round(number, 2)
 
-        self._slider(
-            dial.key, f"{dial.key} of {dial.model}", value, dial, take, lambda x: self._told(dial, x)
-        )
+        self._slider(f"{dial.key} of {dial.model}", value, dial, take, lambda x: self._told(dial, x))
 
     def _told(self, dial: Dial, value: float) -> str:
         if value == dial.off and dial.key != "k":
@@ -110,38 +109,36 @@ class LimitsBar:
 
     def _suppression(self) -> None:
         document = self._page.work.chosen.document
-        dial = Dial("", _SHARE, 0, 0.5, 0.01, 0)
+        dial = Dial("", _SHARE, "Suppressed", 0, 0.5, 0.01, 0)
         title = "Records that may be suppressed"
         value = float(document.get(_SHARE, 0.0))
 
         def take(number: float) -> None:
             document[_SHARE] = round(number, 2)
 
-        self._slider("suppressed", title, value, dial, take, lambda share: f"up to {100 * share:g}%")
+        self._slider(title, value, dial, take, lambda share: f"up to {100 * share:g}%")
 
     def _slider(
         self,
-        name: str,
         title: str,
         value: float,
         dial: Dial,
         take: Callable[[float], None],
         told: Callable[[float], str],
     ) -> None:
-        """Show a slider with a figure that recodes the table during a move."""
-        with ui.element("label").classes("dial"):
-            words("span", name, "dial-name")
-            slider = SteadySlider(min=dial.low, max=max(dial.high, value), step=dial.step, value=value)
-            slider.props(f"data-slider={dial.key} dense").props["aria-label"] = title
-            figure = marked(words("b", told(value)), f"limit-{dial.key}")
+        """Show a slider that recodes the table while it is moved, with its figure."""
 
-        def slid(event: Any) -> None:
-            take(float(event.value))
+        def slid(place: float) -> None:
+            take(place)
             self._tell_readers()
-            figure.set_text(told(float(event.value)))
+            figure.set_text(told(place))
             self._page.limits_moved()
 
-        slider.on_value_change(slid)
+        with ui.element("div").classes("dial"):
+            words("span", dial.words, "dial-name")
+            figure = marked(words("b", told(value)), f"limit-{dial.key}")
+            slider = RangeInput((dial.low, max(dial.high, value), dial.step), value, title, slid)
+            slider.props(f"data-slider={dial.key}")
 
     def _tell_readers(self) -> None:
         """Name the readers that the limits are usual for, during a move."""

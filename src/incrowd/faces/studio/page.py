@@ -134,7 +134,7 @@ class Page:
             dark = ui.dark_mode(None)
             light = ui.button(icon="contrast", on_click=lambda: dark.set_value(not dark.value))
             light.props('flat round dense color=white aria-label="Light or dark"')
-        self.main = ui.element("main").classes("studio")
+        self.main = ui.element("div").classes("studio")
         with self.main:
             self._windows.draw()
             with ui.element("div").classes("bars-above") as self._bars:
@@ -165,7 +165,7 @@ class Page:
     def _tools(self) -> None:
         """Show the views of the rows, and the field that finds a column."""
         with ui.row().classes("tools items-center w-full"):
-            view = ui.toggle(VIEWS, value=self.rows.view, on_change=lambda e: self._view(e.value))
+            view = ui.toggle(VIEWS, value=self.rows.view, on_change=lambda e: self.rows.choose_view(e.value))
             marked(view, "view").props("no-caps dense unelevated")
             self._find = ui.input("Find a column", on_change=self.filter)
             self._find.props("outlined dense clearable data-field=find-column")
@@ -193,10 +193,6 @@ class Page:
     def _widen(self) -> None:
         """Give the panel half of the page, or the usual width again."""
         self._side.classes(toggle="wide")
-
-    def _view(self, view: str) -> None:
-        self.rows.view = view
-        self.rows.refresh()
 
     def filter(self) -> None:
         """Show the columns with the sought text in the name."""
@@ -325,6 +321,11 @@ class Page:
         if not isinstance(self._shown, VerdictPanel):
             self.redraw(self._shown)
         self.changed(anew=False)
+
+    def limits_taken(self) -> None:
+        """Follow a change of limits that was made elsewhere: bar, panel and release."""
+        self.limits_changed()
+        self.limits_moved()
 
     def limits_changed(self) -> None:
         """Show the bar of limits anew, after a panel changed limits or the roles of columns."""

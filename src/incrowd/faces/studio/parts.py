@@ -72,10 +72,10 @@ def fold(title: str, *, opened: bool = False) -> Any:
     return ui.expansion(title, value=opened).props("dense").classes("w-full")
 
 
-def box(title: str) -> Any:
-    """Show a box with a name, to put more inside."""
+def box(title: str, hover: str = "") -> Any:
+    """Show a box with a name, to put more into it; `hover` is shown over the name."""
     with ui.column().classes("box") as place:
-        words("div", title, "name")
+        words("div", title, "name").props["title"] = hover
     return place
 
 

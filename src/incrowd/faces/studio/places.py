@@ -186,7 +186,8 @@ def keep(work: Any, folder: Path, name: str, recipient: str) -> Project:
 class Batch:
     """The next batch of a project: a new file, and a release once the ledger allows the release.
 
-    `new_people` says that hardly anybody in it was in an earlier release. `written` is the released file.
+    `new_people` says that hardly anybody in it was in an earlier release, and `any_share` that as many rows
+    as it takes may be suppressed. `written` is the released file.
     `reasons` has what is typed so far, by point.
     """
 
@@ -197,6 +198,7 @@ class Batch:
     release: Release | AppliedBatch | None = None
     differences: Differences | None = None
     new_people: bool = False
+    any_share: bool = False
     written: Path | None = None
     reasons: dict[str, str] = field(default_factory=dict)
 
@@ -230,6 +232,7 @@ class Batch:
             # Where a column names people, the ledger compares them: a release does not name any.
             common["previous_release"] = None if policy.schema.person else last
             common |= {"held": waiting if waiting.exists() else None, "hold": not policy.keep_order}
+            common["max_suppression"] = 1.0 if self.any_share else None
             released = apply_recoding(project.recoding, self.table, policy, **common)
             if released.table is None:
                 raise TableError(

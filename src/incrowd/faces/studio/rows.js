@@ -7,6 +7,9 @@ const part = (tag, classes, text) => {
   return made;
 };
 
+const hyphenated = word =>
+  word.length < 8 ? word : word.replace(/(?<=\p{L}{3})(?=(?!(?<=[csp])h)\p{L}(?<![aeiouyäöü])[aeiouyäöü]\p{L})/giu, "\u00ad");
+
 // Records before as grey bars, and after as coloured ones in front of them.
 const drawBars = pairs => {
   const most = Math.max(1, ...pairs.flat());
@@ -29,6 +32,8 @@ class Head {
     this.open.dataset.mark = "open-column";
     this.open.onclick = () => emitEvent("open-column", place);
     this.line = this.gui.appendChild(part("div", "head-line"));
+    this.role = this.line.appendChild(part("span", "head-role"));
+    this.role.ariaHidden = "true";
     this.chip = this.line.appendChild(part("select", "head-chip"));
     this.chip.dataset.field = "role";
     for (const [value, text] of params.of.roles) this.chip.add(new Option(text, value));
@@ -43,19 +48,21 @@ class Head {
     return this.gui;
   }
   refresh(params) {
-    const { name, role, pairs, lost, state, points, pressed } = params.of;
+    const { name, role, mark, roles, pairs, lost, state, points, pressed } = params.of;
     this.gui.dataset.role = this.chip.value = role;
-    this.open.title = name;
+    this.open.title = this.open.ariaLabel = name;
     this.open.ariaPressed = String(pressed);
-    // A long name breaks at its joints, and never in mid-word.
+    // A long name breaks at its joints, and a long word of it between two syllables, with a hyphen.
     const pieces = name.split(/(?<=[_.\-/ ])|(?<=[a-z])(?=[A-Z])/);
-    this.open.replaceChildren(...pieces.flatMap(piece => [piece, part("wbr", "")]));
+    this.open.replaceChildren(...pieces.flatMap(piece => [hyphenated(piece), part("wbr", "")]));
+    this.role.textContent = mark;
     this.chip.ariaLabel = `Role of ${name}`;
+    this.chip.title = roles.find(([value]) => value === role)[1];
     if (state) this.line.append(this.mark);
     else this.mark.remove();
     this.mark.className = `head-mark ${state}`;
-    this.mark.textContent = state === "broken" ? "✖" : "!";
-    this.mark.ariaLabel = this.mark.title = points;
+    this.mark.textContent = { broken: "✖", open: "!", beside: "·" }[state];
+    if (state) this.mark.ariaLabel = this.mark.title = points;
     this.bars.replaceChildren(...drawBars(pairs));
     if (lost) this.bars.appendChild(part("span", "head-lost", lost)).title = "What a cell lost on average";
     return true;
@@ -65,10 +72,9 @@ class Head {
 const drawCell = ({ value }) => {
   if (value === undefined || value === null || typeof value === "string") return part("span", "", value ?? "");
   const cell = part("span", "changed");
-  cell.append(part("s", "", value.was), part("span", "arrow", " → "), part("span", "spoken", ` ${value.verb} `));
-  cell.querySelector(".arrow").ariaHidden = "true";
-  cell.append(part("b", value.now === "*" ? "gone" : "", value.now));
-  cell.title = `${value.was} ${value.verb} ${value.now}`;
+  cell.append(part("b", value.now === "*" ? "gone" : "", value.now), part("span", "spoken", ", before "));
+  cell.append(part("s", "", value.was));
+  cell.title = cell.textContent;
   return cell;
 };
 

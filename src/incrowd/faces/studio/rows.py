@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
+from statistics import median_high
 from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
@@ -14,6 +15,7 @@ from incrowd.core.errors import visible
 from incrowd.core.io.columns import columns_named
 from incrowd.core.lazy import np, pl
 from incrowd.core.reading.spellings import has_unclear_points
+from incrowd.core.table.schema import OPEN_ROLE
 from incrowd.faces.studio import parts
 from incrowd.faces.studio.panels.column_forms import ROLES
 
@@ -29,8 +31,18 @@ _BLOCK = 100
 """Rows that the page asks for at a time."""
 _BARS = 12
 """Bars of the small histogram of a head."""
-_NARROW = 84
-"""Least width of a column, in pixels: 16 of them fit a page of 1,440."""
+_LINES = {"before": 26, "after": 26, "difference": 38}
+"""Heights of a row, in pixels, by view: a difference has two lines."""
+_NARROW, _USUAL, _WIDE = 56, 60, 100
+"""Widths of a column, in pixels: the least, and those between which a long one gives way to others.
+
+Of the usual width 16 columns fit a page of 1,440 beside the panel.
+"""
+_MARKS = {
+    OPEN_ROLE: "?", "quasi": "QI", "sensitive": "S", "insensitive": "–", "identifying": "ID", "person": "P",
+    "household": "H", "weight": "W",
+}  # fmt: skip
+"""Short marks of roles."""
 
 
 class Rows:
@@ -50,18 +62,20 @@ class Rows:
         self.names: list[str] = []
         self._shapes: dict[str, list[int]] = {}
         self._sought: list[str] = []
+        self._widths: dict[str, int] = {}
 
     def draw(self) -> None:
         """Show the grid without columns, which `show` fills."""
         self._grid = ui.aggrid(
             {
                 "columnDefs": [], "rowModelType": "infinite", "cacheBlockSize": _BLOCK,
-                "maxBlocksInCache": 20, ":datasource": "incrowd.rows", "rowHeight": 26, "headerHeight": 112,
+                "maxBlocksInCache": 20, ":datasource": "incrowd.rows", "rowHeight": _LINES[self.view],
+                "headerHeight": 112,
                 "suppressMovableColumns": True, "enableCellTextSelection": True,
                 "tabIndex": -1, "suppressHeaderFocus": True, ":onGridReady": "incrowd.takeTab",
                 "suppressFieldDotNotation": True, "animateRows": False,
                 "defaultColDef": {
-                    "sortable": False, "resizable": True, "minWidth": _NARROW, "flex": 1,
+                    "sortable": False, "resizable": True,
                     "suppressHeaderMenuButton": True, ":headerComponent": "incrowd.Head",
                     ":cellRenderer": "incrowd.drawCell",
                 },
@@ -77,8 +91,14 @@ class Rows:
         named = work.chosen.columns
         self.names = [each.name for each in work.columns if each.name in named]
         self._sought = list(self.names)
-        self._shapes = {}
+        self._shapes, self._widths = {}, {}
         self.show_heads()
+        self._grid.run_grid_method("purgeInfiniteCache")
+
+    def choose_view(self, view: str) -> None:
+        """Show the rows before, after, or both."""
+        self.view = view
+        self._grid.run_grid_method("setGridOption", "rowHeight", _LINES[view])
         self._grid.run_grid_method("purgeInfiniteCache")
 
     def seek(self, names: Sequence[str]) -> None:
@@ -89,7 +109,8 @@ class Rows:
     def measure(self, work: Work) -> dict[str, list[int]]:
         """Count the records of each column for a small histogram, in a thread."""
         frame = work.rows(0, 20_000)
-        return {name: shape_of(frame[name]) for name in self.names}
+        columns = work.chosen.columns
+        return {name: shape_of(frame[name], columns[name].get("decimal")) for name in self.names}
 
     def take_shapes(self, shapes: dict[str, list[int]]) -> None:
         """Show the small histograms of the raw columns."""
@@ -101,7 +122,8 @@ class Rows:
         heads = self._heads()
         columns = [
             {"colId": f"c{place}", "field": f"c{place}", "headerName": visible(name),
-             "headerComponentParams": {"of": heads[name]}}
+             "headerComponentParams": {"of": heads[name]}, "flex": self._widths.get(name, _USUAL),
+             "minWidth": min(self._widths.get(name, _USUAL), _USUAL)}
             for place, name in enumerate(self.names) if name in self._sought
         ]  # fmt: skip
         self._grid.run_grid_method("setGridOption", "columnDefs", columns)
@@ -119,7 +141,7 @@ class Rows:
             role = chosen[name]["role"]
             state, told = points.get(name, ("", ""))
             heads[name] = {
-                "place": place, "name": visible(name), "role": role, "roles": roles,
+                "place": place, "name": visible(name), "role": role, "roles": roles, "mark": _MARKS[role],
                 "pairs": pairs.get(name) or raw.get(name, []),
                 "lost": loss_in_words(lost[name]) if name in lost else "",
                 "state": state, "points": visible(told), "pressed": name == pressed,
@@ -136,6 +158,11 @@ class Rows:
         rows = await self._page.doing(self._page.wrong, None, self._cells, first, _BLOCK)
         cells = "null" if rows is None else json.dumps(rows[0])
         height = -1 if rows is None else rows[1]
+        if rows and rows[0] and not first:
+            widths = {name: width_of([x[f"c{i}"] for x in rows[0]]) for i, name in enumerate(self.names)}
+            if widths != self._widths:
+                self._widths = widths
+                self.show_heads()
         self._page.run_script(f"incrowd.give({question}, {cells}, {height})")
 
     def _cells(self, first: int, count: int) -> tuple[list[dict[str, Any]], int]:
@@ -151,18 +178,25 @@ class Rows:
         else:
             before, after, height = work.pairs(first, count)
             before = before.select(columns_named(self.names))
+            # A column without a role is in no release yet.
+            open_names = [x for x in work.chosen.having(OPEN_ROLE) if x not in after.columns]
+            after = after.hstack(before.select(columns_named(open_names)))
             rows = changed_cells(before, after) if self.view == "difference" else _after(before, after)
         return [dict(zip(keys, row, strict=True)) for row in rows], height
 
 
-def shape_of(cells: pl.Series) -> list[int]:
+def shape_of(cells: pl.Series, decimal: str | None = None) -> list[int]:
     """Count the records of a column for a small histogram.
 
-    Numbers are counted in ranges of equal width, and other values by their frequency.
+    Numbers are counted in ranges of equal width, and other values by their frequency. `decimal` says what
+    stands before the decimals of texts.
     """
-    numbers = cells.drop_nulls().cast(pl.Float64, strict=False)
+    numbers = cells.drop_nulls()
+    if decimal == "," and cells.dtype == pl.String:
+        numbers = numbers.str.replace_all(".", "", literal=True).str.replace(",", ".", literal=True)
+    numbers = numbers.cast(pl.Float64, strict=False)
     numbers = numbers.filter(numbers.is_finite())
-    is_open = cells.dtype == pl.String and has_unclear_points(cells)
+    is_open = decimal is None and cells.dtype == pl.String and has_unclear_points(cells)
     if not is_open and numbers.n_unique() > _BARS and len(numbers) >= 0.9 * (len(cells) - cells.null_count()):
         return [int(count) for count in np.histogram(numbers, _BARS)[0]]
     counts = cells.cast(pl.String, strict=False).drop_nulls().value_counts(sort=True, name="records")
@@ -211,7 +245,10 @@ def pairs_of(position: int, frequency: FrequencyTable, recoding: Recoding) -> li
 
 
 def points_by_column(work: Work) -> dict[str, tuple[str, str]]:
-    """Return the state and the sentences of the points of each column: broken before open."""
+    """Return the state and the sentences of the points of each column: broken before open.
+
+    A column beside which another one has to change, the first of a point, has the state ``beside``.
+    """
     if work.release is None:
         return {}
     verdict = work.release.verdict
@@ -219,20 +256,26 @@ def points_by_column(work: Work) -> dict[str, tuple[str, str]]:
     for state, points in (("open", verdict.open), ("broken", verdict.broken)):
         for point in points:
             for name in point.columns:
-                before = by_column.get(name, ("", ""))[1]
-                by_column[name] = (state, f"{before} {point.text}".strip())
+                weight, before = by_column.get(name, ("beside", ""))
+                weight = state if name == point.columns[0] else weight
+                by_column[name] = (weight, f"{before} {point.text}".strip())
     return by_column
 
 
+def width_of(cells: Sequence[str | dict[str, str]]) -> int:
+    """Return the width of a column, in pixels, in which the longer text of its median cell is whole."""
+    texts = ((x, "") if isinstance(x, str) else (x["now"], x["was"]) for x in cells)
+    longest = median_high(max(len(now), 0.85 * len(was)) for now, was in texts)
+    return max(_NARROW, min(_WIDE, round(6.4 * longest + 8)))
+
+
 def changed_cells(before: pl.DataFrame, after: pl.DataFrame) -> Iterator[list[str | dict[str, str]]]:
-    """Yield the cells of each row: an unchanged text, else both texts with a verb between."""
+    """Yield the cells of each row: a text where it stayed, else both texts."""
     for old, new in zip(before.iter_rows(named=True), after.iter_rows(named=True), strict=True):
         row: list[str | dict[str, str]] = []
         for name, cell in old.items():
             was, now = parts.cell_text(cell), parts.cell_text(new[name]) if name in new else "left out"
-            verb = "is" if name not in new else "was suppressed to" if now == "*" else "became"
-            changed = {"was": was, "now": now, "verb": verb}
-            row.append(was if was == now else changed)
+            row.append(was if was == now else {"was": was, "now": now})
         yield row
 
 

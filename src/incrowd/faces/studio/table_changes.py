@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from incrowd.core.errors import InfeasibleError, InputError
 from incrowd.core.lazy import np
 from incrowd.core.progress import Within
-from incrowd.faces.studio.gate import Change
+from incrowd.faces.studio.mends import Change
 from incrowd.release.jobs.make.tabulate import points_of_codes
 from incrowd.release.tables.layout import CountTable
 from incrowd_gate.wording import percent
@@ -26,18 +26,59 @@ _TRIAL = 3.0
 """Seconds of a trial of coarser codes."""
 
 
+_OTHERWISE = ("base", "rounding", "width", "deviation", "variance", "key", "key_table")
+"""Settings of a table that belong to another protection than suppression."""
+
+
 def changes_of_tables(point: Point, work: Work) -> Iterator[Change]:
     """Return the changes that remove a point of the tables that were made.
 
     A column whose codes name people is counted by coarser codes, the finest that name nobody. Or it is left
-    out, where every table keeps another one. Tables with a cell that can be computed are not made at all.
+    out, where every table keeps another one. A table
+    with a cell that can be computed is not made at all, and suppresses cells instead.
     """
+    if point.name == "cell":
+        yield from _change_of_cells(point, work)
+        return
     assert work.tables is not None
     tables = work.tables.release.tables
     if not point.columns:
         yield from _changes_of_much_hidden(point, work, tables)
         return
-    (column,) = point.columns
+    if point.name in ("linked-tables", "linked-columns"):
+        yield from _without_tables(point, work)
+    for column in point.columns:
+        yield from _changes_of_codes(column, work, tables)
+
+
+def _change_of_cells(point: Point, work: Work) -> Iterator[Change]:
+    """Return the change of a table that another protection than suppression leaves too close."""
+    for table in work.chosen.document["tables"]:
+        if point.text.startswith(f"Table {table['name']}:"):
+            settings = {key: value for key, value in table.items() if key not in _OTHERWISE}
+            make = partial(_replace, work, table["name"], {**settings, "protect": "suppress"})
+            yield Change("hide", f"Suppress small cells of {table['name']}", make)
+
+
+def _without_tables(point: Point, work: Work) -> Iterator[Change]:
+    """Return the changes that leave out a table that tells of a point's columns."""
+    tables = work.chosen.document["tables"]
+    for table in tables if len(tables) > 1 else ():
+        layout = CountTable.from_settings(table)
+        if {*point.columns} & {*dict(layout.dimensions), layout.sum}:
+            make = partial(_replace, work, table["name"], None)
+            yield Change("leave-table-out", f"Leave out table {table['name']}", make)
+
+
+def _replace(work: Work, name: str, settings: dict[str, Any] | None) -> None:
+    """Give a table other settings; None leaves it out."""
+    tables = work.chosen.document["tables"]
+    new = [settings if table["name"] == name else table for table in tables]
+    work.chosen.document["tables"] = [table for table in new if table is not None]
+
+
+def _changes_of_codes(column: str, work: Work, tables: Sequence[PublishedTable]) -> Iterator[Change]:
+    """Return the changes of the tables that count by a column."""
     with_column = {
         each.layout.name: (axis, each.people)
         for each in tables

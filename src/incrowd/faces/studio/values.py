@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from incrowd.core.errors import ParameterError
 from incrowd.core.lazy import np, pl
-from incrowd.core.reading.spellings import has_unclear_points
 from incrowd.core.table.schema import OPEN_ROLE
 from incrowd.release.policy.policy import Policy
 
@@ -67,29 +65,43 @@ def counts_of(table: Any, document: Mapping[str, Any], folder: Path, name: str) 
     return {text: number for text, number in texts if text is not None}
 
 
-def most_frequent(cells: pl.Series) -> list[tuple[str, int]]:
-    """Count the records of the most frequent values, or of ranges of equal width for many numbers.
+def most_frequent(cells: pl.Series, spelled: Mapping[str, Any] | None = None) -> list[tuple[str, int]]:
+    """Count the records of the most frequent values; of many numbers, dates or codes, those in round bins.
 
-    A decimal comma is read as one. Codes of digits that begin alike are counted together. Other and missing
-    values come last.
+    Other and missing values come last.
+
+    Parameters
+    ----------
+    spelled
+        The settings of the column in a policy, which say how its numbers and dates are written.
     """
-    texts = cells.cast(pl.String, strict=False).alias("value").drop_nulls()
-    counted = texts.value_counts(name="records").sort("records", "value", descending=[True, False])
-    bars = [*counted.head(_BARS).iter_rows(), ("other values", counted["records"][_BARS:].sum())]
-    numbers = texts.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
-    # A text such as 01067 is a code, and no number.
-    is_code = texts.str.contains(r"^0\d").any()
-    is_open = cells.dtype == pl.String and has_unclear_points(texts)
-    if not is_open and counted.height > _BARS and not is_code and numbers.is_finite().sum() == texts.len():
-        records, ends = np.histogram(numbers, _BARS)
-        style = ",.0f" if ends[-1] - ends[0] > 2 * _BARS else ",.4g"
-        labels = [f"{low:{style}} to {high:{style}}" for low, high in pairwise(ends)]
-        bars = list(zip(labels, records.tolist(), strict=True))
-    elif counted.height > _BARS and is_code:
-        starts = texts.str.slice(0, 1) + "..."
-        bars = list(starts.value_counts(name="records").sort("value").iter_rows())
-    bars.append(("(missing)", cells.null_count()))
-    return [(label or "(empty)", number) for label, number in bars if number]
+    from incrowd.core.reading.spellings import QUESTIONS, has_unclear_points
+    from incrowd.core.table.attribute import Attribute
+    from incrowd.core.table.domain import Domain
+    from incrowd.engines.distinct import dictionary
+    from incrowd.release.accounts.bins import scale_of
+
+    spelling = {key: value for key, value in (spelled or {}).items() if key in QUESTIONS}
+    if not spelling and cells.dtype == pl.String and has_unclear_points(cells.drop_nulls()):
+        spelling = {"kind": "category"}  # Nobody can tell what a point means.
+    attribute = Attribute(cells.name, "quasi", **spelling)
+    found, places = dictionary(cells, cells.name, ())
+    by_place = np.bincount(places, minlength=len(found.texts) + 1).astype(np.int64)
+    domain, ranks = Domain.build(attribute, found, ())
+    known = ranks >= 0
+    totals = np.bincount(ranks[known], by_place[known], domain.size).astype(np.int64)
+    if (scale := scale_of(domain) if domain.size > _BARS else None) is not None:
+        place = scale.place
+        counts = np.bincount(place[place >= 0], totals[place >= 0]).astype(np.int64).tolist()
+        bins = [(scale.name(bar, bar), number) for bar, number in enumerate(counts)]
+        bins.append(("(missing)", int(totals[place < 0].sum())))
+    else:
+        order = sorted(zip(domain.values, totals.tolist(), strict=True), key=lambda each: -each[1])
+        present = [(str(value), number) for value, number in order if value is not None]
+        missing = sum(number for value, number in order if value is None)
+        others = sum(number for _, number in present[_BARS:])
+        bins = [*present[:_BARS], ("other values", others), ("(missing)", missing)]
+    return [(label or "(empty)", number) for label, number in bins if number]
 
 
 def refuse_prompts(schema: Schema) -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from incrowd.core.errors import InfeasibleError, InputError, SchemaError, TableError
+from incrowd.core.errors import InfeasibleError, InputError, SchemaError, TableError, VerdictError
 from incrowd.core.io.columns import columns_named
 from incrowd.core.io.files import CsvFormat
 from incrowd.core.io.streams import Files
@@ -19,6 +19,7 @@ from incrowd.core.progress import Cancelled, Within
 from incrowd.core.table.schema import OPEN_ROLE
 from incrowd.engines import open_table
 from incrowd.faces.studio.choices import DRAFTED
+from incrowd.faces.studio.declared import give_role
 from incrowd.faces.studio.exploring import Try, keep, try_of
 from incrowd.faces.studio.history import State
 from incrowd.faces.studio.places import Batch, Project
@@ -110,6 +111,7 @@ class Work(WindowTable):
         self.assessment: Assessment | None = None
         self.release: Release | None = None
         self.tables: Tabulated | None = None
+        self.refused_tables: VerdictError | None = None
         self._places: NDArray[np.int64] | None = None
         self.account: dict[str, Any] = {}
         self.infeasible = False
@@ -124,7 +126,7 @@ class Work(WindowTable):
         self._measured: tuple[Recoded | None, MetricResult | None] = None, None
         self.attacks: list[Attack] = []
         self.written: Path | None = None
-        self.about = {"recipient": "", "purpose": ""}
+        self.about = {"recipient": "", "purpose": "", "owner": ""}
         self.reasons: dict[str, str] = {}
 
     def close(self) -> None:
@@ -185,7 +187,8 @@ class Work(WindowTable):
         """Record the change of the choices, and forget the results of those before."""
         self.history.record(State(self.chosen, self.population))
         with self._lock:
-            self.release = self.assessment = self.recoded = self.estimate = self.tables = None
+            self.release = self.assessment = self.recoded = self.estimate = None
+            self.tables = self.refused_tables = None
         self.attacks = []
         self.infeasible = False
         self._session.close()
@@ -236,7 +239,11 @@ class Work(WindowTable):
     def tabulate(self, progress: Progress) -> Tabulated:
         """Make the count tables of the policy, audited together."""
         document = deepcopy(self.chosen.document)
-        tables = self.trial_tables(document, progress)
+        try:
+            tables = self.trial_tables(document, progress)
+        except VerdictError as refused:
+            self.refused_tables = refused
+            raise
         if document != self.chosen.document:
             raise Cancelled  # The choices changed meanwhile, and these are no tables under them.
         self.tables = tables
@@ -308,6 +315,9 @@ class Work(WindowTable):
         self.infeasible, self.recoded, self.estimate = False, None, None
         # The page goes on changing the choices, so that they are read once.
         document = deepcopy(self.chosen.document)
+        for name in self.chosen.having(OPEN_ROLE):
+            # What is known of the others is shown while questions are open.
+            give_role(document["columns"][name], name, "identifying")
         policy, clock = with_histories(self.policy(document)), Clock(progress)
         fixed = {key: value for key, value in document.items() if key not in _LIMITS}
         needs = any(model.is_joint for model in policy.models), policy.algorithm.predicts, self.population
@@ -503,10 +513,10 @@ class Work(WindowTable):
             frequency, recoding = current
             for position, domain in enumerate(frequency.domains):
                 if domain.name == name:
-                    entry = attribute_entry(position, domain, frequency, recoding, 0, internal=True)
+                    entry = attribute_entry(position, domain, frequency, recoding, 0, internal=False)
                     return [(each["label"], each["before"], each["after"]) for each in entry["bins"]]
         most = DRAFTED if self.streams else self.height
-        return list(most_frequent(self.rows(0, most)[name])) or [("no rows", 0)]
+        return most_frequent(self.rows(0, most)[name], self.chosen.columns.get(name)) or [("no rows", 0)]
 
     @property
     def suppressed(self) -> tuple[int, int] | None:

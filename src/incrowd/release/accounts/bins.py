@@ -17,6 +17,7 @@ from incrowd.core.lazy import NDArray, np
 from incrowd.core.reading.recognition import recognize
 from incrowd.core.reading.spellings import read_spelled
 from incrowd.core.recoding import SUPPRESSED, FullDomain
+from incrowd.release.report.charts import PARTS
 from incrowd_gate.wording import percent
 from incrowd_gate.words.meanings import find_word
 
@@ -32,6 +33,8 @@ _MONTHS = (1, 3, 12, 60, 120, 240, 600)
 """Months in a bin of dates: the fewest that give at most `_NAMED` bins."""
 _CODE = re.compile(r"[A-Za-z]{0,3}[0-9][A-Za-z0-9 .-]*")
 """Postal codes, codes of diagnoses and the like, which are alike where they begin alike."""
+_COVERS = (0, 0.05, 0.25, 0.5, 0.999)
+"""Parts of a column up to which a cell covers little, more, or nearly all of it."""
 _VAGUE = 0.2
 """Share of the records up to which cells may be wider than the branches that are shown."""
 
@@ -57,7 +60,7 @@ def attribute_entry(
         same = float(records[cells.lo == cells.hi].sum() / max(weights.sum(), 1))
         how = f"{len(labels):,} different cells; {percent(same)} of the records keep a single value"
     suppressed = int(frequency.weights[recoding.suppressed].sum()) + frequency.suppressed
-    spread = _scale(domain)
+    spread = scale_of(domain)
     if spread is not None:
         bins = _spread_bins(spread, totals, cells, records, floor)
     elif internal:
@@ -75,7 +78,18 @@ def attribute_entry(
         "cells": len(labels),
         "suppressed": suppressed,
         "bins": bins,
+        "covers": _covered(cells, records, domain.size, suppressed),
     }
+
+
+def _covered(cells: Any, records: NDArray[np.float64], size: int, suppressed: int) -> list[dict[str, Any]]:
+    """Count the records by the part of their column that the cell covers."""
+    part = (cells.hi - cells.lo) / max(size - 1, 1)
+    counts = np.bincount(np.searchsorted(_COVERS, part), records, len(_COVERS) + 1)
+    counts[-1] += suppressed
+    return [
+        {"label": label, "after": float(count)} for label, count in zip(PARTS, counts, strict=True) if count
+    ]
 
 
 Bins = list[dict[str, Any]]
@@ -97,7 +111,7 @@ class _Scale(NamedTuple):
     name: Callable[[int, int], str]
 
 
-def _scale(domain: Domain) -> _Scale | None:
+def scale_of(domain: Domain) -> _Scale | None:
     """Return round bins of numbers, calendar bins of dates, or bins of codes that begin alike."""
     if domain.hierarchy is not None:
         return None

@@ -12,7 +12,7 @@ from incrowd.core.documents import loss_in_words
 from incrowd.core.errors import named
 from incrowd.core.io.seals import digest_of
 from incrowd.release.accounts.people import of_people
-from incrowd_gate.wording import at_most, in_words, percent, who_knows
+from incrowd_gate.wording import at_most, percent
 
 if TYPE_CHECKING:
     from incrowd.core.table.schema import Schema
@@ -95,26 +95,33 @@ def file_facts(file: str | os.PathLike[str] | None) -> list[Fact]:
     return [("Table", Path(file).name), ("Written", f"{day:%Y-%m-%d}"), ("SHA-256", digest_of(place))]
 
 
-def audience_facts(policy: Policy, after: Any, recipient: str, purpose: str) -> list[Fact]:
-    """Return recipient and purpose, and the attackers against whom the limits are judged."""
+def audience_facts(policy: Policy, after: Any, recipient: str, purpose: str, owner: str) -> list[Fact]:
+    """Return owner, recipient and purpose, and the attackers against whom the limits are judged."""
     context, chosen = policy.context, policy.profile
     if not recipient and context is not None:
         recipient = _RECIPIENTS[context.recipient]
         if context.recipient == "known":
             recipient += f"; controls {context.controls}, motives {context.motives}"
     attackers = {
-        each.attacker: f"{each.attacker}, who knows {in_words(each.knows)}"
+        each.attacker: f"{each.attacker}, who knows {_every(each.knows)}"
         for each in after.results.asked
         if each.attacker is not None
     }
-    against = "; ".join(attackers.values()) or f"W{who_knows(after.quasi)[1:]}"
+    against = "; ".join(attackers.values()) or f"Whoever knows {_every(after.quasi)}, and nothing else"
     return [
+        ("Data set and owner", owner),
         ("For whom", recipient),
         ("Why", purpose),
         ("Against whom", against),
         *([] if chosen is None else [("Rules", chosen.profile.full_name)]),
         *([] if context is None else [("Class size needed", context.arithmetic())]),
     ]
+
+
+def _every(columns: Sequence[str]) -> str:
+    """Name all columns: whoever signs has to see against whom the release protects."""
+    *first, last = columns
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def left_out(dropped: Sequence[str], treated: Mapping[str, str]) -> list[str]:

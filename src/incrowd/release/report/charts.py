@@ -24,11 +24,33 @@ from incrowd.release.report.vega import (
     svg_if_drawn,
     title_of,
 )
+from incrowd_gate.wording import at_most
 
 __all__ = [
-    "COLOURS", "Measure", "Picture", "Spec", "against", "attacks", "boundaries", "class_sizes", "crowds",
-    "distribution", "for_notebooks", "front", "losses", "measures", "panels", "risk_rows", "risks", "save",
-    "size_rows", "svg_for_pages", "svg_if_drawn",
+    "COLOURS",
+    "PARTS",
+    "Measure",
+    "Picture",
+    "Spec",
+    "against",
+    "attacks",
+    "boundaries",
+    "class_sizes",
+    "coverage",
+    "crowds",
+    "distribution",
+    "for_notebooks",
+    "front",
+    "losses",
+    "measures",
+    "panels",
+    "risk_rows",
+    "risk_scale",
+    "risks",
+    "save",
+    "size_rows",
+    "svg_for_pages",
+    "svg_if_drawn",
 ]  # fmt: skip
 
 _WIDEST = 0.62
@@ -49,6 +71,11 @@ _WIDTH = 310
 _LEVEL_AXIS = {"tickCount": 3, "labelExpr": FIGURES["labelExpr"]}
 """Settings of a horizontal axis of figures: few enough that their labels stand apart in any font."""
 
+
+PARTS = ("one value", "up to 5%", "up to 25%", "up to half", "more than half", "every value")
+"""The parts of a column that a cell may stand for, in words."""
+_DEPTHS = ("#0072B2", "#56B4E9", "#a9d7ef", "#e5e5e5", "#b5b5b5", "#666666")
+"""Colours of the parts of a column: blue where a cell says much, grey where it says little."""
 
 Picture: TypeAlias = tuple[str, Callable[[], Spec]]
 """A picture of a report: its text for those who do not see it, and what draws it."""
@@ -237,6 +264,63 @@ def attacks(results: Sequence[dict[str, Any]], *, width: int = _WIDTH) -> Spec:
         height={"step": 12},
         title=title_of("Right guesses of attacks, with 95% intervals"),
     )  # fmt: skip
+
+
+def risk_scale(before: float | None, after: float, limit: float | None) -> Spec:
+    """Draw the largest risk on a scale from 0 to 1, before and after, with the limit as a line."""
+    rows = [{"when": _AFTER, "risk": after, "figure": at_most(after)}]
+    if before is not None:
+        rows.insert(0, {"when": _BEFORE, "risk": before, "figure": at_most(before)})
+    share = {"scale": {"domain": [0, 1.1]}, "axis": {"format": "~%", "values": [0, 0.25, 0.5, 0.75, 1]}}
+    axes = {"y": category("when", sort=None, title=None), "x": quantity("risk", title=None, **share)}
+    colour = category(
+        "when", legend=None, scale={"domain": [_BEFORE, _AFTER], "range": ["#999999", COLOURS[0]]}
+    )
+    figure = {"type": "text", "align": "left", "dx": 4, "fontSize": LABEL_SIZE}
+    line = {"type": "rule", "color": COLOURS[1], "strokeWidth": 2}
+    most = "" if limit is None else f" (line: the limit, {at_most(limit)})"
+    return complete(
+        data={"values": rows},
+        layer=[
+            {"mark": "bar", "encoding": axes | {"color": colour}},
+            {"mark": figure, "encoding": axes | {"text": category("figure")}},
+            *([] if limit is None else [{"mark": line, "encoding": {"x": {"datum": limit}}}]),
+        ],
+        width=_WIDTH, autosize=_ONE_WIDTH, height={"step": 18},
+        title=title_of(f"Largest risk of being found{most}"),
+    )  # fmt: skip
+
+
+def coverage(attributes: Sequence[dict[str, Any]], *, width: int = _WIDTH) -> Spec:
+    """Draw for each quasi-identifier the shares of the records by the part of the column a cell covers."""
+    names = [safe_text(each["name"]) for each in attributes]
+    rows = [
+        {
+            "column": name,
+            "covers": part["label"],
+            "records": part["after"],
+            "order": PARTS.index(part["label"]),
+        }
+        for name, each in zip(names, attributes, strict=True)
+        for part in each["covers"]
+    ]
+    label = {"labelLimit": _LONGEST_LABEL, "minExtent": _room(names)}
+    return complete(
+        data={"values": rows},
+        mark="bar",
+        encoding={
+            "y": category("column", sort=None, title=None, axis=label, scale={"paddingInner": 0.25}),
+            "x": quantity("records", stack="normalize", title=None, axis=_LEVEL_AXIS | {"format": "~%"}),
+            "order": quantity("order"),
+            "color": category(
+                "covers", scale={"domain": list(PARTS), "range": list(_DEPTHS)}, legend={"columns": 2}
+            ),
+        },
+        width=width,
+        autosize=_ONE_WIDTH,
+        height={"step": 20},
+        title=title_of("Part of its column that a cell stands for"),
+    )
 
 
 def front(nodes: Sequence[dict[str, Any]], *, width: int = _WIDTH, height: int = 180) -> Spec:

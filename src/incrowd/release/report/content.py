@@ -6,6 +6,7 @@ A block is plain data with a ``kind``: ``verdict``, ``cards``, ``facts``, ``list
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -18,11 +19,17 @@ from incrowd.release.report.document import ComparisonRun
 Block = dict[str, Any]
 
 _ORDER = ("broken", "open", "holds")
-_POINTS = 6
+_POINTS = 15
 """Points of the verdict on the first page; the appendix has all."""
+_COLUMNS = 12
+"""Columns of which the first page draws the loss, those that lost most; the appendix has all."""
 _SIGNS = {">=": "\N{GREATER-THAN OR EQUAL TO}", "<=": "\N{LESS-THAN OR EQUAL TO}"}
 _TO = "\N{WORD JOINER}\N{EN DASH}\N{WORD JOINER}"
 """Between the ends of an interval, which stay on one line."""
+_NO_ATTACK = (
+    "None: nobody tried to find people in this release. "
+    "Without an attack, a release for everybody is advised against."
+)
 _NOTICE = "INTERNAL: this report names values of the table before recoding. Do not publish it."
 _NOTICES = {"tables": "INTERNAL: this report says which suppressed cells are unsafe. Do not publish it."}
 _SIGN = ("Name and office", "Date", "Signature")
@@ -49,19 +56,18 @@ def _table(document: Mapping[str, Any]) -> tuple[list[Block | None], list[Block 
     left = f"And {len(points) - _POINTS} more, in the appendix." if several else ""
     front = [
         _verdict(document),
+        _facts("For whom, why, and against whom", board["audience"]),
+        _facts("What is released" if document["attributes"] else "What was looked at", board["table"]),
         _cards(board["cards"]),
         _list(
             "Points of the verdict",
             [*points[:_POINTS], *([left] if left else [])],
             document["verdict"]["state"],
         ),
-        _facts("What is released" if document["attributes"] else "What was looked at", board["table"]),
-        _facts("For whom, why, and against whom", board["audience"]),
-        _asked(document, "What was asked for", weakest=False),
+        _risk_and_loss(document),
         _attacks(document),
+        _asked(document, "What was asked for", weakest=False),
         _list("What was left out", board["left_out"]),
-        _lost(document),
-        _facts("What was decided", board["decisions"]),
         {"kind": "sign", "title": "Approved by", "fields": list(_SIGN)} if document["attributes"] else None,
     ]
     tables = {table.title: table for table in tables_of(document)}
@@ -69,6 +75,7 @@ def _table(document: Mapping[str, Any]) -> tuple[list[Block | None], list[Block 
     appendix = [
         _list("In words", document["sentences"]),
         _list("All points of the verdict", points) if several else None,
+        _facts("What was decided", board["decisions"]),
         _asked(document, "What was asked for, and the weakest class", weakest=True),
         _pictures("Every column, before and after", list(map(_of_column, _drawn(document)))),
         _pictures("Classes and risk", _risk_pictures(document)),
@@ -167,7 +174,7 @@ def _attacks(document: Mapping[str, Any]) -> Block | None:
     if attacks is None:
         return None
     if not attacks:
-        return _list(title, ["None: nobody tried to find people in this release."])
+        return _list(title, [_NO_ATTACK])
 
     def rate(of: Mapping[str, float] | None, guesses: int) -> str:
         if of is None:
@@ -202,18 +209,24 @@ def _of_column(attribute: Mapping[str, Any]) -> charts.Picture:
     return f"{attribute['name']}: {'; '.join(bins)}", partial(charts.distribution, dict(attribute))
 
 
-def _lost(document: Mapping[str, Any]) -> Block | None:
-    """Return the losses by column, and the column that lost most, before and after."""
-    losses = losses_of(document)
-    if not losses:
-        return None
-    words = ", ".join(f"{name} {loss_in_words(loss)}" for name, loss in losses.items())
-    pictures: list[charts.Picture] = [(f"Loss by column: {words}", partial(charts.losses, losses))]
-    drawn = {each["name"]: each for each in _drawn(document)}
-    most = next((name for name in losses if name in drawn), None)
-    if most is not None:
-        pictures.append(_of_column(drawn[most]))
-    return _pictures("What was lost", pictures)
+def _risk_and_loss(document: Mapping[str, Any]) -> Block | None:
+    """Return the largest risk on its scale, and the part of each column that cells stand for."""
+    pictures: list[charts.Picture] = []
+    risk = {when: figures.get("prosecutor", {}).get("max") for when, figures in document["risk"].items()}
+    if (after := risk.get("after")) is not None:
+        sizes = (each["asked"] for each in document["models"] if each["model"] == "k-anonymity")
+        limit = 1 / max(sizes, default=math.inf) or None
+        known = ", ".join(f"{each:.1%} {when}" for when, each in risk.items() if each is not None)
+        most = "" if limit is None else f"; the limit is {limit:.1%}"
+        draw = partial(charts.risk_scale, risk.get("before"), after, limit)
+        pictures.append((f"Largest risk of being found: {known}{most}", draw))
+    lost, every = losses_of(document), {each["name"]: each for each in document["attributes"]}
+    columns = [every[name] for name in lost if every[name].get("covers")][:_COLUMNS]
+    if columns:
+        words = ", ".join(f"{each['name']} {loss_in_words(lost[each['name']])}" for each in columns)
+        named = [{**each, "name": f"{each['name']}, {loss_in_words(lost[each['name']])}"} for each in columns]
+        pictures.append((f"Loss by column: {words}", partial(charts.coverage, named)))
+    return _pictures("Risk and loss", pictures)
 
 
 def _risk_pictures(document: Mapping[str, Any]) -> list[charts.Picture]:

@@ -6,6 +6,7 @@ import html
 import json
 import os
 from collections.abc import Callable, Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -157,16 +158,12 @@ def _write_pdf(document: Mapping[str, Any], target: Path) -> None:
     check_typesetter()
     contents = contents_of(document)
     with PrivateFolder() as folder:
-        files: dict[str, str] = {}
+        numbers = count()
 
         def drawn(alt: str, draw: Callable[[], charts.Spec]) -> dict[str, str]:
-            # The same chart of both parts is one file: another drawing of it would have other bytes.
-            chart = draw()
-            text = json.dumps(chart)
-            if text not in files:
-                files[text] = f"chart{len(files)}.pdf"
-                charts.save(chart, folder / files[text])
-            return {"file": files[text], "alt": alt}
+            file = f"chart{next(numbers)}.pdf"
+            charts.save(draw(), folder / file)
+            return {"file": file, "alt": alt}
 
         for block in (*contents["front"], *contents["appendix"]):
             if block["kind"] == "pictures":

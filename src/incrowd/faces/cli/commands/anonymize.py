@@ -157,6 +157,7 @@ class OutputOptions(option_groups.ReportOptions):
                 file=targets.released,
                 recipient=self.recipient or "",
                 purpose=self.purpose or "",
+                owner=self.owner or "",
                 attacks=self.attacks(),
             )
             job.stage("write")

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _MOST = 12
 """Most rows, and most columns, of a table that is shown on the screen."""
+_ABOUT = ("recipient", "purpose", "owner")
+"""Options that the report tells."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ def tabulate(
         assert target is not None
         release.save(target, kinds=names_of(kinds), label=label, escape_formulas=escape_formulas)
         if report is not None:
-            about: dict[str, Any] = {"recipient": book.recipient or "", "purpose": book.purpose or ""}
+            about: dict[str, Any] = {each: getattr(book, each) or "" for each in _ABOUT}
             release.report(report, internal=book.internal, folder=target, **about)
     if json:
         outputs.print_json(release.to_dict())

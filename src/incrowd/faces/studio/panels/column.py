@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import partial
 from typing import Any
 
 from nicegui import ui
@@ -11,6 +12,7 @@ from incrowd.core.errors import listed
 from incrowd.core.table.schema import OPEN_ROLE
 from incrowd.faces.studio import declared
 from incrowd.faces.studio.fields import button, choice_field
+from incrowd.faces.studio.figures import LOOKS
 from incrowd.faces.studio.job import Job
 from incrowd.faces.studio.panels.column_forms import ROLES, ColumnForms
 from incrowd.faces.studio.panels.panel import Panel
@@ -28,6 +30,7 @@ _MEANINGS = (
     "Person, household: says whose row it is, or who lives together. Left out, but counted by.",
     "Weight: how many people a row stands for. Left out, but counted by.",
 )
+_TELLS = "{} tells {}: hide both or none."
 _RELEASED = ("quasi", "sensitive", "insensitive")
 _SETS = 10
 _EXAMPLES = 50
@@ -81,7 +84,10 @@ class Columns(Panel):
         state, told = points_by_column(self.work).get(name, ("", ""))
         with emptied(self._points):
             if state:
-                marked(words("div", told, "problem" if state == "broken" else "warn"), "points-of-column")
+                marked(words("div", told, LOOKS.get(state, "box muted")), "points-of-column")
+            for one, other in self.work.chosen.telling:
+                if name in (one, other):
+                    note(_TELLS.format(one, other))
 
     def follow(self) -> bool:
         """Show the records and the points of the open column, without a change of forms and folds."""
@@ -165,10 +171,12 @@ class Columns(Panel):
             if unread := [x for x in choices.having(*_RELEASED) if OPEN_ROLE in choices.columns[x].values()]:
                 hint = f"Click the name and say how values are written: {listed(unread, 8)}"
                 marked(words("div", hint, "problem"), "open-spellings")
+            if choices.telling:
+                marked(bullets(_TELLS.format(*pair) for pair in choices.telling), "telling")
 
     def _ask_together(self) -> None:
-        """Ask about similar columns in a common question, while several have no role."""
-        roles = {role: label for role, label in ROLES.items() if role not in _ONE_COLUMN}
+        """Ask about columns that look alike with one question, while several of them have no role."""
+        roles = {role: label for role, label in ROLES.items() if role not in (OPEN_ROLE, *_ONE_COLUMN)}
         columns = self.work.chosen.columns
         for text, names in self.work.chosen.together.items():
             open_names = [name for name in names if columns[name]["role"] == OPEN_ROLE]
@@ -176,8 +184,10 @@ class Columns(Panel):
                 continue
             with self._together, marked(box(text), "together"):
                 note("Columns that have a role keep it. Any column can get another role in its head.")
-                role = choice_field(roles, "Role of all of them", "together", OPEN_ROLE).style("width: 240px")
-                role.on_value_change(lambda e, open_names=open_names: self.give(open_names, e.value))
+                with ui.row().props('role=group aria-label="Role of all of them"'):
+                    for role, word in roles.items():
+                        give = partial(self.give, open_names, role)
+                        button(word, f"all-{role}", give)
 
     def _tell_people(self) -> None:
         """Ask the question of rows with people: whether anybody can join a person's rows."""

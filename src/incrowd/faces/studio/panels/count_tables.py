@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import partial
 from typing import Any
 
 from nicegui import background_tasks, ui
 
-from incrowd.core.errors import InputError
+from incrowd.core.errors import InputError, VerdictError
 from incrowd.faces.studio import export
 from incrowd.faces.studio.fields import button, choice_field, text_field
 from incrowd.faces.studio.forms import advanced, entry_form
-from incrowd.faces.studio.gate import Change, Gate, show_verdict
+from incrowd.faces.studio.gate import Gate
 from incrowd.faces.studio.job import Job, download
+from incrowd.faces.studio.mends import Change, show_verdict
 from incrowd.faces.studio.panels.panel import Panel
 from incrowd.faces.studio.parts import box, cut, emptied, heading, marked, note, words
 from incrowd.faces.studio.table_changes import changes_of_tables, savings
@@ -43,7 +43,9 @@ class Tables(Panel):
         super().__init__(page)
         self._shown: Any = None
         self._made: Any = None
-        self._job = Job(page, "Make the tables", "tabulate", Work.tabulate, self._look_further)
+        self._job = Job(
+            page, "Make the tables", "tabulate", Work.tabulate, self._look_further, self._show_refused
+        )
         title = "What would coarser codes save?"
         self._saving = Job(page, title, "savings", savings, self._show_savings, icon="search")
         self._written: list[dict[str, Any]] = []
@@ -169,8 +171,7 @@ class Tables(Panel):
             verdict = replace(made.release.verdict, remark=f"{made.release.verdict.remark} {share}".strip())
             show_verdict(verdict, None if verdict.holds else [each.sentence() for each in verdict.accepted])
             if not verdict.holds:
-                changes = partial(changes_of_tables, work=self.work)
-                Gate(self.page, self.work, self._follow_answers, changes, self._make_anew, _release_of).draw()
+                self._draw_gate()
             if made.hidden:
                 self._saving.draw()
                 self._savings = marked(ui.column().classes("w-full"), "savings-of-codes")
@@ -205,11 +206,21 @@ class Tables(Panel):
                 note("No coarser codes of one column suppress fewer cells.")
             for change in changes:
 
-                def take(_: Any, make: Callable[[], None] = change.make) -> None:
+                def take(_: Any, make: Any = change.make) -> None:
                     make()
                     self._make_anew()
 
                 button(change.text, "take-saving", take)
+
+    async def _show_refused(self) -> None:
+        """Show the changes with which tables that were refused can be made."""
+        if self.work.refused_tables is not None:
+            with emptied(self._shown):
+                self._draw_gate()
+
+    def _draw_gate(self) -> None:
+        changes = partial(changes_of_tables, work=self.work)
+        Gate(self.page, self.work, self._follow_answers, changes, self._make_anew, _judged).draw()
 
     def _follow_answers(self) -> None:
         """Show the answers to points, and begin a running release of rows anew, with the answers."""
@@ -224,5 +235,5 @@ class Tables(Panel):
         background_tasks.create(self._job.run())
 
 
-def _release_of(work: Work) -> TableRelease | None:
-    return None if work.tables is None else work.tables.release
+def _judged(work: Work) -> TableRelease | VerdictError | None:
+    return work.refused_tables if work.tables is None else work.tables.release

@@ -17,6 +17,9 @@ from incrowd.faces.studio.job import Job, download
 from incrowd.faces.studio.panels.panel import Panel
 from incrowd.faces.studio.parts import box, heading, marked, note, words
 from incrowd.faces.studio.places import Project, keep
+from incrowd.faces.studio.work import Work
+
+_ABOUT = {"owner": "Data set and owner", "recipient": "For whom", "purpose": "Why"}
 
 
 class HandOver(Panel):
@@ -47,10 +50,14 @@ class HandOver(Panel):
             with box("To publish"):
                 note("What is written is read back and measured once more. The archive is for checking it.")
                 download(self.page, "Release", "get-release", export.release_file)
-                note("The report has one page to sign. It names those who get the release, and why.")
-                for field, label in (("recipient", "For whom"), ("purpose", "Why")):
+                note("The report has one page to sign. It names the data set, those who get it, and why.")
+                for field, label in _ABOUT.items():
                     about = text_field(label, field).classes("w-full").bind_value(work.about, field)
                     about.on_value_change(self._tell_ways)
+                if not work.attacks:
+                    note("Nobody tried an attack. Without one, a release for everybody is advised against.")
+                    attack = Job(self.page, "Attack it", "attack", Work.attack, self._redraw, icon="search")
+                    attack.draw()
                 for title, mark, suffix in (("HTML", "get-report", ".html"), ("PDF", "get-pdf", ".pdf")):
                     make = partial(export.report_file, suffix=suffix)
                     download(self.page, f"Report ({title})", mark, make)
@@ -88,6 +95,9 @@ class HandOver(Panel):
                 "Rows come in a random order, which has no seed, so that their places tell nothing. The same "
                 "rows come out each time, in another order."
             )
+
+    def _redraw(self, _: Any) -> None:
+        self.page.redraw(self)
 
     def _tell_ways(self) -> None:
         """Show the command and the script that make the same release and report without the page."""

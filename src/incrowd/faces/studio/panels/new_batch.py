@@ -6,13 +6,14 @@ from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
-from nicegui import ui
+from nicegui import background_tasks, ui
 
 from incrowd.faces.studio.bars import bars
 from incrowd.faces.studio.cancelling import Watched
 from incrowd.faces.studio.fields import button, text_field
 from incrowd.faces.studio.gate import Gate, show_verdict
 from incrowd.faces.studio.job import Job
+from incrowd.faces.studio.mends import Change
 from incrowd.faces.studio.parts import box, bullets, fold, grid, heading, marked, note, words
 from incrowd.faces.studio.places import Batch
 from incrowd_gate.wording import percent
@@ -33,6 +34,11 @@ class NewBatch:
 
     def _write(self, work: Any, _: Watched) -> Any:
         return self.batch.record(work.about["recipient"])
+
+    async def _suppress(self) -> None:
+        """Release it as last time, and let the verdict ask why so many rows are suppressed."""
+        self.batch.any_share = True
+        await self._apply.run()
 
     def _draw_again(self, _: Any = None) -> None:
         self._page.redraw(self._panel)
@@ -63,7 +69,8 @@ class NewBatch:
             field.bind_value(self._page.work.about, "recipient")
             self._record.draw()
         elif batch.release is not None:
-            Gate(self._page, batch, self._draw_again).draw()
+            anew = Change("anew", "Search anew", lambda: background_tasks.create(self._anew.run()))
+            Gate(self._page, batch, self._draw_again, lambda _: [anew], lambda: None).draw()
         with nullcontext() if batch.release is None else fold("Release it in another way"):
             self._draw_ways()
         if batch.release is None and not self._tried:
@@ -86,6 +93,7 @@ class NewBatch:
         self._anew.draw()
         switch = ui.switch("Other people than in the releases before").bind_value(self.batch, "new_people")
         marked(switch, "new-people").props("dense")
+        button("Suppress as many rows as it takes", "any-share", self._suppress, icon="remove")
         note(
             "Where it is refused, nothing is recorded. Then choose a file of the new people alone, or search "
             "anew; or open the project and choose a coarser recoding."

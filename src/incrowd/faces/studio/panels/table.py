@@ -16,10 +16,11 @@ from incrowd.faces.studio.figures import LOOKS
 from incrowd.faces.studio.job import in_words
 from incrowd.faces.studio.panels.new_batch import NewBatch
 from incrowd.faces.studio.panels.panel import Panel
-from incrowd.faces.studio.parts import box, cut, fold, grid, heading, marked, note, words
+from incrowd.faces.studio.parts import box, cut, fold, frame, grid, heading, marked, note, words
 from incrowd.faces.studio.places import Project, projects
 from incrowd.faces.studio.tables import ENCODINGS, Source, guessed, in_database, path_of
 
+_SAMPLED, _SAMPLE_COLUMNS = 4, ["name", "birth_date", "sex", "zip", "diagnosis"]
 _USUAL = {"delimiter": "", "encoding": "utf-8", "names": "", "sheet": ""}
 
 
@@ -75,9 +76,12 @@ class Table(Panel):
 
             path.on("keydown.enter", read)
             button("Open", "open", read, "")
-            if not self.project:
-                button("Try the built-in sample", "sample", lambda: self._open_found(work.sample))
         if not self.project:
+            with ui.element("div").classes("halves") as self._beginnings, box("No table at hand?"):
+                note("A made-up hospital: 2,000 stays with names, dates and diagnoses. Nobody is real.")
+                button("Try the built-in sample", "sample", lambda: self._open_found(work.sample))
+                if work.table is None:
+                    ui.timer(0, self._show_sample, once=True)
             with fold("A table of a database"):
                 self._database()
             with fold("Begin from a policy"):
@@ -92,10 +96,23 @@ class Table(Panel):
         if work.table is not None:
             self._show_table()
 
+    async def _show_sample(self) -> None:
+        """Show some rows of the built-in sample."""
+        from incrowd.samples import hospital
+
+        rows = await self.page.doing(self._wrong, None, hospital, _SAMPLED)
+        if rows is not None:
+            frame("Some rows of the sample", rows.select(_SAMPLE_COLUMNS))
+
     async def _show_projects(self, place: Any) -> None:
         """Show the projects of the folder, or the project of the new batch."""
         found = await self.page.doing(self._wrong, None, self._find_projects) or []
-        if place.is_deleted or not found:
+        if place.is_deleted:
+            return
+        if not found:
+            if not self.project:
+                with self._beginnings, box("Projects"):
+                    note(f"There is none in {self.page.folder}. Keep as a project, in Hand over, makes one.")
             return
         with place:
             heading(f"New batch of {self.project}" if self.project else "Projects")

@@ -7,9 +7,11 @@ from typing import Any
 
 from nicegui import ui
 
+from incrowd.faces.studio import status
 from incrowd.faces.studio.fields import button
-from incrowd.faces.studio.gate import Gate, changes_of, head_of, show_verdict
+from incrowd.faces.studio.gate import Gate, show_verdict
 from incrowd.faces.studio.job import Job
+from incrowd.faces.studio.mends import changes_of, head_of
 from incrowd.faces.studio.panels.account import Account
 from incrowd.faces.studio.panels.panel import Panel
 from incrowd.faces.studio.parts import emptied, heading, marked, note, words
@@ -32,7 +34,7 @@ class VerdictPanel(Panel):
         """Show the verdict and the points, or the changes that would make a release possible."""
         work = self.work
         self._points = None
-        if work.infeasible:
+        if work.infeasible and status.has_roles(work):
             self._offer()
         elif work.release is None:
             heading("Is the release safe?")
@@ -48,7 +50,7 @@ class VerdictPanel(Panel):
         if not verdict.holds:
             self._points = list(verdict.lines())
             changes = partial(changes_of, work=work, head=head_of(work))
-            Gate(self.page, work, self.page.follow_up, changes).draw()
+            Gate(self.page, work, self.page.follow_up, changes, self.page.limits_taken).draw()
         else:
             button("Hand over", "to-hand-over", lambda: self.page.go("Hand over"), "", icon="download")
         with ui.column().classes("account w-full items-start") as self._below:

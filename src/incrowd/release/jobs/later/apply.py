@@ -264,7 +264,7 @@ def apply_recoding(  # noqa: PLR0913
     )
     if decision.everything:
         return waiting
-    check_share(decision.fate, decision.batch.frequency.rows, policy, max_suppression)
+    check_share(decision.fate, decision.batch.frequency.rows, policy, max_suppression, decision.held)
     return _release(waiting, decision, recoding, earlier, force=force, unanswered=unanswered)
 
 

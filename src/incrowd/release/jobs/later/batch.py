@@ -282,7 +282,7 @@ def _failing(
         small |= failed
 
 
-def check_share(fate: Fate, rows: int, policy: Policy, allowed: float | None) -> None:
+def check_share(fate: Fate, rows: int, policy: Policy, allowed: float | None, waiting: int = 0) -> None:
     """Refuse a batch with more suppressed rows than allowed, or without a released row.
 
     Parameters
@@ -290,6 +290,8 @@ def check_share(fate: Fate, rows: int, policy: Policy, allowed: float | None) ->
     allowed
         The share that may be suppressed; None for that of the policy. Then at most a fifth may be covered by
         no cell: more means that the recoding does not fit the batch.
+    waiting
+        Rows that wait, which are not among the others.
 
     Raises
     ------
@@ -300,6 +302,7 @@ def check_share(fate: Fate, rows: int, policy: Policy, allowed: float | None) ->
     if fits and fate.suppressed / rows <= largest and fate.suppressed < rows:
         return
     amount = "every row" if fate.suppressed == rows else f"{fate.suppressed} of {rows} rows"
+    amount += f", beside {waiting:,} that wait," if waiting else ""
     share = setting("max_suppression=", "--max-suppression")
     ways = []
     if fate.too_small:

@@ -179,6 +179,7 @@ class Account(Decision, LeavingRows):
         file: str | os.PathLike[str] | None = None,
         recipient: str = "",
         purpose: str = "",
+        owner: str = "",
         attacks: Sequence[Any] = (),
     ) -> dict[str, Any]:
         """Return the report of a release as plain data, with the parameters of `report`."""
@@ -203,7 +204,7 @@ class Account(Decision, LeavingRows):
                     *file_facts(file),
                     *table_facts(after, policy.schema, columns, suppression.left_out),
                 ],
-                "audience": audience_facts(policy, after, recipient, purpose),
+                "audience": audience_facts(policy, after, recipient, purpose, owner),
                 "left_out": left_out(self.dropped, {each["name"]: each["does"] for each in treatments}),
                 "decisions": decision_facts(policy, suppression.share(after.records)),
             },

@@ -165,6 +165,7 @@ class Release(Account):
         file: str | os.PathLike[str] | None = None,
         recipient: str = "",
         purpose: str = "",
+        owner: str = "",
         attacks: Sequence[Any] = (),
     ) -> None:
         """Write a report as ``.html``, ``.pdf`` or ``.json``: a page to decide by, then an appendix.
@@ -182,15 +183,17 @@ class Release(Account):
             Whether the report names raw values; by default it does not.
         file
             The written table: name, date and SHA-256 are on the first page.
-        recipient, purpose
-            For whom and why the release is made, in words. Without them there is room to write.
+        recipient, purpose, owner
+            For whom and why the release is made, and whose data set it is of, in words. Without them there is
+            room to write.
         attacks
             Results of `attack` on this release, as `Attack` has them.
         """
         from incrowd.release.report.pages import write_report
 
-        about: dict[str, Any] = {"file": file, "recipient": recipient, "purpose": purpose, "attacks": attacks}
-        write_report(self.document(internal=internal, **about), path, force=force)
+        about: dict[str, Any] = {"recipient": recipient, "purpose": purpose, "owner": owner}
+        document = self.document(internal=internal, file=file, attacks=attacks, **about)
+        write_report(document, path, force=force)
 
     def write_codebook(
         self,

@@ -367,6 +367,7 @@ class TableRelease:
         folder: str | os.PathLike[str] | None = None,
         recipient: str = "",
         purpose: str = "",
+        owner: str = "",
     ) -> None:
         """Write a page that shows every table with shaded cells, the verdict and the rules.
 
@@ -381,15 +382,16 @@ class TableRelease:
             Whether it may narrow down what is suppressed; by default it does not.
         folder
             The folder that `save` wrote: name, date and SHA-256 of its ``tables.json`` are on the page.
-        recipient, purpose
-            For whom and why the tables are made, in words. Without them there is room to write.
+        recipient, purpose, owner
+            For whom and why the tables are made, and whose data set they are of, in words. Without them there
+            is room to write.
         """
         from incrowd.release.report.pages import write_report
 
         if file_path(path).suffix.lower() != ".html":
             raise ParameterError(f"{Path(path)}: a report of count tables is written as .html")
-        about: dict[str, Any] = {"folder": folder, "recipient": recipient, "purpose": purpose}
-        write_report(self.document(internal=internal, **about), path, force=force)
+        about: dict[str, Any] = {"recipient": recipient, "purpose": purpose, "owner": owner}
+        write_report(self.document(internal=internal, folder=folder, **about), path, force=force)
 
     def document(
         self,
@@ -398,6 +400,7 @@ class TableRelease:
         folder: str | os.PathLike[str] | None = None,
         recipient: str = "",
         purpose: str = "",
+        owner: str = "",
     ) -> dict[str, Any]:
         """Return the contents of the report, with the parameters of `report`."""
         cells = sum(len(each.values) for each in self.tables)
@@ -423,7 +426,7 @@ class TableRelease:
                     ("Not shown", f"{hidden:,}", f"{percent(hidden / cells)} of the cells"),
                 ],
                 "table": facts,
-                "audience": [("For whom", recipient), ("Why", purpose)],
+                "audience": [("Data set and owner", owner), ("For whom", recipient), ("Why", purpose)],
             },
             "sentences": sentences,
             "heat": [heat_of(each, internal=internal) for each in self.tables],
