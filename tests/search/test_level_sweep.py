@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, example, given, reject
+from hypothesis import HealthCheck, assume, example, given, reject, settings
 from hypothesis import strategies as st
 
 import incrowd as ic
@@ -100,6 +100,7 @@ def test_whoever_has_company_is_released_at_the_cheapest_levels(seed, rows, k):
     assert levels_of(classes, table) == slow_sweep(table.rows(), k)
 
 
+@settings(suppress_health_check=[HealthCheck.filter_too_much])
 @given(st.integers(0, 2**32 - 1), st.integers(6, 40), st.integers(2, 5))
 def test_whoever_is_left_joins_the_class_that_loses_least(seed, rows, k):
     table = made_up(seed, rows)

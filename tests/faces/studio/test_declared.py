@@ -161,7 +161,7 @@ def test_a_population_is_part_of_the_search_and_of_what_makes_it_again(window, t
     assert release.privacy.holds
     assert f"--population '{people}'" in export.command(window)
     assert f"ic.anonymize('people.csv', policy, population={str(people)!r})" in export.script(window)
-    assert exploring.compare_settings(window, ["mondrian"], [2], Watched())[1] == []
+    assert exploring.compare_settings(window, ["mondrian"], [2], Watched())[1] == {}
     window.set_population("")
     assert window.release is None
     assert "--population" not in export.command(window)

@@ -251,7 +251,7 @@ def _oldest(subject: Subject) -> Counts:
         cells = subject.shown(name)
         if subject.is_treated(name, "top", oldest + 1):
             # The limit stands for every age beyond, so its cells are the one group.
-            cells = f"(SELECT v FROM {cells} WHERE TRY_CAST(v AS DOUBLE) IS DISTINCT FROM {oldest + 1:d})"
+            cells = f"(SELECT v FROM {cells} WHERE TRY_CAST(v AS DOUBLE) IS DISTINCT FROM {int(oldest) + 1})"
         judged = in_one_group(cells, oldest, year if name in births else None)
         yield Count(f"records of {name} that are not in one group of {words}", f"SELECT old FROM ({judged})")
         yield Count(f"records of {name} that may be such", f"SELECT doubtful FROM ({judged})", doubtful=name)
