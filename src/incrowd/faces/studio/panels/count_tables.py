@@ -12,9 +12,9 @@ from incrowd.core.errors import InputError, VerdictError
 from incrowd.faces.studio import export
 from incrowd.faces.studio.fields import button, choice_field, text_field
 from incrowd.faces.studio.forms import advanced, entry_form
-from incrowd.faces.studio.gate import Gate
+from incrowd.faces.studio.gate import Gate, show_verdict
 from incrowd.faces.studio.job import Job, download
-from incrowd.faces.studio.mends import Change, show_verdict
+from incrowd.faces.studio.mends import Change
 from incrowd.faces.studio.panels.panel import Panel
 from incrowd.faces.studio.parts import box, cut, emptied, heading, marked, note, words
 from incrowd.faces.studio.table_changes import changes_of_tables, savings
