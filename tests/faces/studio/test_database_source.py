@@ -57,7 +57,7 @@ def test_a_table_of_a_database_is_looked_at_searched_in_place_and_made_again(win
     assert window.rows(0, 3).columns == ["age", "sex", "zip", "diagnosis"]
     assert window.assess(Watched()).records == 400
     tries, problems = compare_settings(window, ["mondrian"], [3], Watched())
-    assert (len(tries), problems) == (1, [])
+    assert (len(tries), problems) == (1, {})
     # What a run would refuse is no point: rows of a database have no order that could be kept.
     window.choices.document["keep_order"] = True
     tries, (problem,) = compare_settings(window, ["mondrian"], [3], Watched())
