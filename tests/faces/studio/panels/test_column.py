@@ -205,7 +205,7 @@ def test_names_and_values_with_markup_are_shown_as_they_are_written(visit, tmp_p
         visit.give(place, "quasi")
         panel = visit.wait(visit.column(place) + "[data-panel]")
         visit.wait("[data-mark=distribution] table")
-        assert panel.find_element("css selector", "h3").get_attribute("textContent") == visible(name)
+        assert panel.find_element("css selector", "h2").get_attribute("textContent") == visible(name)
         assert f"For example: {MARKUP}0, {MARKUP}1" in panel.text
     visit.fill("[data-field=find-column]", MARKUP)
     visit.until(lambda: len(visit.all(".head")) == 1, "the column")

@@ -59,7 +59,7 @@ class ColumnForms:
         with ui.element("section").classes("column-panel").props(f"data-panel={place} tabindex=0") as panel:
             panel.props["aria-label"] = f"Column {name}"
             with ui.row(wrap=False).classes("items-center justify-between w-full"):
-                words("h3", str(name), "name")
+                words("h2", str(name), "name").props("tabindex=-1")
                 close = ui.button(icon="close", on_click=lambda: self._closed(name))
                 marked(close, "close-column").props('flat round dense aria-label="Close the column"')
             self._role = choice_field(ROLES, "Role", "role", on_change=lambda e: self._give([name], e.value))
