@@ -2,5 +2,5 @@
 
 import lazy_loader
 
-# Whoever needs the address of a database alone does not load every engine. `__init__.pyi` has the names.
+# `__init__.pyi` lists the names. A name is looked up on the first use, so a dialect loads no engine.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,4 +1,4 @@
-"""The texts of a column, which become texts of Python where somebody reads them."""
+"""The texts of a column, turned into Python strings on the first read of a text."""
 
 from __future__ import annotations
 

@@ -105,10 +105,10 @@ def slider(field: Any, settings: dict[str, Any], name: str, span: Slider, title:
 
     def written(_: Any) -> None:
         if low <= (now := settings.get(name, low)) <= high:
-            shown.set_value(now)
+            handle.set_value(now)
 
-    shown = RangeInput(span, settings.get(name, low), title, slid)
-    shown.classes("sliding").props(f"data-slider={name}")
+    handle = RangeInput(span, settings.get(name, low), title, slid)
+    handle.classes("sliding").props(f"data-slider={name}")
     field.on_value_change(written)
 
 

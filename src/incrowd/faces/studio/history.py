@@ -113,8 +113,8 @@ def _settings(state: State) -> dict[str, Any]:
     settings["method"] = algorithm.pop("name")
     settings["settings of the method"] = algorithm
     settings["suppression"] = f"{100 * document.get('max_suppression', 0):g}%"
-    named = ("models", "columns", "algorithm", "max_suppression")
-    settings |= {key.replace("_", " "): value for key, value in document.items() if key not in named}
+    separate = ("models", "columns", "algorithm", "max_suppression")
+    settings |= {key.replace("_", " "): value for key, value in document.items() if key not in separate}
     return {name: value for name, each in settings.items() if (value := _filled(each)) not in (None, {}, [])}
 
 

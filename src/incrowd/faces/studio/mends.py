@@ -173,18 +173,18 @@ def _of_column(
 
 def _of_clause(kind: str, column: str, work: Work, clause: Clause) -> tuple[str, str, dict[str, Any]] | None:
     """Return the treatment that a clause asks for: in words, by name, and with its settings."""
-    given = clause.settings
+    limits = clause.settings
     if kind == "prefix":
         return f"Keep the first three digits of {column}", "keep-first", {"characters": 3}
     if kind == "others":
-        what = f"Put values of {column} together that fewer than {given['least']} records have"
-        return what, "other", {"least": given["least"]}
+        what = f"Put values of {column} together that fewer than {limits['least']} records have"
+        return what, "other", {"least": limits["least"]}
     # The cells of a quasi-identifier may still tell a day, or a range around the last age.
     if work.chosen.columns.get(column, {}).get("role") == "quasi":
         return None
     if kind == "years":
         return f"Give out only the years of {column}", "truncate-dates", {"to": "year"}
-    top = given["oldest"] + 1
+    top = limits["oldest"] + 1
     return f"Give out {column} from {top} on as {top}", "top", {"top": top}
 
 

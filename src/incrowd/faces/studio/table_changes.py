@@ -34,8 +34,8 @@ def changes_of_tables(point: Point, work: Work) -> Iterator[Change]:
     """Return the changes that remove a point of the tables that were made.
 
     A column whose codes name people is counted by coarser codes, the finest that name nobody. Or it is left
-    out, where every table keeps another one. A table
-    with a cell that can be computed is not made at all, and suppresses cells instead.
+    out, where every table keeps another one. A table with a cell that can be computed is not made at all,
+    and suppresses cells instead.
     """
     if point.name == "cell":
         yield from _change_of_cells(point, work)
@@ -115,10 +115,10 @@ def _changes_of_much_hidden(point: Point, work: Work, tables: Sequence[Published
 
 def savings(work: Work, progress: Progress) -> list[Change]:
     """Try coarser codes, and return the changes that suppress fewer cells, the best first."""
-    made, document = work.tables, work.chosen.document
-    assert made is not None
+    now, document = work.tables, work.chosen.document
+    assert now is not None
     shares: list[tuple[float, str, str]] = []
-    for table in made.release.tables:
+    for table in now.release.tables:
         name = table.layout.name
         for column in [axis.column for axis in table.axes if axis.tree.height > 1 and table.hidden.any()]:
             lifted = {**document, "tables": _lifted(document["tables"], column, {name: 1})}
@@ -128,11 +128,11 @@ def savings(work: Work, progress: Progress) -> list[Change]:
     return [
         Change(
             "saving",
-            f"Coarser codes of {column} in {name}: {percent(share)} suppressed, not {percent(made.hidden)}",
+            f"Coarser codes of {column} in {name}: {percent(share)} suppressed, not {percent(now.hidden)}",
             partial(_lift, work, column, {name: 1}),
         )
         for share, name, column in sorted(shares)
-        if share < made.hidden
+        if share < now.hidden
     ]
 
 

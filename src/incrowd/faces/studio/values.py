@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from incrowd.core.errors import ParameterError
-from incrowd.core.lazy import np, pl
+from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.table.schema import OPEN_ROLE
 from incrowd.release.policy.policy import Policy
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from incrowd.core.table.attribute import Attribute
+    from incrowd.core.table.domain import Dictionary, Domain
     from incrowd.core.table.schema import Schema
 
 _OF_THE_TREE = ("hierarchy", "levels", "output", "ends", "grid")
@@ -40,7 +42,6 @@ def counts_of(table: Any, document: Mapping[str, Any], folder: Path, name: str) 
     InputError
         When the column cannot be read so.
     """
-    from incrowd.core.table.domain import Domain
     from incrowd.engines import engine_for
     from incrowd.engines.distinct import dictionary
     from incrowd.release.jobs.make.table_treatments import TableTreatments
@@ -59,10 +60,23 @@ def counts_of(table: Any, document: Mapping[str, Any], folder: Path, name: str) 
     attribute = schema[name].as_counted()
     if not (attribute.spelling or attribute.missing):
         return dict(zip(found.texts, by_place.tolist(), strict=False))
-    domain, ranks = Domain.build(attribute, found, schema.null_values)
-    by_rank = np.bincount(np.where(ranks < 0, domain.size, ranks), by_place, domain.size + 1).astype(np.int64)
-    texts = zip(domain.values, by_rank.tolist(), strict=False)
+    domain, by_rank = _records_by_rank(attribute, found, by_place, schema.null_values)
+    texts = zip(domain.values, by_rank.tolist(), strict=True)
     return {text: number for text, number in texts if text is not None}
+
+
+def _records_by_rank(
+    attribute: Attribute, texts: Dictionary, records: NDArray[np.int64], null_values: tuple[str, ...] = ()
+) -> tuple[Domain, NDArray[np.int64]]:
+    """Read the texts of a column as the attribute spells them, and count the records of each rank.
+
+    `records` is int64[texts + 1], as `Domain.build` ranks them.
+    """
+    from incrowd.core.table.domain import Domain
+
+    domain, ranks = Domain.build(attribute, texts, null_values)
+    is_present = ranks >= 0
+    return domain, np.bincount(ranks[is_present], records[is_present], domain.size).astype(np.int64)
 
 
 def most_frequent(cells: pl.Series, spelled: Mapping[str, Any] | None = None) -> list[tuple[str, int]]:
@@ -77,7 +91,6 @@ def most_frequent(cells: pl.Series, spelled: Mapping[str, Any] | None = None) ->
     """
     from incrowd.core.reading.spellings import QUESTIONS, has_unclear_points
     from incrowd.core.table.attribute import Attribute
-    from incrowd.core.table.domain import Domain
     from incrowd.engines.distinct import dictionary
     from incrowd.release.accounts.bins import scale_of
 
@@ -85,11 +98,9 @@ def most_frequent(cells: pl.Series, spelled: Mapping[str, Any] | None = None) ->
     if not spelling and cells.dtype == pl.String and has_unclear_points(cells.drop_nulls()):
         spelling = {"kind": "category"}  # Nobody can tell what a point means.
     attribute = Attribute(cells.name, "quasi", **spelling)
-    found, places = dictionary(cells, cells.name, ())
-    by_place = np.bincount(places, minlength=len(found.texts) + 1).astype(np.int64)
-    domain, ranks = Domain.build(attribute, found, ())
-    known = ranks >= 0
-    totals = np.bincount(ranks[known], by_place[known], domain.size).astype(np.int64)
+    texts, places = dictionary(cells, cells.name, ())
+    by_place = np.bincount(places, minlength=len(texts.texts) + 1).astype(np.int64)
+    domain, totals = _records_by_rank(attribute, texts, by_place)
     if (scale := scale_of(domain) if domain.size > _BARS else None) is not None:
         place = scale.place
         counts = np.bincount(place[place >= 0], totals[place >= 0]).astype(np.int64).tolist()

@@ -58,8 +58,6 @@ ATTACKED = 20_000
 """Rows that are attacked of a table that is not in memory."""
 FOLLOWED = 100_000
 """Rows of a table that is recoded at each change; of a larger one, rows of a sample."""
-PROTECTED = 30.0
-"""Seconds of the search of the cells that protect count tables."""
 QUICK = 4_000
 """Rows of a sample that answers at once, before the table is recoded."""
 RISK = "prosecutor"
@@ -250,17 +248,18 @@ class Work(WindowTable):
         return tables
 
     def trial_tables(
-        self, document: dict[str, Any], progress: Progress, seconds: float = PROTECTED
+        self, document: dict[str, Any], progress: Progress, seconds: float | None = None
     ) -> Tabulated:
         """Make the count tables of a policy that is tried, with so many seconds for their protection."""
         from incrowd.release.jobs.make.tabulate import tabulate
 
         policy = self.policy(document)
+        limits: dict[str, Any] = {} if seconds is None else {"seconds": seconds}
         with self._asked() as table:
             release = tabulate(
                 table,
                 policy,
-                seconds=seconds,
+                **limits,
                 csv_format=self.csv_format,
                 unanswered="write",
                 progress=progress,

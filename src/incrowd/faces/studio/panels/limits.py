@@ -246,5 +246,7 @@ class Limits(Panel):
                     limit, holds = f"{each.sign} {each.limit:.6g}", "holds" if each.holds else "fails"
                     rows.append((name, each.quantity, reached, limit, holds))
             if rows:
-                grid("What the table reaches", ("model", "measure", "reached", "asked", "result"), rows, (2, 3))
+                grid(
+                    "What the table reaches", ("model", "measure", "reached", "asked", "result"), rows, (2, 3)
+                )
             bullets(assessment.sentences(conditions=False))
