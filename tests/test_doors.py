@@ -36,7 +36,7 @@ WRITING = {
 ASKED = {
     "faces.studio.work.Work.anonymize",
     "faces.studio.work.Work.trial",
-    "faces.studio.work.Work.tabulate",
+    "faces.studio.work.Work.trial_tables",
 }
 """What the studio shows with its points; it writes what holds, see tests/faces/studio."""
 OPEN = {
