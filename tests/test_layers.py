@@ -108,6 +108,11 @@ QUESTIONS = {
     "Where is a file of ARX read?": "importers/arx.py",
     "Where is `incrowd verify` printed?": "incrowd_verify/cli.py",
     "Where is a panel of the page drawn?": "faces/studio/panels",
+    "Why was a record suppressed?": "release/jobs/make/reasons.py",
+    "Which cells of a count table are unsafe?": "release/tables/primary.py",
+    "What removes a point in the studio?": "faces/studio/mends.py",
+    "Where is a decimal comma read?": "core/reading/spellings.py",
+    "When is a batch refused?": "release/jobs/later/batch.py",
 }
 """What a reader asks on the first day, and where the answer is looked for first."""
 
