@@ -11,7 +11,7 @@ import pytest
 
 from incrowd.core.documents import loss_in_words
 from incrowd.faces.studio.cancelling import Watched
-from incrowd.faces.studio.rows import Rows, changed_cells, pairs_of, points_by_column, shape_of, width_of
+from incrowd.faces.studio.rows import Rows, changed_cells, pairs_of, points_by_column, width_of
 from incrowd.faces.studio.tables import Source
 from incrowd.faces.studio.work import Work
 from incrowd.samples import hospital
@@ -63,32 +63,19 @@ def window(tmp_path):
 # --- the small histogram of a head ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("cells", "records"),
-    [
-        (["b", "a", "b", None], [2, 1]),
-        ([True, False, True], [2, 1]),
-        ([1, 1, 2, None], [2, 1]),
-        # Numbers of many values are counted in ranges: one of them may be empty.
-        ([*range(24), 47], [4, 4, 4, 4, 4, 4, 0, 0, 0, 0, 0, 1]),
-        ([float("nan"), float("inf"), *map(float, range(24))], [2] * 12),
-        ([f"{number}" for number in range(24)], [2] * 12),
-        # Texts among numbers are counted as texts.
-        ([*map(str, range(16)), *["?"] * 4], [4, *[1] * 11]),
-        ([date(2024, 1, 1)] * 3 + [date(2024, 1, 2)], [3, 1]),
-        ([None, None], []),
-        ([], []),
-    ],
-)  # fmt: skip
-def test_records_are_counted_by_ranges_or_by_values(cells, records):
-    assert shape_of(pl.Series(cells)) == records
-
-
 def test_every_column_of_a_window_has_a_histogram(window):
     shapes = shown(window).measure(window)
     assert {*shapes} == {*window.chosen.columns}
     assert sum(shapes["cost"]) == ROWS
     assert sum(shapes["sex"]) == ROWS - 8
+    # Numbers are read as the column spells them; one that is spelled otherwise leaves the others theirs.
+    cost = pl.Series([f"{1 + row % 80}.000,50" for row in range(ROWS)])
+    window._rows = window.table.with_columns(cost=cost).lazy()
+    window.chosen.columns["cost"] |= {"decimal": ",", "thousands": "."}
+    window.chosen.columns["age"] |= {"format": "%d.%m.%Y"}
+    shapes = shown(window).measure(window)
+    assert shapes["cost"] == [18, *[20] * 3, 11, *[10] * 3, 1]
+    assert {*window.chosen.columns} - {*shapes} == {"age"}
 
 
 # --- records before and after ---------------------------------------------------------------------
@@ -265,8 +252,3 @@ def test_each_view_gives_the_cells_that_are_in_sight(window):
         assert now == new["c0"]
     rows.names = []
     assert rows._cells(0, 5) == ([], 0)
-
-
-def test_german_numbers_have_the_shape_of_their_numbers():
-    cells = pl.Series([f"{row}.000,50" for row in [*range(1, 90), *range(1, 20)]])
-    assert shape_of(cells, ",") == shape_of(pl.Series([float(row) for row in [*range(1, 90), *range(1, 20)]]))
