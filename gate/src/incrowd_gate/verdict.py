@@ -172,4 +172,4 @@ def _kinds(points: Sequence[Point]) -> str:
 
 def about(point: Point) -> tuple[str, ...]:
     """Return the first column of a point, or the clause that it is about."""
-    return (point.text.partition(":")[0],) if "clause" in point.name else point.columns[:1]
+    return (point.subject or "",) if "clause" in point.name else point.columns[:1]

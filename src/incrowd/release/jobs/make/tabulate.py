@@ -343,6 +343,7 @@ class TableRelease:
                 f"Table {each.layout.name}: {each.unsafe:,} cell{'s' * (each.unsafe > 1)} can be computed "
                 "too closely.",
                 "Use coarser codes, a larger base or deviation, or protect = 'suppress'.",
+                subject=each.layout.name,
             )
             for each in self.tables
             if each.unsafe
