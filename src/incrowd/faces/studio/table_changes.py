@@ -143,17 +143,8 @@ def _lift(work: Work, column: str, fewer: Mapping[str, int | None]) -> None:
 
 def _lifted(tables: Sequence[Any], column: str, fewer: Mapping[str, int | None]) -> list[Any]:
     return [
-        {**table, **_sides(table, column, fewer[table["name"]])} if table["name"] in fewer else table
+        {**table, **CountTable.from_settings(table).sides_with(column, fewer[table["name"]])}
+        if table["name"] in fewer
+        else table
         for table in tables
     ]
-
-
-def _sides(settings: Mapping[str, Any], column: str, fewer: int | None) -> dict[str, list[str]]:
-    layout = CountTable.from_settings(settings)
-    levels = dict(layout.dimensions)
-    lifted = [] if fewer is None else [f"{column}:{levels[column] + fewer}"]
-    own = column, f"{column}:{levels[column]}"
-    return {
-        side: [new for text in getattr(layout, side) for new in (lifted if text in own else [text])]
-        for side in ("rows", "columns")
-    }
