@@ -84,13 +84,20 @@ let asked = 0;
 window.incrowd = {
   Head,
   drawCell,
-  // Tab goes through the heads to the rows, which arrows scroll, and on; the grid would lead it through each cell.
-  takeTab() {
+  // Tab goes through the heads to one cell, the last that had the focus, and on; arrows go from cell to cell.
+  takeTab({ api }) {
     const grid = document.querySelector(".rows"), rows = grid.querySelector(".ag-center-cols-viewport");
     const bar = grid.querySelector(".ag-body-vertical-scroll-viewport");
     rows.tabIndex = 0;
     rows.ariaLabel = "Rows";
-    bar.tabIndex = -1;
+    rows.addEventListener("focusin", ({ target }) => {
+      if (target !== rows) return void (rows.tabIndex = -1);
+      const { rowIndex = api.getFirstDisplayedRowIndex(), column = api.getAllDisplayedColumns()[0] } = api.getFocusedCell() ?? {};
+      if (column) api.setFocusedCell(rowIndex, column);
+    });
+    rows.addEventListener("focusout", () => (rows.tabIndex = 0));
+    // What scrolls would be a stop of its own.
+    bar.tabIndex = rows.closest(".ag-body-viewport").tabIndex = -1;
     bar.ariaHidden = "true";
     grid.addEventListener("keydown", event => event.key === "Tab" && event.stopPropagation(), true);
   },
