@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, datetime
 from types import SimpleNamespace
 
 import numpy as np
@@ -204,20 +204,24 @@ def test_a_cell_that_stayed_is_shown_once_and_another_before_and_after():
         {
             "kept": [True, False],
             "day": [date(2024, 1, 2), None],
+            "seen": [datetime(2024, 1, 2), datetime(2024, 1, 2, 8, 30)],
             "age": [34, 35],
             "gone": ["<b>Ann</b>", "Bo\u202e"],
         }
     )
-    after = pl.DataFrame({"kept": ["true", "*"], "day": ["2024-01-02", None], "age": ["30-39", "35"]})
+    # A release has a day without a time, and so has the table.
+    days = {"day": ["2024-01-02", None], "seen": ["2024-01-02", "2024-01-02 08:30:00"]}
+    after = pl.DataFrame({"kept": ["true", "*"], **days, "age": ["30-39", "35"]})
     first, second = changed_cells(before, after)
     assert first == [
         "true",
         "2024-01-02",
+        "2024-01-02",
         {"was": "34", "now": "30-39"},
         {"was": "<b>Ann</b>", "now": "left out"},
     ]
-    assert second[:3] == [{"was": "false", "now": "*"}, "(missing)", "35"]
-    assert second[3]["was"] == r"Bo\u202e"
+    assert second[:4] == [{"was": "false", "now": "*"}, "(missing)", "2024-01-02 08:30:00", "35"]
+    assert second[4]["was"] == r"Bo\u202e"
 
 
 def test_each_view_gives_the_cells_that_are_in_sight(window):

@@ -103,7 +103,8 @@ def most_frequent(cells: pl.Series, spelled: Mapping[str, Any] | None = None) ->
     texts, places = dictionary(cells, cells.name, ())
     by_place = np.bincount(places, minlength=len(texts.texts) + 1).astype(np.int64)
     domain, totals = _records_by_rank(attribute, texts, by_place)
-    if (scale := scale_of(domain) if domain.size > _BARS else None) is not None:
+    # Days of one month, or one year, share a bin, which tells nothing of them.
+    if (scale := scale_of(domain) if domain.size > _BARS else None) is not None and scale.place.max() > 0:
         place = scale.place
         counts = np.bincount(place[place >= 0], totals[place >= 0]).astype(np.int64).tolist()
         bins = [(scale.name(bar, bar), number) for bar, number in enumerate(counts)]
