@@ -13,7 +13,7 @@ from incrowd.faces.studio.figures import LOOKS
 from incrowd.faces.studio.parts import box, bullets, heading, marked, note, tell, words
 from incrowd.faces.studio.rules import attestation_fields
 from incrowd_gate.points import KINDS, Accepted
-from incrowd_gate.verdict import LISTED, about
+from incrowd_gate.verdict import LISTED
 
 if TYPE_CHECKING:
     from incrowd.faces.studio.mends import Change
@@ -40,7 +40,7 @@ _TITLES = {
     "unread-column": "Not searched for people", "list-cells": "Cells of several values",
     "derived-column": "Follows from a generalized column", "repeated-id": "Looks like the id of people",
     "few-matches": "Fits too few records", "blanked-column": "Little is left", "not-checked": "Not checked",
-    "much-suppressed": "Many records are suppressed", "untrue-label": "Labels that are not true",
+    "much-suppressed": "Much is suppressed", "untrue-label": "Labels that are not true",
 }  # fmt: skip
 """Titles of points whose code name says less; it is shown on hover."""
 
@@ -93,7 +93,8 @@ class Gate:
             note(f"The first {LISTED} of {len(points):,} points; the others follow once these are answered.")
         for number, point in enumerate(points[:LISTED]):
             title = _TITLES.get(point.name) or point.name.replace("-", " ").capitalize()
-            with marked(box(": ".join((title, *about(point))), point.name), f"point-{number}"):
+            whose = point.subject or next(iter(point.columns), "")
+            with marked(box(f"{title}: {whose}" if whose else title, point.name), f"point-{number}"):
                 words("p", point.text)
                 note(point.way_out)
                 self._show_changes(point)

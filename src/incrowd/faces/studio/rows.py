@@ -18,7 +18,7 @@ from incrowd.core.lazy import np, pl
 from incrowd.core.table.schema import OPEN_ROLE
 from incrowd.faces.studio import parts
 from incrowd.faces.studio.panels.column_forms import ROLES
-from incrowd.faces.studio.values import MISSING, most_frequent
+from incrowd.faces.studio.values import MISSING, OTHERS, most_frequent
 
 if TYPE_CHECKING:
     from incrowd.core.recoding import Recoding
@@ -116,7 +116,7 @@ class Rows:
             # A column that cannot be read so has no bars; its panel says why.
             with suppress(InputError):
                 bars = most_frequent(frame[name], columns[name])
-                shapes[name] = [records for label, records in bars if label != MISSING]
+                shapes[name] = [records for label, records in bars if label not in (OTHERS, MISSING)]
         return shapes
 
     def take_shapes(self, shapes: dict[str, list[int]]) -> None:

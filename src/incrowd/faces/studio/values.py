@@ -21,8 +21,8 @@ _OF_THE_TREE = ("hierarchy", "levels", "output", "ends", "grid")
 """Settings of a column that say what is made of its values."""
 _OF_OTHERS = ("attackers", "algorithm", "linked")
 """What a policy says that may name other columns."""
-MISSING = "(missing)"
-"""The label of missing values."""
+OTHERS, MISSING = "other values", "(missing)"
+"""Labels of what is no single value."""
 _BARS = 8
 """Values, or ranges of numbers, of which the records are shown."""
 
@@ -114,7 +114,7 @@ def most_frequent(cells: pl.Series, spelled: Mapping[str, Any] | None = None) ->
         present = [(str(value), number) for value, number in order if value is not None]
         missing = sum(number for value, number in order if value is None)
         others = sum(number for _, number in present[_BARS:])
-        bins = [*present[:_BARS], ("other values", others), (MISSING, missing)]
+        bins = [*present[:_BARS], (OTHERS, others), (MISSING, missing)]
     return [(label or "(empty)", number) for label, number in bins if number]
 
 
