@@ -91,13 +91,17 @@ window.incrowd = {
     rows.tabIndex = 0;
     rows.ariaLabel = "Rows";
     rows.addEventListener("focusin", ({ target }) => {
-      if (target !== rows) return void (rows.tabIndex = -1);
+      rows.tabIndex = -1;
+      target.tabIndex = 0; // What scrolls would be a stop of its own if nothing inside were.
+      if (target !== rows) return;
       const { rowIndex = api.getFirstDisplayedRowIndex(), column = api.getAllDisplayedColumns()[0] } = api.getFocusedCell() ?? {};
       if (column) api.setFocusedCell(rowIndex, column);
     });
-    rows.addEventListener("focusout", () => (rows.tabIndex = 0));
-    // What scrolls would be a stop of its own.
-    bar.tabIndex = rows.closest(".ag-body-viewport").tabIndex = -1;
+    rows.addEventListener("focusout", ({ target }) => {
+      target.tabIndex = -1;
+      rows.tabIndex = 0;
+    });
+    bar.tabIndex = -1;
     bar.ariaHidden = "true";
     grid.addEventListener("keydown", event => event.key === "Tab" && event.stopPropagation(), true);
   },
