@@ -104,6 +104,11 @@ window.incrowd = {
     bar.tabIndex = -1;
     bar.ariaHidden = "true";
     grid.addEventListener("keydown", event => event.key === "Tab" && event.stopPropagation(), true);
+    // On a small screen the panel comes before the table, for Tab, too.
+    const desk = grid.closest(".desk"), side = desk.querySelector(".side"), small = matchMedia("(max-width: 800px)");
+    const place = () => desk[small.matches ? "prepend" : "append"](side);
+    small.addEventListener("change", place);
+    place();
   },
   rows: {
     getRows(params) {
