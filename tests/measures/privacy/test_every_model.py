@@ -165,6 +165,7 @@ MERGED_WORSE = [
     (ic.TCloseness(0.2, "maximal-frequency-difference"), [[6, 0, 4], [5, 2, 3], [29, 38, 13]]),
     (ic.DeltaDisclosure(0.7, "skip"), [[4, 0], [3, 1], [3, 9]]),
     (ic.LDiversity(2, "grassberger"), [[1, 1], [1, 1], [5, 5]]),
+    (ic.LDiversity(2, "grassberger-arx"), [[1, 1], [1, 1], [5, 5]]),
 ]
 
 
