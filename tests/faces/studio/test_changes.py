@@ -119,6 +119,9 @@ def test_every_kind_of_point_of_tables_has_a_button(tmp_path, kind):
     assert {each.name for each in changes} <= {*MENDS[kind]}
     changes[0].make()
     work.chosen.policy()
+    # Of tables that were refused the broken point alone has a change.
+    work.tables = None
+    assert bool([*changes_of_tables(point, work)]) == (kind == "cell")
     work.close()
 
 

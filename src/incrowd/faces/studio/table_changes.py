@@ -43,7 +43,8 @@ def changes_of_tables(point: Point, work: Work) -> Iterator[Change]:
         make = partial(_replace, work, table["name"], {**settings, "protect": "suppress"})
         yield Change("hide", f"Suppress small cells of {table['name']}", make)
         return
-    assert work.tables is not None
+    if work.tables is None:
+        return  # Those that were refused are nowhere, and their broken point is mended first.
     tables = work.tables.release.tables
     if not point.columns:
         [table] = [each for each in tables if each.layout.name == point.subject]
