@@ -177,7 +177,7 @@ def ring(visit: Visit, element) -> int:
     """Count the pixels around an element that have the colour of the ring."""
     box = visit.browser.execute_script(
         "const box = (arguments[0].closest('.q-field__control') ?? arguments[0]).getBoundingClientRect();"
-        "return [box.x, box.y, box.width, box.height]",
+        "return [box.x + scrollX, box.y + scrollY, box.width, box.height]",
         element,
     )
     x, y, width, height = box
