@@ -114,6 +114,10 @@ def test_what_stands_inside_a_note_is_found(judge, table, clause):
     assert {"names", "addresses", "telephones", "fax", "email", "social-security"} - others <= {clause}
     assert not {"biometrics", "photographs", "dates", "ages"} & others
     assert {judge.said[name] for name in others} == {"not checked: note"}
+    # Points have their clause and column as data, so that nobody reads a sentence for it.
+    points = {each.subject: each for each in judge.found.verdict.points if "clause" in each.name}
+    assert points.keys() == {clause, *others}
+    assert {each.columns for each in points.values()} == {("note",)}
 
 
 @pytest.mark.slow

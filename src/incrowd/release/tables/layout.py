@@ -285,6 +285,16 @@ class CountTable:
             pairs.append((column, int(level)) if sign and level.isdigit() else (text, 0))
         return pairs
 
+    def sides_with(self, column: str, fewer: int | None) -> dict[str, list[str]]:
+        """Return rows and columns without so many of the finest levels of a column; None for all of them."""
+        level = dict(self.dimensions)[column]
+        lifted = [] if fewer is None else [f"{column}:{level + fewer}"]
+        own = column, f"{column}:{level}"
+        return {
+            side: [new for text in getattr(self, side) for new in (lifted if text in own else [text])]
+            for side in ("rows", "columns")
+        }
+
     @property
     def open_width(self) -> int:
         """The width that the interval of a suppressed count must have."""
