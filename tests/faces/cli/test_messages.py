@@ -13,7 +13,7 @@ import incrowd as ic
 from incrowd.core.recoding import FullDomain
 from incrowd.release.verification import verify
 from incrowd.search import ALGORITHMS
-from package_sources import parsed, place, sources
+from package_sources import nodes, place, sources
 
 NAMES = [f"column {number}" for number in range(120)]
 
@@ -199,13 +199,12 @@ def test_no_python_message_names_an_option():
     for path in sources():
         if {"cli", "cli.py", "__main__.py"} & {*place(path).parts}:
             continue
-        nodes = list(ast.walk(parsed(path)))
-        excused = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
-        for node in nodes:
+        excused = {id(node.value) for node in nodes(path) if isinstance(node, ast.Expr)}
+        for node in nodes(path):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "setting":
                 excused |= {id(part) for part in ast.walk(node.args[1])}
                 met += 1
-        for node in nodes:
+        for node in nodes(path):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in excused:
                 wrong += [f"{path.name}: {node.value}"] if re.search(r"--[a-z]", node.value) else []
     assert wrong == []
