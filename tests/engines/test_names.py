@@ -112,7 +112,7 @@ def test_odd_names_are_counted_and_recoded_as_in_memory(engine, tmp_path):
     assert_frame_equal(one.table, applied.table)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["pandas", "pyarrow"])
 def test_odd_names_in_other_frames(kind, tmp_path):
     frame = table(ALL)
@@ -150,6 +150,7 @@ def test_odd_names_in_databases(kind, request):
             assert assessment.classes == one.privacy.classes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", quick(PLACES, "duckdb"))
 def test_odd_names_in_count_tables(kind, request):
     """People are counted, and numbers summed, in columns of any name: a text never becomes SQL."""

@@ -76,7 +76,7 @@ def not_in_the_file(table: pl.DataFrame, folder: Path) -> None:
     verify(folder / "release.csv", folder / "policy.toml")
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "call",
     [
@@ -112,7 +112,7 @@ def told_by(run, *arguments: str) -> str:
     return result.err
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "what", ["write", "save", "report", "recoding", "policy", "lattice", "anatomy", "apply"]
 )
