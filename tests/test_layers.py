@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from package_sources import GATE as GATE_FOLDER
-from package_sources import PACKAGE, VERIFIER, parsed, place, sources
+from package_sources import PACKAGE, VERIFIER, nodes, parsed, place, sources
 
 BY_NAME = ("samples", "compat", "course", "importers", "frames", "sklearn")
 """Rooms that users import by name, so they stand beside the wings: ``incrowd.compat.p29``."""
@@ -131,7 +131,7 @@ def modules() -> dict[str, Path]:
 def imports_of(module: str) -> frozenset[str]:
     """Every module that a module imports, in any place and for any reason, including types."""
     targets = set()
-    for node in ast.walk(parsed(modules()[module])):
+    for node in nodes(modules()[module]):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{module} imports relatively"
             names = [f"{node.module}.{alias.name}" for alias in node.names]

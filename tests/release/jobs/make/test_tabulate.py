@@ -477,7 +477,7 @@ def _as_parquet(table, path):
     return pl.read_parquet(path / "table.parquet"), path / "table.parquet"
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "again",
     [
