@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
+from incrowd_gate.texts import memory
 from incrowd_gate.texts.memory import SHORT, remember
 
 
@@ -32,3 +33,12 @@ def test_an_answer_of_none_is_kept_and_not_the_texts():
     assert look(pl.Series(["Ada Lovelace"])) is look(pl.Series(["Ada Lovelace"])) is None
     assert seen == [1]
     assert "Ada" not in repr([cell.cell_contents for cell in look.__closure__])
+
+
+def test_only_so_many_columns_are_kept(monkeypatch):
+    monkeypatch.setattr(memory, "_COLUMNS", 2)
+    seen = []
+    look = remember(lambda texts: seen.append(texts[0]))
+    for text in "abca":
+        look(pl.Series([text]))
+    assert seen == [*"abca"]
