@@ -157,6 +157,7 @@ IDENTIFIERS = {
 }
 
 
+@pytest.mark.slow
 def test_safe_harbor_holds_where_nothing_is_wrong_and_somebody_attests_the_rest(judge, table):
     states = judge(table, "hipaa-safe-harbor", KNOWLEDGE)
     assert unmet(states) == set()
@@ -288,6 +289,7 @@ def test_a_code_of_its_own_for_many_records_is_found(judge, table):
 # --- the others ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_threshold_of_0_09_asks_for_12_records(judge, table):
     rest = ATTESTED.format("report") + ATTESTED.format("context")
     assert unmet(judge(table, "ema-0070", rest)) == set()

@@ -106,6 +106,7 @@ def test_every_kind_of_point_of_rows_has_a_button(tmp_path, kind):
     work.close()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", sorted(OF_TABLES))
 def test_every_kind_of_point_of_tables_has_a_button(tmp_path, kind):
     work = opened(tmp_path, {"age": "quasi", "ward": "quasi"})

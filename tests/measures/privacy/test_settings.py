@@ -45,7 +45,7 @@ JOINT = [
 ]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("model", JOINT)
 @examples(20)
 @given(rows=ROWS)
@@ -408,7 +408,7 @@ def constraints() -> list[ic.PrivacyModel]:
     ]
 
 
-@pytest.mark.few(9)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("model", constraints(), ids=str)
 def test_every_model_can_be_enforced(model):
     """The release satisfies the model, and has several classes if possible."""

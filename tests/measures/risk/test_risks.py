@@ -86,6 +86,7 @@ def drawn(sizes: np.ndarray, fraction: float, rng: np.random.Generator) -> tuple
     return result, float((sizes == 1).sum()) / len(population), len(population)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("fraction", [0.2, 0.5])
 def test_snb_finds_the_uniques_of_its_own_model(seed, fraction):
@@ -96,6 +97,7 @@ def test_snb_finds_the_uniques_of_its_own_model(seed, fraction):
     assert estimate.snb == pytest.approx(truth, rel=0.15)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("alpha", "theta"), [(0.3, 200.0), (0.6, 50.0)])
 def test_pitman_finds_the_uniques_of_its_own_model(alpha, theta):
     rng = np.random.default_rng(1)
@@ -141,7 +143,7 @@ def test_samples_without_uniques_and_of_uniques_alone():
     assert 0 <= only.dankar <= 1
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("fraction", [0.1, 0.3])
 def test_poisson_gamma_finds_the_uniques_of_its_own_model(seed, fraction):

@@ -71,7 +71,7 @@ class Subject:
     @property
     def released(self) -> Table:
         """The released table."""
-        return self.rows.released
+        return self.rows.table
 
     def setting(self, name: str, default: Any = None) -> Any:
         """Return a setting of the clause."""

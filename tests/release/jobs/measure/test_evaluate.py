@@ -30,7 +30,7 @@ ALGORITHMS = [
 TREE = ic.Hierarchy.from_nested({"Any": ["a", "b", "c"]})
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("algorithm", "style"),
     crossed(ALGORITHMS, ["auto", "range", "ancestor", "set", "suppress"]),

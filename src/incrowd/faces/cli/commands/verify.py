@@ -39,7 +39,7 @@ class SourceOptions:
     row_map: options.RowMap = None
 
     def arguments(self) -> dict[str, Any]:
-        """Return the arguments of `incrowd.release.verification.verify`."""
+        """Return the arguments of `incrowd_verify.verification.verify`."""
         return vars(self) | {"against": None if self.against is None else data_name(self.against)}
 
 
@@ -72,7 +72,7 @@ class ReadingOptions:
     ] = False
 
     def arguments(self) -> dict[str, Any]:
-        """Return the arguments of `incrowd.release.verification.verify`."""
+        """Return the arguments of `incrowd_verify.verification.verify`."""
         others = {name: value for name, value in vars(self).items() if name != "escape_formulas"}
         return others | {
             "names": tuple(names_of(self.names)),

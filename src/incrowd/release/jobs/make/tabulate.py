@@ -536,11 +536,7 @@ def rules_of(table: PublishedTable) -> str:
         return sentence_of(table)
     width = f"{OPEN_SHARE:.0%} of its value" if layout.sum is not None else f"{layout.open_width:,}"
     unsafe = [f"those of fewer than {layout.threshold} people"]
-    if layout.dominance is not None:
-        number, share = layout.dominance
-        unsafe.append(f"those of which {number} people have more than {share:.0%}")
-    if layout.p_percent is not None:
-        unsafe.append(f"those that tell the largest part to within {layout.p_percent:g}%")
+    unsafe += [f"those whose {rule.words}" for rule in layout.sum_rules]
     if layout.hidden:
         unsafe.append("those that the policy names")
     further = ""
