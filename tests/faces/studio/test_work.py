@@ -293,6 +293,7 @@ def test_an_edited_tree_is_the_hierarchy_of_its_column_and_leaves_with_the_polic
     tops = [line.node for line in editor.below(0)]
     editor.merge(tops[:2], "together")
     window.keep_tree("zip", editor.tree)
+    window.changed()
     assert window.is_edited(window.choices.columns["zip"]["hierarchy"])
     assert window.editor("zip").tree == editor.tree
     window.anonymize(Watched())
@@ -302,14 +303,14 @@ def test_an_edited_tree_is_the_hierarchy_of_its_column_and_leaves_with_the_polic
     with zipfile.ZipFile(archive) as packed:
         packed.extractall(tmp_path / "out")
     assert ic.Policy.read(tmp_path / "out" / "policy.toml").schema["zip"].hierarchy == editor.tree
-    window.keep_recipe("zip", recipe)
-    assert not window.is_edited(window.choices.columns["zip"]["hierarchy"])
+    window.restore(window.history.undo())
+    assert window.choices.columns["zip"]["hierarchy"] == recipe
     assert window.editor("zip").tree != editor.tree
 
 
 def test_a_column_without_a_hierarchy_begins_with_the_value_or_a_star(window, people):
     window.open(Source(people, people.name))
-    window.keep_recipe("diagnosis", None)
+    window.choices.columns["diagnosis"].pop("hierarchy", None)
     tree = window.editor("diagnosis").tree
     assert tree.height == 1
     assert set(tree.values) == set(window.counts("diagnosis"))
