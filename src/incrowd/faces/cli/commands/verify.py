@@ -12,10 +12,12 @@ import typer
 from incrowd.core.errors import ParameterError
 from incrowd.faces.cli import completing, options, outputs
 from incrowd.faces.cli.completing import program
+from incrowd.faces.cli.linked import refuse_given, verify_folder
 from incrowd.faces.cli.logs import LOG
 from incrowd.faces.cli.parsing import data_name, file_or_address, names_of
 from incrowd_gate.profiles import PROFILES
 from incrowd_verify.count_tables import is_tables
+from incrowd_verify.linked import is_linked
 
 
 @dataclass(frozen=True)
@@ -143,6 +145,7 @@ def verify(
 
     Of a folder of count tables it solves anew what anybody can compute of each hidden cell. With --against it
     also counts every published cell anew, and looks for unsafe ones. With --policy it compares the rules.
+    Of a folder of linked tables it checks each table, joins all of them and compares the views of people.
     """
     arguments = {
         **sources.arguments(),
@@ -152,6 +155,10 @@ def verify(
         "account": account,
         "profile": profile,
     }
+    if isinstance(released, Path) and is_linked(released, policy):
+        refuse_given(**arguments | {"against": None}, emit_sql=emit_sql)
+        verify_folder(released, policy, sources.against, json=json)
+        return
     if isinstance(released, Path) and is_tables(released):
         from incrowd_verify.cli import refuse_of_rows
 
