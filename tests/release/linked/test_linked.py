@@ -24,7 +24,9 @@ EIGHT = {
 TABLES = (ic.LinkedTable("person"), ic.LinkedTable("visit", join={"of": "person.id"}))
 
 
-def policy(k: int = 4, tables=TABLES, quasi=("person.sex", "visit.ward"), **settings) -> ic.LinkedPolicy:
+def policy(
+    k: int = 4, tables=TABLES, quasi=("person.sex", "visit.ward"), unlisted=None, **settings
+) -> ic.LinkedPolicy:
     schema = ic.Schema(quasi, person=["person.id"], insensitive=settings.pop("insensitive", ["visit.day"]),
                        sensitive=settings.pop("sensitive", []), treatments=settings.pop("treatments", {
         "person.id": "pseudonym:hmac,key=env:CLINIC", "visit.day": "shift-dates:30,key=env:CLINIC"}))  # fmt: skip
@@ -103,6 +105,19 @@ def test_open_points_are_asked_of_tables_and_of_the_joined_view():
     assert ("derived-column", "visit.title") in {
         (p.name, p.columns[0]) for p in release.verdict.open if p.columns
     }
+
+
+def test_a_column_that_joins_without_being_declared_is_a_point():
+    notes = pl.DataFrame({"of": list("abcdefgh"), "kind": ["x"] * 8, "visit": [f"v00{n}" for n in range(8)]})
+    tables = EIGHT | {"note": notes, "visit": EIGHT["visit"].with_columns(key=notes["visit"])}
+    linked = (*TABLES, ic.LinkedTable("note", join={"of": "person.id"}))
+    quasi = ("person.sex", "visit.ward", "note.kind")
+    plain = {"tables": linked, "quasi": quasi, "k": 1}
+    told = policy(insensitive=["visit.day", "visit.key", "note.visit"], **plain)
+    [point] = ic.assess_linked(tables, told).verdict.open
+    assert (point.name, point.columns) == ("repeated-id", ("note.visit",))
+    silent = policy(insensitive=["visit.day", "note.visit"], unlisted="drop", **plain)
+    assert ic.assess_linked(tables, silent).holds
 
 
 def test_diversity_is_counted_by_person_beside_the_view():

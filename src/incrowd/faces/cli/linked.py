@@ -124,3 +124,26 @@ def verify_folder(folder: Path, policy: Path | None, against: Any, *, json: bool
 
     if status := show_linked(console(), verify_linked(folder, policy, against=against), as_json=json):
         raise typer.Exit(status)
+
+
+def draft_folder(folder: Path, output: Path | None, *, force: bool) -> None:
+    """Write the draft of a linked policy, and draw the joins of the tables."""
+    from incrowd.core.io.targets import writing
+    from incrowd.faces.cli.completing import program
+    from incrowd.faces.cli.logs import LOG
+    from incrowd.release.jobs.compare.draft_linked import draft_linked
+
+    files = outputs.outputs_of(folder, force=force)
+    target = outputs.add_output(files, output)
+    draft = draft_linked(folder)
+    if target is None:
+        typer.echo(draft.text, nl=False)
+    else:
+        with files, writing(target) as place:
+            place.write_text(draft.text, encoding="utf-8", newline="\n")
+    policy = output or "policy.toml"
+    lines = [*draft.drawing(), *(f"left out, as nothing joins it: {name}" for name in draft.left_out)]
+    lines += [f'1. Answer {draft.questions} questions ("?") in {policy}, and check joins and known.']
+    lines += [f"2. {program()} anonymize {folder} --policy {policy} -o FOLDER"]
+    for line in lines:
+        LOG.say(line, err=target is None)

@@ -14,6 +14,7 @@ from incrowd.core.progress import in_job, with_bar
 from incrowd.measures.privacy.k_anonymity import KAnonymity
 from incrowd.measures.privacy.results import ModelResult
 from incrowd.release.accounts.statements import points_of_limits
+from incrowd.release.jobs.compare.draft_linked import Join, find_joins, points_of_joins
 from incrowd.release.linked.policy import LinkedPolicy
 from incrowd.release.linked.search import Limits, fact_classes, of_fact
 from incrowd.release.linked.tables import LinkedRows
@@ -49,6 +50,8 @@ class JoinedView:
         People of whom something can be known that nobody shares.
     results
         Each model of the policy, with the value that the joined view reaches.
+    undeclared
+        Joins that the policy does not name, by columns that leave and hold keys of another table.
     """
 
     policy: LinkedPolicy
@@ -58,6 +61,7 @@ class JoinedView:
     smallest: int
     alone: int
     results: tuple[ModelResult, ...]
+    undeclared: tuple[Join, ...] = ()
 
     @classmethod
     def of_rows(cls, rows: LinkedRows) -> JoinedView:
@@ -95,20 +99,21 @@ class JoinedView:
                     for result in of_fact(model).measure(classes)
                 ]
         records = {name: len(each.person) for name, each in rows.rows.items()}
-        return cls(
-            policy,
-            rows.people,
-            records,
-            dict(rows.nobody),
-            smallest,
-            int((fewest == 1).sum()),
-            tuple(results),
+        alone = int((fewest == 1).sum())
+        joins = tuple(
+            join
+            for join in find_joins({name: rows.leaving(name) for name in policy.order})
+            if policy.source_of(join.table, join.column) != policy.source_of(join.above, join.key)
         )
+        return cls(policy, rows.people, records, dict(rows.nobody), smallest, alone, tuple(results), joins)
 
     @property
     def points(self) -> tuple[Point, ...]:
         """The limits that the joined view does not meet, and rows that belong to nobody."""
-        return tuple(in_order([*points_of_limits(self.results), *map(wording.conformity, self._problems())]))
+        problems = map(wording.conformity, self._problems())
+        return tuple(
+            in_order([*points_of_limits(self.results), *problems, *points_of_joins(self.undeclared)])
+        )
 
     def _problems(self) -> Iterator[str]:
         for name, rows in self.nobody.items():
@@ -192,20 +197,6 @@ def assess_linked(
     ------
     InputError
         When a table or the policy is wrong.
-
-    Examples
-    --------
-    >>> import incrowd as ic
-    >>> people = {"id": [1, 2, 3, 4], "sex": ["f", "f", "m", "m"]}
-    >>> visits = {"of": [1, 2, 3, 4], "ward": ["A", "B", "A", "B"]}
-    >>> import polars as pl
-    >>> tables = {"person": pl.DataFrame(people), "visit": pl.DataFrame(visits)}
-    >>> policy = ic.LinkedPolicy(
-    ...     [ic.LinkedTable("person"), ic.LinkedTable("visit", join={"of": "person.id"})],
-    ...     ic.Policy(ic.Schema(["person.sex", "visit.ward"], insensitive=["person.id"]), "k-anonymity:2"),
-    ... )
-    >>> ic.assess_linked(tables, policy)
-    JoinedView(4 people in 2 tables; 1 share a view; broken)
     """
     policy = policy if isinstance(policy, LinkedPolicy) else LinkedPolicy.read(policy)
     return JoinedView.of_rows(LinkedRows.of_tables(tables, policy, progress))

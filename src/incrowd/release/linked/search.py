@@ -143,9 +143,9 @@ class Column:
         """The highest level."""
         return self.low + len(self.losses) - 1
 
-    def gain(self, level: int) -> float:
-        """Return how much less is lost a level below."""
-        return self.losses[level - self.low] - self.losses[level - 1 - self.low]
+    def loss(self, level: int) -> float:
+        """Return the loss at a level."""
+        return self.losses[level - self.low]
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +160,7 @@ class Levels:
 def search_levels(
     policy: LinkedPolicy, counted: Mapping[str, FrequencyTable], knowledge: Knowledge, limits: Limits
 ) -> Levels:
-    """Choose a level for each column: from the top, down wherever it gains most and the limits still hold.
+    """Choose a level for each column: from the top, down where most is lost and the limits still hold.
 
     The limits hold above a node where they hold at the node. So a step that failed once fails everywhere
     below, and no column alone can go down further at the end.
@@ -198,7 +198,7 @@ def search_levels(
     tried = 1
     if present.sum() < max(least, 1):
         _refuse(policy, int(people - present.sum()), people)
-    heap = [(-column.gain(column.high), j) for j, column in enumerate(columns) if column.high > column.low]
+    heap = [(-column.loss(column.high), j) for j, column in enumerate(columns) if column.high > column.low]
     heapq.heapify(heap)
     while heap:
         _, j = heapq.heappop(heap)
@@ -210,7 +210,7 @@ def search_levels(
             continue
         level_of, present = lower, stay
         if level_of[column.name] > column.low:
-            heapq.heappush(heap, (-column.gain(level_of[column.name]), j))
+            heapq.heappush(heap, (-column.loss(level_of[column.name]), j))
     return Levels(level_of, present, tried)
 
 

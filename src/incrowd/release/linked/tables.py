@@ -13,6 +13,7 @@ from incrowd.core.lazy import NDArray, np, nw, pl
 from incrowd.core.treatments.base import whose as whose_text
 from incrowd.engines import MemoryEngine, engine_for, open_table
 from incrowd.engines.distinct import dictionary
+from incrowd.release.accounts.points import columns_that_leave
 from incrowd.release.linked.policy import LinkedPolicy
 from incrowd.release.linked.views import Rows
 
@@ -191,6 +192,12 @@ class LinkedRows:
     def series(self, table: str, column: str) -> pl.Series:
         """Return a column of a table."""
         return self.engines[table].some_rows([column], 1.0).to_series()
+
+    def leaving(self, name: str) -> pl.DataFrame:
+        """Return the columns of a table that leave as they are."""
+        leaving = columns_that_leave(self.engines[name], self.policy.policy_of(name).schema)
+        quasi = {each.name for each in self.policy.policy_of(name).schema.quasi}
+        return pl.DataFrame([self.series(name, column) for column in leaving if column not in quasi])
 
     def codes(self, name: str, columns: list[str]) -> list[NDArray[np.integer]]:
         """Return the codes of the values of some columns."""
