@@ -194,10 +194,11 @@ class LinkedRows:
         return self.engines[table].some_rows([column], 1.0).to_series()
 
     def leaving(self, name: str) -> pl.DataFrame:
-        """Return the columns of a table that leave as they are."""
-        leaving = columns_that_leave(self.engines[name], self.policy.policy_of(name).schema)
-        quasi = {each.name for each in self.policy.policy_of(name).schema.quasi}
-        return pl.DataFrame([self.series(name, column) for column in leaving if column not in quasi])
+        """Return the columns of a table that leave as they are, without those that join by the policy."""
+        schema = self.policy.policy_of(name).schema
+        others = {*(each.name for each in schema.quasi), *self.policy[name].join}
+        leaving = [each for each in columns_that_leave(self.engines[name], schema) if each not in others]
+        return pl.DataFrame([self.series(name, column) for column in leaving])
 
     def codes(self, name: str, columns: list[str]) -> list[NDArray[np.integer]]:
         """Return the codes of the values of some columns."""
