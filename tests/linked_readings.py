@@ -6,6 +6,7 @@ import random
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from itertools import combinations, product
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -35,14 +36,17 @@ def draw(seed: int, k: int = 2, people: int = 8, **settings: Any) -> Drawn:
     """Draw tables of few values, a joining tree and a policy."""
     rng = random.Random(seed)
     shape = SHAPES[seed % len(SHAPES)]
+    # Some tables are nearly alike throughout, so that several people share each view.
+    values, children = rng.choice(("AAAAAAAAAB", "AB")), rng.choice(((1,), (1, 1, 1, 2), (0, 1, 1, 2), (2,)))
+    sexes = rng.choice(("f", "ffffffm", "fm"))
     tables = {"person": pl.DataFrame({"id": [f"p{n}" for n in range(people)]})}
-    tables["person"] = tables["person"].with_columns(sex=pl.Series(rng.choices("fm", k=people)))
+    tables["person"] = tables["person"].with_columns(sex=pl.Series(rng.choices(sexes, k=people)))
     linked = [ic.LinkedTable("person")]
     quasi, keys = ["person.sex"], ["person.id"]
     for name, (above, known) in shape.items():
         upper = tables[above]["id"].to_list()
-        of = [up for up in upper for _ in range(rng.choice((0, 1, 1, 2)))] or [upper[0]]
-        cells = rng.choices("AB", k=len(of))
+        of = [up for up in upper for _ in range(rng.choice(children))] or [upper[0]]
+        cells = rng.choices(values, k=len(of))
         tables[name] = pl.DataFrame({"id": [f"{name}{n}" for n in range(len(of))], "of": of, "kind": cells})
         linked.append(ic.LinkedTable(name, join={"of": f"{above}.id"}, known=known))
         quasi.append(f"{name}.kind")
@@ -50,6 +54,18 @@ def draw(seed: int, k: int = 2, people: int = 8, **settings: Any) -> Drawn:
     schema = ic.Schema(quasi=quasi, insensitive=keys)
     terms = ic.Policy(schema, [ic.KAnonymity(k)], **settings)
     return Drawn(tables, ic.LinkedPolicy(linked, terms))
+
+
+def saved(folder: Path, tables: Mapping[str, pl.DataFrame], policy: ic.LinkedPolicy) -> Path:
+    """Write tables as they stand with their policies, as if they were released."""
+    folder.mkdir()
+    for name, frame in tables.items():
+        frame.write_csv(folder / f"{name}.csv")
+        alone = folder / "policies" / name
+        alone.mkdir(parents=True)
+        policy.policy_of(name).write(alone / "policy.toml")
+    policy.write(folder / "policy.toml")
+    return folder
 
 
 def views(tables: Mapping[str, pl.DataFrame], policy: ic.LinkedPolicy) -> dict[Any, set[str]]:

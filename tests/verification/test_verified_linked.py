@@ -11,21 +11,9 @@ import incrowd as ic
 from incrowd.core.errors import InfeasibleError, PolicyError, SchemaError
 from incrowd.faces.cli import main
 from incrowd_verify.linked import is_linked, verify_linked
-from linked_readings import SHAPES, draw, fewest
+from linked_readings import SHAPES, draw, fewest, saved
 
 pytestmark = pytest.mark.gated
-
-
-def saved(folder, tables, terms):
-    """Write tables as they stand, as if they were released."""
-    folder.mkdir()
-    for name, frame in tables.items():
-        frame.write_csv(folder / f"{name}.csv")
-        alone = folder / "policies" / name
-        alone.mkdir(parents=True)
-        terms.policy_of(name).write(alone / "policy.toml")
-    terms.write(folder / "policy.toml")
-    return folder
 
 
 @pytest.mark.parametrize("seed", range(2 * len(SHAPES)))

@@ -94,11 +94,10 @@ class LinkedRelease:
 
     def sentences(self) -> list[str]:
         """Describe the tables together, then the level of each column."""
-        people = self.view.people + self.left_out
         nobody = ", ".join(f"{name} {rows:,}" for name, rows in self.nobody.items() if rows)
         return [
             *self.view.sentences(),
-            f"{self.left_out:,} of {people:,} people could not be hidden, and left all tables.",
+            f"{self.left_out:,} of {self.view.people + self.left_out:,} people could not be hidden.",
             *([f"Rows that belonged to nobody are left out: {nobody}."] if nobody else []),
             *(f"{column}: level {level}." for column, level in self.levels.items()),
         ]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd.core.errors import InfeasibleError, ParameterError, TableError, named, quoted, those_are
+from incrowd.core.io.columns import columns_named
 from incrowd.core.lazy import NDArray, np, nw, pl
 from incrowd.core.treatments.base import whose as whose_text
 from incrowd.engines import MemoryEngine, engine_for, open_table
@@ -108,15 +109,14 @@ class LinkedRows:
                 above = np.arange(len(engine.frame), dtype=np.int64)
                 if policy.keys_of(name):
                     keys = _keys(engine, policy.keys_of(name))
-                    above = np.where(
-                        keys.select(pl.any_horizontal(pl.all().is_null())).to_series(), -1, above
-                    )
+                    unnamed = keys.select(pl.any_horizontal(pl.all().is_null())).to_series()
+                    above = np.where(unnamed, -1, above)
             else:
                 upper = policy.keys_of(linked.above)
                 sides = {target.partition(".")[2]: column for column, target in linked.join.items()}
                 own = _keys(engine, [sides[key] for key in upper])
                 other = _keys(kept[linked.above], upper).with_row_index("row")
-                joined = own.join(other, on=own.columns, how="left", maintain_order="left")
+                joined = own.join(other, on=columns_named(own.columns), how="left", maintain_order="left")
                 above = joined["row"].cast(pl.Int64).fill_null(-1).to_numpy()
             there = above >= 0
             nobody[name] = int((~there).sum())
@@ -232,7 +232,9 @@ def _keys(engine: MemoryEngine, columns: Any) -> pl.DataFrame:
     """Return key columns as texts, with the same names in all tables: k0, k1, ..."""
     keys = {}
     for place, column in enumerate(columns):
-        distinct, codes = dictionary(engine.some_rows([column], 1.0).to_series(), column, ())
-        texts = pl.Series([*distinct.texts, None], dtype=pl.String)
-        keys[f"k{place}"] = texts.gather(codes)
+        values = engine.some_rows([column], 1.0).to_series()
+        if not (values.dtype.is_integer() or values.dtype == pl.String):
+            distinct, codes = dictionary(values, column, ())
+            values = pl.Series([*distinct.texts, None], dtype=pl.String).gather(codes)
+        keys[f"k{place}"] = values.cast(pl.String)
     return pl.DataFrame(keys)

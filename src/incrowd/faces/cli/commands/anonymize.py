@@ -205,7 +205,7 @@ def anonymize(
     """Write a release that satisfies privacy models.
 
     It shows what the release lost. Nothing is written when a model cannot be satisfied, or a point of the
-    verdict is open (exit status 1). With a policy of linked tables, the tables of a folder leave together.
+    verdict is open (exit status 1).
     """
     from incrowd.core.io.targets import INTERNAL
     from incrowd.faces.cli.tables import progress

@@ -145,7 +145,6 @@ def verify(
 
     Of a folder of count tables it solves anew what anybody can compute of each hidden cell. With --against it
     also counts every published cell anew, and looks for unsafe ones. With --policy it compares the rules.
-    Of a folder of linked tables it checks each table, joins all of them and compares the views of people.
     """
     arguments = {
         **sources.arguments(),
