@@ -70,6 +70,11 @@ def test_what_cannot_be_read_is_refused(tmp_path):
     out = saved(tmp_path / "out", tables, terms)
     assert is_linked(out)
     assert not is_linked(tmp_path)
+    whole = (out / "policy.toml").read_text()
+    (out / "policy.toml").write_text(whole.replace('visit.kind"]\nrole = "quasi"', 'visit.kind"]\nrole = "insensitive"'))
+    texts = [point.text for point in verify_linked(out).verdict.broken]
+    assert "The policy of table visit alone has other quasi columns." in texts
+    (out / "policy.toml").write_text(whole)
     (out / "policies" / "visit" / "policy.toml").unlink()
     assert "not-checked" in {point.name for point in verify_linked(out).verdict.open}
     text = (out / "policy.toml").read_text()

@@ -120,6 +120,24 @@ def test_a_column_that_joins_without_being_declared_is_a_point():
     assert ic.assess_linked(tables, silent).holds
 
 
+def test_keys_of_like_numbers_are_no_join():
+    tables = draw(1, people=40).tables
+    numbers = {
+        name: table.with_columns(
+            pl.col("id").str.extract(r"(\d+)").cast(pl.Int64),
+            *([pl.col("of").str.extract(r"(\d+)").cast(pl.Int64)] if "of" in table.columns else []),
+        )
+        for name, table in tables.items()
+    }
+    terms = draw(1, people=40).policy
+    schema = terms.terms.schema
+    keys = dict.fromkeys(("person.id", "visit.id", "drug.id"), "pseudonym:hmac,key=env:CLINIC")
+    treated = ic.Schema.of_attributes(schema.attributes, treatments=keys)
+    terms = replace(terms, terms=replace(terms.terms, schema=treated, max_suppression=0.9))
+    points = ic.anonymize_linked(numbers, terms, unanswered="write").verdict.points
+    assert "repeated-id" not in {point.name for point in points}
+
+
 def test_diversity_is_counted_by_person_beside_the_view():
     codes = EIGHT["visit"].with_columns(code=pl.Series(list("uuuuvwvw")), ward=pl.lit("A"))
     terms = policy(sensitive=["visit.code"], models=[ic.KAnonymity(4), ic.LDiversity(2)])

@@ -119,7 +119,10 @@ def verify_linked(
     tables = _tables(data, file)
     points: list[Point] = []
     unchecked: list[str] = []
-    accepted = [Accepted(**each) for each in data.get("accepted", [])]
+    accepted = [
+        Accepted(str(each.get("point")), each.get("column"), str(each.get("why", "")))
+        for each in data.get("accepted", [])
+    ]
     for table in tables.values():
         points += _alone(folder, table, tables, data, unchecked)
     files = [folder / table.file for table in tables.values()]
@@ -205,20 +208,24 @@ def _alone(
         unchecked.append(f"table {table.name} alone: there is no policies/{table.name}/policy.toml")
         yield wording.unanswered("conformity", None, f"table {table.name} has no policy of its own")
         return
+    columns = read_toml(policy).get("columns", {})
+    for role, asked in (("quasi", table.quasi), ("sensitive", table.sensitive)):
+        if {name for name, column in columns.items() if column.get("role") == role} != {*asked}:
+            yield wording.conformity(f"the policy of table {table.name} alone has other {role} columns")
     result = verify(folder / table.file, policy)
     unchecked += (f"{table.name}: {each}" for each in result.unchecked)
     keys = {*table.join, *_keys(table, tables)}
     models = (model for model in data.get("models", []) if model.get("model") != "k-anonymity")
     protected = {model.get("attribute") for model in models}
     for point in result.verdict.points:
-        columns = tuple(f"{table.name}.{column}" for column in point.columns)
+        about = tuple(f"{table.name}.{column}" for column in point.columns)
         answered_by_views = (
             point.name in _OF_ROWS
             or (point.name in _OF_KEYS and keys & {*point.columns})
-            or (point.name == "unprotected-sensitive" and protected & {None, *columns})
+            or (point.name == "unprotected-sensitive" and protected & {None, *about})
         )
         if not answered_by_views:
-            yield replace(point, columns=columns, text=f"{table.name}: {point.text}", why=None)
+            yield replace(point, columns=about, text=f"{table.name}: {point.text}", why=None)
 
 
 def _keys(table: _Linked, tables: Mapping[str, _Linked]) -> list[str]:

@@ -100,10 +100,11 @@ class JoinedView:
                 ]
         records = {name: len(each.person) for name, each in rows.rows.items()}
         alone = int((fewest == 1).sum())
+        # Two keys of the policy are not one key because their numbers are alike.
         joins = tuple(
             join
             for join in find_joins({name: rows.leaving(name) for name in policy.order})
-            if policy.source_of(join.table, join.column) != policy.source_of(join.above, join.key)
+            if not {f"{join.table}.{join.column}", f"{join.above}.{join.key}"} <= policy.joining
         )
         return cls(policy, rows.people, records, dict(rows.nobody), smallest, alone, tuple(results), joins)
 
@@ -127,7 +128,7 @@ class JoinedView:
 
     @property
     def holds(self) -> bool:
-        """Whether every limit holds and each row belongs to somebody."""
+        """Whether the verdict holds."""
         return self.verdict.holds
 
     def to_dict(self) -> dict[str, Any]:
