@@ -112,7 +112,7 @@ def assess_folder(folder: Any, policy: Path, *, json: bool) -> None:
         show_verdict(console(), view.verdict)
         for sentence in view.sentences():
             console().print(sentence)
-    if not view.holds:
+    if not view.verdict.holds:
         raise typer.Exit(1)
 
 

@@ -69,17 +69,8 @@ class JoinedView:
         policy = rows.policy
         knowledge = Knowledge.of_rows(policy, rows.rows, rows.people)
         limits = Limits.of_policy(policy, rows.series)
-        rng = np.random.default_rng()
-        lanes: list[Hashes] = [{}, {}]
-        for name in policy.order:
-            quasi = [each.name for each in policy.policy_of(name).schema.quasi]
-            for codes in rows.codes(name, quasi):
-                for lane in lanes:
-                    drawn = rng.integers(0, 2**64, int(codes.max()) + 1, np.uint64)[codes]
-                    lane[name] = lane[name] + drawn if name in lane else drawn
-        sets, facts = knowledge.sets(lanes, [*limits.sensitive])
-        everybody = np.ones(rows.people, np.bool_)
-        fewest = sets.fewest(everybody)
+        sets, facts = knowledge.sets(cell_numbers(rows), [*limits.sensitive])
+        fewest = sets.fewest(everybody := np.ones(rows.people, np.bool_))
         smallest = int(fewest.min())
         results = [
             ModelResult(
@@ -126,11 +117,6 @@ class JoinedView:
         """The verdict on the tables as they stand, by their joined view alone."""
         return Verdict(answered(self.points, self.policy.terms.accepted), "table")
 
-    @property
-    def holds(self) -> bool:
-        """Whether the verdict holds."""
-        return self.verdict.holds
-
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON, without any value of the tables."""
         return {
@@ -174,6 +160,19 @@ class JoinedView:
             f"JoinedView({self.people:,} people in {len(self.records)} tables; "
             f"{self.smallest:,} share a view; {self.verdict.brief})"
         )
+
+
+def cell_numbers(rows: LinkedRows) -> list[Hashes]:
+    """Return two random numbers for the quasi-identifiers of each row as they stand, by table."""
+    rng = np.random.default_rng()
+    lanes: list[Hashes] = [{}, {}]
+    for name in rows.policy.order:
+        quasi = [each.name for each in rows.policy.policy_of(name).schema.quasi]
+        for codes in rows.codes(name, quasi):
+            for lane in lanes:
+                drawn = rng.integers(0, 2**64, int(codes.max()) + 1, np.uint64)[codes]
+                lane[name] = lane[name] + drawn if name in lane else drawn
+    return lanes
 
 
 @with_keyword_hints
