@@ -291,7 +291,7 @@ def docs() -> None:
 def evidence() -> None:
     """Write docs/evidence.md from the tests that hold published figures."""
     tests = ("test_published.py", "compat", "measures/risk/test_risks.py")
-    tests += ("core/treatments/test_perturbation.py",)
+    tests += ("measures/utility/test_losses.py", "core/treatments/test_perturbation.py")
     python("-m", "pytest", *(f"tests/{each}" for each in tests), INCROWD_EVIDENCE="1")
 
 

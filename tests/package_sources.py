@@ -1,4 +1,4 @@
-"""The files of the package, the gate and the verifier, parsed once per process for all tests."""
+"""The files of the package, the gate and the verifier, parsed and walked once per process for all tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import incrowd
 import incrowd_gate
 import incrowd_verify
 
-__all__ = ["GATE", "PACKAGE", "VERIFIER", "parsed", "place", "sources"]
+__all__ = ["GATE", "PACKAGE", "VERIFIER", "nodes", "parsed", "place", "sources"]
 
 PACKAGE = Path(incrowd.__file__).parent
 GATE = Path(incrowd_gate.__file__).parent
@@ -33,3 +33,9 @@ def place(path: Path) -> Path:
 def parsed(path: Path) -> ast.Module:
     """Parse a file, where nobody may change the result."""
     return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """Walk a parsed file, the outer nodes before the inner ones."""
+    return tuple(ast.walk(parsed(path)))

@@ -407,11 +407,15 @@ class Visit:
         field.send_keys(text if text else Keys.DELETE)
         self.typed += 1
 
-    def key(self, key: str) -> None:
-        """Press a key where the focus is."""
+    def key(self, key: str, *, shift: bool = False) -> None:
+        """Press a key where the focus is, beside Shift if asked for."""
         from selenium.webdriver import ActionChains
+        from selenium.webdriver.common.keys import Keys
 
-        ActionChains(self.browser).send_keys(key).perform()
+        keys = ActionChains(self.browser)
+        (
+            keys.key_down(Keys.SHIFT).send_keys(key).key_up(Keys.SHIFT) if shift else keys.send_keys(key)
+        ).perform()
 
     def slide(self, key: str, steps: int) -> None:
         """Move a slider of the bar of limits by some steps, as fast as the keyboard does."""

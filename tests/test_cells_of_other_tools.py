@@ -69,7 +69,7 @@ def figures(meaning: str, text: str) -> dict[str, object]:
     }
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("each", quick(EACH, *EACH[::5]))
 def test_every_spelling_has_the_figures_of_the_first(each):
     meaning, text = each

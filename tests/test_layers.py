@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from package_sources import GATE as GATE_FOLDER
-from package_sources import PACKAGE, VERIFIER, parsed, place, sources
+from package_sources import PACKAGE, VERIFIER, nodes, parsed, place, sources
 
 BY_NAME = ("samples", "compat", "course", "importers", "frames", "sklearn")
 """Rooms that users import by name, so they stand beside the wings: ``incrowd.compat.p29``."""
@@ -109,6 +109,11 @@ QUESTIONS = {
     "Where is a file of ARX read?": "importers/arx.py",
     "Where is `incrowd verify` printed?": "incrowd_verify/cli.py",
     "Where is a panel of the page drawn?": "faces/studio/panels",
+    "Why was a record suppressed?": "release/jobs/make/reasons.py",
+    "Which cells of a count table are unsafe?": "release/tables/primary.py",
+    "What removes a point in the studio?": "faces/studio/mends.py",
+    "Where is a decimal comma read?": "core/reading/spellings.py",
+    "When is a batch refused?": "release/jobs/later/batch.py",
 }
 """What a reader asks on the first day, and where the answer is looked for first."""
 
@@ -127,7 +132,7 @@ def modules() -> dict[str, Path]:
 def imports_of(module: str) -> frozenset[str]:
     """Every module that a module imports, in any place and for any reason, including types."""
     targets = set()
-    for node in ast.walk(parsed(modules()[module])):
+    for node in nodes(modules()[module]):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{module} imports relatively"
             names = [f"{node.module}.{alias.name}" for alias in node.names]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from package_sources import parsed, sources
+from package_sources import nodes, sources
 from test_contributing import RECIPES
 
 ROOT = Path(__file__).parents[1]
@@ -38,10 +38,10 @@ def modules() -> dict[str, frozenset[str]]:
         own = [part for part in parts[start:] if part != "__init__"]
         definitions = {
             node.name
-            for node in ast.walk(parsed(path))
+            for node in nodes(path)
             if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef)
         }
-        for node in ast.walk(parsed(path)):
+        for node in nodes(path):
             target = node.target if isinstance(node, ast.AnnAssign) else None
             targets = node.targets if isinstance(node, ast.Assign) else [target]
             definitions |= {each.id for each in targets if isinstance(each, ast.Name)}

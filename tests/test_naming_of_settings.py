@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import ast
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 from incrowd.core.errors import setting
 from incrowd.faces.studio.page_words import in_the_page
 from incrowd_gate.errors import on_the_command_line, options_taken
-
-ROOT = Path(__file__).parents[1]
+from package_sources import nodes, sources
 
 
 def shown() -> str:
@@ -58,20 +56,19 @@ def test_a_command_that_is_called_in_python_leaves_the_words_of_python():
 def _settings() -> set[tuple[str, str]]:
     """Return argument and option of each setting that the sources name, with a value in place of what varies."""
     calls = set()
-    for room in ("src", "gate/src", "verify/src"):
-        for file in (ROOT / room).rglob("*.py"):
-            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "setting":
-                    texts = [
-                        "".join(
-                            str(part.value) if isinstance(part, ast.Constant) else "7"
-                            for part in ast.walk(each)
-                            if isinstance(part, ast.Constant | ast.FormattedValue)
-                        )
-                        for each in node.args[:2]
-                    ]
-                    if len(texts) == 2 and texts[1]:
-                        calls.add((texts[0], texts[1].strip()))
+    for path in sources():
+        for node in nodes(path):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "setting":
+                texts = [
+                    "".join(
+                        str(part.value) if isinstance(part, ast.Constant) else "7"
+                        for part in ast.walk(each)
+                        if isinstance(part, ast.Constant | ast.FormattedValue)
+                    )
+                    for each in node.args[:2]
+                ]
+                if len(texts) == 2 and texts[1]:
+                    calls.add((texts[0], texts[1].strip()))
     return calls
 
 

@@ -19,7 +19,7 @@ from incrowd.core.io.addresses import file_path, looks_like_address
 from incrowd.core.io.placing import Step, identity
 from incrowd.core.io.streams import bytes_of, usual_memory
 from incrowd.core.io.targets import writing
-from package_sources import parsed, sources
+from package_sources import nodes, parsed, sources
 
 ABSENT = {
     "Windows": {"crypt", "curses", "fcntl", "grp", "nis", "posix", "pty", "pwd", "readline", "resource",
@@ -70,7 +70,7 @@ def test_a_planted_import_is_found(text):
 def test_texts_are_written_with_one_end_of_line_everywhere():
     wrong = []
     for path in sources():
-        for node in ast.walk(parsed(path)):
+        for node in nodes(path):
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute | ast.Name)):
                 continue
             name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id

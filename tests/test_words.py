@@ -6,7 +6,7 @@ import ast
 import re
 from functools import cache
 
-from package_sources import parsed, place, sources
+from package_sources import nodes, place, sources
 
 PRIVATE = {
     "blanked", "both", "carried", "chance", "determined", "doubts", "few", "handing", "met", "parted", "passing",
@@ -31,7 +31,7 @@ def words(name: str) -> set[str]:
 @cache
 def definitions(path):
     kinds = ast.FunctionDef | ast.ClassDef | ast.Module
-    return [node for node in ast.walk(parsed(path)) if isinstance(node, kinds)]
+    return [node for node in nodes(path) if isinstance(node, kinds)]
 
 
 def test_names_are_words_of_the_field():

@@ -132,6 +132,7 @@ def releases() -> tuple[pl.DataFrame, list[pl.DataFrame]]:
     return table, tables
 
 
+@pytest.mark.slow
 def test_two_releases_joined_by_order_single_people_out(releases):
     table, (one, two) = releases
     names = ["age", "zip", "sex"]
@@ -170,6 +171,7 @@ def covers(cell: str, value: object) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_candidates_of_two_releases_are_intersected(releases):
     table, (one, two) = releases
     shuffled = two.sample(fraction=1, shuffle=True, seed=1)

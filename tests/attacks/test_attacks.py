@@ -343,6 +343,7 @@ def test_a_column_of_names_takes_memory_for_each_name_and_not_for_each_pair():
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_a_small_control_is_scaled_up():
     """Raw people and a quarter as many others of the same kind: no excess, whatever the sizes."""
     kinds = ["singling-out-multivariate"]

@@ -34,6 +34,7 @@ def measured(raw: pl.DataFrame, release: pl.DataFrame, schema: ic.Schema = SCHEM
     return attempt
 
 
+@pytest.mark.few(1)
 @pytest.mark.random_order
 @pytest.mark.parametrize("descending", [False, True])
 def test_a_sorted_table_is_found_and_one_in_random_order_is_not(descending):

@@ -72,6 +72,7 @@ def people(seed=1, rows=400):
     )
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("apart", [False, True])
 def test_two_margins_tell_a_cell_that_neither_tells(tmp_path, apart):
     """In a folder or in two, K is in [0, 9] by a table, in [0, 7] by the other, and 3 by both."""
@@ -144,6 +145,7 @@ def test_a_group_within_another_narrows_what_both_hide(tmp_path):
     assert result.figures["disclosed"] == 0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("protect", ["round", "cell-key"])
 def test_cells_that_are_no_true_counts_are_hidden(tmp_path, monkeypatch, protect):
     monkeypatch.setenv("TABLE_KEY", "5f0c8e7a1b9d3c62e4a87f15d02b6c93ab41e8d7f6209c5b3e1a7d84c09f62b5")

@@ -137,6 +137,7 @@ def test_what_is_empty_or_missing_and_right_all_the_same():
     assert notebook.t_closeness(held, held.index, "s", {"x": 0.25}) == 0.25
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("names", [(0, 1, 2), (2, 0, 1), (1, 2, 0)])
 def test_numbers_as_names_of_columns(names):
     """pandas takes a number first as the name of a level or column, and figures equal named columns'."""

@@ -319,6 +319,7 @@ def test_raw_values_above_others(one_line, tmp_path):
     assert not path.exists()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("tree", "values", "clustered", "full_domain"),
     [

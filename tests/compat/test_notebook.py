@@ -160,7 +160,7 @@ def plain(is_valid):
     return lambda *args: bool(is_valid(*args))
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "rule",
     [

@@ -328,7 +328,7 @@ def test_the_other_documents(petworks):
         }  # fmt: skip
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "tech", "rate", "settings", "sensitive"),
     [
@@ -482,6 +482,7 @@ CELLS = ("5", "5.0", "05", "5e0", "6", "")
 TEXTS = (*CELLS, "x", "*")
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.tuples(st.sampled_from(CELLS[:-1]), *[st.sampled_from(cells) for cells in (CELLS, TEXTS)]),
@@ -547,6 +548,7 @@ def test_profitability_counts_rows_of_stars(tmp_path):
         assert answer["isProfitable"] == pays
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("values", "reached"),
     [

@@ -85,6 +85,7 @@ SMALL_JOBS = {
 """Jobs on small tables, and what they load of the libraries that take long; the demo is checked by DuckDB."""
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("job", quick(SMALL_JOBS, "README", f"{TREES} -k 5 -l 2"))
 def test_a_small_job_loads_neither_the_compiler_nor_what_it_does_not_use(tmp_path, job):
     code = A_COMMAND

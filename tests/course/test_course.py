@@ -366,7 +366,7 @@ def test_an_exercise_fails_until_it_is_solved(name, capsys):
     assert capsys.readouterr().out == "Right.\n"
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", [name for name in EXERCISES if name not in WRONG])
 def test_three_usual_mistakes_get_their_word(name):
     _, scope, text = solved(name)
@@ -423,6 +423,7 @@ def rows_of(frame) -> list[dict]:
     return frame.to_dict("records")
 
 
+@pytest.mark.slow
 def test_answers_about_releases_are_what_a_second_reading_finds():
     answer, scope, _ = solved("people-asked")
     assert answer == readings.people_asked(rows_of(scope["rows"]))

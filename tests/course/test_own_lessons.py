@@ -127,7 +127,7 @@ def test_a_series_is_as_good_as_a_dictionary(capsys):
     assert capsys.readouterr().out == "Right.\n"
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("form", ["{}-{}", "{} - {}", "[{}-{}]", "[{} - {}]", "{}\u2013{}"])
 def test_a_range_may_be_written_in_several_ways(form, capsys):
     scope, _ = lesson("mondrian").solved("released-table")
@@ -142,6 +142,7 @@ def test_a_range_may_be_written_in_several_ways(form, capsys):
     assert capsys.readouterr().out == "Right.\n"
 
 
+@pytest.mark.slow
 def test_names_that_begin_with_a_blank_are_named():
     clinic = table("clinic")
     with pytest.raises(

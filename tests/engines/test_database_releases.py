@@ -145,7 +145,7 @@ def test_postgresql_hashes_the_join(postgres, by_column):
         assert len(uploads) == (3 if by_column else 1)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 def test_rows_that_get_lost_are_missed(store, monkeypatch):
     url, _ = store
     with ic.Database(url) as database:
@@ -157,7 +157,7 @@ def test_rows_that_get_lost_are_missed(store, monkeypatch):
     assert _is_there(url, "safe") is None
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 def test_keys_that_get_lost_are_suppressed(store, monkeypatch):
     url, _ = store
     with ic.Database(url) as database:
@@ -309,7 +309,7 @@ def test_long_names(postgres):
             release.into("Ü" * 32)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["killed", "timeout"])
 def test_a_failure_in_the_middle(postgres, monkeypatch, end):
     frame = hospital(20_000, 1).select("age", "zip", "diagnosis")

@@ -299,6 +299,7 @@ def parted(tmp_path: Path) -> tuple[Path, pl.DataFrame]:
     return folder, pl.concat(frames)
 
 
+@pytest.mark.slow
 def test_folders_tell_columns(tmp_path):
     folder, table = parted(tmp_path)
     (folder / "_SUCCESS").touch()
@@ -324,7 +325,7 @@ def test_folders_tell_columns(tmp_path):
     assert again["year"].to_list() == order["year"].to_list()
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("role", ["quasi", "identifying", None])
 def test_an_order_that_would_tell_is_not_kept(tmp_path, role):
     folder, _ = parted(tmp_path)

@@ -84,7 +84,7 @@ def test_nothing_that_postgresql_logs_or_tells_has_a_key_or_a_token(postgres, tm
         assert not any(secret in seen for secret in (KEY, KEY.encode().hex(), MARK, *tokens))
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("store", ["postgresql", "sqlite", "duckdb"])
 def test_rows_of_a_database_are_treated_some_at_a_time(store, request, tmp_path, monkeypatch):
     sizes: list[int] = []

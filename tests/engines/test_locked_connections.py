@@ -94,6 +94,7 @@ def caught(monkeypatch, module, probe):
     monkeypatch.setattr(module, "lock", lock)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("opened", [of_verifier, of_script, of_spilling, of_dialect])
 def test_nothing_else_is_reached(opened, folder, monkeypatch):
     unnamed = pl.DataFrame({"a": [1]})

@@ -38,6 +38,7 @@ def beside(table, values):
     return table.append_column("q", pa.array(values))
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("what", ODD)
 @pytest.mark.parametrize("role", ["quasi", "sensitive", "insensitive"])
 def test_odd_columns_are_named(what, role, tmp_path):
@@ -121,6 +122,7 @@ def test_a_large_file_that_cannot_be_read_to_its_end_is_refused(monkeypatch, tmp
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.few(3)
 @pytest.mark.random_order
 @pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow"])
 @pytest.mark.parametrize(("left_out", "rows"), [(False, 22), (True, 17)])

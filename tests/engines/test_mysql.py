@@ -48,7 +48,7 @@ def in_memory(name):
     return pl.Series(name, values, pl.UInt64 if name == "wide" else None)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", TYPED)
 def test_types_are_counted_as_in_memory_and_come_back(url, name):
     kind, values = TYPED[name]

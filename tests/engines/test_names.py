@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import datetime as dt
+from collections.abc import Iterable
 from itertools import pairwise
 
 import polars as pl
@@ -19,7 +20,7 @@ from incrowd.core.io.files import CsvFormat
 from incrowd.engines import MemoryEngine, engine_for
 from incrowd.release.tables.counting import count_cells
 from incrowd.release.verification import verify
-from package_sources import parsed, place, sources
+from package_sources import nodes, place, sources
 
 # Two names of each row could be taken for one another.
 PATTERNS = ["^a$", "a", "*", "^.*$", "^(?i)A$", "^b", "b$", "^b$", "b"]
@@ -111,7 +112,7 @@ def test_odd_names_are_counted_and_recoded_as_in_memory(engine, tmp_path):
     assert_frame_equal(one.table, applied.table)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["pandas", "pyarrow"])
 def test_odd_names_in_other_frames(kind, tmp_path):
     frame = table(ALL)
@@ -149,6 +150,7 @@ def test_odd_names_in_databases(kind, request):
             assert assessment.classes == one.privacy.classes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", quick(PLACES, "duckdb"))
 def test_odd_names_in_count_tables(kind, request):
     """People are counted, and numbers summed, in columns of any name: a text never becomes SQL."""
@@ -241,10 +243,10 @@ def by_name(node: ast.expr) -> bool:
     )
 
 
-def found_in(tree: ast.AST) -> list[int]:
+def found_in(every: Iterable[ast.AST]) -> list[int]:
     """Lines where a column is addressed by a text that a user may have chosen."""
     lines = []
-    for node in ast.walk(tree):
+    for node in every:
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             continue
         owner = node.func.value.id if isinstance(node.func.value, ast.Name) else ""
@@ -266,7 +268,7 @@ def found_in(tree: ast.AST) -> list[int]:
 
 def test_columns_are_addressed_by_the_helper_alone():
     paths = {place(path).as_posix(): path for path in sources()}
-    wrong = {place: found_in(parsed(path)) for place, path in paths.items() if place not in _ADDRESSED}
+    wrong = {place: found_in(nodes(path)) for place, path in paths.items() if place not in _ADDRESSED}
     assert {place: lines for place, lines in wrong.items() if lines} == {}
 
 
@@ -274,7 +276,7 @@ def test_columns_are_addressed_by_the_helper_alone():
     "wrong", ["pl.col(name)", "pl.col('*')", "f.select(names)", "f.join(g, on=names)", "f.drop(*a.names)", "f.select(f.columns)"]
 )  # fmt: skip
 def test_the_guard_sees(wrong):
-    assert found_in(ast.parse(wrong)) == [1]
+    assert found_in(ast.walk(ast.parse(wrong))) == [1]
 
 
 def test_days_of_people_whose_column_looks_like_a_pattern_are_counted():

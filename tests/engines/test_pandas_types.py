@@ -29,7 +29,7 @@ def frame(column):
     return pd.DataFrame({"x": column, "sex": ["F", "M"] * 60, "ill": list("abc") * 40})
 
 
-@pytest.mark.few(14)
+@pytest.mark.few(7)
 @pytest.mark.parametrize("what", READ)
 @pytest.mark.parametrize("role", ["quasi", "sensitive"])
 def test_values_are_read_as_texts(what, role):

@@ -149,7 +149,7 @@ def test_two_columns_name_a_person_together():
     assert lazy == people
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("place", STORES)
 @pytest.mark.parametrize("other", [[1, 1, 1, 2, -1, -1], [1.5, 1.5, 1.5, 2.0, -1.0, -1.0], [*"xxxy", "-1", "-1"]])  # fmt: skip
 def test_two_columns_with_null_values_name_a_person_together_in_databases(place, other, request):

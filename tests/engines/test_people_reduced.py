@@ -165,6 +165,7 @@ def everybody_listed():
         yield
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("place", ["duckdb", "relation", "sqlite", "postgresql"])
 def test_databases_keep_people_with_one_kind_of_row(place, request):
     """Thousands of people of a single row each bring no line each, and nobody's name comes at all."""

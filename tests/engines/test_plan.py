@@ -41,6 +41,7 @@ def people(rows):
 PLAN = PeoplePlan("t", ["k"], ["s"], ["a", "b"])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("place", ["duckdb", "sqlite"])
 @given(rows=ROWS)
 def test_people_of_the_table_and_of_each_value(place, rows):

@@ -60,6 +60,7 @@ def test_releases_are_the_same(frame, null_values, algorithm, k):
     assert one.privacy == other.privacy
 
 
+@pytest.mark.slow
 @given(frames(), st.booleans())
 def test_places_are_the_same_where_values_are_joined(frame, joint):
     """A hook takes the other way to find positions for every column."""
@@ -113,7 +114,7 @@ def in_memory(files):
     return released, ic.assess(table, schema(), MODELS)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "suffix"), crossed(["", "*.parquet"], ["parquet", "csv"]))
 def test_folders_and_patterns(files, in_memory, tmp_path, name, suffix):
     folder, _ = files

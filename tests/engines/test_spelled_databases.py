@@ -94,7 +94,7 @@ def figures(release: ic.Release) -> dict[tuple, float]:
     return result | {("loss", name): lost.value for name, lost in release.utility.items()}
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("where", "style"), crossed(PLACES, STYLES))
 def test_a_spelled_table_is_released_as_in_memory(where, style, request, tmp_path):
     url = request.getfixturevalue("postgres") if where == "postgresql" else None
@@ -127,6 +127,7 @@ def test_a_spelled_table_is_released_as_in_memory(where, style, request, tmp_pat
             assert texts(fetched(batch.table)).equals(texts(again.texts))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("where", PLACES)
 def test_what_is_not_written_so_is_refused_without_its_value(where, request):
     url = request.getfixturevalue("postgres") if where == "postgresql" else None

@@ -28,7 +28,7 @@ def where(request):
     return kind, request.getfixturevalue("postgres") if kind == "postgresql" else None
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @examples(8, phases=PHASES)
 @given(
     frame=frames(),
@@ -134,7 +134,7 @@ def _same_rows(one, other):
     assert_frame_equal(one.sort("other"), other.sort("other"), check_dtypes=False, categorical_as_str=True)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "table",
     quick(
@@ -164,6 +164,7 @@ def test_names_and_values_with_quotes(where, table):
         assert len(fetched(ic.anonymize(rows, schema, [ic.KAnonymity(2)]).table)) == 16
 
 
+@pytest.mark.few(2)
 def test_a_table_without_rows(where):
     kind, url = where
     frame = pl.DataFrame({"q": [], "s": []}, schema={"q": pl.String, "s": pl.Int64})
@@ -171,6 +172,7 @@ def test_a_table_without_rows(where):
         ic.assess(table, ic.Schema(quasi=["q"], sensitive=["s"]))
 
 
+@pytest.mark.few(2)
 def test_columns_that_are_not_there(where):
     kind, url = where
     with (
@@ -180,7 +182,7 @@ def test_columns_that_are_not_there(where):
         ic.assess(table, ic.Schema(quasi=["x"]))
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", quick(["parquet", "csv"], "parquet"))
 def test_files(where, tmp_path, suffix):
     from incrowd.samples import hospital
@@ -208,7 +210,7 @@ def test_files(where, tmp_path, suffix):
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"memory.{suffix}", f"out.{suffix}"]
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 def test_the_next_batch(where):
     kind, url = where
     policy = ic.Policy(ic.Schema(quasi=["q"], sensitive=["s"]), (ic.KAnonymity(2),), max_suppression=0.5)
@@ -222,6 +224,7 @@ def test_the_next_batch(where):
         assert fetched(other.table).sort("q", "s").equals(one.table.sort("q", "s"))
 
 
+@pytest.mark.few(2)
 def test_what_cannot_be_done_with_rows_elsewhere(where):
     kind, url = where
     frame = pl.DataFrame({"q": list("aabb"), "s": list("xyxy")})

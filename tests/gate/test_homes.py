@@ -35,7 +35,7 @@ def both(rows: pl.DataFrame, schema: ic.Schema, tmp_path) -> tuple[list[str], ic
     return points, release
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "name", ["household_id", "HHID", "id_menage", "Haushaltsnummer", "世帯番号", "家庭编号"]
 )
@@ -50,7 +50,7 @@ def test_a_home_among_the_quasi_identifiers_is_counted(name, tmp_path):
     assert f"the least {homes.min()}" in told
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["zip", "postcode", "household_size", "job_id", "region_code"])
 def test_codes_that_many_share_are_no_homes(name, tmp_path):
     rows = table(**{name: [f"{10000 + home % 120 * 37}" for home in HOMES]})
@@ -59,7 +59,7 @@ def test_codes_that_many_share_are_no_homes(name, tmp_path):
     assert not [point for point in points if point.startswith("repeated-id")]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("role", ["identifying", "insensitive"])
 @pytest.mark.parametrize("name", ["provider_id", "physician_no", "case_worker_id"])
 def test_the_key_of_a_doctor_of_many_people_is_no_person(name, role, tmp_path):

@@ -83,7 +83,7 @@ def policy_with(role: str, name: str) -> ic.Policy:
     return ic.Policy(schema, [ic.KAnonymity(5), ic.LDiversity(2)])
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", LIKE)
 def test_a_key_of_people_is_asked_about_by_both(name, tmp_path):
     result, verified = both(tmp_path, table_of(name, LIKE[name]), policy_with("identifying", name))
@@ -91,7 +91,7 @@ def test_a_key_of_people_is_asked_about_by_both(name, tmp_path):
     assert verified == result
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", HARMLESS)
 def test_what_is_no_key_is_asked_about_by_neither(name, tmp_path):
     result, verified = both(tmp_path, table_of(name, HARMLESS[name]), policy_with("identifying", name))
@@ -170,7 +170,7 @@ def release_with(name: str, values: list[str], role: str | None) -> ic.Release:
     return ic.anonymize(table, ic.Policy(schema, [ic.KAnonymity(5)]), unanswered="write")
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("role", ["insensitive", "sensitive", None])
 @pytest.mark.parametrize("name", CALLED)
 def test_what_names_a_person_is_a_point_whatever_its_role(name, role):

@@ -78,6 +78,7 @@ def test_the_command_that_checks_hierarchies_names_the_first(tmp_path):
     assert "'50' stands under '[30, 40[', but lies outside; move it" in result.output
 
 
+@pytest.mark.few(1)
 @pytest.mark.gated
 @pytest.mark.parametrize("answer", [(), (ic.Accepted("untrue-label", "age", "The codes are old."),)])
 def test_an_untrue_label_is_an_open_point_for_the_verifier_too(tmp_path, answer):

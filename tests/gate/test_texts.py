@@ -38,7 +38,7 @@ def assert_both_say(tmp_path, release: ic.Release) -> None:
     assert points == [point.sentence() for point in verified.points if point.name == "personal-text"]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_sets_of_texts_that_reach_people(kind, tmp_path):
     with pytest.raises(ic.VerdictError, match="personal-text: x"):
@@ -55,7 +55,7 @@ LABELS = {
 }
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", LABELS)
 def test_labels_of_a_hierarchy_that_reach_people(kind, tmp_path):
     rows = [(KINDS["mail"](p), LABELS[kind](p), "*") for p in range(100)]

@@ -85,7 +85,7 @@ MODELS = {
     "distinct-3-diversity for attribute 'ill'": ic.LDiversity(3, attribute="ill"),
     "shannon-entropy-2.5-diversity for attribute 'ill'": ic.LDiversity(2.5, "entropy", attribute="ill"),
     "grassberger-entropy-2.0-diversity for attribute 'ill'": ic.LDiversity(
-        2.0, "grassberger", attribute="ill"
+        2.0, "grassberger-arx", attribute="ill"
     ),
     "recursive-(4.0,3)-diversity for attribute 'ill'": ic.LDiversity(3, "recursive", c=4.0, attribute="ill"),
     "0.2-closeness with equal ground-distance for attribute 'ill'": ic.TCloseness(

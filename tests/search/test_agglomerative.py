@@ -115,6 +115,7 @@ def test_what_would_suppress_too_many_yields_to_mondrian():
     assert some.privacy.suppressed == 42
 
 
+@pytest.mark.slow
 def test_two_pairs_of_ages():
     table = pl.DataFrame({"age": [30, 31, 33, 34]})
     release = ic.anonymize(table, ic.Schema(quasi=["age"]), "k-anonymity:2", "agglomerative", ends="exact")
@@ -252,7 +253,7 @@ def test_large_classes_begin_as_those_of_mondrian(k):
     assert cost_of(problem, class_of) <= cost_of(problem, ic.Mondrian().assign(problem)[0])
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("models", [["k-anonymity:3", "l-diversity:2"], ["k-anonymity:2", "t-closeness:0.3"]])
 def test_other_models_hold(models):
     table = hospital(1500, seed=2).select("age", "sex", "zip", "diagnosis")
@@ -292,6 +293,7 @@ def lonely_values(seed: int) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", range(3))
 def test_blocks_have_enough_records_for_a_class(seed):
     """Blocks of a single key had become classes of a single record, more classes than room."""

@@ -100,6 +100,7 @@ def test_every_record_matches_enough_and_no_more_is_suppressed(table, k, limit, 
         assert back.table.select(names).rows() == after[::-1]
 
 
+@pytest.mark.slow
 @examples(40)
 @given(tables(), st.sampled_from(["l-diversity:2", "t-closeness:0.4", "alpha-k-anonymity:0.7,k=2"]))
 def test_other_models_hold_of_whom_each_record_matches(table, model):

@@ -46,13 +46,14 @@ def test_a_lattice_too_large_is_refused_before_the_search(wide, name):
         ic.anonymize(wide, hierarchies(), [ic.KAnonymity(3)], ALGORITHMS.get(name)())
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", REFUSED)
 def test_fixed_levels_make_a_large_lattice_small(wide, name):
     release = ic.anonymize(wide, hierarchies(free=2), [ic.KAnonymity(3)], ALGORITHMS.get(name)())
     assert release.table.group_by(COLUMNS).len()["len"].min() >= 3
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", [*REFUSED, "optimal"])
 @pytest.mark.parametrize("free", [0, 2])
 def test_fixed_levels_of_more_columns_than_an_array_has_axes_are_searched(name, free):
@@ -84,6 +85,7 @@ def yes_or_no(*, four: int, two: int, fixed: int = 0) -> tuple[pl.DataFrame, ic.
     return pl.DataFrame(dict(zip(columns, digits, strict=True))).cast(pl.String), ic.Schema(quasi=quasi)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "two", "refused"),
     [
@@ -199,7 +201,7 @@ def in_rounds(free: int, rounds: str, budget: str) -> ic.Release:
     )
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("free", [7, 20])
 @pytest.mark.parametrize("rounds", ["search", "sweep"])
 def test_all_rounds_share_one_budget_of_time(clock, searches, rounds, free):
@@ -210,7 +212,7 @@ def test_all_rounds_share_one_budget_of_time(clock, searches, rounds, free):
     assert clock[0] > 1
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("rounds", ["search", "sweep"])
 def test_all_rounds_share_one_budget_of_nodes(searches, rounds):
     first = in_rounds(7, rounds, "60")
@@ -244,6 +246,7 @@ def test_a_million_distinct_records_are_refused_before_hours_of_comparisons(mill
         ic.anonymize(million, schema, [ic.KAnonymity(2)], ALGORITHMS.get(name)())
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", PAIRS)
 def test_what_is_compared_grows_as_the_advice_says(million, monkeypatch, name):
     monkeypatch.setattr(base, "_MOST_PAIRS", 1000**2 // 2)

@@ -150,7 +150,7 @@ ANJANA = {
 }
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("run", ANJANA)
 def test_datafly_of_anjana(shared_data, run):
     """ANJANA 1.2.3 on Adult: the levels of the greedy climb, the records kept and the classes."""
@@ -243,7 +243,7 @@ def test_nodes_and_their_numbers(bounds):
             assert all(levels in lattice.above(below) for below in lattice.below(levels))
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("algorithm", FULL_DOMAIN, ids=lambda entry: entry.name)
 def test_the_solution_space_is_saved(algorithm, tmp_path):
     frame = pl.DataFrame(
@@ -420,6 +420,7 @@ def test_advice_can_be_followed(frame, limit, models, algorithm, fixed, roots):
             assert run(models, limit, ic.Optimal()).privacy.holds
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("entry", FULL_DOMAIN, ids=lambda entry: entry.name)
 @pytest.mark.parametrize("hierarchy", [None, ic.Hierarchy.flat()], ids=["plain", "flat"])
 @pytest.mark.parametrize("levels", [(390, None), (2, None), (2, 2), (0, 2)])

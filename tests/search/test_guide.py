@@ -53,7 +53,7 @@ def test_few_nodes_are_enough_for_the_optimum(monkeypatch, limit):
         assert some.best.score == pytest.approx(whole.best.score, rel=1e-9)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("limit", "worse"), [(0.1, 0.003), (1.0, 0.02)])
 def test_without_guesses_the_same_budget_is_not_enough(monkeypatch, from_the_top, limit, worse):
     """Otherwise the test above would not show an effect of guesses."""
@@ -64,6 +64,7 @@ def test_without_guesses_the_same_budget_is_not_enough(monkeypatch, from_the_top
     assert ic.Optimal(budget="600").search(problem(limit)).lattice.best.score > guided + worse
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("aggregate", ["mean", "geometric-mean", "max"])
 @pytest.mark.parametrize("metric", ["loss", "precision", "non-uniform-entropy"])
 def test_what_is_guessed_of_a_share_is_near_what_it_costs(metric, aggregate):
@@ -88,6 +89,7 @@ def test_metrics_of_classes_are_searched_without_guesses(from_the_top):
     assert space.best.anonymous
 
 
+@pytest.mark.slow
 def test_a_seed_gives_one_search_and_threads_none(monkeypatch, from_the_top):
     result = {}
     for seed, threads in ((0, "1"), (0, "2"), (1, "1")):

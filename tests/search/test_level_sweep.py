@@ -130,7 +130,7 @@ def test_whoever_is_left_joins_the_class_that_loses_least(seed, rows, k):
     assert result.loss_of(result.recoding("optimal")) == pytest.approx(best / len(table), abs=1e-12)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1), st.integers(6, 60), st.integers(2, 4), st.sampled_from([0.0, 0.2, 1.0]))
 def test_models_hold_and_nothing_is_lost_by_a_sweep(seed, rows, k, share):
     table = made_up(seed, rows)
@@ -184,6 +184,7 @@ def test_deep_hierarchies_lose_less_by_a_sweep():
     assert lost[0] < 0.6 * lost[1]
 
 
+@pytest.mark.few(1)
 def test_where_a_model_is_about_all_classes_of_a_person_there_is_no_sweep():
     table = ic.samples.encounters(300, people=120, seed=1)
     schema = ic.Schema(
@@ -203,6 +204,7 @@ def test_where_a_model_is_about_all_classes_of_a_person_there_is_no_sweep():
 TREE = ic.Hierarchy.from_paths([["a", "A", "*"], ["b", "A", "*"], ["c", "C", "*"]])
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("algorithm", [ic.Optimal, ic.Datafly, ic.Samarati])
 @pytest.mark.parametrize("rounds", ["sweep", "search"])
 def test_a_sweep_in_which_no_class_holds_leaves_what_the_search_found(algorithm, rounds):

@@ -393,6 +393,7 @@ def test_specialization_cuts_numbers_where_it_tells():
 # --- cell suppression ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(tables(least=6), st.integers(2, 5), st.sampled_from([0.0, 0.2, 1.0]))
 def test_cell_suppression_leaves_what_it_does_not_blank(table, k, limit):
     assume(k <= table.height)
@@ -521,6 +522,7 @@ def test_people_are_not_counted_where_records_are_parted(algorithm):
         ic.anonymize(table, schema_of("n", "t"), [ic.KMap(2)], algorithm(), population=table)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("algorithm", LOCAL, ids=lambda entry: entry.name)
 def test_seeds_matter_to_those_that_say_so(algorithm):
     table = scattered(60, 5)

@@ -284,7 +284,7 @@ def test_a_budget_of_nodes_is_kept(calls):
     assert spent.best.score >= whole.best.score
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("metric", "limit", "most"),
     [("average-class-size", 0.02, 1400), ("average-class-size", 0.05, 1750), ("discernibility", 0.02, 700)],

@@ -298,6 +298,7 @@ def test_lists_that_are_too_long_are_found_by_what_they_cost(table, k, limit):
     assert unreleasable(problem, recoding) == gone + frequency.weights[long].sum()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "named",
     [

@@ -51,7 +51,7 @@ LIKE_ANOTHER = (
 """Models of a kind that every run tries in another form."""
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", quick(MODELS, *(name for name in MODELS if name not in LIKE_ANOTHER)))
 @examples(10)
 @given(
@@ -283,7 +283,7 @@ ARX = [
 ]  # fmt: skip
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("models", "limit", "sensitive", "levels", "suppressed", "score"), ARX)
 def test_optima_of_arx(shared_data, models, limit, sensitive, levels, suppressed, score):
     """ARX 3.9 on Adult (30,162 rows, nine hierarchies), loss by geometric mean; scores confirmed to 1e-9."""

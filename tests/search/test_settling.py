@@ -55,6 +55,7 @@ def test_a_class_too_small_is_found_at_every_node_at_once(frame, k, data):
     assert marked in expected
 
 
+@pytest.mark.slow
 @examples(150)
 @given(
     frame=tables(gone=0),
@@ -96,6 +97,7 @@ def test_a_class_that_fails_is_found_at_every_node_at_once(frame, k, model, data
     assert dead.tolist() == (failing & asked).tolist()
 
 
+@pytest.mark.slow
 @examples(60)
 @given(frame=tables(gone=0), k=st.integers(1, 5), most=st.integers(1, 4))
 def test_the_classes_of_the_rarest_keys_are_followed_before_any_look(frame, k, most):
@@ -157,6 +159,7 @@ def test_nothing_is_marked_where_records_may_be_suppressed():
     assert not dead.any()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("metric", "most"),
     [("loss", 40), ("precision", 40), ("non-uniform-entropy", 40), ("average-class-size", 80)],
@@ -328,6 +331,7 @@ def test_a_class_far_from_the_table_must_lose_many():
     assert ic.BetaLikeness(0.1).certain_losses(classes).tolist() == [10, 4]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("limit", "most"), [(0.02, 150), (0.05, 250)])
 def test_nodes_that_are_far_from_t_settle_those_below(shared_data, limit, most):
     """With suppression the search had to look at 1,525 and 2,299 nodes."""

@@ -84,6 +84,7 @@ def partly(tmp_path_factory):
     return folder
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("reasons", "problem"),
     [

@@ -83,6 +83,7 @@ def fits_one(one, value) -> bool:
     )
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(("check", "name"), [(check, name) for check in CHECKS for name in CHECKS[check]])
 def test_a_setting_of_another_type_or_range_is_refused_and_named(check, name, tmp_path):
     own(tmp_path, check, good(check))

@@ -294,7 +294,7 @@ def test_an_old_age_never_passes(column, made, tmp_path):
     assert {texts[names.index(name)] for name in found_of(result, names)} == set()
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "text",
     [">=90", "90+", "90 or more", "over 89", ">89", "[90-120]", "[85-120]", "≥ 90", "90 and over", "80+"],
@@ -512,6 +512,7 @@ def test_attacks_that_were_not_tried_or_succeed_too_often_never_pass(profile, tm
         assert {each.state for each in result.values()} == {"not met"}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["folder", "pipe", "none", "device"])
 def test_an_input_that_is_no_file_is_not_waited_for(kind, tmp_path):
     import os

@@ -40,6 +40,7 @@ def folder(tmp_path) -> Path:
     return tmp_path
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("arguments", "status"),
     [

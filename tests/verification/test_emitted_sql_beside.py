@@ -172,6 +172,7 @@ def test_what_somebody_changed_is_found_beside_the_raw_table(saved, tmp_path, ch
     assert what in failed(checks_as_sql(**saved | {"path": tmp_path / "t.csv"}))
 
 
+@pytest.mark.slow
 def test_a_row_map_of_another_release_fails(saved, tmp_path):
     rows = pl.read_parquet(saved["row_map"])
     rows.with_columns(pl.col("row").reverse()).write_parquet(tmp_path / "rows.parquet")
@@ -180,6 +181,7 @@ def test_a_row_map_of_another_release_fails(saved, tmp_path):
     assert not verdict(checks_as_sql(**settings))
 
 
+@pytest.mark.slow
 def test_means_are_compared_with_those_of_their_classes(tmp_path):
     """Two classes: a mean is true if equal to that of the records, and a cell of another class is not."""
     (tmp_path / "raw.csv").write_text("q,r\n1,a\n3,a\n10,b\n20,b\n")
@@ -237,7 +239,7 @@ SPELLED = {
 }
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("spelling", "extra"), [("numbers", "t"), ("days", "l")])
 def test_sensitive_columns_may_be_spelled_locally(tmp_path, spelling, extra):
     """Texts of the same number are the same value, and distances are those of numbers."""

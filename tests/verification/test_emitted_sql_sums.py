@@ -71,6 +71,7 @@ def test_the_script_of_a_good_release_finds_another_number(tmp_path):
     assert "numbers whose worth is not told: pay" in failed(script)
 
 
+@pytest.mark.slow
 def test_numbers_are_read_as_their_column_writes_them(tmp_path):
     def local(numbers):
         return [f"{float(number):,.2f}".translate(str.maketrans(",.", ".,")) for number in numbers]

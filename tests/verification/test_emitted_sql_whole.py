@@ -100,6 +100,7 @@ def test_means_are_said_not_to_be_checked(given):
         assert ("Not checked: whether the means of column 'age' are true" in script) is holds
 
 
+@pytest.mark.slow
 def test_tables_of_a_database_have_no_order(given, tmp_path):
     write(given, ROWS["another order"], "keep_order = true")
     with duckdb.connect(tmp_path / "base.duckdb") as con:

@@ -69,7 +69,7 @@ EVERY = [
 """Each kind with each table, in turn by records and by people; the other half is slow."""
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("kind", "number", "person"), EVERY)
 def test_figures_are_those_of_the_slow_reading(tmp_path, kind, number, person):
     table, outside = TABLES[number], number % 2

@@ -82,7 +82,7 @@ def test_a_release_is_verified_where_there_is_no_anonymizer(tmp_path):
 # --- published figures ---------------------------------------------------------------------------------
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("attribute", "distance", "expected"),
     [
@@ -103,6 +103,7 @@ def test_worked_example_of_petworks(check, tmp_path, attribute, distance, expect
     assert not check(WORKED, columns, [t(below, attribute=attribute, distance=auto)]).keeps_limits
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("attribute", "distance", "expected"),
     [
@@ -133,6 +134,7 @@ PATIENT = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kept", PATIENT)
 def test_patient_table_class_by_class(check, shared_data, kept):
     folder = shared_data / "petworks" / "patient"
@@ -293,6 +295,7 @@ def test_counts_and_plain_dict(check):
     }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("limit", "ok"), [(0.25, True), (0.2499999, False), (0, False), (1, True)])
 def test_suppression_limit_is_met_with_equality(check, limit, ok):
     settings = f"max_suppression = {limit}\nsuppressed = 'keep'"

@@ -76,6 +76,7 @@ def test_each_cell_must_be_true_and_other_columns_unchanged(folder, rows, in_ord
         assert result.unchecked == ()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("mean", "fine"), [("23", True), ("24", False), ("22.999", False)])
 def test_a_mean_must_be_that_of_its_class(folder, mean, fine):
     (folder / "policy.toml").write_text(MEAN)
@@ -150,7 +151,7 @@ def test_means_of_times_are_true(tmp_path):
     assert checked.keeps_limits, checked.problems
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("raw", "cell", "true"),
     [

@@ -149,7 +149,7 @@ def extended(given, *attackers):
     given["policy_path"].write_text(head + tables + tail)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("algorithm", "person"), crossed(["mondrian", "datafly", "mdav", "optimal"], [False, True])
 )

@@ -114,6 +114,10 @@ def test_what_stands_inside_a_note_is_found(judge, table, clause):
     assert {"names", "addresses", "telephones", "fax", "email", "social-security"} - others <= {clause}
     assert not {"biometrics", "photographs", "dates", "ages"} & others
     assert {judge.said[name] for name in others} == {"not checked: note"}
+    # Points have their clause and column as data, so that nobody reads a sentence for it.
+    points = {each.subject: each for each in judge.found.verdict.points if "clause" in each.name}
+    assert points.keys() == {clause, *others}
+    assert {each.columns for each in points.values()} == {("note",)}
 
 
 @pytest.mark.slow
@@ -153,6 +157,7 @@ IDENTIFIERS = {
 }
 
 
+@pytest.mark.slow
 def test_safe_harbor_holds_where_nothing_is_wrong_and_somebody_attests_the_rest(judge, table):
     states = judge(table, "hipaa-safe-harbor", KNOWLEDGE)
     assert unmet(states) == set()
@@ -284,6 +289,7 @@ def test_a_code_of_its_own_for_many_records_is_found(judge, table):
 # --- the others ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_threshold_of_0_09_asks_for_12_records(judge, table):
     rest = ATTESTED.format("report") + ATTESTED.format("context")
     assert unmet(judge(table, "ema-0070", rest)) == set()

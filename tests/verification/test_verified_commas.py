@@ -72,7 +72,7 @@ def test_ends_beside_the_grid_are_told_without_the_raw_table(tmp_path):
     assert not ic.verify(tmp_path / "wrong.csv", path).keeps_limits
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 def test_a_release_with_points_still_verifies(made):
     folder, _ = made
     table = pl.read_csv(folder / "out/release.csv", infer_schema=False)

@@ -167,6 +167,7 @@ def test_a_cell_may_have_the_style_of_its_column(check, style, age, fine):
     assert check([("Europe", age, "flu")] * 2, policy=policy).keeps_limits is fine
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("bounds", "fine"), [([0, 1], True), ([1], True), ([0, 0], False), ([2], False)])
 def test_levels_of_a_column(check, bounds, fine):
     policy = POLICY.replace('"places.txt"', f'"places.txt"\nlevels = {bounds}').replace("mondrian", "optimal")
@@ -282,7 +283,7 @@ k = 2
 """
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("kind", "cell", "fine"),
     [

@@ -157,7 +157,7 @@ def test_a_mean_of_all_leaves_nothing(gate):
     assert gate(rows, [(1, "a"), (3, "a"), (5, "a"), (5, "a")], quasi) == {}
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("ages", "more", "derived"),
     [
@@ -257,7 +257,7 @@ REPEATED = {
 """Columns that are left out, and what they are: nearly unique numbers, amounts, counts of people."""
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", REPEATED)
 def test_the_verifier_and_the_release_agree_on_ids_that_repeat(name, tmp_path):
     # The 14 runners who come twice are alike, and few others are.

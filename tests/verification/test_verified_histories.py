@@ -19,7 +19,7 @@ from people_releases import read, saved
 POWERS = [1, 2, 3, 4, 7, 0]
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["optimal", "samarati", "datafly", "bottom-up"])
 def test_figures_are_those_of_the_release_and_of_people_as_sets(tmp_path, algorithm):
     table = people_table(5, people=60)
@@ -34,7 +34,7 @@ def test_figures_are_those_of_the_release_and_of_people_as_sets(tmp_path, algori
     assert verification.keeps_limits
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_a_release_that_was_not_made_for_it(tmp_path, seed):
     """The limit is met with equality, and a higher limit fails; classes are many and small."""
@@ -75,6 +75,7 @@ def test_any_crowd_is_counted_as_sets_are(crowd, power):
     assert result == expected
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("times", [1, 2])
 @pytest.mark.parametrize(("power", "fewest"), [(1, 6), (2, 3), (3, 1), (4, 1), (0, 1)])
 def test_of_all_sets_of_three_classes_each_is_of_as_many_people(power, fewest, times):

@@ -91,7 +91,7 @@ def test_what_cannot_be_read_is_refused(tmp_path):
 
 
 def test_the_commands_release_and_verify_a_folder(tmp_path, monkeypatch, capsys):
-    tables, terms = draw(2, k=2, people=30, max_suppression=0.9)
+    tables, terms = draw(8, k=2, people=30, max_suppression=0.9)
     raw = tmp_path / "raw"
     raw.mkdir()
     for name, frame in tables.items():

@@ -97,6 +97,7 @@ def test_every_figure_is_that_of_an_assessment(tmp_path, case):
             lambda joint: ic.LDiversity(1, joint=joint),
             lambda joint: ic.LDiversity(1, "entropy", joint=joint),
             lambda joint: ic.LDiversity(1, "grassberger", joint=joint),
+            lambda joint: ic.LDiversity(1, "grassberger-arx", joint=joint),
             lambda joint: ic.LDiversity(1, "recursive", 3, joint=joint),
             lambda joint: ic.TCloseness(1.0, joint=joint),
             lambda joint: ic.TCloseness(1.0, "maximal-frequency-difference", joint=joint),

@@ -154,6 +154,7 @@ def test_people_of_both_are_not_known(tmp_path):
     assert "nothing tells who is in both releases" in " ".join(verification.together.unchecked)
 
 
+@pytest.mark.slow
 def test_what_apply_writes_is_verified_as_a_pair(tmp_path):
     ages = ic.Hierarchy.intervals(5)
     schema = ic.Schema(quasi={"age": ages}, sensitive=["ill"])

@@ -88,7 +88,7 @@ def test_classes_that_merge_have_each_person_once(tmp_path):
 # --- what people change -----------------------------------------------------------------------------------
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_a_release_by_rows_fails_where_people_make_it_fail(tmp_path, seed):
     table = people_table(seed, people=60)
@@ -169,6 +169,7 @@ def policy_of(person, **more):
     )
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["raw.csv", "raw.parquet"])
 def test_a_record_without_a_person_is_a_person_of_its_own(tmp_path, name):
     raw = pl.DataFrame(
@@ -211,7 +212,7 @@ def test_several_columns_name_a_person_together(tmp_path):
     assert checked(tmp_path, raw, policy_of(["clinic", "number"]), name="raw.csv").people.people == 6
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("who", "people", "unnamed"),
     [
@@ -286,7 +287,7 @@ def test_without_an_order_people_are_not_counted(tmp_path):
     assert not verification.is_unchecked
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_a_row_map_of_another_release_is_found(tmp_path, seed):
     table = people_table(seed, people=60)

@@ -93,7 +93,7 @@ def test_releases_of_typed_columns_hold_and_tampered_ones_do_not(server, tmp_pat
     assert "records have cells that are true of too few records" in " ".join(result.problems)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", quick(SENSITIVE, *QUICK))
 def test_figures_of_typed_sensitive_columns(server, tmp_path, name):
     models = (ic.KAnonymity(2), ic.LDiversity(1), ic.TCloseness(1.0))

@@ -44,6 +44,7 @@ def verified(folder, file, policy):
 CONTROLLED = {"base": 500, "how": "controlled", "within": "site"}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("treatment", [CONTROLLED, {"base": 0.25, "how": "controlled"}])
 @pytest.mark.random_order
 def test_sums_that_stayed_are_verified(tmp_path, treatment):

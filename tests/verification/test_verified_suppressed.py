@@ -49,7 +49,7 @@ def placed(folder, others, setting="", raw=None):
     return str(folder / "release.csv"), str(folder / "policy.toml")
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("others", "setting", "problem"),
     [
@@ -115,6 +115,7 @@ def test_no_record_of_a_release_that_keeps_them_is_missing(tmp_path):
     assert not verdict(checks_as_sql(*files, against=tmp_path / "raw.csv"))
 
 
+@pytest.mark.slow
 def test_a_row_map_tells_which_records_are_left_out(tmp_path):
     files = placed(tmp_path, [], "", [RAW[24], *RAW[:24], RAW[25]])
     pl.DataFrame({"row": range(2, 26)}).write_parquet(tmp_path / "rows.parquet")
@@ -135,7 +136,7 @@ def test_records_added_in_place_of_those_left_out_are_noticed(tmp_path):
     assert verification.problems
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("models", "person"),
     crossed([MODELS, [*MODELS, "t-closeness:0.4"], [*MODELS, "average-risk:0.2"]], [False, True]),

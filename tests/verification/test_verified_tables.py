@@ -176,7 +176,7 @@ def test_rounded_and_perturbed_tables_hold_and_forged_ones_are_told(
         )
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", range(26, 32))
 def test_what_one_table_tells_of_a_cell_is_known_of_it_in_the_others(tmp_path, seed):
     """Tables with rounding = 'small' bound totals differently, and the maker and the verifier take both."""
@@ -366,7 +366,7 @@ def workbook(tmp_path, people):
     return saved
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "kinds", [("csv", "xlsx"), ("parquet", "xlsx"), ("csv", "parquet", "xlsx"), ("xlsx",)]
 )
@@ -476,6 +476,7 @@ def test_a_raw_table_with_values_that_no_code_has_is_told_without_them(folder, p
     assert "secret" not in json.dumps(checked.to_dict())
 
 
+@pytest.mark.slow
 def test_without_a_policy_each_row_is_a_person(folder, people):
     alone = people.unique("who").drop("who")
     place = folder(ic.CountTable("t", rows=["age:1"], columns=["ill"]), rows=alone, person=None)
@@ -551,6 +552,7 @@ def test_a_label_stands_in_place_of_suppressed_values(tmp_path, people, label):
         verify_tables(place)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("label", ["<5", "c5", "½", "nan", "-Inf", "", " c", "=A1", "a\nb", "c" * 21])
 def test_a_label_that_says_a_number_or_breaks_a_file_is_refused(tmp_path, people, label):
     release = ic.tabulate(

@@ -42,7 +42,7 @@ def sums(**settings):
     return ic.CountTable("t", rows=["g"], **{"sum": "n", "threshold": 2} | settings)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("settings", "parts", "other", "holds"),
     [
@@ -206,6 +206,7 @@ def test_whoever_has_0_of_a_sum_is_none_of_those_who_make_it(tmp_path, parts, ho
     assert said == ([] if holds else ["Table t: 1 cell is unsafe by its rules and shown: g = a and h = x."])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("others", "holds"), [(2, False), (3, True), (0, True)])
 def test_few_people_of_a_total_without_a_code_are_told_where_people_have_several(tmp_path, others, holds):
     """Of those with a code, 10 have a, and some of these have b as well; the others have b alone."""
@@ -227,6 +228,7 @@ def test_nobody_knows_to_be_alone_in_a_count_of_records_where_nobody_has_two(tmp
     assert told(hide(tmp_path / "b", several, [table], {"t": [("a",), ("b",), ("c",)]})) != []
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("raw", [True, False])
 def test_records_tell_people_where_their_totals_are_the_same(tmp_path, raw):
     rows = people(("a", 1, 0), ("b", 2, 0), ("b", 3, 0), *crowd("c"))

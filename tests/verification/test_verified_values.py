@@ -52,6 +52,7 @@ def test_numbers_compare_by_value_however_long(check):
     assert only(check("zip,x\n1*,-0\n1*,0.0\n", SIMPLE, ['model = "l-diversity"\nl = 1'])).reached == 1
 
 
+@pytest.mark.slow
 def test_order_of_numbers_is_exact(check):
     # all but one suppressed: the distance of that one to the table is its mean distance in ranks
     values = ["-100.5", "-100.25", "-9", "-0.5", "0", "0.05", "0.5", "3", "20", "100", "1" + "0" * 40]
@@ -72,7 +73,7 @@ def test_declared_numbers_may_be_written_freely(check):
     assert "secret" not in str(caught.value)
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("values", "distance"),
     [
@@ -118,7 +119,7 @@ TREES = {
 }
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", TREES)
 def test_hierarchy_files(check, tmp_path, name):
     (tmp_path / name).write_bytes(TREES[name].encode())

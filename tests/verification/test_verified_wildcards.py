@@ -34,7 +34,7 @@ def models(wildcards: str, *, people: bool) -> list[ic.PrivacyModel]:
         for model in result
         if wildcards in model.wildcards
         and model.settings().get("absent") != "infinite"
-        and model.settings().get("kind") not in ("enhanced", "grassberger")
+        and model.settings().get("kind") not in ("enhanced", "grassberger", "grassberger-arx")
         and model.name not in ("profitability", "delta-presence")
         and (model.name != "km-anonymity" or (people and model.settings()["power"] == 1))
     ]

@@ -30,7 +30,7 @@ def table(zone: str, seed: int) -> pl.DataFrame:
     )
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("recipe", [["month", "year"], ["quarter", "year"]])
 @pytest.mark.parametrize("zone", ZONES)
 def test_a_release_of_local_days_is_right_by_local_days(tmp_path, zone, recipe):

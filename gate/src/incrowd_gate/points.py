@@ -152,7 +152,10 @@ class Point:
     why
         Why the policy accepts it; None where it does not.
     limit
-        The setting that cuts off what the point is about, as ``("top", 0.99)``; None where none does.
+        The setting that removes what the point is about, as ``("top", 0.99)`` or ``("k", 11)``; None where
+        none does.
+    subject
+        The id of the clause, or the name of the count table, that it is about; None where it is about none.
 
     Examples
     --------
@@ -167,6 +170,7 @@ class Point:
     way_out: str = field(repr=False)
     why: str | None = field(default=None, repr=False)
     limit: tuple[str, float] | None = field(default=None, repr=False)
+    subject: str | None = None
 
     @property
     def state(self) -> State:

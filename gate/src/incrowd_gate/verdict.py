@@ -165,11 +165,7 @@ def _number_of_points(points: Sequence[Point], one: str, several: str) -> str:
 
 def _kinds(points: Sequence[Point]) -> str:
     """Name the points by kind and column or clause, each once with their number, of many only the first."""
-    kinds = Counter(": ".join((point.name, *about(point))) for point in points)
+    whose = ((x.name, x.subject if "clause" in x.name else next(iter(x.columns), None)) for x in points)
+    kinds = Counter(": ".join(filter(None, each)) for each in whose)
     names = [name if number == 1 else f"{name} ({number:,})" for name, number in kinds.items()]
     return "; ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
-
-
-def about(point: Point) -> tuple[str, ...]:
-    """Return the first column of a point, or the clause that it is about."""
-    return (point.text.partition(":")[0],) if "clause" in point.name else point.columns[:1]

@@ -420,7 +420,7 @@ def many_hidden(table: str, share: float, trials: str = "") -> Point:
     return Point(
         "much-suppressed", (), share,
         f"Table {table}: {percent(share)} of the cells with people are not shown.",
-        f"{trials or 'Use coarser codes, or a column less.'} Or accept it with a reason.",
+        f"{trials or 'Use coarser codes, or a column less.'} Or accept it with a reason.", subject=table,
     )  # fmt: skip
 
 
@@ -464,13 +464,26 @@ def few_matches(records: int, share: float, least: int) -> Point:
     )  # fmt: skip
 
 
-def clause(name: str, text: str, detail: str, *, unanswered: bool) -> Point:
-    """Return the point of a clause of a profile that is not met or lacks an answer."""
+def clause(
+    name: str,
+    text: str,
+    detail: str,
+    columns: Sequence[str] = (),
+    least: int | None = None,
+    *,
+    unanswered: bool,
+) -> Point:
+    """Return the point of a clause of a profile that is not met or lacks an answer.
+
+    - `columns`: the columns of which something was counted that must not be, or that nobody could check.
+    - `least`: the class size that the clause asks for; None where it asks for none.
+    """
     answer = "Answer it in [profile] of the policy."
     return Point(
-        "unanswered-clause" if unanswered else "clause", (), None,
+        "unanswered-clause" if unanswered else "clause", tuple(columns), None,
         f"{name}: {text} {detail[:1].upper()}{detail[1:]}" + ("" if detail.endswith("?") else "."),
         setting(answer, answer) if unanswered else "Change what is released.",
+        limit=None if least is None else ("k", least), subject=name,
     )  # fmt: skip
 
 

@@ -221,7 +221,7 @@ _MODELS: tuple[tuple[str, Callable[..., Any]], ...] = (
     ),
     (
         rf"grassberger-entropy-{_NUMBER}-diversity{_OF}",
-        lambda least, s: LDiversity(float(least), "grassberger", attribute=s),
+        lambda least, s: LDiversity(float(least), "grassberger-arx", attribute=s),
     ),
     (
         rf"recursive-\({_NUMBER}, ?([0-9]+)\)-diversity{_OF}",

@@ -37,7 +37,7 @@ def comb() -> Hierarchy:
     return Hierarchy([*labels, "end"], [*parents, inner])
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("suffix", [".txt", ".csv", ".json", pytest.param(".yaml", marks=pytest.mark.slow)])
 def test_very_many_values_are_written_and_read(tmp_path, wide, suffix):
     wide.write(tmp_path / f"wide{suffix}")
@@ -51,7 +51,7 @@ def test_very_many_values_of_other_tools_are_read(tmp_path):
         assert list(Hierarchy.read(tmp_path / name).values) == VALUES
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".txt", ".csv"])
 def test_very_many_levels_are_written_and_read(tmp_path, chain, suffix):
     chain.write(tmp_path / f"chain{suffix}")

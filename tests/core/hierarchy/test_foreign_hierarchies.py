@@ -69,6 +69,7 @@ def test_what_is_no_tree_is_refused_with_the_place(tmp_path, name, text, why):
         ic.Hierarchy.read(tmp_path / name)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", FILES)
 def test_a_policy_may_name_them_and_the_verifier_agrees(tmp_path, name):
     (tmp_path / name).write_text(FILES[name])

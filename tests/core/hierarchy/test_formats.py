@@ -130,6 +130,7 @@ def test_unknown_encoding_and_folders_that_are_not_there(tmp_path):
         Hierarchy.from_nested({"*": ["\ud800"]}).write(tmp_path / "t.json")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("levels", [201, 600, 3000])
 def test_trees_too_deep_for_a_format(tmp_path, levels):
     """Python 3.13 writes 600 nested levels as JSON and fails to read them, so the depth has a limit."""

@@ -57,6 +57,7 @@ def opened(path, how, csv_format=None):
     return files.frame.collect()
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("how", ["whole", "stream"])
 @pytest.mark.parametrize("content", TWO_ROWS.values(), ids=TWO_ROWS)
 def test_two_rows_of_names_are_refused(tmp_path, content, how):

@@ -44,7 +44,7 @@ def test_two_chains_of_the_same_records_differ(chain, tmp_path):
     assert lines(other)[0] != lines(chain)[0]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("number", [1, 2, 3, 4])
 def test_every_flipped_bit_is_found_and_the_line_is_named(chain, number):
     whole = lines(chain)
@@ -190,7 +190,7 @@ def _dies(path, number, *, fails):
             raise SystemExit(5)
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("fails", [False, True])
 @pytest.mark.parametrize("number", [1, 2, 3, 4, 5, 6, 7])
 def test_a_kill_at_any_write_leaves_a_chain_that_goes_on(chain, number, fails):

@@ -437,6 +437,7 @@ def test_a_hierarchy_of_codes_is_told_that_labels_are_read(tmp_path, make):
         ic.verify(released, tmp_path / "codes.toml", against=path)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "write", "codes"),
     [

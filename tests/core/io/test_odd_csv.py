@@ -48,6 +48,7 @@ def test_a_long_line_of_names_is_read_to_its_end(tmp_path, stream, wide):
     assert (scan(path).columns if stream else read_table(path)[0].columns) == names
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 def test_a_file_without_the_end_of_a_line_is_refused(tmp_path, stream):
     path = tmp_path / "people.csv"

@@ -89,7 +89,7 @@ def release_of(table) -> ic.Release:
     return ic.anonymize(table, SCHEMA, [ic.KAnonymity(2)])
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", SCANNED)
 def test_a_file_that_is_scanned_is_not_replaced(work, name):
     scan, target = SCANNED[name]
@@ -107,7 +107,7 @@ def test_a_file_that_is_scanned_is_not_replaced(work, name):
     assert set(pl.read_parquet("other.parquet").columns) == {"age", "ill"}
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", HIDDEN)
 def test_what_a_frame_may_read_is_not_replaced(work, name):
     with OPENED:

@@ -166,6 +166,7 @@ def test_a_draft_asks_and_without_an_answer_the_column_is_left_out():
     assert "nobody knows how it writes numbers" in silent
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("other", "settings"),
     [

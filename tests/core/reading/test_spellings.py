@@ -277,7 +277,7 @@ def test_every_engine_counts_and_releases_a_spelled_table_like_a_plain_one(kind,
     assert set(mine["pay"]) == set(SPELLED["pay"]), "sensitive values leave as they came"
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("hierarchies", [False, True])
 @pytest.mark.parametrize("algorithm", ["mondrian", "optimal"])
 def test_verify_reads_what_was_declared(tmp_path, hierarchies, algorithm):
@@ -323,7 +323,7 @@ def test_a_policy_file_keeps_the_spelling_and_asks_for_it(tmp_path):
         ic.Policy.read(tmp_path / "policy.toml")
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("algorithm", ["mondrian", "optimal"])
 @pytest.mark.parametrize("hierarchies", [False, True])
 def test_the_next_batch_is_read_in_the_same_spelling(tmp_path, algorithm, hierarchies):

@@ -102,7 +102,7 @@ LIKE_NUMBERS = ["1.0", "1", "1", "x", "x"]
 """Of a population, one person alone has 1.0."""
 
 
-@pytest.mark.few(18)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("spec", [None, "category", ic.Hierarchy.flat(), ic.Hierarchy.prefix()])
 @pytest.mark.parametrize("values", [LIKE_NUMBERS, ["1.0", "1", "1", "2", "2"]], ids=["words", "numbers"])
 @pytest.mark.parametrize(

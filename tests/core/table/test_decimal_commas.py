@@ -154,7 +154,7 @@ def test_utility_and_attacks_read_the_cells(style):
 
 
 # A mean covers no value but itself.
-@pytest.mark.few(4)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("style", [style for style in STYLES if style != "means"])
 def test_the_next_batch_has_the_same_cells_and_is_judged_with_the_earlier_release(style, tmp_path):
     rules = policy(style)

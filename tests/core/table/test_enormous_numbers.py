@@ -60,6 +60,7 @@ def both(style: str = "range") -> list[tuple[pl.DataFrame, pl.DataFrame]]:
     ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("style", ["range", "set", "mean"])
 def test_distributions_and_associations_of_enormous_numbers_are_those_of_small_ones(style):
     small, large = (
@@ -81,7 +82,7 @@ def test_a_correlation_does_not_depend_on_the_unit(power):
     assert pair.correlation == pytest.approx((expected, expected))
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("style", ["range", "set", "mean"])
 def test_attacks_on_enormous_numbers_succeed_as_on_small_ones(style):
     small, large = (

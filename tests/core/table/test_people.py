@@ -46,6 +46,7 @@ def test_two_rows_of_one_person_are_one_person():
     assert not assessment.holds
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1))
 def test_every_figure_is_that_of_people_as_sets(seed):
     table = people_table(seed)
@@ -108,6 +109,7 @@ def test_every_figure_is_that_of_people_as_sets(seed):
     assert assessment.risk["prosecutor"]["at_risk"] == near(reading.at_risk(0.2), abs=1e-12)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1))
 def test_one_row_a_person_is_counted_as_without_the_role(seed):
     table = people_table(seed).with_columns(pl.int_range(pl.len()).alias("person"))
@@ -230,7 +232,7 @@ def test_a_model_that_people_make_unsound_is_refused_by_algorithms_that_rely_on_
         ic.anonymize(people_table(3), schema, ic.TCloseness(0.5, "equal"), "flash")
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "limit"), crossed(range(4), [0.0, 0.05, 0.2]))
 def test_the_optimum_is_that_of_all_nodes(seed, limit):
     from itertools import product
@@ -268,6 +270,7 @@ def test_the_optimum_is_that_of_all_nodes(seed, limit):
     assert best.utility["loss"].value == min(result)
 
 
+@pytest.mark.slow
 def test_report_and_account_tell_people(tmp_path):
     import json
 
@@ -345,6 +348,7 @@ WRITTEN = {
 }
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 @pytest.mark.parametrize("what", WRITTEN)
 def test_a_file_may_write_a_sensitive_value_in_other_words(what, suffix, tmp_path):

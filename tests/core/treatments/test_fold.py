@@ -45,6 +45,7 @@ def table() -> pl.DataFrame:
     )
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("role", ["quasi", "sensitive"])
 def test_a_fold_joins_the_codes_of_a_release_and_the_verifier_agrees(role, tmp_path):
     roles = {"quasi": ["age"], "sensitive": ["ill"]}

@@ -11,6 +11,7 @@ import incrowd as ic
 from household_reading import SWAP, homes, read, schema_of
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("within", [False, True])
 def test_all_rows_of_a_household_move_together_to_the_place_of_one_of_its_size(seed, within):

@@ -28,7 +28,7 @@ def test_the_nearest_multiple_and_of_two_the_one_away_from_zero(values, base):
     assert given(ic.Round(2), [1.0, 3.0, -1.0, -3.0]) == [2.0, 4.0, -2.0, -4.0]
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("treatment", "expected"),
     [

@@ -124,6 +124,7 @@ SPELLINGS = [
 ]  # fmt: skip
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("address", SPELLINGS)
 def test_every_spelling_of_an_address_is_known(run, tmp_path, monkeypatch, address):
     monkeypatch.chdir(tmp_path)

@@ -88,6 +88,7 @@ def test_an_extra_that_is_not_installed_is_told_first(run, folder, monkeypatch, 
     assert f"{', '.join(sorted(libraries))}: {errors.INSTALL.format(extra=extra)}\n" in result.err
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", ["o.txt", "o", "o.csv.txt", "o.gz", "o.txt.gz"])
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_table_is_written_under_a_name_that_says_how(run, folder, name, stream):

@@ -40,6 +40,7 @@ def people(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_release_of_people_says_beforehand_how_it_can_be_verified(run, people):
     result = run("anonymize", "raw.csv", "--policy", "policy.toml", "-o", "out.csv")
     assert result.status == 0
@@ -59,6 +60,7 @@ def test_a_release_of_people_says_beforehand_how_it_can_be_verified(run, people)
     assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 
+@pytest.mark.slow
 def test_verify_names_the_call_that_counts_people(run, people):
     run("anonymize", "raw.csv", "--policy", "policy.toml", "-o", "out.csv", "--row-map", "rows.parquet")
     for arguments, name in (((), "RAW"), (("--against", "raw.csv"), "raw.csv")):

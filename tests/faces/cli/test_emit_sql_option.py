@@ -50,6 +50,7 @@ def test_json_is_not_disturbed_and_what_the_script_passes_over_is_refused(run, r
     assert "--emit-sql" in result.err
 
 
+@pytest.mark.slow
 def test_a_script_about_people_is_for_the_owner_of_the_raw_table_alone(run, release):
     """A class has two people behind the records, then only a single person: 2-anonymity is about people."""
     policy, raw = release.with_name("policy.toml"), release.with_name("raw.csv")

@@ -77,6 +77,7 @@ ASKED = (
 )
 
 
+@pytest.mark.slow
 def test_a_release_needs_no_policy_file(run, people):
     result = run(
         "anonymize", *ASKED, "-k", "5", "--levels", "age=1", "-o", "out.csv", "--save-policy", "policy.toml"

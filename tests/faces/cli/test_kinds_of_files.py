@@ -116,6 +116,7 @@ def test_pages_and_extras_name_it(kind):
         assert installed <= {each.partition(">")[0] for each in extras["test"]}
 
 
+@pytest.mark.few(2)
 @by_name
 def test_an_anatomy_is_of_its_kind(folder, run, kind):
     given, ending = made(kind), kind.suffixes[0]
@@ -151,7 +152,7 @@ def released(run, name: str, out: str) -> pl.DataFrame:
     return texts(read_table(out)[0])
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @by_name
 def test_a_release_is_that_of_a_csv_cell_for_cell(folder, run, kind, of_a_csv):
     if "release" not in of_a_csv:
@@ -159,7 +160,7 @@ def test_a_release_is_that_of_a_csv_cell_for_cell(folder, run, kind, of_a_csv):
     assert released(run, made(kind), f"out{kind.suffixes[0]}").equals(of_a_csv["release"])
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(1)
 @by_name
 def test_a_script_of_sql_is_written_for_what_duckdb_reads_alone(folder, run, kind):
     out = f"out{kind.suffixes[0]}"
@@ -247,7 +248,7 @@ def test_a_frame_of_many_types_is_written(tmp_path, kind):
     assert texts(read_table(again)[0]).equals(texts(frame))
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @by_name
 def test_a_next_batch_is_applied(folder, run, kind):
     given = made(kind)
@@ -311,6 +312,7 @@ def test_a_file_too_large_is_refused(folder, run, kind, monkeypatch):
     assert (result.status, "is read whole" in result.err) == (2, True)
 
 
+@pytest.mark.few(2)
 @by_name
 def test_what_reads_back_otherwise_is_not_kept(folder, kind, monkeypatch):
     given = made(kind)

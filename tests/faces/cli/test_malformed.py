@@ -65,6 +65,7 @@ CODECS = [
 CODECS += ["raw_unicode_escape", "mbcs", "utf-99", "", " ", "\0", "../x", "a" * 300, "é"]
 
 
+@pytest.mark.few(11)
 @pytest.mark.parametrize("stream", [[], ["--stream"]], ids=["whole", "stream"])
 @pytest.mark.parametrize("encoding", CODECS)
 def test_encodings_that_are_none_of_files(run, people, encoding, stream):
@@ -115,6 +116,7 @@ OPTIONS = [
 ]
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(("option", "value"), OPTIONS, ids=lambda text: text[:24])
 def test_values_of_options(run, people, option, value):
     roles = ROLES if option != "--qi" else ROLES[2:]
@@ -245,6 +247,7 @@ TABLES = {
 }  # fmt: skip
 
 
+@pytest.mark.few(11)
 @pytest.mark.parametrize("stream", [[], ["--stream"]], ids=["whole", "stream"])
 @pytest.mark.parametrize("content", TABLES.values(), ids=TABLES)
 def test_tables(run, people, content, stream):
@@ -306,6 +309,7 @@ def garbled(file: Path, frame: pl.DataFrame, mark: bytes) -> None:
     file.write_bytes(content)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("column", ["zip", "disease", "name"])
 @pytest.mark.parametrize("folder", [False, True], ids=["file", "folder"])
 def test_a_damaged_file_of_a_stream_is_named(run, people, column, folder):
@@ -372,6 +376,7 @@ def places(people: Path) -> Path:
     return folder
 
 
+@pytest.mark.few(19)
 @pytest.mark.parametrize("place", [*PLACES, "/dev/zero", "/dev/null"])
 @pytest.mark.parametrize(
     "command",

@@ -13,7 +13,7 @@ import incrowd as ic
 from incrowd.core.recoding import FullDomain
 from incrowd.release.verification import verify
 from incrowd.search import ALGORITHMS
-from package_sources import parsed, place, sources
+from package_sources import nodes, place, sources
 
 NAMES = [f"column {number}" for number in range(120)]
 
@@ -76,7 +76,7 @@ def not_in_the_file(table: pl.DataFrame, folder: Path) -> None:
     verify(folder / "release.csv", folder / "policy.toml")
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "call",
     [
@@ -112,7 +112,7 @@ def told_by(run, *arguments: str) -> str:
     return result.err
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "what", ["write", "save", "report", "recoding", "policy", "lattice", "anatomy", "apply"]
 )
@@ -199,13 +199,12 @@ def test_no_python_message_names_an_option():
     for path in sources():
         if {"cli", "cli.py", "__main__.py"} & {*place(path).parts}:
             continue
-        nodes = list(ast.walk(parsed(path)))
-        excused = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
-        for node in nodes:
+        excused = {id(node.value) for node in nodes(path) if isinstance(node, ast.Expr)}
+        for node in nodes(path):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "setting":
                 excused |= {id(part) for part in ast.walk(node.args[1])}
                 met += 1
-        for node in nodes:
+        for node in nodes(path):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in excused:
                 wrong += [f"{path.name}: {node.value}"] if re.search(r"--[a-z]", node.value) else []
     assert wrong == []

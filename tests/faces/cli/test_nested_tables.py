@@ -129,6 +129,7 @@ def frames():
     }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", frames())
 def test_frames_are_taken_apart_as_files_are(kind):
     release = ic.anonymize(frames()[kind], SCHEMA, models=[ic.KAnonymity(3)])

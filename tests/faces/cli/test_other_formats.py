@@ -21,7 +21,7 @@ def people(tmp_path, monkeypatch):
     return path
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "kind"),
     [

@@ -87,7 +87,7 @@ def test_a_wrong_input_is_refused_before_anything_is_made(command, said, incrowd
     assert sorted(path.name for path in tmp_path.iterdir()) == ["people.csv", "policy.toml"]
 
 
-@pytest.mark.few(18)
+@pytest.mark.few(6)
 @pytest.mark.parametrize(("check", "setting"), [("counts", "least"), ("ends", "least"), ("oldest", "oldest"), ("risk", "risk"),
                                                 ("shares", "share"), ("fraction", "largest"), ("absent", "share"), ("zip3", "least")])  # fmt: skip
 @pytest.mark.parametrize("command", ["anonymize", "verify", "verify-profile", "emit"])

@@ -107,6 +107,7 @@ def test_a_changed_file_is_told(run, hospital_csv, policy, tmp_path):
     assert "was changed after it was made" in result.err
 
 
+@pytest.mark.slow
 def test_tables_are_verified_beside_the_raw_table(run, hospital_csv, policy, tmp_path):
     out, raw = str(tmp_path / "out"), str(hospital_csv)
     run("tabulate", raw, "--policy", str(policy), "-o", out)

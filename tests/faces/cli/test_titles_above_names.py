@@ -70,7 +70,7 @@ def released(run, folder, raw, *options):
     return "".join(str(each.message) for each in said)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("stream", [[], ["--stream"]], ids=["whole", "stream"])
 @pytest.mark.parametrize("mark", [",", ";", "\t"])
 @pytest.mark.parametrize("titles", TITLES.values(), ids=TITLES)
@@ -103,6 +103,7 @@ WORDS = [
 ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("stream", [[], ["--stream"]], ids=["whole", "stream"])
 def test_where_it_is_not_clear_the_way_out_is_named(run, tmp_path, stream):
     raw = tmp_path / "raw.csv"

@@ -75,6 +75,7 @@ def test_people_on_the_command_line(run, tmp_path, monkeypatch):
     assert out.endswith("NOT verified")
 
 
+@pytest.mark.slow
 def test_the_settings_of_a_model_are_shown(run, tmp_path, monkeypatch):
     """Two km-anonymities, or diversities of two kinds, would look the same by name alone."""
     monkeypatch.chdir(tmp_path)

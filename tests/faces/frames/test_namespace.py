@@ -17,7 +17,7 @@ SCHEMA = ic.Schema(quasi=["age", "sex"], sensitive=["diagnosis"], unlisted="drop
 KINDS = {"polars": TABLE, "lazy": TABLE.lazy(), "pandas": TABLE.to_pandas()}
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_verb_does_what_its_function_does(kind):
     frame = KINDS[kind]

@@ -106,6 +106,7 @@ def test_every_kind_of_point_of_rows_has_a_button(tmp_path, kind):
     work.close()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", sorted(OF_TABLES))
 def test_every_kind_of_point_of_tables_has_a_button(tmp_path, kind):
     work = opened(tmp_path, {"age": "quasi", "ward": "quasi"})
@@ -113,12 +114,15 @@ def test_every_kind_of_point_of_tables_has_a_button(tmp_path, kind):
     work.chosen.document["tables"] = tables
     work.tabulate(Silent())
     columns = () if kind == "cell" else ("age", "ward")
-    point = Point(kind, columns, None, "Table ages: 2 cells can be computed too closely.", "Way out.")
+    point = Point(kind, columns, None, "Text.", "Way out.", subject="ages")
     changes = list(changes_of_tables(point, work))
     assert changes
     assert {each.name for each in changes} <= {*MENDS[kind]}
     changes[0].make()
     work.chosen.policy()
+    # Of tables that were refused the broken point alone has a change.
+    work.tables = None
+    assert bool([*changes_of_tables(point, work)]) == (kind == "cell")
     work.close()
 
 
@@ -147,6 +151,18 @@ def test_a_change_meets_the_clause_of_a_profile(tmp_path, column):
     made[change].make()
     work.changed()
     assert not [each for each in work.anonymize(Silent()).verdict.broken if each.name == "clause"]
+    work.close()
+
+
+def test_classes_of_the_size_that_a_clause_needs_are_offered(tmp_path):
+    work = opened(tmp_path, {"age": "quasi", "ward": "quasi"})
+    work.chosen.document["profile"] = {"name": "cms-cell-size"}
+    (point,) = (each for each in work.anonymize(Silent()).verdict.broken if each.subject == "classes")
+    change = next(iter(changes_of(point, work, head_of(work))))
+    assert change.text == "Ask for classes of 11 records"
+    change.make()
+    work.changed()
+    assert not work.anonymize(Silent()).verdict.broken
     work.close()
 
 

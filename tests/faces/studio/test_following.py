@@ -156,7 +156,7 @@ def refused_for(window: Work) -> str | None:
     return str(refused.value)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("change", "told"),
     [
@@ -187,6 +187,7 @@ def test_rows_in_an_order_that_tells_them_are_refused_when_it_is_to_be_kept(wind
     assert "the rows are in the order of" in refused_for(window)
 
 
+@pytest.mark.slow
 def test_the_table_is_counted_once_for_all_limits_and_anew_for_other_columns(window, monkeypatch):
     counts = []
 
@@ -263,7 +264,7 @@ class Stopped(Watched):
         super().stage(name)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("stage", ["count", "assess", "search", "apply", "check"])
 def test_a_window_whose_recoding_was_cancelled_goes_on(window, stage):
     with pytest.raises(Cancelled):
@@ -316,7 +317,7 @@ def same(before: pl.DataFrame, after: pl.DataFrame) -> None:
         assert new == "*" or (old or "None").startswith(str(new).rstrip("*"))
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("suppressed", ["judged", "drop", "keep"])
 def test_pairs_are_the_same_rows_before_and_after(window, suppressed):
     ask(name="optimal")(window)

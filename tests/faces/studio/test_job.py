@@ -11,7 +11,7 @@ from incrowd.faces.studio.cancelling import Watched
 from incrowd.faces.studio.job import in_words
 from incrowd.faces.studio.work import Source, Work
 from incrowd.samples import hospital
-from package_sources import parsed, place, sources
+from package_sources import nodes, place, sources
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_every_stage_of_a_job_has_words():
         node.args[0].value
         for path in sources()
         if {"jobs", "studio"} & {*place(path).parts}
-        for node in ast.walk(parsed(path))
+        for node in nodes(path)
         if isinstance(node, ast.Call)
         and getattr(node.func, "attr", "") == "stage"
         and isinstance(node.args[0], ast.Constant)

@@ -41,10 +41,14 @@ def month(folder: Path, name: str, seed: int, rows: int = 500) -> Path:
 @pytest.fixture
 def places(tmp_path):
     """A folder with the project ``clinic`` beside two months."""
+    return with_project(tmp_path, POLICY)
+
+
+def with_project(tmp_path: Path, policy: str) -> Path:
     require_browser()
     folder = tmp_path / "places"
     folder.mkdir()
-    (tmp_path / "p.toml").write_text(POLICY)
+    (tmp_path / "p.toml").write_text(policy)
     window = Work((read_toml(tmp_path / "p.toml"), tmp_path / "p.toml"))
     window.open(Source(month(tmp_path, "january", 1, 2_000), "january.csv"))
     window.anonymize(Watched())
@@ -166,6 +170,25 @@ def test_what_the_ledger_refuses_says_why_and_what_helps(start, places, tmp_path
     visit.go("Table")
     visit.reads("Choose a table about people")
     assert len(projects(places)[0].entries) == 3
+
+
+FINE = "keep_order = true\ncolumns.zip = { role = 'quasi', hierarchy = { prefix = true } }\n"
+"""With these no row waits, and classes of the next batch are small."""
+
+
+def test_a_batch_of_which_too_much_is_suppressed_is_mended_by_its_buttons(start, tmp_path):
+    visit = start(with_project(tmp_path, FINE + POLICY))
+    visit.mark("new-batch")
+    choose(visit, tmp_path / "february.csv")
+    assert "rows would be suppressed" in visit.wait("[data-mark=problem]").text
+    clicks = visit.clicks
+    visit.mark("any-share")
+    visit.reads("OPEN: 1 point waits for an answer (much-suppressed).")
+    assert visit.wait("[data-mark=take-anew]").text == "Search anew"
+    visit.answer("a month with few people")
+    hand_over(visit)
+    assert visit.clicks - clicks == 3
+    assert len(projects(tmp_path / "places")[0].entries) == 2
 
 
 def test_a_project_is_opened_and_a_release_is_kept_as_one(start, places, tmp_path):

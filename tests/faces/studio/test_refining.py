@@ -28,6 +28,7 @@ def window(tmp_path):
     work.close()
 
 
+@pytest.mark.slow
 def test_a_slower_algorithm_that_loses_less_under_the_same_limits_is_returned(window):
     release = window.release
     better = less_lost(window, Watched())

@@ -34,10 +34,7 @@ def test_a_profile_is_chosen_answered_and_judged(visit, tmp_path, studio):
     visit.reads("Nothing can be taken yet: 1 point without an answer.")
     assert not visit.all("[data-mark=get-report]")
     visit.fill("[data-field=by-methods]", "B. Expert")
-    visit.browser.execute_script(
-        "const day = document.querySelector('[data-field=on-methods]'); day.value = '2026-01-31';"
-        "day.dispatchEvent(new Event('input', {bubbles: true}))"
-    )
+    visit.fill("[data-field=on-methods]", "2026-01-31")
     visit.fill("[data-field=says-methods]", "In the annex.")
     visit.mark("accept")
     visit.wait("[data-mark=verdict].good")

@@ -585,13 +585,17 @@ def test_a_tree_is_edited_over_the_values_and_the_release_follows_it(visit, stud
     visit.click('[aria-label="Open [0-49]"]')
     visit.until(lambda: "[20-29]" in rows(), "the intervals")
     assert "[20-29]" in visit.wait("[data-mark=histogram]").text
-    # A group is split in one step, and the step taken back.
+    # A group is split in one step, and the history of the page takes the step back.
     visit.click('[aria-label="Choose [30-39]"]')
     visit.fill("[data-field=label]", "thirties")
     visit.mark("split")
     visit.until(lambda: "thirties" in rows(), "the new group")
-    visit.mark("undo")
-    visit.until(lambda: "thirties" not in rows(), "the step before")
+    visit.mark("undo-change")
+    visit.until(lambda: rows() and "thirties" not in rows(), "the step before")
+    visit.mark("redo-change")
+    visit.until(lambda: "thirties" in rows(), "the step again")
+    visit.mark("undo-change")
+    visit.until(lambda: rows() and "thirties" not in rows(), "the step before")
     # By the keyboard or the mouse: choose, write, press.
     visit.click('[aria-label="Choose [20-29]"]')
     visit.click('[aria-label="Choose [30-39]"]')
@@ -617,8 +621,8 @@ def test_a_tree_is_edited_over_the_values_and_the_release_follows_it(visit, stud
         """
     )
     visit.until(lambda: rows()[2] == "[10-19]", "the drop")
-    visit.mark("undo")
-    visit.until(lambda: rows()[2] == "[0-9]", "the step before")
+    visit.mark("undo-change")
+    visit.until(lambda: rows()[2:3] == ["[0-9]"], "the step before")
     visit.go("Limits")
     visit.column(2)
     assert "Hierarchy: edited" in visit.wait(visit.column(3)).text

@@ -96,10 +96,10 @@ def test_axe_finds_nothing_in_any_panel_on_any_screen(any_screen, axe, tmp_path,
 def test_the_whole_way_goes_by_the_keyboard_alone(visit):
     from selenium.webdriver.common.keys import Keys
 
-    def tab_to(selector: str, key: str = Keys.TAB) -> None:
+    def tab_to(selector: str, *, back: bool = False) -> None:
         """Press Tab until something has the focus."""
         for _ in range(MOST_STEPS):
-            visit.key(key)
+            visit.key(Keys.TAB, shift=back)
             if visit.browser.execute_script(
                 "return document.activeElement.closest(arguments[0]) !== null", selector
             ):
@@ -117,7 +117,7 @@ def test_the_whole_way_goes_by_the_keyboard_alone(visit):
     tab_to('.head[data-column="8"] [data-field=role]')
     visit.key("ins")
     visit.judged()
-    tab_to('.head[data-column="8"] [data-mark=open-column]', Keys.SHIFT + Keys.TAB)
+    tab_to('.head[data-column="8"] [data-mark=open-column]', back=True)
     visit.key(Keys.ENTER)
     visit.wait('[data-panel="8"]')
     # A slider takes arrows, and a tab of the panel, too.
@@ -177,7 +177,7 @@ def ring(visit: Visit, element) -> int:
     """Count the pixels around an element that have the colour of the ring."""
     box = visit.browser.execute_script(
         "const box = (arguments[0].closest('.q-field__control') ?? arguments[0]).getBoundingClientRect();"
-        "return [box.x, box.y, box.width, box.height]",
+        "return [box.x + scrollX, box.y + scrollY, box.width, box.height]",
         element,
     )
     x, y, width, height = box
@@ -231,6 +231,53 @@ def test_what_has_the_focus_has_a_ring(any_screen, theme, tmp_path):
     visit.until(lambda: visit.judged() == "Verdict: 1 point is open", "a point")
     visit.go("Verdict")
     ringed("[data-field=why-0]", "[data-mark=accept]", ".head [data-mark=column-points]")
+
+
+def test_the_table_is_one_stop_of_tab_and_arrows_go_from_cell_to_cell(visit, tmp_path):
+    from selenium.webdriver.common.keys import Keys
+
+    open_people(visit, tmp_path, 60)
+    visit.wait('.rows .ag-row[row-index="1"] .ag-cell')
+    cell = """
+        const cell = document.activeElement.closest('.ag-cell'), row = cell?.closest('.ag-row');
+        return cell && [row.getAttribute('row-index'), cell.getAttribute('col-id')];
+    """
+
+    def at() -> list[str] | None:
+        return visit.browser.execute_script(cell)
+
+    visit.browser.execute_script("document.querySelector('.head[data-column=\"3\"] select').focus()")
+    visit.key(Keys.TAB)
+    visit.until(lambda: at() == ["0", "c0"], "the first cell")
+    for key, place in ((Keys.ARROW_RIGHT, ["0", "c1"]), (Keys.ARROW_DOWN, ["1", "c1"])):
+        visit.key(key)
+        visit.until(lambda place=place: at() == place, str(place))
+    visit.key(Keys.TAB)
+    visit.until(lambda: at() is None, "the way on")
+    inside = "return document.activeElement.closest('.rows') !== null"
+    assert not visit.browser.execute_script(inside)
+    visit.key(Keys.TAB, shift=True)
+    visit.until(lambda: at() == ["1", "c1"], "the cell from before")
+    visit.key(Keys.TAB, shift=True)
+    visit.until(lambda: at() is None, "the heads")
+    assert visit.browser.execute_script("return document.activeElement.closest('.head') !== null")
+
+
+def test_tab_reaches_the_panel_first_where_it_stands_first(any_screen, tmp_path):
+    from selenium.webdriver.common.keys import Keys
+
+    open_people(any_screen, tmp_path, 60)
+    part = "return document.activeElement.closest('.side, .middle')?.className.match(/side|middle/)[0]"
+    for width, order in ((1440, ["middle", "side"]), (390, ["side", "middle"])):
+        any_screen.resize(width)
+        any_screen.browser.execute_script("document.querySelector('[data-slider]').focus()")
+        reached = dict[str, None]()
+        for _ in range(MOST_STEPS):
+            any_screen.key(Keys.TAB)
+            reached[any_screen.browser.execute_script(part)] = None
+            if {*order} <= reached.keys():
+                break
+        assert [each for each in reached if each] == order
 
 
 @pytest.mark.parametrize("width", [1024, 390])

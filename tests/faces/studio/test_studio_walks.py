@@ -1,4 +1,4 @@
-"""Four people go from the first page to the downloaded release, each on another screen.
+"""People go from the first page to the downloaded release, on several screens, and mend what is refused.
 
 What stands where on the page is named in the first functions alone.
 """
@@ -6,6 +6,7 @@ What stands where on the page is named in the first functions alone.
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import time
 from collections.abc import Callable
@@ -104,7 +105,7 @@ def taught(visit: Visit) -> str:
     return "" if result is None else result.text
 
 
-# --- the four -------------------------------------------------------------------------------------
+# --- the people -----------------------------------------------------------------------------------
 
 
 def people() -> pl.DataFrame:
@@ -115,7 +116,8 @@ def people() -> pl.DataFrame:
 
 def steward(visit: Visit, folder: Path) -> None:
     path = folder / "Patienten.csv"
-    path.write_bytes(people().write_csv(separator=";").encode("latin-1"))
+    german = people().with_columns(pl.col("cost") + 0.25)
+    path.write_bytes(german.write_csv(separator=";", decimal_comma=True).encode("latin-1"))
     open_path(visit, path)
     take_encoding(visit)
 
@@ -134,6 +136,14 @@ def statistician(visit: Visit, folder: Path) -> None:
     pyreadstat = pytest.importorskip("pyreadstat")
     pyreadstat.write_dta(people(), folder / "stays.dta")
     open_path(visit, folder / "stays.dta")
+
+
+def researcher(visit: Visit, folder: Path) -> None:
+    pyreadstat = pytest.importorskip("pyreadstat")
+    labels = {1.0: "female", 2.0: "male", 3.0: "diverse"}
+    coded = people().with_columns(pl.col("sex").replace_strict(dict(zip("FMX", labels, strict=True))))
+    pyreadstat.write_sav(coded, folder / "stays.sav", variable_value_labels={"sex": labels})
+    open_path(visit, folder / "stays.sav")
 
 
 def student(visit: Visit, _: Path) -> None:
@@ -169,6 +179,7 @@ WALKS = (
     Walk(steward, 1440, 900, "release.csv", 12, 2),
     Walk(engineer, 1024, 768, "release.csv", 12, 2),
     Walk(statistician, 1440, 900, "release.dta", 12, 1),
+    Walk(researcher, 1024, 768, "release.sav", 12, 1),
     Walk(student, 390, 844, "release.csv", 12, 0),
 )
 
@@ -202,6 +213,12 @@ def test_somebody_walks_from_the_first_page_to_the_release(
     released, _ = read_table(visit.take("get-release", walk.release), CsvFormat(encoding="latin-1"))
     assert len(released) == ROWS
     assert "name" not in released.columns
+    if walk.opens is researcher:
+        # The labels of values stand on the page, and in the file.
+        visit.view("Before")
+        visit.until(lambda: "female" in visit.row() or "male" in visit.row(), "the labels")
+        words = {word for cell in released["sex"].drop_nulls() for word in re.findall("[a-z]+", cell)}
+        assert words == {"female", "male", "diverse"}
     assert visit.shown("[data-mark=problem]") is None
     assert studio.errors.read_text() == ""
     said = (
@@ -229,6 +246,94 @@ def pictured(visit: Visit, walk: Walk, name: str) -> None:
         visit.browser.execute_script("scrollTo(0, 0)")
         PICTURES.mkdir(parents=True, exist_ok=True)
         visit.browser.save_screenshot(str(PICTURES / f"{walk.opens.__name__}-{name}-{walk.width}.png"))
+
+
+# --- changes and refusals -------------------------------------------------------------------------
+
+
+def open_small(visit: Visit, folder: Path, table: pl.DataFrame) -> None:
+    table.write_csv(folder / "people.csv")
+    open_path(visit, folder / "people.csv")
+    visit.reads(f"{table.height:,} rows, {table.width} columns")
+
+
+def test_several_changes_are_undone_one_by_one_and_made_again(visit, tmp_path, studio):
+    open_small(visit, tmp_path, hospital(400).select("age", "sex", "zip", "diagnosis"))
+    visit.judged()
+
+    def choices() -> tuple[str, ...]:
+        marks = "limit-k", "limit-l", "suppressed-share"
+        limits = [found.text for mark in marks if (found := visit.shown(f"[data-mark={mark}]"))]
+        return (*limits, *map(visit.role, range(4)), visit.wait(".q-field:has([data-field=method])").text)
+
+    def undone(step: str, before: tuple[str, ...]) -> tuple[str, ...]:
+        visit.mark(f"{step}-change")
+        return visit.until(lambda: (now := choices()) != before and now, step)
+
+    changes = (
+        lambda: visit.slide("k", 1),
+        lambda: visit.give(1, "insensitive"),
+        lambda: visit.choose("[data-field=method]", "Datafly"),
+        lambda: visit.give(2, "identifying"),
+    )
+    passed = [choices()]
+    for change in changes:
+        change()
+        passed.append(visit.until(lambda: (now := choices()) != passed[-1] and now, "the change"))
+    last = visit.judged()
+    clicks = visit.clicks
+    for state in reversed(passed[:-1]):
+        assert undone("undo", choices()) == state
+    assert not visit.wait("[data-mark=undo-change]").is_enabled()
+    visit.judged()
+    for state in passed[1:]:
+        assert undone("redo", choices()) == state
+    assert visit.shown("[data-mark=redo-change]") is None
+    assert (visit.judged(), visit.clicks - clicks) == (last, 2 * len(changes))
+    assert studio.errors.read_text() == ""
+
+
+def test_each_clause_that_is_not_met_has_a_button_that_mends_it(visit, tmp_path, studio, record_property):
+    rows = range(400)
+    phones = [f"030 {1_000_000 + 37 * row}" for row in rows]
+    table = hospital(400).select("sex", "zip", "admission_date", "age").with_columns(phone=pl.Series(phones))
+    open_small(visit, tmp_path, table)
+    for place in range(1, 5):
+        if visit.role(place) != "insensitive":
+            visit.give(place, "insensitive")
+    visit.judged()
+    visit.go("Limits")
+    visit.click("[data-mark=rules] .q-item")
+    visit.choose("[data-field=profile]", "HIPAA Safe Harbor")
+    visit.judged()
+    visit.go("Verdict")
+    visit.reads("BROKEN")
+    # Heads mark the columns that break a clause.
+    assert visit.wait(visit.head(1) + "[data-mark=column-points]").get_attribute("class").endswith("broken")
+    clicks = visit.clicks
+    for change in ("prefix", "years", "oldest", "identifying"):
+        visit.until(lambda: visit.judged() == "Verdict: broken", "a clause that is not met")
+        visit.mark(f"take-{change}")
+    said = f"clauses: {visit.clicks - clicks} clicks"
+    record_property("walk", said)
+    assert visit.clicks - clicks == 4, said
+    visit.until(lambda: "broken" not in visit.judged(), "an answer to every clause")
+    assert studio.errors.read_text() == ""
+
+
+def test_count_tables_are_made_mended_and_taken(visit, tmp_path, studio, record_property):
+    open_small(visit, tmp_path, hospital(2_000).select("age", "sex", "zip", "diagnosis"))
+    visit.judged()
+    visit.go("Tables")
+    visit.choose_several("[data-mark=table-0] [data-field=rows]", "age, as ")
+    visit.choose_several("[data-mark=table-0] [data-field=columns]", "sex")
+    visit.mark("tabulate")
+    visit.wait("[data-mark=tables] [data-mark=verdict]")
+    assert visit.take("get-tables", "tables.zip").stat().st_size
+    said = f"count tables: {visit.clicks} clicks, {visit.typed} written fields"
+    record_property("walk", said)
+    assert (visit.clicks <= 7, visit.typed <= 1) == (True, True), said
+    assert studio.errors.read_text() == ""
 
 
 # --- a large file ---------------------------------------------------------------------------------

@@ -43,6 +43,12 @@ from incrowd.faces.studio.values import most_frequent
         ),
         ([f"v{chr(97 + row)}" for row in range(10)], {}, None),
         ([None, None], {}, [("(missing)", 2)]),
+        # Days that share a bin are named, and not called one value.
+        (
+            [f"2024-03-{1 + row % 9:02}" for row in range(18)],
+            {},
+            [*((f"2024-03-{day:02}", 2) for day in range(1, 9)), ("other values", 2)],
+        ),
         ([float("nan"), *map(float, range(8))], {}, None),
     ],
 )

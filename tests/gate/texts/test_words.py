@@ -57,7 +57,7 @@ def test_usual_headings_are_known_in_every_language(language):
     assert find_word("sensitive", income)
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("language", HEADINGS)
 def test_no_draft_generalizes_or_releases_names_in_any_language(language):
     rng = np.random.default_rng(3)

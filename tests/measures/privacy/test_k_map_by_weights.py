@@ -58,6 +58,7 @@ def test_tenths_add_up_exactly():
     assert k_map(table, ["age"], weights="w") == 5
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "algorithm", ["mondrian", "optimal", "flash", "ola", "incognito", "samarati", "datafly", "k-member", "mdav", "oka"]
 )  # fmt: skip
@@ -104,6 +105,7 @@ def test_every_engine_releases_the_same(place, tmp_path):
             check(rows)
 
 
+@pytest.mark.slow
 def test_every_output_says_that_it_is_an_estimate(tmp_path):
     release = ic.anonymize(TABLE, SCHEMA, "k-map:9", "optimal", max_suppression=0.05, suppressed="keep")
     figures = release.to_dict()["after"]

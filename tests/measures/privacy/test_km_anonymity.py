@@ -69,7 +69,7 @@ def test_who_has_one_row_is_as_safe_as_the_class():
     assert measures[0].value == measures[1].value == measures[2].value
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("algorithm", "power"), crossed(["optimal", "samarati", "datafly", "bottom-up", "flash"], [1, 2, 3, 0])
 )
@@ -87,7 +87,7 @@ def test_full_domain_algorithms_enforce_it(algorithm, power):
     assert releases
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("power", [2, 0])
 def test_the_optimum_is_that_of_all_nodes(power):
     table = people_table(3, people=50)
@@ -196,7 +196,7 @@ def rows_left(release):
     return {row for row, cell in enumerate(cells) if set(cell) != {"*"}}
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("power", [1, 2, 3, 0])
 def test_whoever_is_exposed_is_suppressed_whole_as_read_from_sets(power):
     people = 0
@@ -218,6 +218,7 @@ def test_whoever_is_exposed_is_suppressed_whole_as_read_from_sets(power):
     assert people > 1 or power == 1
 
 
+@pytest.mark.slow
 def test_the_optimum_counts_what_suppressing_people_costs():
     table = people_table(4, people=80)
     k, limit = 3, 0.2

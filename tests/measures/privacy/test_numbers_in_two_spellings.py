@@ -53,7 +53,7 @@ def test_ann_counts_once():
     assert ic.assess(numbers, plain, ic.TCloseness(0.5, "ordered")).privacy[0].value == pytest.approx(0.15)
 
 
-@pytest.mark.few(9)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("form", ["frame", "lazy", "file"])
 def test_the_distance_is_that_of_people_as_sets(seed, form, tmp_path):

@@ -56,6 +56,7 @@ def test_households_are_sets_of_members(seed):
     assert expected["mean"] == pytest.approx(whole.mean)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("lazy", [False, True])
 def test_a_person_with_several_rows_is_one_member(seed, lazy):

@@ -79,7 +79,7 @@ WITHIN = {
 }
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("suffix", FORMATS)
 @pytest.mark.parametrize("name", COLUMNS)
 def test_a_value_far_from_all_others_is_a_point(tmp_path, name, suffix):
@@ -91,7 +91,7 @@ def test_a_value_far_from_all_others_is_a_point(tmp_path, name, suffix):
     assert [each.sentence() for each in verified(release, tmp_path, suffix)] == [point.sentence()]
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("suffix", FORMATS)
 @pytest.mark.parametrize("name", WITHIN)
 def test_a_value_that_others_reach_and_a_code_are_none(tmp_path, name, suffix):
@@ -163,7 +163,7 @@ def test_declared_spellings_are_read(tmp_path):
     assert verified(release, tmp_path) == points
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("rows", [21, 27, 28, 30, 60, 69, 70, 139, 140, 399, 700, 1000])
 @pytest.mark.parametrize("far", [FAR, -FAR])
 def test_the_way_out_removes_the_point(rows, far):

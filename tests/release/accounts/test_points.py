@@ -78,6 +78,7 @@ def test_unique_columns_and_pairs_are_found():
     assert not write(TABLE, schema("color"), K).points
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("role", ["insensitive", "sensitive"])
 @pytest.mark.parametrize("treatments", [{}, {"seqn": "random-numbers"}])
 def test_values_of_their_own_are_found_whatever_the_role_and_treatment(role, treatments):
@@ -119,7 +120,7 @@ def test_rows_of_a_database_are_counted_there(tmp_path):
         assert list(found(release)) == [("unique-column", "seqn")]
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "treatments",
     [
@@ -497,7 +498,7 @@ def test_points_hold_no_value_of_the_table():
 SHOWN = ("unique-column", "unique-together", "unprotected-sensitive", "blanked-column", "much-suppressed")
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("plain", "sensitive", "models"),
     [
@@ -528,7 +529,7 @@ def late(rows: int, known: int, values: Callable[[int], list[Any]]) -> list[Any]
     return [None] * (rows - known) + values(known)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("of_files", [False, True], ids=["memory", "files"])
 def test_the_first_rows_do_not_hide_what_the_others_tell(tmp_path, of_files):
     rows, known = 80_000, 28_000

@@ -36,6 +36,7 @@ def says_a_risk(sentence: str) -> bool:
     return re.search(r"probability|is right for|found with|likelier|holds: ", sentence) is not None
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("roles", SETTINGS)
 def test_each_sentence_with_a_risk_names_the_attacker(roles):
     schema = ic.Schema(quasi=["age", "BMI"], sensitive=["ill"], unlisted="drop", **SETTINGS[roles])

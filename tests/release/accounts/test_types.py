@@ -178,7 +178,7 @@ def test_a_batch_of_means_has_numbers_too(tmp_path):
         assert (tmp_path / f"{dtype}.csv").read_text() == "age\n30\n20\n30\n"
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["age", "^.*$", "*", "a.b", ""])
 def test_files_have_the_texts(name, tmp_path):
     for table in (pl.DataFrame({name: AGES}), pl.LazyFrame({name: AGES}), pd.DataFrame({name: AGES})):

@@ -27,6 +27,7 @@ def sentences(values: list[str], **settings: object) -> str:
     return "\n".join(text)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("values", "said"),
     {

@@ -79,6 +79,7 @@ def test_numbers_in_a_row_and_at_random_are_none():
     assert personal_form(["4111111111111111"]) == "", "one value tells nothing"
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "texts",
     [
@@ -173,6 +174,7 @@ def test_two_numbers_with_a_slash_are_no_id_and_no_person(name):
     assert (guess.role, guess.special, guess.repeated) == ("?", "health", False)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("formats", "shown"),
     [
@@ -205,6 +207,7 @@ LISTS = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("sign", LISTS)
 def test_lists_in_cells_are_recognized_and_said(sign):
     assert separator_of(LISTS[sign]) == sign

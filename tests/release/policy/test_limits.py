@@ -164,7 +164,7 @@ def test_assess_says_what_whole_histories_reach(seed, lazy):
     assert ic.assess(table, PLAIN).people.histories is None
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("algorithm", "suppression"),
     [("optimal", 0.3), ("samarati", 0.3), ("datafly", 0.3), ("flash", 0.0), ("ola", 0.0), ("incognito", 0.0)],

@@ -131,6 +131,7 @@ def front_page():
     return caption, scope["picture"]
 
 
+@pytest.mark.slow
 def test_the_first_picture_of_the_docs_shows_people_who_hide_in_groups():
     caption, picture = front_page()
     before, after = panels(picture)

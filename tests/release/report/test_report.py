@@ -110,6 +110,7 @@ def test_a_page_stands_alone(release):
         assert line.replace("'", "&#x27;").replace(">", "&gt;") in page
 
 
+@pytest.mark.slow
 def test_the_pdf_says_the_same(release, tmp_path):
     release.report(tmp_path / "r.pdf")
     text = " ".join(" ".join(page.extract_text() for page in PdfReader(tmp_path / "r.pdf").pages).split())
@@ -294,6 +295,7 @@ def places(path):
         yield from ((number, *each) for each in texts if each[0])
 
 
+@pytest.mark.slow
 def test_long_names_of_columns_break_within_a_page_of_the_pdf(table, tmp_path):
     long = "date_of_the_first_admission_to_the_ward_or_of_the_transfer"
     secret = "main_diagnosis_at_the_day_of_discharge_from_the_hospital"
@@ -468,6 +470,7 @@ def test_bins_count_everybody_and_name_no_few(table, algorithm, k):
                 assert each["label"] in {"A", "B"} | released
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("state", "roles", "k"), [("holds", "drop", 8), ("open", "keep", 8), ("broken", "", 5)]
 )

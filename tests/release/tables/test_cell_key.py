@@ -172,6 +172,7 @@ def test_the_same_people_have_the_same_noise_in_every_table():
     assert len(set((table.release(counts, by_town) - counts).tolist())) > 3
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("deviation", "variance", "js"), SETTINGS)
 def test_released_counts_have_the_odds_of_the_table(deviation, variance, js):
     """Keys that are spread evenly meet each deviation as often as the odds say."""

@@ -206,6 +206,7 @@ def test_a_cell_key_needs_people(monkeypatch):
     assert one.keys.tolist() == other.keys.tolist()
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("seed", range(20))
 def test_people_with_several_codes_meet_every_condition(seed):
     """The excess of some people's parts over the total is at most that of all people."""

@@ -151,6 +151,7 @@ def test_people_may_have_no_name_or_two_or_a_number(place, person, request):
             same(count_cells(engine_for(table, starred=True), schema, layout), here)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("place", quick(ENGINES, "relation", "sqlite"))
 def test_engines_write_the_same_files(place, tmp_path, request):
     layouts = [
@@ -172,6 +173,7 @@ def test_engines_write_the_same_files(place, tmp_path, request):
         ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("place", quick([*STORES, "relation"], "relation", "sqlite", "duckdb"))
 def test_no_value_stands_in_sql_and_nothing_stays(place, request, monkeypatch):
     """Values go into tables that end with the session, and never into a statement."""

@@ -100,6 +100,7 @@ def test_counts_and_keys_as_offices_released_them():
     assert read.tolist() == [562, 619, 629, 634, 27, 29, 750, 501, 750, 501, 750]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rule", ["10-5", "random"])
 def test_released_counts_are_those_of_the_program_of_an_office(rule, tmp_path, monkeypatch):
     """The same records through `cell-key-perturbation`: same keys, rows and released counts."""

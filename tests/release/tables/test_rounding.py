@@ -70,6 +70,7 @@ def check(rounding, counts: np.ndarray, linked: Linked, base: int) -> None:
     assert (difference <= most).all()
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("base", [2, 3, 5])
 @pytest.mark.parametrize("shape", AXES)
 def test_no_rounding_whose_sums_hold_lies_nearer(shape, base):

@@ -45,7 +45,7 @@ def least_distances(finest: np.ndarray, axes: list[Axis], base: int) -> tuple[in
     return min(zip((all_ - own).tolist(), own.tolist(), strict=True))
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("base", [2, 3, 5])
 @pytest.mark.parametrize("shape", AXES)
 def test_no_choice_leaves_totals_nearer(shape, base):

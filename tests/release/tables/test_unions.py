@@ -94,7 +94,7 @@ def sums_of(cells):
     return np.array(lines).reshape(-1, math.prod(shape))
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rule", RULES, ids=str)
 @pytest.mark.parametrize("two_way", [False, True])
 def test_no_union_that_can_be_computed_is_unsafe(rule, two_way):
@@ -125,7 +125,7 @@ def test_no_union_that_can_be_computed_is_unsafe(rule, two_way):
     assert protected > share(25) // 5
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rule", RULES[:4], ids=str)
 def test_nobody_computes_an_unsafe_cell_from_the_own_ones(rule):
     knowing = 0
@@ -187,6 +187,7 @@ def test_a_union_of_three_sums_is_found_among_many_hidden_cells():
     assert {("a", "y", "q"), ("a", "z", "q")} in told
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("unit", "seconds"), crossed([0.01, 10.0, 1e4, 1e9], [1e-9, 20]))
 def test_the_unit_of_a_sum_changes_nothing(unit, seconds):
     draw = random.Random("units")
@@ -208,7 +209,7 @@ def test_the_unit_of_a_sum_changes_nothing(unit, seconds):
     assert hidden[0].tolist() == hidden[1].tolist()
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rule", [*RULES[:4], {"threshold": 2, "dominance": [1, 0.4]}], ids=str)
 def test_the_cells_of_a_line_cost_least(rule):
     """Beside all choices of a line of at most seven cells, with unions and lone contributors."""

@@ -51,6 +51,7 @@ class Subject:
     - `cleared`: columns of the release that the policy says are not what the clause is about.
     - `said`: what the check found, in words; it sets this.
     - `unread`: columns that the check could not see through, as those of sentences.
+    - `least`: the class size that the check found missing, where it asks for one; it sets this.
     """
 
     con: Checks
@@ -59,6 +60,7 @@ class Subject:
     clause: Clause
     said: str = ""
     unread: list[str] = field(default_factory=list)
+    least: int | None = None
     cleared: list[str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -69,7 +71,7 @@ class Subject:
     @property
     def released(self) -> Table:
         """The released table."""
-        return self.rows.released
+        return self.rows.table
 
     def setting(self, name: str, default: Any = None) -> Any:
         """Return a setting of the clause."""
@@ -130,13 +132,14 @@ class Count(NamedTuple):
     """A count that has to be 0.
 
     - `words`, `sql`: what is counted, in words and in SQL.
-    - `doubtful`: the column of which nobody can say, where there are such; None where the clause is broken
-      then.
+    - `column`: the column that it is counted of; None where it is counted of records or classes.
+    - `doubtful`: whether nobody can say, where there are such; the clause is broken otherwise.
     """
 
     words: str
     sql: str
-    doubtful: str | None = None
+    column: str | None = None
+    doubtful: bool = False
 
 
 Counts = Iterator[Count]
@@ -176,7 +179,8 @@ def _absent(subject: Subject) -> Counts:
     """Count the cells of columns that are called so, and the texts that look so."""
     called = subject.called()
     for name in called:
-        yield Count(f"cells of {name}, which is called so", f"SELECT count(*) FROM {subject.shown(name)}")
+        sql = f"SELECT count(*) FROM {subject.shown(name)}"
+        yield Count(f"cells of {name}, which is called so", sql, name)
     others = [name for name in subject.columns if name not in called]
     patterns = [literal(each) for each in map(subject.setting, ("texts", "doubtful")) if each is not None]
     share = number(subject.setting("share", 0.0))
@@ -189,12 +193,14 @@ def _absent(subject: Subject) -> Counts:
                 f"cells of {name} that look so",
                 f"SELECT CASE WHEN {matches} > {share} * count(*) THEN {matches} ELSE 0 END "
                 f"FROM {subject.shown(name)}",
+                name,
             )
         yield Count(
             f"cells of {name} that may be such",
             f"SELECT count(*) FROM {subject.shown(name)} WHERE {' OR '.join(looks)} "
             "OR regexp_matches(regexp_replace(v, '[0-9]', '', 'g'), '\\p{Nd}')",
-            doubtful=name,
+            name,
+            True,
         )
     if subject.setting("in_texts", True):
         yield from _inside_texts(subject, others)
@@ -219,7 +225,7 @@ def _inside_texts(subject: Subject, names: Sequence[str]) -> Counts:
         signs = {phrases[sign]: mask for sign, mask in texts.signs.items() if sign in phrases}
         for what, mask in signs.items():
             records = int(texts.counts[mask].sum())
-            yield Count(f"cells of {name} that look like {what}", f"SELECT {records:d}")
+            yield Count(f"cells of {name} that look like {what}", f"SELECT {records:d}", name)
         if not signs and (texts.signs or texts.is_free(subject.rows.records)):
             subject.unread.append(name)
 
@@ -235,9 +241,9 @@ def _years(subject: Subject) -> Counts:
     subject.con.execute(f"CREATE OR REPLACE TABLE periods AS {finer_than_years(columns)}")
     for place, name in enumerate(names):
         told = f"FROM periods WHERE place = {place:d}"
-        yield Count(f"cells of {name} finer than a year", f"SELECT coalesce(sum(finer), 0) {told}")
+        yield Count(f"cells of {name} finer than a year", f"SELECT coalesce(sum(finer), 0) {told}", name)
         yield Count(
-            f"cells of {name} that may be so", f"SELECT coalesce(sum(doubtful), 0) {told}", doubtful=name
+            f"cells of {name} that may be so", f"SELECT coalesce(sum(doubtful), 0) {told}", name, True
         )
 
 
@@ -253,8 +259,9 @@ def _oldest(subject: Subject) -> Counts:
             # The limit stands for every age beyond, so its cells are the one group.
             cells = f"(SELECT v FROM {cells} WHERE TRY_CAST(v AS DOUBLE) IS DISTINCT FROM {int(oldest) + 1})"
         judged = in_one_group(cells, oldest, year if name in births else None)
-        yield Count(f"records of {name} that are not in one group of {words}", f"SELECT old FROM ({judged})")
-        yield Count(f"records of {name} that may be such", f"SELECT doubtful FROM ({judged})", doubtful=name)
+        what = f"records of {name} that are not in one group of {words}"
+        yield Count(what, f"SELECT old FROM ({judged})", name)
+        yield Count(f"records of {name} that may be such", f"SELECT doubtful FROM ({judged})", name, True)
 
 
 def _zip3(subject: Subject) -> Counts:
@@ -266,6 +273,7 @@ def _zip3(subject: Subject) -> Counts:
         yield Count(
             f"cells of {name} that show more than three digits",
             f"SELECT count(*) FROM {subject.shown(name)} WHERE NOT regexp_full_match(v, '\\d{{0,3}}[*xX]*')",
+            name,
         )
     for name in subject.columns:
         if name not in names:
@@ -275,7 +283,8 @@ def _zip3(subject: Subject) -> Counts:
                 f"SELECT count(*) FILTER (sure OR (so AND all_so)) FROM (SELECT *, bool_and(so) FILTER "
                 f"(regexp_matches(v, '\\d')) OVER () AS all_so, regexp_full_match(v, {literal(_SURE_ZIP)}) "
                 f"AS sure FROM ({cells}))",
-                doubtful=name,
+                name,
+                True,
             )
     used = [
         text
@@ -295,6 +304,7 @@ def _zip3(subject: Subject) -> Counts:
         yield Count(
             f"cells of {name} whose three digits are of too few people by {place.name}",
             f"SELECT count(*) FROM {subject.shown(name)} WHERE {prefix} NOT IN ({listed})",
+            name,
         )
 
 
@@ -332,7 +342,8 @@ def _unique(subject: Subject) -> Counts:
                 f"SELECT CASE WHEN alone >= {share} * records THEN alone ELSE 0 END FROM (SELECT "
                 "coalesce(sum(n) FILTER (n = 1), 0) AS alone, sum(n) AS records FROM (SELECT count(*) AS n "
                 f"FROM {subject.shown(name)} GROUP BY v))",
-                doubtful=None if name in plain else name,
+                name,
+                name not in plain,
             )
 
 
@@ -361,7 +372,7 @@ def _at_least(subject: Subject, least: int) -> Counts:
         f"(SELECT size FROM classes UNION ALL SELECT {size} FROM record WHERE suppressed HAVING count(*) > 0)"
     )
     (smallest,) = subject.con.row(f"SELECT coalesce(min(size), 0)::BIGINT FROM {sizes}")
-    subject.said = f"the smallest class has {smallest:,}, at least {least:,} needed"
+    subject.least, subject.said = least, f"the smallest class has {smallest:,}, at least {least:,} needed"
     yield Count(
         f"classes of fewer than {least:,}", f"SELECT count(*) FROM {sizes} WHERE size < {number(least)}"
     )
@@ -376,12 +387,14 @@ def _counts(subject: Subject) -> Counts:
                 f"values of {name} that fewer than {least} records have",
                 f"SELECT count(*) FROM (SELECT {subject.text(name)} AS v, count(*) AS n "
                 f"FROM {subject.source} GROUP BY v) WHERE n < {number(least)}",
+                name,
             )
         return
     for name, grouped in _sensitive(subject):
         yield Count(
             f"values of {name} that fewer than {least} records of a class have",
             f"SELECT count(*) FROM ({grouped}) WHERE n < {number(least)}",
+            name,
         )
 
 
@@ -393,6 +406,7 @@ def _shares(subject: Subject) -> Counts:
             f"classes where more than {share:.0%} share a value of {name}",
             f"SELECT count(*) FROM (SELECT 1 FROM ({grouped}) GROUP BY {', '.join(_keys(subject))} "
             f"HAVING max(n) > {number(share)} * sum(n))",
+            name,
         )
 
 
@@ -452,12 +466,14 @@ def _ends(subject: Subject) -> Counts:
                 f"records that alone have the largest {name}",
                 f"SELECT CASE WHEN 2 * known >= cells AND alone < {least} THEN alone ELSE 0 END "
                 f"FROM ({judged})",
+                name,
             )
             yield Count(
                 f"cells of {name} that may be numbers",
                 f"SELECT CASE WHEN 2 * known >= cells THEN unread WHEN known > 0 AND alone < {least} "
                 f"THEN alone ELSE 0 END FROM ({judged})",
-                doubtful=name,
+                name,
+                True,
             )
 
 
@@ -554,19 +570,23 @@ def _checked(con: Checks, subject: Subject, clause: Clause, blank: ClauseResult)
     except LackingError as lacking:
         con.never(f"{clause.id}: it could be checked")
         return replace(blank, detail=f"cannot be checked: {lacking}", unanswered=True)
-    broken = []
+    broken = dict[str, str | None]()
     for each in counts:
         con.check(f"{clause.id}: {each.words}", each.sql)
-        if con.is_script or each.doubtful in subject.unread:
+        if con.is_script or (each.doubtful and each.column in subject.unread):
             continue
         rows = int(con.row(f"SELECT ({each.sql})")[0])
-        if rows and each.doubtful is not None:
-            subject.unread.append(each.doubtful)
+        if rows and each.doubtful and each.column is not None:
+            subject.unread.append(each.column)
         elif rows:
-            broken.append(f"{each.words}: {rows:,}")
+            broken[f"{each.words}: {rows:,}"] = each.column
     cleared = f"not of this kind by the policy: {', '.join(subject.cleared)}" if subject.cleared else ""
     # What nobody recognizes may be anything: somebody has to look.
     unread = f"not checked: {', '.join(subject.unread)}" if subject.unread else ""
     detail = "; ".join(filter(None, [*broken, unread, subject.said, cleared]))
     state = "not met" if broken or unread else "checked"
-    return replace(blank, state=state, detail=detail, unanswered=bool(unread) and not broken)
+    columns = tuple(dict.fromkeys(filter(None, [*broken.values(), *subject.unread])))
+    lacks_answer = bool(unread) and not broken
+    return replace(
+        blank, state=state, detail=detail, unanswered=lacks_answer, columns=columns, least=subject.least
+    )

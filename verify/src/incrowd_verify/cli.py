@@ -31,12 +31,11 @@ from incrowd_gate.errors import (
 from incrowd_gate.verdict import Verdict
 from incrowd_gate.wording import wildcard_sentence
 from incrowd_verify import __version__
-from incrowd_verify.count_tables import TableVerification
-from incrowd_verify.result import ClauseResult, Verification
 
 if TYPE_CHECKING:
-    from incrowd_verify.count_tables import RawTable
+    from incrowd_verify.count_tables import RawTable, TableVerification
     from incrowd_verify.linked import LinkedVerification
+    from incrowd_verify.result import ClauseResult, Verification
 
 _PROGRAM = "incrowd-verify"
 _INSTALL = INSTALL.replace("'.[", "'./verify[")

@@ -51,6 +51,7 @@ def _amount(least: float = 0, *, default: float | None = None) -> Parameter:
 _SIZE = Parameter(int, None, 1, needed=True)
 _ATTRIBUTE = {"attribute": Parameter(str)}
 _DISTANCE = Parameter(("auto", "ordered", "hierarchical", "equal", "maximal-frequency-difference"), "auto")
+_DIVERSITY = Parameter(("distinct", "entropy", "grassberger", "grassberger-arx", "recursive"), "distinct")
 _SENSITIVE = {**_ATTRIBUTE, "joint": Parameter(bool, False)}
 
 Reader = Callable[[str, dict[str, Any], Sequence[str], str], list[Demand]]
@@ -117,7 +118,7 @@ MODELS: dict[str, tuple[dict[str, Parameter], Reader]] = {
     "subset-k-anonymity": ({"k": _SIZE, "of": _SIZE}, _on_classes("k", at_least=True)),
     "k-map": ({"k": _SIZE}, _on_classes("k", at_least=True)),
     "l-diversity": ({
-        "l": _amount(1), "kind": Parameter(("distinct", "entropy", "grassberger", "recursive"), "distinct"),
+        "l": _amount(1), "kind": _DIVERSITY,
         "c": Parameter(float, None, 0), **_SENSITIVE,
     }, _l_diversity),
     "normalized-entropy": ({

@@ -53,11 +53,19 @@ def diversity(attribute: Attribute, counts: str, settings: Mapping[str, Any]) ->
             "SELECT part, home, total::DOUBLE / exp(sum(n::DOUBLE * ln(n::DOUBLE)) / total::DOUBLE) "
             f"AS value FROM {counts} GROUP BY part, home, total"
         )
-    if kind == "grassberger":
+    if kind in ("grassberger", "grassberger-arx"):
         _tabulate_grassberger(attribute.con, counts)
+        if kind == "grassberger":
+            log, lost = "ln(total::DOUBLE)", "sum(n::DOUBLE * g)"
+        else:
+            # ARX adds up in the order of a hash table, and leaves where the sum is too large. In the worst
+            # order the terms below 0 come last: those of values that one record has.
+            log = "any_value(of_all)"
+            lost = "coalesce(sum(n::DOUBLE * g) FILTER (n > 1), any_value(g))"
         return (
-            "SELECT part, home, least(exp(ln(total::DOUBLE) - sum(n::DOUBLE * g) / total::DOUBLE), "
-            f"count(*)::DOUBLE) AS value FROM {counts} JOIN grassberger USING (n) GROUP BY part, home, total"
+            f"SELECT part, home, least(exp({log} - {lost} / total::DOUBLE), "
+            f"count(*)::DOUBLE) AS value FROM {counts} JOIN grassberger USING (n) "
+            "JOIN (SELECT n AS total, g AS of_all FROM grassberger) USING (total) GROUP BY part, home, total"
         )
     # The largest l with r1 < c (rl + ... + rm), where r1 >= r2 >= ... are the counts.
     return (
@@ -70,12 +78,12 @@ def diversity(attribute: Attribute, counts: str, settings: Mapping[str, Any]) ->
 
 
 def _tabulate_grassberger(con: Checks, counts: str) -> None:
-    """Make the table `grassberger` (n, g) with Grassberger's G(n) up to the largest count."""
+    """Make the table `grassberger` (n, g) with Grassberger's G(n) up to the largest part."""
     # G(1) = -gamma - ln 2, G(2) = 2 + G(1), G(2m + 2) = G(2m) + 2 / (2m + 1), and G(2m + 1) = G(2m).
     con.execute(
         f"CREATE OR REPLACE TABLE grassberger AS SELECT n::HUGEINT AS n, {-_EULER - math.log(2)!r}::DOUBLE "
         "+ sum(CASE WHEN n % 2 = 0 THEN 2::DOUBLE / (n - 1) ELSE 0 END) OVER (ORDER BY n) AS g "
-        f"FROM range(1, (SELECT max(n) + 1 FROM {counts})::BIGINT) AS counted(n)"
+        f"FROM range(1, (SELECT max(total) + 1 FROM {counts})::BIGINT) AS counted(n)"
     )
 
 

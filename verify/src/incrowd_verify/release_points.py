@@ -51,6 +51,7 @@ class _Rows:
         self.columns = tuple(_column(name, declared.get(name), policy, table) for name in names)
         self.records = count_rows(con, table)
         self._values: dict[str, Values] = {}
+        self._labels: dict[str, Values] = {}
 
     def values(self, name: str) -> Values:
         """Return the distinct values of a column."""
@@ -141,19 +142,17 @@ class ReleasedRows(_Rows):
 
     def labels(self, name: str) -> Values:
         """Count the cells that records have, suppressed records aside."""
-        policy, released = self.policy, self.released
+        if name in self._labels:
+            return self._labels[name]
+        policy, released = self.policy, self.table
         shown = written(self.con, released, name, policy.null_values)
         quasi = (as_text(released, each, policy.null_values) for each in self.hidden)
         kept = " OR ".join(f"{text} IS DISTINCT FROM '{SUPPRESSED}'" for text in quasi)
         rows = self.con.frame(
             f"SELECT {shown} AS v, count(*) AS n FROM {released.name} AS t WHERE {kept} GROUP BY 1"
         )
-        return Values(rows["v"].cast(pl.String), rows["n"].to_numpy(), are_labels=True)
-
-    @property
-    def released(self) -> Table:
-        """The released records."""
-        return self.table
+        self._labels[name] = Values(rows["v"].cast(pl.String), rows["n"].to_numpy(), are_labels=True)
+        return self._labels[name]
 
     def texts(self, name: str) -> Values | None:
         """Return the texts of a column, or of a quasi-identifier's cells; None if the values are no texts."""
@@ -169,7 +168,7 @@ class ReleasedRows(_Rows):
 
     def unprotected(self) -> Iterator[tuple[str, float]]:
         """Count the records in classes that share a sensitive value that no model protects."""
-        con, policy, released = self.con, self.policy, self.released
+        con, policy, released = self.con, self.policy, self.table
         demands = policy.all_demands
         if not demands:
             # The limits are checked on another table, which this one is a part of.
@@ -203,7 +202,7 @@ class ReleasedRows(_Rows):
 
     def losses(self) -> Losses:
         """Count the cells that stand for every value, and the suppressed records."""
-        con, policy, released, raw = self.con, self.policy, self.released, self.raw
+        con, policy, released, raw = self.con, self.policy, self.table, self.raw
         missing = self.tables.missing
         quasi = policy.named("quasi")
         shown = [written(con, released, column.name, policy.null_values) for column in quasi]
@@ -238,7 +237,7 @@ class ReleasedRows(_Rows):
 
     def people(self, name: str) -> People | None:
         """Count the people of each class; a record without a value is of somebody else."""
-        con, policy, released, tables = self.con, self.policy, self.released, self.tables
+        con, policy, released, tables = self.con, self.policy, self.table, self.tables
         leaves = any(
             column.name == name and not column.treatment and column.role != "quasi" for column in self.columns
         )

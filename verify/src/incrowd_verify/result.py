@@ -51,6 +51,8 @@ class ClauseResult:
         The figures, who attests it, or why it is not met.
     unanswered
         Whether a clause that is not met only lacks an answer or an input.
+    columns, least
+        As `wording.clause` takes them; documents have them with the points of the verdict.
     """
 
     id: str
@@ -59,6 +61,19 @@ class ClauseResult:
     state: str
     detail: str
     unanswered: bool = False
+    columns: tuple[str, ...] = ()
+    least: int | None = None
+
+    @property
+    def point(self) -> Point:
+        """The point of a clause that is not met."""
+        told = self.id, self.text, self.detail, self.columns, self.least
+        return wording.clause(*told, unanswered=self.unanswered)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        names = ("id", "text", "source", "state", "detail", "unanswered")
+        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True)
@@ -136,9 +151,7 @@ class Verification:
     def verdict(self) -> Verdict:
         """The verdict on the release and on others beside, in the words of every face."""
         own = [*self._limits(), *map(wording.conformity, self.problems), *self.points]
-        own += [
-            wording.clause(each.id, each.text, each.detail, unanswered=each.unanswered) for each in self.unmet
-        ]
+        own += [each.point for each in self.unmet]
         others = (point for each in self._others for point in each.verdict.points)
         remark = wording.left_out(self.left_out) if self.left_out else ""
         return Verdict(tuple(in_order([*own, *others])), remark=remark)
@@ -217,7 +230,7 @@ class Verification:
             **({} if self.together is None else {"together": self.together.to_dict()}),
             **({"published_as_one": True} if self.published_as_one else {}),
             **({"profile": self.profile} if self.profile else {}),
-            **({"clauses": [asdict(each) for each in self.clauses]} if self.clauses else {}),
+            **({"clauses": [each.to_dict() for each in self.clauses]} if self.clauses else {}),
         }
 
 

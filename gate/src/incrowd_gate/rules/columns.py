@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 from incrowd_gate.lazy import NDArray, np, pl
 from incrowd_gate.ranges import bounds_of
 
-_NUMBER = r"^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?$"
+_NUMBER = r"^[+-]?(\d+(\.\d+)?([eE][+-]?\d+)?|(?i:nan|inf))$"
 _DECIMAL = r"[.eE]|(?i)nan|inf"
 _MOMENT = r"^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?$"
 
@@ -72,11 +72,6 @@ class Values:
         return replace(self, values=self.values.filter(mask), counts=self.counts[mask.to_numpy()])
 
     @cached_property
-    def are_numbers(self) -> bool:
-        """Whether all known values are numbers, or texts of plain numbers."""
-        return are_numbers(self.values)
-
-    @cached_property
     def texts(self) -> Values | None:
         """The texts in order, or None if the values are none.
 
@@ -86,10 +81,11 @@ class Values:
         kind = self.values.dtype
         if kind.is_float() or kind.is_decimal() or kind.is_temporal() or kind in (pl.Boolean, pl.Null):
             return None
-        known = self.only(self.values.is_not_null())
+        known = self.only(self.values.is_not_null()) if self.values.has_nulls() else self
         texts = known.values.cast(pl.String)
-        are_decimals = _are_numbers(texts) and texts.str.contains(_DECIMAL).any()
-        if len(texts) and (are_decimals or texts.str.contains(_MOMENT).all()):
+        holds = pl.first().str.contains
+        are_plain = (holds(_NUMBER).all() & holds(_DECIMAL).any()) | holds(_MOMENT).all()
+        if len(texts) and texts.to_frame().select(are_plain).item():
             return None
         order = texts.arg_sort()
         return Values(texts.gather(order), known.counts[order.to_numpy()], self.are_labels)
@@ -97,30 +93,36 @@ class Values:
     @cached_property
     def parts(self) -> pl.DataFrame:
         """The texts that stand in texts: columns ``cell``, a position, and ``part``; see `parts_of`."""
-        cells = pl.DataFrame({"cell": pl.int_range(len(self.values), eager=True), "part": self.values})
+        cells = self.values.to_frame("part").with_row_index("cell")
         return parts_of(cells) if self.are_labels else cells
+
+    @cached_property
+    def distinct(self) -> pl.Series:
+        """The distinct texts of `parts` in order."""
+        return self.parts["part"].unique().sort()
 
     @cached_property
     def signs(self) -> dict[str, NDArray[np.bool_]]:
         """Which texts hold each sign of people, by the name of the sign: bool[values]."""
         from incrowd_gate.texts import signs_in
 
-        parts = self.parts["part"].unique().sort()
         masks = {}
-        for sign, mask in signs_in(parts).items():
+        for sign, mask in signs_in(self.distinct).items():
             masks[sign] = np.zeros(len(self.values), np.bool_)
-            masks[sign][self.parts.filter(pl.col("part").is_in(parts.filter(mask).implode()))["cell"]] = True
+            held = pl.col("part").is_in(self.distinct.filter(mask).implode())
+            masks[sign][self.parts.filter(held)["cell"]] = True
         return masks
 
     def is_free(self, records: int) -> bool:
         """Say whether the texts are sentences that people wrote; `records` are all of the table."""
         from incrowd_gate.texts import is_free_text
 
-        return is_free_text(self.parts["part"].unique().sort(), records)
+        return is_free_text(self.distinct, records)
 
 
 _MAY_BE_RANGE = r"^[\[\]()<>≤≥]| or (less|more|earlier|later)$"
 _SET = r"^\{.*\}$"
+_ODD = rf"{_SET}|{_MAY_BE_RANGE}|\*"
 _BETWEEN = ", |; "
 
 
@@ -134,31 +136,26 @@ def parts_of(cells: pl.DataFrame) -> pl.DataFrame:
         [20-29]                             ->
         +49 151 23***                       ->  +49 151 23xxx
     """
-    texts = cells["part"]
-    odd = texts.str.contains(_SET) | texts.str.contains(_MAY_BE_RANGE) | texts.str.contains("*", literal=True)
+    odd = cells["part"].str.contains(_ODD)
     if not odd.any():
         return cells
-    part = pl.col("part")
-    members = part.str.strip_prefix("{").str.strip_suffix("}").str.replace_all(_BETWEEN, "\0").str.split("\0")
-    members = pl.when(part.str.contains(_SET)).then(members).otherwise(pl.concat_list(part))
-    taken = cells.filter(odd).with_columns(members).explode("part", empty_as_null=False)
-    distinct = taken.filter(part.str.contains(_MAY_BE_RANGE))["part"].unique()
+    taken, part = cells.filter(odd), pl.col("part")
+    sets = taken["part"].str.contains(_SET)
+    if sets.any():
+        inside = part.str.strip_prefix("{").str.strip_suffix("}").str.replace_all(_BETWEEN, "\0")
+        members = pl.when(sets).then(inside.str.split("\0")).otherwise(pl.concat_list(part))
+        taken = taken.with_columns(members).explode("part", empty_as_null=False)
+    distinct = taken["part"].filter(taken["part"].str.contains(_MAY_BE_RANGE)).unique()
     ranges = [text for text in distinct if bounds_of(text, "number") or bounds_of(text, "date")]
     hidden = part.str.replace_all(r"\*+@|@\*+", " ").str.replace_all("*", "x", literal=True)
-    taken = taken.filter(~part.is_in(ranges) & (part != "*")).with_columns(hidden)
-    return pl.concat([cells.filter(~odd), taken])
-
-
-def _are_numbers(texts: pl.Series) -> bool:
-    numbers = texts.str.contains(_NUMBER) | texts.str.contains(r"(?i)^[+-]?(nan|inf)$")
-    return bool(numbers.all())
+    return pl.concat([cells.filter(~odd), taken.filter(~part.is_in([*ranges, "*"])).with_columns(hidden)])
 
 
 def are_numbers(values: pl.Series) -> bool:
     """Say whether all known values are numbers, or texts of plain numbers."""
     if values.dtype.is_numeric():
         return True
-    return values.dtype == pl.String and _are_numbers(values.drop_nulls())
+    return values.dtype == pl.String and bool(values.str.contains(_NUMBER).all())
 
 
 def as_texts(values: pl.Series) -> pl.Series | None:

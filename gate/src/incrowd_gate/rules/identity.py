@@ -31,20 +31,23 @@ def points_of_identifiers(release: Release) -> Iterator[Point]:
     for column, values in texts_that_leave(release):
         if column.treatment:
             continue
-        texts = values.texts.parts["part"] if values.texts is not None else as_texts(values.values)
-        if texts is not None and (reason := _name_of_people(column.name, texts.drop_nulls())) is not None:
+        distinct = None if values.texts is None else values.texts.distinct
+        if distinct is None and (texts := as_texts(values.values)) is not None:
+            distinct = texts.drop_nulls().unique()
+        if distinct is not None and (reason := _name_of_people(column.name, distinct)) is not None:
             yield wording.named_identifier(column.name, reason)
         # A place of a quasi-identifier is one that enough people share.
         elif column.role != "quasi" and _are_coordinates(column.name, values.values):
             yield wording.named_identifier(column.name, "its numbers are a latitude or a longitude")
 
 
-def _name_of_people(name: str, texts: pl.Series) -> str | None:
+def _name_of_people(name: str, distinct: pl.Series) -> str | None:
     """Return why texts name or reach a person each: by the form, or by the name and a fitting form."""
-    distinct = texts.unique()
-    for what, pattern in _FORMS:
-        if len(distinct) >= _LEAST and float(distinct.str.contains(pattern).sum()) >= _MOSTLY * len(distinct):
-            return f"its values look like {what}"
+    if len(distinct) >= _LEAST:
+        forms = [pl.first().str.contains(pattern).sum().alias(what) for what, pattern in _FORMS]
+        for what, number in distinct.to_frame().select(forms).row(0, named=True).items():
+            if number >= _MOSTLY * len(distinct):
+                return f"its values look like {what}"
     word = personal_word(name)
     return f"its name says {word!r}" if word and may_name(distinct) else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from incrowd_gate.lazy import pl
+from incrowd_gate.texts.memory import remember
 from incrowd_gate.texts.sign import holding, plain, share, spaced
 from incrowd_gate.texts.signs import SIGNS
 
@@ -22,6 +23,7 @@ _GENERALIZED = r"^\s*(?:\{.*\}|[\[(].*[\])])\s*$"
 _NUMBER = r"^\s*[-+]?(?:[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+,[0-9]+)\s*$"
 
 
+@remember
 def separator_of(texts: pl.Series) -> str | None:
     """Find the separator of the parts, if the cells of a column are lists.
 
@@ -47,7 +49,7 @@ def separator_of(texts: pl.Series) -> str | None:
     usual = texts.cast(pl.String).drop_nulls()
     usual = usual.filter(holding(usual, r"\S"))
     usual = usual.filter(~holding(usual, _GENERALIZED))
-    looked = usual.gather(spaced(pl.int_range(len(usual), eager=True), _LOOKED))
+    looked = spaced(usual, _LOOKED)
     return next((separator for separator in SEPARATORS if _separates(separator, looked)), None)
 
 
@@ -102,6 +104,7 @@ _BESIDE = 0.3
 _REMARK = r"(?:^|[\s,;(])\p{Ll}{3,}(?:$|[\s.,;!?)])"
 
 
+@remember
 def is_free_text(texts: pl.Series, rows: int) -> bool:
     """Say whether the texts of a column are written freely, and may say anything about anybody.
 
@@ -125,7 +128,7 @@ def is_free_text(texts: pl.Series, rows: int) -> bool:
     """
     usual = plain(texts).drop_nulls()
     usual = usual.filter(holding(usual, r"\S"))
-    looked = usual.gather(spaced(pl.int_range(len(usual), eager=True), _LOOKED))
+    looked = spaced(usual, _LOOKED)
     return _is_prose(looked, len(usual), rows) or _names_inside_remarks(looked)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable
 from functools import cache
@@ -11,6 +10,7 @@ from ipaddress import ip_address
 from typing import NamedTuple
 
 from incrowd_gate.lazy import pl
+from incrowd_gate.texts.memory import SHORT, remember
 from incrowd_gate.texts.name import NAME
 from incrowd_gate.texts.sign import DATES, FROM, MONTHS, TO, Sign, at, holding, passing, pieces, plain
 from incrowd_gate.texts.telephone import TELEPHONE
@@ -452,12 +452,8 @@ SIGNS = (
 )
 """Every sign, one line each, in the order in which they are looked for and listed."""
 
-_SHORT = 1_000
 _ANY = "|".join(f"(?:{sign.needs})" for sign in SIGNS)
 """What any sign needs. One look is faster than one for each sign where few texts have it."""
-_REMEMBERED = 500
-_KNOWN: dict[bytes, dict[str, pl.Series]] = {}
-"""The signs of short columns that were looked at, by a digest of their texts; `_REMEMBERED` at most."""
 
 
 def signs_in(texts: pl.Series) -> dict[str, pl.Series]:
@@ -478,24 +474,15 @@ def signs_in(texts: pl.Series) -> dict[str, pl.Series]:
     >>> {name: mask.to_list() for name, mask in signs.items() if name in ("mail", "title")}
     {'mail': [False, True, False], 'title': [True, False, False]}
     """
+    return dict(_among(texts, tuple(sign.name for sign in SIGNS if sign.available())))
+
+
+@remember
+def _among(texts: pl.Series, names: tuple[str, ...]) -> dict[str, pl.Series]:
     usual = plain(texts)
-    signs = [sign for sign in SIGNS if sign.available()]
-    if len(texts) > _SHORT:
-        return _among(usual, signs)
-    # Jobs look at the few texts of a column before, after and beside a release. A digest tells no text.
-    named = repr(([sign.name for sign in signs], usual.to_list()))
-    key = hashlib.sha256(named.encode("utf-8", "surrogatepass")).digest()
-    masks = _KNOWN.get(key)
-    if masks is None:
-        masks = _among(usual, signs) if holding(usual, _ANY).any() else {}
-        if len(_KNOWN) >= _REMEMBERED:
-            _KNOWN.clear()
-        _KNOWN[key] = masks
-    return dict(masks)
-
-
-def _among(usual: pl.Series, signs: list[Sign]) -> dict[str, pl.Series]:
-    masks = {sign.name: sign.matches_of_plain(usual) for sign in signs}
+    if len(usual) <= SHORT and not holding(usual, _ANY).any():
+        return {}
+    masks = {sign.name: sign.matches_of_plain(usual) for sign in SIGNS if sign.name in names}
     return {name: mask for name, mask in masks.items() if mask.any()}
 
 

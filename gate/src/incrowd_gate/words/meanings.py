@@ -27,7 +27,7 @@ _LETTERS = str.maketrans(
     }
 )
 """Letters that have no accent to take away, and the ones that are written in their place."""
-_ACCENTED = ((0x41, 0x24F), (0x370, 0x3FF), (0x590, 0x6FF), (0x900, 0x97F), (0x1E00, 0x1FFF))
+_ACCENTED = re.compile("[A-\u024f\u0370-\u03ff\u0590-\u06ff\u0900-\u097f\u1e00-\u1fff]")
 """Letters whose accents and vowel signs are taken away: Latin, Greek, Hebrew, Arabic and Devanagari."""
 _UNDIVIDED = re.compile("[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 """Signs of scripts that put no blanks between words: Chinese, Japanese and Korean."""
@@ -308,14 +308,12 @@ def _without_accents(text: str) -> str:
     if text.isascii():
         return text
     signs: list[str] = []
-    accented = False
+    letter = ""
     for sign in unicodedata.normalize("NFKD", text.translate(_LETTERS)):
         if unicodedata.combining(sign):
-            signs += [] if accented else [sign]
-        elif unicodedata.category(sign).startswith("M"):
-            pass  # a vowel sign of Devanagari, which has a place of its own
-        else:
-            accented = any(low <= ord(sign) <= high for low, high in _ACCENTED)
+            signs += [] if _ACCENTED.match(letter) else [sign]
+        elif not unicodedata.category(sign).startswith("M"):  # else a vowel sign with a place of its own
+            letter = sign
             signs.append(sign)
     return unicodedata.normalize("NFC", "".join(signs))
 

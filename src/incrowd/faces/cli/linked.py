@@ -28,6 +28,24 @@ def is_linked_policy(policy: Path | None) -> TypeGuard[Path]:
     return is_linked(read_toml(policy))
 
 
+def is_linked_release(path: Any, policy: Path | None) -> TypeGuard[Path]:
+    """Say whether a path is a folder of released linked tables, by the policy or the one in the folder."""
+    if not isinstance(path, Path) or not path.is_dir():
+        return False
+    from incrowd_verify.linked import is_linked
+
+    return is_linked(path, policy)
+
+
+def is_folder_of_tables(path: Any) -> TypeGuard[Path]:
+    """Say whether a path is a folder of files with different columns."""
+    if not isinstance(path, Path) or not path.is_dir():
+        return False
+    from incrowd.release.jobs.compare.draft_linked import has_different_tables
+
+    return has_different_tables(path)
+
+
 def refuse_linked(policy: Path) -> None:
     """Refuse a policy of linked tables where one table is asked for.
 

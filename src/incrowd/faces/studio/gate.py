@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain, repeat
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +13,10 @@ from incrowd.faces.studio.figures import LOOKS
 from incrowd.faces.studio.parts import box, bullets, heading, marked, note, tell, words
 from incrowd.faces.studio.rules import attestation_fields
 from incrowd_gate.points import KINDS, Accepted
-from incrowd_gate.verdict import LISTED, about
+from incrowd_gate.verdict import LISTED
 
 if TYPE_CHECKING:
     from incrowd.faces.studio.mends import Change
-    from incrowd.release.verification import ClauseResult
     from incrowd_gate.points import Point
     from incrowd_gate.verdict import Verdict
 
@@ -42,7 +40,7 @@ _TITLES = {
     "unread-column": "Not searched for people", "list-cells": "Cells of several values",
     "derived-column": "Follows from a generalized column", "repeated-id": "Looks like the id of people",
     "few-matches": "Fits too few records", "blanked-column": "Little is left", "not-checked": "Not checked",
-    "much-suppressed": "Many records are suppressed", "untrue-label": "Labels that are not true",
+    "much-suppressed": "Much is suppressed", "untrue-label": "Labels that are not true",
 }  # fmt: skip
 """Titles of points whose code name says less; it is shown on hover."""
 
@@ -80,8 +78,7 @@ class Gate:
 
     def draw(self) -> None:
         """Show each broken and open point, with changes that remove the point and answer fields."""
-        release = self._read(self._work)
-        verdict = release.verdict
+        verdict = self._read(self._work).verdict
         heading("Before you publish")
         if verdict.broken:
             note("Nothing can be taken: no answer removes what is broken. Go back, or take a change.")
@@ -91,14 +88,13 @@ class Gate:
                 "change, which makes the release anew, or say of each why you accept it. What is published "
                 "repeats your answers, so name no patient."
             )
-        # A release whose clauses nobody judged has a point without a clause.
-        clauses = chain((each for each in getattr(release, "clauses", ()) if each.unanswered), repeat(None))
         points = (*verdict.broken, *verdict.open)
         if len(points) > LISTED:
             note(f"The first {LISTED} of {len(points):,} points; the others follow once these are answered.")
         for number, point in enumerate(points[:LISTED]):
             title = _TITLES.get(point.name) or point.name.replace("-", " ").capitalize()
-            with marked(box(": ".join((title, *about(point))), point.name), f"point-{number}"):
+            whose = point.subject or next(iter(point.columns), "")
+            with marked(box(f"{title}: {whose}" if whose else title, point.name), f"point-{number}"):
                 words("p", point.text)
                 note(point.way_out)
                 self._show_changes(point)
@@ -113,7 +109,7 @@ class Gate:
                     )
                     self._reasons.append((point, reason))
                 elif point.name == "unanswered-clause":
-                    self._ask(next(clauses))
+                    self._ask(point.subject)
         if self._reasons or self._attested:
             button("Accept and go on", "accept", self._accept, "", icon="done_all")
         self._messages = ui.column().classes("w-full")
@@ -133,13 +129,12 @@ class Gate:
             if KINDS[point.name].broken:
                 button("Go to the columns", "go-roles", lambda: self._page.go("Column"))
 
-    def _ask(self, clause: ClauseResult | None) -> None:
-        """Ask who attests a clause."""
+    def _ask(self, clause: Any) -> None:
+        """Ask who attests a clause, if the profile has a question for it."""
         profile = self._work.release.policy.profile
-        if clause is not None and profile is not None:
-            questions = {each.id: each.question for each in profile.profile.clauses}
-            if question := questions.get(clause.id):
-                self._attested.append(attestation_fields(clause.id, question))
+        questions = {} if profile is None else {each.id: each.question for each in profile.profile.clauses}
+        if question := questions.get(clause):
+            self._attested.append(attestation_fields(clause, question))
 
     async def _accept(self) -> None:
         reasons = [(point, (field.value or "").strip()) for point, field in self._reasons]

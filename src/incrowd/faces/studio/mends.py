@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -104,10 +103,10 @@ def changes_of(point: Point, work: Work, head: Callable[[], pl.DataFrame]) -> It
     head
         The first rows of the table, by which a rounding is chosen.
     """
-    clause, columns = _clause_of(point, work), point.columns[:1]
+    clause = _clause_of(point, work)
+    columns = point.columns if "clause" in point.name else point.columns[:1]
     names = MENDS[point.name]
     if clause is not None:
-        columns = tuple(name for name in work.chosen.columns if _is_named(point.text, name))
         if point.name == "clause":
             names = MENDS[f"clause: {clause.check}"]
         elif clause.question is not None:
@@ -131,16 +130,7 @@ def _clause_of(point: Point, work: Work) -> Clause | None:
     release = work.release
     if "clause" not in point.name or release is None or release.policy.profile is None:
         return None
-    clauses = {each.id: each for each in release.policy.profile.profile.clauses}
-    return clauses.get(point.text.partition(":")[0])
-
-
-def _is_named(text: str, column: str) -> bool:
-    """Say whether the sentence of a clause counts something of a column, or could not check it."""
-    name = re.escape(column)
-    counted = rf"(?: of|the largest) {name}(?:,| that| finer| whose| no other|:)"
-    unread = rf"not checked: (?:[^;]*, )?{name}(?=[,;.])"
-    return re.search(f"{counted}|{unread}", text, re.IGNORECASE) is not None
+    return next((x for x in release.policy.profile.profile.clauses if x.id == point.subject), None)
 
 
 # --- changes of a column ------------------------------------------------------------------------------
@@ -270,8 +260,8 @@ def _search_locally(work: Work) -> None:
 
 
 def _least(work: Work, point: Point, _: Clause | None) -> Iterator[Change]:
-    if needed := re.search("at least ([0-9,]+) needed", point.text):
-        least = int(needed[1].replace(",", ""))
+    if point.limit is not None:
+        least = int(point.limit[1])
         yield Change("least", f"Ask for classes of {least:,} records", partial(_ask_size, work, least))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,8 @@ def frame(title: str, table: pl.DataFrame) -> Any:
 def cell_text(cell: Any) -> str:
     """Return a cell of a table as a text that can be shown."""
     text = str(cell).lower() if isinstance(cell, bool) else str(cell)
+    if isinstance(cell, datetime):
+        text = text.removesuffix(" 00:00:00")  # A release has such a day without a time, too.
     return "(missing)" if cell is None else visible(cut(text))
 
 

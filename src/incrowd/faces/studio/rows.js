@@ -84,15 +84,31 @@ let asked = 0;
 window.incrowd = {
   Head,
   drawCell,
-  // Tab goes through the heads to the rows, which arrows scroll, and on; the grid would lead it through each cell.
-  takeTab() {
+  // Tab goes through the heads to one cell, the last that had the focus, and on; arrows go from cell to cell.
+  takeTab({ api }) {
     const grid = document.querySelector(".rows"), rows = grid.querySelector(".ag-center-cols-viewport");
     const bar = grid.querySelector(".ag-body-vertical-scroll-viewport");
     rows.tabIndex = 0;
     rows.ariaLabel = "Rows";
+    rows.addEventListener("focusin", ({ target }) => {
+      rows.tabIndex = -1;
+      target.tabIndex = 0; // What scrolls would be a stop of its own if nothing inside were.
+      if (target !== rows) return;
+      const { rowIndex = api.getFirstDisplayedRowIndex(), column = api.getAllDisplayedColumns()[0] } = api.getFocusedCell() ?? {};
+      if (column) api.setFocusedCell(rowIndex, column);
+    });
+    rows.addEventListener("focusout", ({ target }) => {
+      target.tabIndex = -1;
+      rows.tabIndex = 0;
+    });
     bar.tabIndex = -1;
     bar.ariaHidden = "true";
     grid.addEventListener("keydown", event => event.key === "Tab" && event.stopPropagation(), true);
+    // On a small screen the panel comes before the table, for Tab, too.
+    const desk = grid.closest(".desk"), side = desk.querySelector(".side"), small = matchMedia("(max-width: 800px)");
+    const place = () => desk[small.matches ? "prepend" : "append"](side);
+    small.addEventListener("change", place);
+    place();
   },
   rows: {
     getRows(params) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from statistics import median_high
 from typing import TYPE_CHECKING, Any
@@ -11,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from incrowd.core.documents import loss_in_words
-from incrowd.core.errors import visible
+from incrowd.core.errors import InputError, visible
 from incrowd.core.io.columns import columns_named
 from incrowd.core.lazy import np, pl
-from incrowd.core.reading.spellings import has_unclear_points
 from incrowd.core.table.schema import OPEN_ROLE
 from incrowd.faces.studio import parts
 from incrowd.faces.studio.panels.column_forms import ROLES
+from incrowd.faces.studio.values import MISSING, OTHERS, most_frequent
 
 if TYPE_CHECKING:
     from incrowd.core.recoding import Recoding
@@ -110,7 +111,13 @@ class Rows:
         """Count the records of each column for a small histogram, in a thread."""
         frame = work.rows(0, 20_000)
         columns = work.chosen.columns
-        return {name: shape_of(frame[name], columns[name].get("decimal")) for name in self.names}
+        shapes = dict[str, list[int]]()
+        for name in self.names:
+            # A column that cannot be read so has no bars; its panel says why.
+            with suppress(InputError):
+                bars = most_frequent(frame[name], columns[name])
+                shapes[name] = [records for label, records in bars if label not in (OTHERS, MISSING)]
+        return shapes
 
     def take_shapes(self, shapes: dict[str, list[int]]) -> None:
         """Show the small histograms of the raw columns."""
@@ -183,24 +190,6 @@ class Rows:
             after = after.hstack(before.select(columns_named(open_names)))
             rows = changed_cells(before, after) if self.view == "difference" else _after(before, after)
         return [dict(zip(keys, row, strict=True)) for row in rows], height
-
-
-def shape_of(cells: pl.Series, decimal: str | None = None) -> list[int]:
-    """Count the records of a column for a small histogram.
-
-    Numbers are counted in ranges of equal width, and other values by their frequency. `decimal` says what
-    stands before the decimals of texts.
-    """
-    numbers = cells.drop_nulls()
-    if decimal == "," and cells.dtype == pl.String:
-        numbers = numbers.str.replace_all(".", "", literal=True).str.replace(",", ".", literal=True)
-    numbers = numbers.cast(pl.Float64, strict=False)
-    numbers = numbers.filter(numbers.is_finite())
-    is_open = decimal is None and cells.dtype == pl.String and has_unclear_points(cells)
-    if not is_open and numbers.n_unique() > _BARS and len(numbers) >= 0.9 * (len(cells) - cells.null_count()):
-        return [int(count) for count in np.histogram(numbers, _BARS)[0]]
-    counts = cells.cast(pl.String, strict=False).drop_nulls().value_counts(sort=True, name="records")
-    return [int(count) for count in counts["records"].head(_BARS)]
 
 
 def _recodings(work: Work) -> tuple[dict[str, list[list[float]]], dict[str, float]]:

@@ -100,8 +100,9 @@ def attestation_fields(
     words("div", question, "name")
     with ui.element("div").classes("fields"):
         by = text_field("Your name", f"by-{clause}", said.get("by", ""), on_change=changed)
-        on = text_field("Day", f"on-{clause}", str(said.get("on", date.today())), on_change=changed)
-        on.props("type=date stack-label")
+        # A browser would show the day in the form of its own language.
+        day = str(said.get("on", date.today()))
+        on = text_field("Day", f"on-{clause}", day, "as 2026-01-31", on_change=changed)
     says = text_field("Your answer", f"says-{clause}", said.get("says", ""), on_change=changed)
     says.classes("w-full")
 

@@ -38,26 +38,22 @@ def changes_of_tables(point: Point, work: Work) -> Iterator[Change]:
     and suppresses cells instead.
     """
     if point.name == "cell":
-        yield from _change_of_cells(point, work)
+        [table] = [each for each in work.chosen.document["tables"] if each["name"] == point.subject]
+        settings = {key: value for key, value in table.items() if key not in _OTHERWISE}
+        make = partial(_replace, work, table["name"], {**settings, "protect": "suppress"})
+        yield Change("hide", f"Suppress small cells of {table['name']}", make)
         return
-    assert work.tables is not None
+    if work.tables is None:
+        return  # Those that were refused are nowhere, and their broken point is mended first.
     tables = work.tables.release.tables
     if not point.columns:
-        yield from _changes_of_much_hidden(point, work, tables)
+        [table] = [each for each in tables if each.layout.name == point.subject]
+        yield from _change_of_much_hidden(work, table)
         return
     if point.name in ("linked-tables", "linked-columns"):
         yield from _without_tables(point, work)
     for column in point.columns:
         yield from _changes_of_codes(column, work, tables)
-
-
-def _change_of_cells(point: Point, work: Work) -> Iterator[Change]:
-    """Return the change of a table that another protection than suppression leaves too close."""
-    for table in work.chosen.document["tables"]:
-        if point.text.startswith(f"Table {table['name']}:"):
-            settings = {key: value for key, value in table.items() if key not in _OTHERWISE}
-            make = partial(_replace, work, table["name"], {**settings, "protect": "suppress"})
-            yield Change("hide", f"Suppress small cells of {table['name']}", make)
 
 
 def _without_tables(point: Point, work: Work) -> Iterator[Change]:
@@ -96,21 +92,16 @@ def _changes_of_codes(column: str, work: Work, tables: Sequence[PublishedTable])
         yield Change("leave-out", f"Leave {column} out of the tables", partial(_lift, work, column, without))
 
 
-def _changes_of_much_hidden(point: Point, work: Work, tables: Sequence[PublishedTable]) -> Iterator[Change]:
+def _change_of_much_hidden(work: Work, table: PublishedTable) -> Iterator[Change]:
     """Return the change of a table of which much is hidden: of the column with the most codes."""
-    for table in tables:
-        if not point.text.startswith(f"Table {table.layout.name}:"):
-            continue
-        axis = max(table.axes, key=lambda axis: axis.tree.n_leaves)
-        lift = partial(_lift, work, axis.column)
-        if axis.tree.height > 1:
-            yield Change(
-                "coarser", f"Count by coarser codes of {axis.column}", partial(lift, {table.layout.name: 1})
-            )
-        elif len(table.axes) > 1:
-            yield Change(
-                "leave-out", f"Leave {axis.column} out of the table", partial(lift, {table.layout.name: None})
-            )
+    axis = max(table.axes, key=lambda axis: axis.tree.n_leaves)
+    lift = partial(_lift, work, axis.column)
+    if axis.tree.height > 1:
+        coarser = partial(lift, {table.layout.name: 1})
+        yield Change("coarser", f"Count by coarser codes of {axis.column}", coarser)
+    elif len(table.axes) > 1:
+        without = partial(lift, {table.layout.name: None})
+        yield Change("leave-out", f"Leave {axis.column} out of the table", without)
 
 
 def savings(work: Work, progress: Progress) -> list[Change]:
@@ -153,17 +144,8 @@ def _lift(work: Work, column: str, fewer: Mapping[str, int | None]) -> None:
 
 def _lifted(tables: Sequence[Any], column: str, fewer: Mapping[str, int | None]) -> list[Any]:
     return [
-        {**table, **_sides(table, column, fewer[table["name"]])} if table["name"] in fewer else table
+        {**table, **CountTable.from_settings(table).sides_with(column, fewer[table["name"]])}
+        if table["name"] in fewer
+        else table
         for table in tables
     ]
-
-
-def _sides(settings: Mapping[str, Any], column: str, fewer: int | None) -> dict[str, list[str]]:
-    layout = CountTable.from_settings(settings)
-    levels = dict(layout.dimensions)
-    lifted = [] if fewer is None else [f"{column}:{levels[column] + fewer}"]
-    own = column, f"{column}:{levels[column]}"
-    return {
-        side: [new for text in getattr(layout, side) for new in (lifted if text in own else [text])]
-        for side in ("rows", "columns")
-    }

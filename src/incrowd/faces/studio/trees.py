@@ -1,4 +1,4 @@
-"""A hierarchy that is edited step by step over the values of a column; every step can be undone."""
+"""A hierarchy that is edited step by step over the values of a column."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ class Line(NamedTuple):
 
 
 class TreeEditor:
-    """A tree over the values of a column, and the earlier trees.
+    """A tree over the values of a column.
 
     Example: ``TreeEditor(tree, {"Paris": 3, "Rome": 1})``; then ``merge([1, 2], "Europe")`` puts the nodes 1
-    and 2 into a group, and ``undo()`` takes it back. Nodes are numbered anew by every step. A step that
-    cannot be done raises `HierarchyError`, which says why and what to do, and changes nothing.
+    and 2 into a group. Nodes are numbered anew by every step. A step that cannot be done raises
+    `HierarchyError`, which says why and what to do, and changes nothing.
 
     Parameters
     ----------
     tree
-        The tree to begin with.
+        The tree to begin with. Another one, as of a file, may take its place.
     counts
         How many records have each value of the column.
     """
@@ -40,27 +40,8 @@ class TreeEditor:
     def __init__(self, tree: Hierarchy, counts: Mapping[str, int]) -> None:
         self._counts = dict(counts)
         self._total = sum(self._counts.values())
-        self._trees = [tree]
+        self.tree = tree
         self._held: tuple[Hierarchy, NDArray[np.int64]] | None = None
-
-    @property
-    def tree(self) -> Hierarchy:
-        """The current tree."""
-        return self._trees[-1]
-
-    @property
-    def steps(self) -> int:
-        """How many steps can be undone."""
-        return len(self._trees) - 1
-
-    def undo(self) -> None:
-        """Take the last step back, if any."""
-        if self.steps:
-            self._trees.pop()
-
-    def replace(self, tree: Hierarchy) -> None:
-        """Take another tree, as of a file; a step like others."""
-        self._trees.append(tree)
 
     # --- what is shown ----------------------------------------------------------------------------
 
@@ -131,7 +112,7 @@ class TreeEditor:
             raise HierarchyError("a value keeps its name; rename the group above it")
         draft = _Draft(tree)
         draft.labels[node] = self._free(label, {node})
-        self._step(draft)
+        self.tree = draft.finish()
 
     def merge(self, nodes: Iterable[int], label: str) -> None:
         """Put nodes with the same parent into a group, which replaces groups among the nodes."""
@@ -148,7 +129,7 @@ class TreeEditor:
         members = [child for node in chosen for child in (draft.children[node] if node in inner else [node])]
         draft.put(members, group)
         draft.remove(inner)
-        self._step(draft)
+        self.tree = draft.finish()
 
     def split(self, nodes: Iterable[int], label: str) -> None:
         """Part a group: some children get a new group beside the group, with the same parent."""
@@ -166,7 +147,7 @@ class TreeEditor:
         above = int(tree.parents[whole])
         group = draft.add(self._free(label, set()), above, after=whole)
         draft.put(chosen, group)
-        self._step(draft)
+        self.tree = draft.finish()
 
     def move(self, nodes: Iterable[int], target: int) -> None:
         """Put nodes below a group. Groups that this leaves empty vanish."""
@@ -188,7 +169,7 @@ class TreeEditor:
                 along.add(node)
         draft.put(sorted(nodes - along), target)
         draft.remove_empty(tree)
-        self._step(draft)
+        self.tree = draft.finish()
 
     def dissolve(self, node: int) -> None:
         """Take a group away, so that the members stand below the group above."""
@@ -200,7 +181,7 @@ class TreeEditor:
         place = draft.children[parent].index(node)
         draft.children[parent][place : place + 1] = draft.children[node]
         draft.children[node] = []
-        self._step(draft)
+        self.tree = draft.finish()
 
     def add_unknown(self, target: int) -> None:
         """Put all values of the column that the tree does not know below a group."""
@@ -209,7 +190,7 @@ class TreeEditor:
         draft = _Draft(self.tree)
         for value in self.unknown():
             draft.add(value, target)
-        self._step(draft)
+        self.tree = draft.finish()
 
     def _free(self, label: str, but: set[int]) -> str:
         """Return a name for a group that no node has, but for some."""
@@ -219,9 +200,6 @@ class TreeEditor:
         if any(label == known and node not in but for node, known in enumerate(self.tree.labels)):
             raise HierarchyError("another group or value has this name; take another one")
         return label
-
-    def _step(self, draft: _Draft) -> None:
-        self._trees.append(draft.finish())
 
 
 class _Draft:

@@ -21,6 +21,8 @@ _OF_THE_TREE = ("hierarchy", "levels", "output", "ends", "grid")
 """Settings of a column that say what is made of its values."""
 _OF_OTHERS = ("attackers", "algorithm", "linked")
 """What a policy says that may name other columns."""
+OTHERS, MISSING = "other values", "(missing)"
+"""Labels of what is no single value."""
 _BARS = 8
 """Values, or ranges of numbers, of which the records are shown."""
 
@@ -101,17 +103,18 @@ def most_frequent(cells: pl.Series, spelled: Mapping[str, Any] | None = None) ->
     texts, places = dictionary(cells, cells.name, ())
     by_place = np.bincount(places, minlength=len(texts.texts) + 1).astype(np.int64)
     domain, totals = _records_by_rank(attribute, texts, by_place)
-    if (scale := scale_of(domain) if domain.size > _BARS else None) is not None:
+    # Days of one month, or one year, share a bin, which tells nothing of them.
+    if (scale := scale_of(domain) if domain.size > _BARS else None) is not None and scale.place.max() > 0:
         place = scale.place
         counts = np.bincount(place[place >= 0], totals[place >= 0]).astype(np.int64).tolist()
         bins = [(scale.name(bar, bar), number) for bar, number in enumerate(counts)]
-        bins.append(("(missing)", int(totals[place < 0].sum())))
+        bins.append((MISSING, int(totals[place < 0].sum())))
     else:
         order = sorted(zip(domain.values, totals.tolist(), strict=True), key=lambda each: -each[1])
         present = [(str(value), number) for value, number in order if value is not None]
         missing = sum(number for value, number in order if value is None)
         others = sum(number for _, number in present[_BARS:])
-        bins = [*present[:_BARS], ("other values", others), ("(missing)", missing)]
+        bins = [*present[:_BARS], (OTHERS, others), (MISSING, missing)]
     return [(label or "(empty)", number) for label, number in bins if number]
 
 

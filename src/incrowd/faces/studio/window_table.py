@@ -164,15 +164,7 @@ class WindowTable:
         path = self.place(kept_as(tree))
         with called(path, "the tree"):
             tree.write(path)
-        self.keep_recipe(name, str(path))
-
-    def keep_recipe(self, name: str, spec: Any) -> None:
-        """Make a recipe, or the path of a file, the hierarchy of a column; None takes the hierarchy away."""
-        settings = self.chosen.columns[name]
-        if spec is None:
-            settings.pop("hierarchy", None)
-        else:
-            settings["hierarchy"] = spec
+        self.chosen.columns[name]["hierarchy"] = str(path)
 
     def is_edited(self, spec: Any) -> bool:
         """Say whether a hierarchy was edited on this page."""

@@ -34,6 +34,7 @@ class LDiversity(SensitiveModel):
         - ``entropy``: exp of the Shannon entropy of the class. So the limit reads entropy >= log l.
         - ``grassberger``: the same with Grassberger's estimate of the entropy, which corrects for small
           classes. It is at most the number of distinct values.
+        - ``grassberger-arx``: the same as ARX computes it; see the notes.
         - ``recursive``: the largest l for which the class is recursively (c, l)-diverse: r1 < c (rl + ... +
           rm). Here r1, ..., rm are the counts of the m values of the class in descending order. It is 0 if
           not even l = 1 holds.
@@ -56,6 +57,12 @@ class LDiversity(SensitiveModel):
     - the other kinds: 1 over the share of the class that has its most frequent part; for ``recursive`` the
       whole number below. So no part may be in more than 1/l of the records.
 
+    With Grassberger's G, the estimate is ln n - (sum of n_i G(n_i)) / n. ARX has G(n) in the place of ln n.
+    It adds up the values in the order of its hash table, and a class fails as soon as the sum is too large. A
+    value that one record has lowers the sum, so the order of values decides about a class.
+    ``grassberger-arx`` takes the order in which the sum becomes largest. So a class that holds here holds in
+    ARX.
+
     References
     ----------
     Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam, l-diversity: privacy beyond k-anonymity,
@@ -69,7 +76,7 @@ class LDiversity(SensitiveModel):
         "how diversity is counted",
         kind=str,
         default="distinct",
-        choices=("distinct", "entropy", "grassberger", "recursive"),
+        choices=("distinct", "entropy", "grassberger", "grassberger-arx", "recursive"),
     )
     c: float | None = parameter(
         "how much the most frequent value may outweigh the tail; for the recursive kind",
@@ -98,7 +105,8 @@ class LDiversity(SensitiveModel):
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
         """Return a variant per kind, the recursive kind with the c = 3 of the paper's experiments."""
-        return (cls(1), cls(1, "entropy"), cls(1, "grassberger"), cls(1, "recursive", 3))
+        kinds = ("distinct", "entropy", "grassberger", "grassberger-arx")
+        return (*(cls(1, kind) for kind in kinds), cls(1, "recursive", 3))
 
     @property
     def least_size(self) -> int:
@@ -124,7 +132,7 @@ class LDiversity(SensitiveModel):
         """The corrected estimate of a merged class can be lower than that of each part."""
         # Joint, the values of the other attributes split classes that stay as they were.
         absorbing = self.kind == "distinct" and not self.joint
-        return Monotone(self.kind != "grassberger", suppression=True, absorbing=absorbing)
+        return Monotone("grassberger" not in self.kind, suppression=True, absorbing=absorbing)
 
     @property
     def monotone_by_people(self) -> Monotone:
@@ -139,7 +147,7 @@ class LDiversity(SensitiveModel):
 
         A class with fewer than l values has no diverse part, so it loses every record.
         """
-        if self.kind == "grassberger":
+        if "grassberger" in self.kind:
             return super()._lost(classes, attribute, failing)
         from incrowd.core.kernels.diversity import beyond_entropy, beyond_tail
 
@@ -156,10 +164,11 @@ class LDiversity(SensitiveModel):
             return np.diff(counts.indptr)
         if self.kind == "entropy":
             return classes.effective_values(attribute)
-        if self.kind == "grassberger":
+        if "grassberger" in self.kind:
             from incrowd.core.kernels.diversity import grassberger_values
 
-            return grassberger_values(counts, classes.occurrences(attribute))
+            arx = self.kind == "grassberger-arx"
+            return grassberger_values(counts, classes.occurrences(attribute), arx=arx)
         from incrowd.core.kernels.diversity import recursive_levels
 
         return recursive_levels(counts, float(self.c or 0))

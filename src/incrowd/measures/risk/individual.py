@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from incrowd.core.table.classes import EquivalenceClasses
     from incrowd.core.table.settings import Wildcards
 
+_LARGE = 32
+"""Records of a class from which on the terms fall fast, whatever the weights."""
+_NEGLIGIBLE = 1e-16
+"""A term of a sum that is this small a share of it no longer changes it."""
+
 
 @dataclass(frozen=True)
 class Individual(RiskModel):
@@ -66,8 +71,7 @@ def individual_risk(
     """Estimate the risk of every row of a survey as the expectation of 1 / F, given the class size f.
 
     F is the number of people in the population who look like the row, taken to be negative binomial with
-    f and p = f / (sum of the class's sampling weights). With one, two or three records it is exact, with
-    more p / (f - 1 + p).
+    f and p = f / (sum of the class's sampling weights).
 
     Parameters
     ----------
@@ -79,8 +83,8 @@ def individual_risk(
         float[rows], each > 0: how many people a row stands for; or the name of the column that says so. If
         they add up to fewer people than the class has records, the class is taken to be all there is.
     exact
-        Whether classes of three records have the exact expectation, too. The approximation is that of larger
-        classes, as in `indivRisk` of sdcMicro by default.
+        Whether classes of three and more records have the exact expectation, too. The approximation is
+        p / (f - 1 + p), which is up to 2 % higher: that of `indivRisk` of sdcMicro by default.
     wildcards
         What a ``*`` or a missing cell matches, as in `Policy`. sdcMicro lets it match anything.
 
@@ -150,17 +154,40 @@ def risk_of_classes(
     """
     f = sizes.astype(np.float64)
     p = np.minimum(f / people, 1.0)
-    q = 1 - p
-    with np.errstate(divide="ignore", invalid="ignore"):
-        log = np.log(p)
-        one = -p / q * log
-        two = p / q**2 * (p * log + q)
-        three = p / (2 * q**3) * (q * (3 * q - 2) - 2 * p**2 * log)
-        more = p / (f - q)
-    risk = np.select([f == 1, f == 2, (f == 3) & exact], [one, two, three], more)
-    # Near p = 1 the exact forms are 0/0; everybody is in the sample there.
-    risk = np.where(q < 1e-4, 1 / f, risk)
+    risk = p / (f - 1 + p)
+    precise = np.ones(len(f), bool) if exact else sizes <= 2
+    risk[precise] = _expectations(sizes[precise], p[precise])
     return np.clip(risk, 0.0, 1.0)
+
+
+def _expectations(sizes: NDArray[np.int64], p: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the expectation of 1 / F for each class, float64[classes].
+
+    It is the integral of u^(f-1) p / (p + q u) for u from 0 to 1, where q = 1 - p. Two ways lead there, each
+    where it is stable and short. With f = 2 and p = 1/2, both end at .306853:
+
+        from f to f + 1     -p/q ln p = .693147, then p/q (1/1 - .693147)
+        sum of terms        p/f = .25, .25 q 1/3 = .041667, .041667 q 2/4 = .010417, ...
+
+    The terms fall by q (n + 1) / (f + n + 1), so they are few where q is small or f is large.
+    """
+    q = 1 - p
+    result = np.empty(len(p))
+    stepwise = (p < 0.5) & (sizes < _LARGE)
+    few, ratio = sizes[stepwise], p[stepwise] / q[stepwise]
+    value = -ratio * np.log(p[stepwise])
+    for f in range(1, int(few.max(initial=1))):
+        value = np.where(few > f, ratio * (1 / f - value), value)
+    result[stepwise] = value
+    f, q = sizes[~stepwise].astype(np.float64), q[~stepwise]
+    term = p[~stepwise] / f
+    total, n = term.copy(), 0
+    while (term > _NEGLIGIBLE * total).any():
+        n += 1
+        term *= q * n / (f + n)
+        total += term
+    result[~stepwise] = total
+    return result
 
 
 def _numbers(table: Any, name: str) -> NDArray[np.float64]:

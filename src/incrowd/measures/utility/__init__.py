@@ -25,7 +25,7 @@ from incrowd.measures.utility.ncp import NCP as NCP
 from incrowd.measures.utility.ncp_local import NCPMeanMode as NCPMeanMode, NCPSummarization as NCPSummarization
 from incrowd.measures.utility.precision import Precision as Precision
 from incrowd.measures.utility.generalization_intensity import GeneralizationIntensity as GeneralizationIntensity
-from incrowd.measures.utility.non_uniform_entropy import NonUniformEntropy as NonUniformEntropy, PooledEntropy as PooledEntropy
+from incrowd.measures.utility.non_uniform_entropy import NonUniformEntropy as NonUniformEntropy, PooledEntropy as PooledEntropy, PooledEntropyARX as PooledEntropyARX
 from incrowd.measures.utility.entropy import ShannonEntropy as ShannonEntropy
 from incrowd.measures.utility.kl_divergence import KLDivergence as KLDivergence
 from incrowd.measures.utility.discernibility import Discernibility as Discernibility, DiscernibilityStar as DiscernibilityStar

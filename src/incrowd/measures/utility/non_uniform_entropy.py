@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.core.lazy import NDArray, np
@@ -63,12 +64,12 @@ class NonUniformEntropy(CellMetric, SteersByCells):
         return MetricResult(self.name, mean_of(per_attribute), per_attribute)
 
 
-class PooledEntropy(CellMetric):
+class PooledEntropy(CellMetric, SteersByCells):
     """Bits that all cells took away: non-uniform entropy summed over attributes, not averaged.
 
     It lies between 0 and the bits that suppressing every record takes away. Normalized, it is the sum of the
     losses over the sum of their maxima. So columns with more information weigh more. Other tools report 1
-    less the normalized figure.
+    less the normalized figure. A search minimizes the bits per record, by the mean over the attributes.
 
     References
     ----------
@@ -79,6 +80,10 @@ class PooledEntropy(CellMetric):
     summary: ClassVar[str] = "bits that generalization took away, over all columns together"
     paper: ClassVar[str] = "Gionis and Tassa 2009"
     scale: ClassVar[str] = "0 (nothing lost) to the bits of all values"
+
+    def level_costs(self, domain: Domain, totals: NDArray[np.int64]) -> LevelCosts:
+        """Return the information that each cell took away, in bits, which nothing divides."""
+        return replace(NonUniformEntropy().level_costs(domain, totals), whole=1.0)
 
     def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
         """Return the bits."""
@@ -100,3 +105,42 @@ class PooledEntropy(CellMetric):
             for j, domain in enumerate(frequency.domains)
         )
         return [cost.whole * frequency.rows for cost in costs]
+
+
+class PooledEntropyARX(CellMetric):
+    """Bits that all cells took away, with suppressed records as ARX charges them.
+
+    ``pooled-entropy`` charges a suppressed record all of its bits. ARX charges it the bits of its cells as if
+    it were kept, and the bits of these cells among the suppressed records. Example: of ten records, the two
+    with the cells 1-3 and 4-6 are suppressed. Each costs one bit more than if it were kept. The figure is at
+    most that of ``pooled-entropy``. The charge of a record depends on the other suppressed records, so no
+    search minimizes it. Other recodings than those of full domain are charged as by ``pooled-entropy``.
+
+    References
+    ----------
+    The non-monotonic non-uniform entropy of ARX 3.9, whose tests have the figure 228878.2039109517 for Adult
+    with entropy 5-diversity of the occupation.
+    """
+
+    name: ClassVar[str] = "pooled-entropy-arx"
+    summary: ClassVar[str] = "bits that generalization took away, with suppressed records as in ARX"
+    paper: ClassVar[str] = "Gionis and Tassa 2009; ARX 3.9"
+    scale: ClassVar[str] = "0 (nothing lost) to the bits of all values"
+
+    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
+        """Return the bits, which for other than full-domain recodings are those of ``pooled-entropy``."""
+        from incrowd.core.recoding import FullDomain
+
+        lost = recoding.suppressed
+        if isinstance(recoding, FullDomain):
+            recoding = FullDomain.build(frequency, recoding.levels)
+        bits = PooledEntropy().measure(frequency, recoding).per_attribute or {}
+        for domain, cells in zip(recoding.domains, recoding.cells, strict=True):
+            counts = np.bincount(cells.codes[lost], frequency.weights[lost])
+            counts = np.append(counts[counts > 0], [frequency.suppressed] * (frequency.suppressed > 0))
+            bits[domain.name] += float(counts @ np.log2(counts.sum() / counts))
+        return MetricResult(self.name, math.fsum(bits.values()), bits)
+
+    def normalized(self, lost: MetricResult, frequency: FrequencyTable) -> float:
+        """Return the bits as a share of the loss of suppressing every record."""
+        return PooledEntropy().normalized(lost, frequency)

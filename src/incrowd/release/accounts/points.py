@@ -139,6 +139,7 @@ class _Table:
         self.records = records
         self._sample: pl.DataFrame | None = None
         self.cache: dict[str, Values | None] = {}
+        self.cells: dict[str, Values] = {}
         self.same: dict[str, dict[str, Values | None]] = {}
         """By column the cache of another table that has the same values."""
 
@@ -267,7 +268,12 @@ class RowsThatLeave(_Table):
         return self.raw.sample(names) if self.raw is not None and same else super().sample(names)
 
     def labels(self, name: str) -> Values:
-        """Return the values of a quasi-identifier."""
+        """Return the texts of the cells of a quasi-identifier, which several rules read."""
+        if name not in self.cells:
+            self.cells[name] = self._cells_of(name)
+        return self.cells[name]
+
+    def _cells_of(self, name: str) -> Values:
         return replace(self.values(name), are_labels=True)
 
     def trees(self) -> Iterator[tuple[str, Sequence[str | None], Sequence[int]]]:
@@ -304,7 +310,7 @@ class _RecodedRows(RowsThatLeave):
         if evidence.records == self.frequency.rows:
             self._share()
 
-    def labels(self, name: str) -> Values:
+    def _cells_of(self, name: str) -> Values:
         """Count the cells that records have, suppressed ones aside."""
         recoding = self.evidence.recoding
         weights = np.where(recoding.suppressed, 0, self.frequency.weights)

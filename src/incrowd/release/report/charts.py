@@ -313,7 +313,9 @@ def coverage(attributes: Sequence[dict[str, Any]], *, width: int = _WIDTH) -> Sp
             "x": quantity("records", stack="normalize", title=None, axis=_LEVEL_AXIS | {"format": "~%"}),
             "order": quantity("order"),
             "color": category(
-                "covers", scale={"domain": list(PARTS), "range": list(_DEPTHS)}, legend={"columns": 2}
+                "covers",
+                scale={"domain": list(PARTS), "range": list(_DEPTHS)},
+                legend={"columns": 2, "columnPadding": 24},
             ),
         },
         width=width,

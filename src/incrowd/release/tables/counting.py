@@ -135,10 +135,9 @@ def count_cells(engine: Any, schema: Schema, layout: CountTable) -> Cells:
         return Cells(layout, tuple(axes), counts, people, no_parts, (), people)
     amounts, power = (None, 0) if layout.sum is None else _amounts(engine, schema, layout)
     marks = _marks(engine, schema, layout) if layout.keyed else None
-    rank = 0 if layout.sum is None else max(2, layout.dominance[0] if layout.dominance else 2)
     sizes, null_values = [axis.tree.n_nodes for axis in axes], schema.null_values
     cells = count.people_of_cells(
-        CellQuestion(nodes, sizes, schema.person, null_values, amounts, rank, marks, layout.has_parts)
+        CellQuestion(nodes, sizes, schema.person, null_values, amounts, layout.rank, marks, layout.has_parts)
     )
     overlapping: tuple[str, ...] = ()
     if layout.sum is not None:

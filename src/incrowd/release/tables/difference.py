@@ -239,10 +239,9 @@ def _cells(layout: CountTable, axes: tuple[Axis, ...], lines: pl.DataFrame, side
     if layout.sum is not None and side.units is not None:
         given = lines.join(side.units.frame, on=AMOUNT, how="left", maintain_order="left")
         amounts, power = given["units"].to_numpy(), side.units.power
-    rank = 0 if layout.sum is None else max(2, layout.dominance[0] if layout.dominance else 2)
     sizes = [axis.tree.n_nodes for axis in axes]
     cells = people_of_lines(
-        CellQuestion([ancestors(axis) for axis in axes], sizes, (), (), None, rank),
+        CellQuestion([ancestors(axis) for axis in axes], sizes, (), (), None, layout.rank),
         CellLines(codes, person, amounts, None, lines[RECORDS].to_numpy()),
     )
     people = layout.unit == ("people", None)

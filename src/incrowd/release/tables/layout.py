@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from incrowd.core.errors import ParameterError, did_you_mean, named, those_are
 from incrowd.core.parameters import Parameter, check_fields
@@ -54,6 +54,22 @@ _SETTINGS: dict[str, Any] = {
     "deviation": Parameter(int, "the most that a cell key changes a count", low=1).field(5),
     "variance": Parameter(float, "the variance of the change by a cell key", above=0).field(3.0),
 }
+
+
+class SumRule(NamedTuple):
+    """A rule for sums: a sum X of parts x1 >= x2 ... is safe if ``weights @ x <= share * X``.
+
+    Example: p % of 20 is ``X - x1 - x2 >= .2 x1``, so the weights are 1.2 and 1, and the share is 1.
+
+    Attributes
+    ----------
+    words
+        What is true of an unsafe cell, after "its" or "those whose".
+    """
+
+    weights: tuple[float, ...]
+    share: float
+    words: str
 
 
 @dataclass(frozen=True)
@@ -238,6 +254,24 @@ class CountTable:
         return number, float(share)
 
     @property
+    def sum_rules(self) -> list[SumRule]:
+        """The rules that ask how a sum is shared among its people."""
+        rules = []
+        if self.dominance is not None:
+            number, share = self.dominance
+            words = f"{number} largest people have more than {share:.0%} of it"
+            rules.append(SumRule((1.0,) * number, share, words))
+        if self.p_percent is not None:
+            words = f"second largest person could tell the largest to within {self.p_percent:g}%"
+            rules.append(SumRule((1 + self.p_percent / 100, 1.0), 1.0, words))
+        return rules
+
+    @property
+    def rank(self) -> int:
+        """How many of the largest parts of each sum the rules ask for; 0 where people are counted."""
+        return 0 if self.sum is None else max([2, *(len(rule.weights) for rule in self.sum_rules)])
+
+    @property
     def unit(self) -> tuple[str, str | None]:
         """The quantity in the cells; tables of the same quantity are protected together."""
         return ("sum", self.sum) if self.sum is not None else (self.count, None)
@@ -250,6 +284,16 @@ class CountTable:
             column, sign, level = text.rpartition(":")
             pairs.append((column, int(level)) if sign and level.isdigit() else (text, 0))
         return pairs
+
+    def sides_with(self, column: str, fewer: int | None) -> dict[str, list[str]]:
+        """Return rows and columns without so many of the finest levels of a column; None for all of them."""
+        level = dict(self.dimensions)[column]
+        lifted = [] if fewer is None else [f"{column}:{level + fewer}"]
+        own = column, f"{column}:{level}"
+        return {
+            side: [new for text in getattr(self, side) for new in (lifted if text in own else [text])]
+            for side in ("rows", "columns")
+        }
 
     @property
     def open_width(self) -> int:

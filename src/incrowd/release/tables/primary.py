@@ -35,14 +35,11 @@ def _slack(cells: Cells) -> NDArray[np.float64]:
     the largest parts: the end must be at ``(x1 + .. + xn) / share`` for dominance, and at
     ``X + p/100 * x1 - (X - x1 - x2)`` for p %.
     """
-    layout, total = cells.layout, cells.values
+    total = cells.values
     slack = np.zeros(len(total))
-    if layout.dominance is not None:
-        number, share = layout.dominance
-        slack = np.maximum(slack, cells.largest[:, :number].sum(axis=1) / share - total)
-    if layout.p_percent is not None:
-        first, second = cells.largest[:, 0], cells.largest[:, 1]
-        slack = np.maximum(slack, layout.p_percent / 100 * first - (total - first - second))
+    for weights, share, _ in cells.layout.sum_rules:
+        largest = (cells.largest[:, : len(weights)] * weights).sum(axis=1)
+        slack = np.maximum(slack, largest / share - total)
     # Sums of decimal numbers miss a rule that they meet exactly by a few last digits.
     return np.where(slack > 1e-9 * total, slack, 0.0)
 

@@ -21,6 +21,7 @@ from incrowd.core.lazy import NDArray, np
 from incrowd.release.tables.audit import check_time
 from incrowd.release.tables.cells import Sums, sums_of
 from incrowd.release.tables.counting import Cells
+from incrowd.release.tables.layout import SumRule
 
 _MOST = 4_000
 """Combinations of sums that are looked at where hidden cells tie the sums to one another."""
@@ -213,12 +214,12 @@ class Unions:
         if layout.sum is None:
             return None
         total = float(table.values[union].sum())
-        for weights, share in _rules(table):
-            top = np.zeros(len(weights))
-            top[: len(everybody.part)] = everybody.part[: len(weights)]
-            lack = float(weights @ top) - share * total
+        for rule in layout.sum_rules:
+            top = np.zeros(len(rule.weights))
+            top[: len(everybody.part)] = everybody.part[: len(top)]
+            lack = float(np.array(rule.weights) @ top) - rule.share * total
             if lack > 1e-9 * total:
-                return _Lack(lack, everybody, (weights, share))
+                return _Lack(lack, everybody, rule)
         return None
 
 
@@ -227,7 +228,7 @@ class _Lack(NamedTuple):
 
     amount: float
     members: _Members
-    rule: tuple[NDArray[np.float64], float] | None
+    rule: SumRule | None
 
     def help(self, unions: Unions, cell: int) -> float:
         """Return the share of the lack that a further cell makes up for, at most 1, and 0 for none."""
@@ -237,27 +238,13 @@ class _Lack(NamedTuple):
             if table.parts is not None:
                 more = len(own.person) - len(np.intersect1d(own.person, self.members.person))
         else:
-            weights, share = self.rule
-            more = share * float(table.values[cell])
+            more = self.rule.share * float(table.values[cell])
             if table.parts is not None:
-                top = dict(zip(self.members.person.tolist(), weights.tolist(), strict=False))
+                top = dict(zip(self.members.person.tolist(), self.rule.weights, strict=False))
                 pairs = zip(own.person.tolist(), own.part.tolist(), strict=True)
                 more -= fsum(top.get(person, 0.0) * part for person, part in pairs)
         # A share near 0 would be lost among the tolerances of the programme.
         return 0.0 if more <= 0 else min(max(more / self.amount, 1e-4), 1.0)
-
-
-def _rules(table: Cells) -> Iterator[tuple[NDArray[np.float64], float]]:
-    """Yield weights w and a share s of each rule: a sum X of parts x1 >= x2 ... is safe if ``w @ x <= s X``.
-
-    Example: p % of 20 is ``X - x1 - x2 >= .2 x1``, so the weights are 1.2 and 1, and the share is 1.
-    """
-    layout = table.layout
-    if layout.dominance is not None:
-        number, share = layout.dominance
-        yield np.ones(number), share
-    if layout.p_percent is not None:
-        yield np.array([1 + layout.p_percent / 100, 1.0]), 1.0
 
 
 def _merged(person: NDArray[np.int64], part: NDArray[np.float64]) -> _Members:

@@ -71,11 +71,7 @@ def notes_of(table: PublishedTable, label: str = MARK) -> list[str]:
     notes = [f"{table.quantity} by {', '.join(axis.column for axis in table.axes)}"]
     if layout.protect == "suppress":
         rules = [f"the cell has fewer than {layout.threshold} people"]
-        if layout.dominance is not None:
-            number, share = layout.dominance
-            rules.append(f"its {number} largest people have more than {share:.0%} of it")
-        if layout.p_percent is not None:
-            rules.append(f"its second largest person could tell the largest to within {layout.p_percent:g}%")
+        rules += [f"its {rule.words}" for rule in layout.sum_rules]
         notes.append(
             f"{label}: not shown, because {', or '.join(rules)}, or would tell one of those that have"
         )

@@ -42,6 +42,7 @@ def some(*values: object) -> list[object]:
     return [values[place] for place in RNG.integers(0, len(values), ROWS)]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("name", "values"),
     {
@@ -577,6 +578,7 @@ def test_texts_that_single_out_records_are_left_out():
     assert release.verdict.state == "holds"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("rare", "why"),
     {
@@ -646,6 +648,7 @@ def test_who_is_a_person_and_what_is_lost_stay_points():
     assert draft.trial.verdict == release.verdict
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "name", ["household_id", "hhid", "id_menage", "id_hogar", "Haushaltsnummer", "世帯番号", "v1"]
 )

@@ -8,7 +8,7 @@ import pytest
 import incrowd as ic
 from incrowd.core.errors import TableError
 from incrowd.faces.cli import main
-from incrowd.release.jobs.compare.draft_linked import draft_linked, find_joins, is_folder_of_tables
+from incrowd.release.jobs.compare.draft_linked import draft_linked, find_joins, has_different_tables
 
 
 def folder(path, tables):
@@ -22,7 +22,7 @@ def test_keys_and_joins_of_omop_are_found_and_the_draft_runs(tmp_path, monkeypat
     tables = ic.samples.omop(300)
     tables["note"] = pl.DataFrame({"words": ["some", "words"]})
     where = folder(tmp_path / "omop", tables)
-    assert is_folder_of_tables(where)
+    assert has_different_tables(where)
     draft = draft_linked(where)
     assert draft.drawing() == [
         "person",
@@ -57,4 +57,4 @@ def test_numbers_of_other_names_are_no_keys(tmp_path):
     assert find_joins({"people": people, "visits": visits}) == []
     with pytest.raises(TableError, match="no column of 'people', 'visits' holds the keys"):
         draft_linked(folder(tmp_path / "in", {"people": people, "visits": visits}))
-    assert not is_folder_of_tables(folder(tmp_path / "parts", {"a": visits, "b": visits}))
+    assert not has_different_tables(folder(tmp_path / "parts", {"a": visits, "b": visits}))

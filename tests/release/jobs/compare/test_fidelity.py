@@ -140,6 +140,7 @@ def test_what_a_release_teaches(taught):
     assert abs(chance.released - chance.baseline) < 0.1
 
 
+@pytest.mark.slow
 def test_a_raw_release_teaches_as_much_and_a_suppressed_one_nothing(taught):
     pytest.importorskip("sklearn")
     same = ic.learn(ic.evaluate(taught, taught, LEARNED), taught, "flag")[0]

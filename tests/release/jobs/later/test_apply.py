@@ -78,6 +78,7 @@ ALGORITHMS = [
 ]
 
 
+@pytest.mark.slow
 @given(tables(), st.sampled_from(ALGORITHMS), st.integers(1, 4))
 def test_the_same_rows_get_the_same_cells(table, algorithm, k):
     rules = policy(algorithm, k)
@@ -219,6 +220,7 @@ def test_rows_that_stream_get_the_same(table, batch, algorithm, k, beside):
         other.rows()
 
 
+@pytest.mark.slow
 @given(tables(), tables(least=1), st.integers(1, 3))
 def test_rows_say_why(table, batch, k):
     rules = policy(ic.Mondrian(), k)
@@ -405,6 +407,7 @@ def test_every_cell_covers_its_row_as_it_is_written(data, style, algorithm, numb
             assert all(says(cell, value) for cell, value in zip(cells, rows[name].to_list(), strict=True))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("values", "style", "fresh", "expected"),
     [

@@ -49,6 +49,7 @@ def households():
     return ic.anonymize(FIRST, policy_of(HOMES))
 
 
+@pytest.mark.few(1)
 @pytest.mark.random_order
 @pytest.mark.parametrize("kind", ["frame", "lazy", "file"])
 def test_households_of_a_batch_are_measured(households, kind, tmp_path):

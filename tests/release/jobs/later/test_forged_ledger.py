@@ -107,6 +107,7 @@ def test_a_forged_field_is_named(forged, made, name):
             require_one_sentence(book, made, broken=said is not None and " of entry " in said)
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("number", range(len(TEXTS)))
 @pytest.mark.parametrize("place", [0, 1])
 def test_a_line_that_is_no_record_is_refused(forged, made, number, place):
@@ -256,6 +257,7 @@ def test_people_of_the_right_kind_are_taken(forged, made):
     assert book.verify() is None
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("number", range(len(PEOPLE)))
 def test_forged_people_are_refused(forged, made, number):
     write, records = forged

@@ -390,6 +390,7 @@ def of_ward(table, *models):
     return ic.anonymize(table, WARD, list(models), unanswered="write")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("models", [("k-anonymity:5", "l-diversity:2"), ("k-anonymity:5",)])
 @pytest.mark.parametrize("backwards", [False, True])
 def test_a_value_that_follows_from_two_months_is_refused(ledger, models, backwards):
@@ -444,7 +445,7 @@ def written(table, how):
     return table.with_columns(ssn=ids[how])
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("one", "other"), [*itertools.permutations(["whole", "float", "text", "float text", "decimal"], 2)]
 )

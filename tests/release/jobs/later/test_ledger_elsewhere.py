@@ -115,7 +115,7 @@ def history(kind: str, seed: int, place, folder, keys=(), linked=False, **settin
 CASES = [(kind, what, seed) for kind in KINDS for what in SETTINGS for seed in range(4)]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "case",
     quick(CASES, ("sqlite", "by person", 1), ("lazy", "suppressed left out", 2), ("files", "by person", 3)),
@@ -126,6 +126,7 @@ def test_rows_elsewhere_get_the_entries_and_the_refusals_of_rows_in_memory(case,
     assert history(kind, seed, place, tmp_path, **SETTINGS[what]) == expected
 
 
+@pytest.mark.slow
 def test_the_nights_are_accepted_and_refused(place, tmp_path):
     said = []
     for seed in range(4):
@@ -226,7 +227,7 @@ def test_another_table_and_rows_that_nobody_can_tell_apart_are_refused(place, tm
     assert book.entries == []
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["memory", "lazy", "files", "sqlite", "duckdb"])
 def test_people_of_count_tables_are_compared_wherever_they_are(place, tmp_path, kind):
     """A single person in place of another is told by the difference, and many more are not."""

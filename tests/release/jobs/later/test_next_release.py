@@ -216,7 +216,7 @@ def ledger(tmp_path):
 SEEDS = [*range(30), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(30, 200))]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_histories_keep_signatures_and_lose_nobody(seed, ledger):
     m, people = 2 + seed % 3, 12 + 4 * (seed % 8)

@@ -80,6 +80,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("algorithm", ["mondrian", "optimal", "top-down-specialization:target=disease"])
 def test_nothing_hidden_lies_outside_of_internal(tmp_path, algorithm):
     before = os.umask(0o022)

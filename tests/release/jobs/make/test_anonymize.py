@@ -501,6 +501,7 @@ def test_texts_that_look_missing_are_texts_unless_named(tmp_path):
     assert release.table["s"].to_list() == one["s"].to_list()
 
 
+@pytest.mark.slow
 @given(tables(), st.integers(1, 5), st.randoms())
 def test_the_order_of_rows_does_not_change_what_each_becomes(frame, k, random):
     k = min(k, frame.height)

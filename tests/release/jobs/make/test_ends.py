@@ -87,6 +87,7 @@ def test_the_account_and_two_files_tell_the_same_loss(style):
             assert lost.value == pytest.approx(release.utility[name].value), name
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", sorted(MAKERS.keys() - {"RecodedTable"}))
 def test_engines_write_the_same_ends(kind, tmp_path):
     table = people(80)

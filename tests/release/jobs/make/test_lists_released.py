@@ -74,7 +74,7 @@ MODELS = {
 }
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("algorithm", list(ALGORITHMS), ids=lambda entry: entry.name)
 def test_every_algorithm_satisfies_the_definition(algorithm, model):

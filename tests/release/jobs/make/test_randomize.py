@@ -20,6 +20,7 @@ from incrowd.release.jobs.make.randomize import mechanisms_from_toml
 ROWS = 20_000
 
 
+@pytest.mark.slow
 def test_laplace_noise_of_floats():
     table = pl.DataFrame({"x": np.full(ROWS, 0.25), "other": ["a"] * ROWS})
     release = ic.randomize(table, {"x": ic.Laplace(2.0, 0.0, 1.5)})

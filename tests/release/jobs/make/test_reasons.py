@@ -114,6 +114,7 @@ CELLS = st.tuples(
 ALGORITHMS = ["optimal", "optimal:recode_suppressed=true", "mondrian", "cell-suppression", "datafly", "mdav"]
 
 
+@pytest.mark.slow
 @examples(40)
 @given(
     st.lists(CELLS, min_size=4, max_size=20),
@@ -136,6 +137,7 @@ def test_reasons_are_as_many_as_suppressed_records(rows, algorithm, suppressed, 
     assert rows.filter(pl.col("reason") == "input")["row"].to_list() == starred.to_list()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("algorithm", ["optimal", "mondrian"])
 def test_every_engine_counts_the_same_reasons(tmp_path, algorithm):
     table = sides(("*", "a"), ("P", "b"), ("Q", "c")) if algorithm == "optimal" else sides(("*", "a"))

@@ -87,7 +87,7 @@ RECIPES = {
 }
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RECIPES)
 @examples(60)
 @given(data=st.data(), level=st.integers(0, 3))

@@ -47,6 +47,7 @@ def frame(table: object) -> pl.DataFrame:
     return table.collect() if isinstance(table, pl.LazyFrame) else pl.DataFrame(table)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_values_are_drawn_anew_until_no_class_has_a_single_one(kind):
     release = ic.anonymize(KINDS[kind](classes_of_five()), schema(OFTEN), ["k-anonymity:5", "l-diversity:2"])
@@ -85,7 +86,7 @@ def test_classes_that_fail_in_every_draw_are_suppressed_if_the_policy_allows_it(
     assert release.document()["released_values"] == entry
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("algorithm", ["mondrian", "optimal", "mdav", "incognito", "cell-suppression"])
 def test_every_kind_of_recoding_can_lose_a_class(algorithm, tmp_path):
     raw = pl.concat([ONE_CLASS, pl.DataFrame({"age": [50] * 5, "ill": ["a", "a", "c", "c", "c"]})])
@@ -138,7 +139,7 @@ def test_a_model_of_another_column_is_not_concerned():
 NUMBERS = pl.DataFrame({"age": [30] * 4 + [40] * 4, "pay": [1400, 1600, 1400, 1600, 2400, 2600, 2400, 2600]})
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "treatment",
     ["round:5000,how=random", "microaggregate:2", "rank-swap:0.5", "record-swap:1", "noise:0.00001"],

@@ -157,6 +157,7 @@ FRAMES = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", FRAMES)
 @pytest.mark.parametrize("keep_order", [False, True])
 @pytest.mark.random_order
@@ -170,7 +171,7 @@ def test_frames_have_the_same_rows(kind, keep_order):
     assert numbers == sorted(numbers) or not keep_order
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 @pytest.mark.parametrize("many", [False, True])
 @pytest.mark.random_order

@@ -58,7 +58,7 @@ def check_treated(found: pl.DataFrame, raw: pl.DataFrame) -> None:
     assert 1 < (raw["salary"] > top + 250).sum() < len(raw) * 0.04
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_columns_are_treated_in_every_kind_of_table(kind):
     raw = people()
@@ -115,6 +115,7 @@ def test_models_judge_the_values_that_are_released():
     assert release.privacy.classes == 1
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("person", [True, False])
 def test_perturbed_values_are_judged_as_they_were(kind, person):
@@ -372,6 +373,7 @@ def test_categories_of_a_treated_column_do_not_travel_along(kind):
         assert not isinstance(table["phone"].dtype, pd.CategoricalDtype)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("lazy", [False, True])
 @pytest.mark.parametrize("treatment", ["pram:0.5", "redact", "email-domain", "pseudonym:key=env:CLINIC_KEY"])
 def test_a_column_without_a_value_stays_so(treatment, lazy):
@@ -501,6 +503,7 @@ def test_jobs_that_know_no_treatments_refuse_them():
         ic.ensure_privacy(raw, schema, k=2)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["polars", "pandas", "arrow"])
 def test_anatomy_has_the_treated_columns(kind, monkeypatch):
     monkeypatch.setenv("CLINIC_KEY", KEY)

@@ -103,6 +103,7 @@ def test_accounts_and_copies_hold_no_classes():
     assert everything.to_dict()["classes"] == []
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("make", [lambda t: t, pl.DataFrame.lazy, pl.DataFrame.to_pandas])
 def test_an_id_that_repeats_is_told_where_nobody_says_whose_row_it_is(make):
     table = ic.samples.encounters(3_000, people=1_000)

@@ -30,7 +30,7 @@ ALGORITHMS = [
 TREE = ic.Hierarchy.from_nested({"Any": ["a", "b", "c"]})
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("algorithm", "style"),
     crossed(ALGORITHMS, ["auto", "range", "ancestor", "set", "suppress"]),
@@ -400,3 +400,13 @@ def test_ranges_of_big_numbers_cover_what_lies_between_their_ends():
     cells = [f"[{2**53}-{2**53 + 1}]", f"[{2**53}-{2**53 + 1}]", f"[{2**53 + 3}-{2**53 + 4}]", str(2**53 + 3)]
     evaluation = ic.evaluate(table, pl.DataFrame({"n": cells}), ic.Schema(quasi=["n"]), aligned=True)
     assert evaluation.summarized == {"n": 1}
+
+
+def test_a_repr_says_which_cells_were_not_read():
+    table = pl.DataFrame({"age": [31, 37, 39, 40], "s": ["u", "v", "u", "v"]})
+    schema = ic.Schema(quasi=["age"], sensitive=["s"])
+    released = table.with_columns(age=pl.Series(["31,37", "31,37", "39,40", "39,40"]))
+    text = repr(ic.evaluate(table, released, schema, aligned=True))
+    assert text.endswith("metrics, of classes alone: cells of age are not read)")
+    plain = repr(ic.evaluate(table, table, schema, aligned=True))
+    assert plain.endswith("metrics)")

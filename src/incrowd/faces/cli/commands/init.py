@@ -14,10 +14,9 @@ from incrowd.core.errors import ParameterError, quoted, those_are
 from incrowd.faces.cli import option_groups, options, outputs
 from incrowd.faces.cli.completing import names, program
 from incrowd.faces.cli.flattening import Without
-from incrowd.faces.cli.linked import draft_folder, refuse_given
+from incrowd.faces.cli.linked import draft_folder, is_folder_of_tables, refuse_given
 from incrowd.faces.cli.logs import LOG
 from incrowd.faces.cli.parsing import names_of
-from incrowd.release.jobs.compare.draft_linked import is_folder_of_tables
 from incrowd_gate.profiles import PROFILES, profile_lines, read_profile
 
 if TYPE_CHECKING:
@@ -125,7 +124,7 @@ def init(
     rules = [] if profile is None else profile_lines(read_profile(profile))
     if ask and no_questions:
         raise ParameterError("--ask and --no-questions: say one of them")
-    if isinstance(data, Path) and is_folder_of_tables(data):
+    if is_folder_of_tables(data):
         refuse_given(
             source, profile=profile, codebook=codebook, tables=tables, ask=ask, no_questions=no_questions
         )

@@ -12,12 +12,11 @@ import typer
 from incrowd.core.errors import ParameterError
 from incrowd.faces.cli import completing, options, outputs
 from incrowd.faces.cli.completing import program
-from incrowd.faces.cli.linked import refuse_given, verify_folder
+from incrowd.faces.cli.linked import is_linked_release, refuse_given, verify_folder
 from incrowd.faces.cli.logs import LOG
 from incrowd.faces.cli.parsing import data_name, file_or_address, names_of
 from incrowd_gate.profiles import PROFILES
 from incrowd_verify.count_tables import is_tables
-from incrowd_verify.linked import is_linked
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class SourceOptions:
     row_map: options.RowMap = None
 
     def arguments(self) -> dict[str, Any]:
-        """Return the arguments of `incrowd.release.verification.verify`."""
+        """Return the arguments of `incrowd_verify.verification.verify`."""
         return vars(self) | {"against": None if self.against is None else data_name(self.against)}
 
 
@@ -74,7 +73,7 @@ class ReadingOptions:
     ] = False
 
     def arguments(self) -> dict[str, Any]:
-        """Return the arguments of `incrowd.release.verification.verify`."""
+        """Return the arguments of `incrowd_verify.verification.verify`."""
         others = {name: value for name, value in vars(self).items() if name != "escape_formulas"}
         return others | {
             "names": tuple(names_of(self.names)),
@@ -154,7 +153,7 @@ def verify(
         "account": account,
         "profile": profile,
     }
-    if isinstance(released, Path) and is_linked(released, policy):
+    if is_linked_release(released, policy):
         refuse_given(**arguments | {"against": None}, emit_sql=emit_sql)
         verify_folder(released, policy, sources.against, json=json)
         return

@@ -17,7 +17,18 @@ from incrowd.faces.studio.job import Job
 from incrowd.faces.studio.panels.column_forms import ROLES, ColumnForms
 from incrowd.faces.studio.panels.panel import Panel
 from incrowd.faces.studio.panels.tree import Tree
-from incrowd.faces.studio.parts import box, bullets, cut, emptied, fold, grid, heading, marked, note, words
+from incrowd.faces.studio.parts import (
+    box,
+    bullets,
+    cell_text,
+    emptied,
+    fold,
+    grid,
+    heading,
+    marked,
+    note,
+    words,
+)
 from incrowd.faces.studio.rows import points_by_column
 
 _ONE_COLUMN = ("person", "household", "weight")
@@ -47,6 +58,7 @@ class Columns(Panel):
         super().__init__(page)
         self._forms = ColumnForms(page, self.give, self._changed, self._close)
         self._tree = Tree(page)
+        self._tree_of = ""
         title, look = "Which columns identify most?", lambda work, _: work.identifying()
         self._job = Job(page, title, "identify", look, self._identify, icon="search")
         ui.on("open-column", lambda event: self._open(event.args))
@@ -68,13 +80,22 @@ class Columns(Panel):
         self._forms.name = name
         some = self.work.rows(0, _EXAMPLES)[name].drop_nulls().unique(maintain_order=True)[:3]
         place = self.page.rows.names.index(name)
-        self._forms.draw(place, [cut(str(each)) for each in some])
+        self._forms.draw(place, [cell_text(each) for each in some])
         self._points = ui.column().classes("w-full")
         self._show_points(name)
         if self.work.chosen.columns[name]["role"] in ("quasi", "sensitive"):
-            with marked(fold("Tree: what each value may become"), "fold-tree") as line:
+            # It stays open where the panel is drawn anew, as after a step back.
+            opened = self._tree_of == name
+            with marked(fold("Tree: what each value may become", opened=opened), "fold-tree") as line:
                 tree = ui.column().classes("w-full")
-            line.on_value_change(lambda e: self._tree.draw(tree, name) if e.value else tree.clear())
+
+            def turn(*, opened: bool) -> None:
+                self._tree_of = name if opened else ""
+                self._tree.draw(tree, name) if opened else tree.clear()
+
+            line.on_value_change(lambda e: turn(opened=e.value))
+            if opened:
+                turn(opened=True)
         names = self.page.rows.names
         at = names.index(name)
         if at + 1 < len(names):

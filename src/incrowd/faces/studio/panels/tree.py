@@ -34,14 +34,14 @@ class Tree(Panel):
         self.column: str | None = None
         # It is there once a tree was built.
         self._editor: TreeEditor
-        self._first: Any = None
         self._open: set[str] = set()
         self._chosen: set[int] = set()
         self._dragged: int | None = None
 
     def draw(self, place: Any, column: str) -> None:
         """Show the tree of a column in a place."""
-        self.column = column
+        if column != self.column:
+            self.column, self._open = column, set()
         with emptied(place):
             note("A hierarchy says what a value may become: 34 becomes 30-39, then 20-39, then *.")
             self._problems = ui.column().classes("w-full")
@@ -57,8 +57,9 @@ class Tree(Panel):
         self._place.clear()
         if editor is None or name != self.column:
             return
-        self._editor, self._first = editor, work.choices.columns[name].get("hierarchy")
-        self._open, self._chosen = {editor.tree.labels[0]}, set()
+        self._editor = editor
+        self._open.add(editor.tree.labels[0])
+        self._chosen = set()
         with self._place:
             self._unknown = ui.column().classes("w-full")
             self._tools()
@@ -76,7 +77,6 @@ class Tree(Panel):
         with emptied(self._tree):
             self._draw_node(editor.root())
         self._targets.set_options(editor.groups(), value=0)
-        self._back.set_enabled(editor.steps > 0)
         self._enable()
         self._draw_levels(editor)
 
@@ -169,7 +169,6 @@ class Tree(Panel):
                 "move": act("Move", "move", lambda e: e.move(self._chosen, int(self._targets.value))),
                 "dissolve": act("Dissolve", "dissolve", lambda e: e.dissolve(self._one())),
             }
-            self._back = button("Undo", "undo", lambda: self._step(TreeEditor.undo), "flat", icon="undo")
         self._enable()
 
     def _enable(self) -> None:
@@ -222,16 +221,12 @@ class Tree(Panel):
         editor, name = self._editor, self.column
         assert name is not None
         self._problem.clear()
-        before = editor.steps
+        before = editor.tree
         try:
             do(editor)
-            if editor.steps:
-                self.work.keep_tree(name, editor.tree)
-            else:
-                self.work.keep_recipe(name, self._first)
+            self.work.keep_tree(name, editor.tree)
         except InputError as error:
-            if editor.steps > before:
-                editor.undo()
+            editor.tree = before
             tell(self._problem, str(error))
             return
         self._chosen = set()
@@ -292,7 +287,7 @@ class Tree(Panel):
             path = path_of(text)
             with called(path, name or str(path)):
                 tree = Hierarchy.read(path)
-            editor.replace(tree)
+            editor.tree = tree
             self._open = {tree.labels[0]}
 
         self._step(read)

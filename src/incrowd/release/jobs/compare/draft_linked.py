@@ -84,11 +84,11 @@ class LinkedDraft:
         return [line for root in roots for line in lines(root, 0)]
 
 
-def is_folder_of_tables(path: Path) -> bool:
+def has_different_tables(path: Path) -> bool:
     """Say whether a folder has several files with different columns, and not one table in parts."""
     from incrowd.engines import open_table
 
-    if not path.is_dir() or len(files := _files(path)) < 2:
+    if len(files := _files(path)) < 2:
         return False
     return len({tuple(open_table(file)[0].columns) for file in files.values()}) == len(files)
 

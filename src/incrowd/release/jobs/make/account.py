@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -137,7 +137,7 @@ class Account(Decision, LeavingRows):
             "left_out": self.left_out,
             "utility": [lost.to_dict() for lost in self.utility.values()],
             "verdict": self.verdict.to_dict(),
-            **({"clauses": [asdict(each) for each in self.clauses]} if self.clauses else {}),
+            **({"clauses": [each.to_dict() for each in self.clauses]} if self.clauses else {}),
             **({} if self.values is None else {"released_values": self.values.to_dict()}),
             **({} if self.lattice is None else {"search": self.lattice.summary()}),
             **({"treatments": treatment_entries(schema)} if (schema := self.policy.schema).treated else {}),
@@ -197,7 +197,7 @@ class Account(Decision, LeavingRows):
             "internal": internal,
             "title": "Release of an anonymized table",
             "verdict": self.verdict.to_dict(),
-            **({"clauses": [asdict(each) for each in self.clauses]} if self.clauses else {}),
+            **({"clauses": [each.to_dict() for each in self.clauses]} if self.clauses else {}),
             "board": {
                 "cards": cards_of(after, before, self.utility.get("loss"), suppression.records),
                 "table": [
@@ -497,7 +497,7 @@ def points_of_clauses(policy: Policy, clauses: Sequence[ClauseResult]) -> Iterat
     """
     for each in clauses:
         if each.state == "not met":
-            yield wording.clause(each.id, each.text, each.detail, unanswered=each.unanswered)
+            yield each.point
     if not clauses and (policy.profile is not None or policy.context is not None):
         name = "context" if policy.profile is None else policy.profile.profile.full_name
         yield wording.clause(

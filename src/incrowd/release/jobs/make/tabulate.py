@@ -269,19 +269,16 @@ def _trials(engine: Any, policy: Policy, cells: Cells, seconds: float) -> str:
     """
     layout, shares = cells.layout, dict[str, float]()
     for axis, (column, level) in zip(cells.axes, layout.dimensions, strict=True):
-        texts = {side: list(getattr(layout, side)) for side in ("rows", "columns")}
-        [side] = [side for side in texts if {column, f"{column}:{level}"} & {*texts[side]}]
-        place = next(n for n, text in enumerate(texts[side]) if text in (column, f"{column}:{level}"))
-        coarser = [f"{column}:{level + 1}"] if axis.tree.height > 1 else []
-        texts[side][place : place + 1] = coarser
-        if not any(texts.values()):
+        is_coarser = axis.tree.height > 1
+        sides = layout.sides_with(column, 1 if is_coarser else None)
+        if not any(sides.values()):
             continue
-        changes: dict[str, Any] = texts | dict.fromkeys(CELL_SETTINGS, ())
+        changes: dict[str, Any] = sides | dict.fromkeys(CELL_SETTINGS, ())
         with suppress(InfeasibleError):
             check_time()
             other = count_cells(engine, policy.schema, replace(layout, **changes))
             [table] = protect([other], seconds=min(seconds, _TRIAL_SECONDS))
-            name = f"With {coarser[0]}" if coarser else f"Without {column}"
+            name = f"With {column}:{level + 1}" if is_coarser else f"Without {column}"
             shares[name] = float(table.hidden[other.people > 0].mean())
     best = sorted(shares, key=shares.__getitem__)[:2]
     return " ".join(f"{name} {percent(shares[name])} are not shown." for name in best)
@@ -343,6 +340,7 @@ class TableRelease:
                 f"Table {each.layout.name}: {each.unsafe:,} cell{'s' * (each.unsafe > 1)} can be computed "
                 "too closely.",
                 "Use coarser codes, a larger base or deviation, or protect = 'suppress'.",
+                subject=each.layout.name,
             )
             for each in self.tables
             if each.unsafe
@@ -538,11 +536,7 @@ def rules_of(table: PublishedTable) -> str:
         return sentence_of(table)
     width = f"{OPEN_SHARE:.0%} of its value" if layout.sum is not None else f"{layout.open_width:,}"
     unsafe = [f"those of fewer than {layout.threshold} people"]
-    if layout.dominance is not None:
-        number, share = layout.dominance
-        unsafe.append(f"those of which {number} people have more than {share:.0%}")
-    if layout.p_percent is not None:
-        unsafe.append(f"those that tell the largest part to within {layout.p_percent:g}%")
+    unsafe += [f"those whose {rule.words}" for rule in layout.sum_rules]
     if layout.hidden:
         unsafe.append("those that the policy names")
     further = ""

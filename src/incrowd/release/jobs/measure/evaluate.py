@@ -204,9 +204,10 @@ class Evaluation(InNotebooks):
     recoding: Observed = field(repr=False)
 
     def __repr__(self) -> str:
+        unread = f", of classes alone: cells of {', '.join(self.unread)} are not read" if self.unread else ""
         return (
             f"Evaluation({self.records:,} records, {self.suppressed:,} suppressed, {self.classes:,} classes, "
-            f"{len(self.utility)} metrics)"
+            f"{len(self.utility)} metrics{unread})"
         )
 
     def per_record(self, metric: str) -> NDArray[np.float64] | None:
