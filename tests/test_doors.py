@@ -25,6 +25,8 @@ JUDGED = {
     "release.jobs.make.randomize.randomize": "release.jobs.make.randomize.randomize",
     "release.jobs.compare.ensure_privacy.ensure_privacy": "release.jobs.compare.ensure_privacy.ensure_privacy",
     "release.jobs.later.next_release.next_release": "release.jobs.later.next_release.next_release",
+    "release.linked.release.anonymize_linked": "release.linked.release.anonymize_linked",
+    "release.linked.release._points": "release.linked.release.anonymize_linked",
 }
 """Where rows are placed, and the verb that lets them through the gate."""
 WRITING = {
@@ -64,6 +66,7 @@ NO_ROWS = {
     "release.jobs.later.ledger.__init__.Ledger.add": "digests",
     "release.jobs.later.ledger.__init__._digest_of": "a digest",
     "release.jobs.later.ledger.rows._sum": "a digest",
+    "release.linked.release.LinkedRelease.save": "numbers of rows left out, for the folder `internal`",
     "release.jobs.later.series_groups.SeriesRelease.write_counterfeits": "counts of counterfeit records",
     "release.jobs.make.release.Release.save": "numbers of rows and reasons, for the folder `internal`",
     "release.jobs.make.tabulate.TableRelease.save": "count tables, which `tabulate` audits and judges",

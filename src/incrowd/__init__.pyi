@@ -117,6 +117,12 @@ from .release.jobs.measure.learn import LearningResult as LearningResult
 from .release.jobs.measure.learn import learn as learn
 from .release.jobs.measure.loss_bound import LossBound as LossBound
 from .release.jobs.measure.loss_bound import loss_bound as loss_bound
+from .release.linked import JoinedView as JoinedView
+from .release.linked import LinkedPolicy as LinkedPolicy
+from .release.linked import LinkedRelease as LinkedRelease
+from .release.linked import LinkedTable as LinkedTable
+from .release.linked import anonymize_linked as anonymize_linked
+from .release.linked import assess_linked as assess_linked
 from .release.policy.policy import Policy as Policy
 from .release.tables.layout import CountTable as CountTable
 from .release.verification import Accepted as Accepted

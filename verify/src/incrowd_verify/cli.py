@@ -34,6 +34,7 @@ from incrowd_verify import __version__
 
 if TYPE_CHECKING:
     from incrowd_verify.count_tables import RawTable, TableVerification
+    from incrowd_verify.linked import LinkedVerification
     from incrowd_verify.result import ClauseResult, Verification
 
 _PROGRAM = "incrowd-verify"
@@ -130,8 +131,12 @@ def main() -> None:
 
 def _run(given: Namespace) -> int:
     from incrowd_verify.count_tables import is_tables, verify_tables
+    from incrowd_verify.linked import is_linked, verify_linked
     from incrowd_verify.verification import checks_as_sql, verify
 
+    if is_linked(given.path, given.policy):
+        linked = verify_linked(given.path, given.policy, against=given.against)
+        return show_linked(Screen(), linked, as_json=given.json)
     if is_tables(given.path):
         refuse_of_rows(**vars(given))
         tables = verify_tables(given.path, given.policy, raw=_raw_of(given))
@@ -236,6 +241,17 @@ def show_tables(out: Console, result: TableVerification) -> None:
     else:
         out.print(f"{result.compared:,} published cells were counted anew from the raw table")
     show_verdict(out, result.verdict)
+
+
+def show_linked(out: Console, result: LinkedVerification, *, as_json: bool) -> int:
+    """Print the counts of linked tables and the verdict, and return the exit status."""
+    if as_json:
+        print(json.dumps(result.to_dict(), indent=1, ensure_ascii=False))
+    else:
+        for line in result.lines():
+            out.print(line)
+        show_verdict(out, result.verdict)
+    return 0 if result.ok else 1
 
 
 def exit_status(result: Verification) -> int:

@@ -16,6 +16,7 @@ from incrowd.core.lazy import pl
 from incrowd.core.treatments import TREATMENTS
 from incrowd.core.treatments.base import treatment_of, treatment_texts
 from incrowd.faces.cli.flattening import Without
+from incrowd.faces.cli.linked import is_linked_policy, refuse_linked
 from incrowd.faces.cli.options import (
     Accept,
     AlgorithmName,
@@ -240,7 +241,7 @@ class ColumnOptions:
         from incrowd.core.hierarchy import builders_of_texts, find_files
         from incrowd.core.table.schema import Schema
 
-        if self.policy is not None:
+        if self.policy is not None and not is_linked_policy(self.policy):
             _ = self._policy_of_file
             return
         builders_of_texts(self.hierarchy or ())
@@ -257,6 +258,7 @@ class ColumnOptions:
         from incrowd.release.policy.policy import Policy
 
         assert self.policy is not None
+        refuse_linked(self.policy)
         return Policy.read(self.policy)
 
     def policy_for(self, columns: Sequence[str], *, lenient: bool = False) -> Policy:

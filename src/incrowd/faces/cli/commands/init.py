@@ -14,6 +14,7 @@ from incrowd.core.errors import ParameterError, quoted, those_are
 from incrowd.faces.cli import option_groups, options, outputs
 from incrowd.faces.cli.completing import names, program
 from incrowd.faces.cli.flattening import Without
+from incrowd.faces.cli.linked import draft_folder, is_folder_of_tables, refuse_given
 from incrowd.faces.cli.logs import LOG
 from incrowd.faces.cli.parsing import names_of
 from incrowd_gate.profiles import PROFILES, profile_lines, read_profile
@@ -114,7 +115,7 @@ def init(
     """Draft a policy: guessed roles, hierarchies, and questions.
 
     Answer every role = "?" before you use it, and read the rest. Of a folder, a pattern or a database the
-    first million rows are looked at.
+    first million rows are looked at. Of a folder of different tables their joins are found, too.
     """
     from incrowd.core.io.targets import writing
     from incrowd.engines import first_rows
@@ -123,6 +124,12 @@ def init(
     rules = [] if profile is None else profile_lines(read_profile(profile))
     if ask and no_questions:
         raise ParameterError("--ask and --no-questions: say one of them")
+    if is_folder_of_tables(data):
+        refuse_given(
+            source, profile=profile, codebook=codebook, tables=tables, ask=ask, no_questions=no_questions
+        )
+        draft_folder(data, output, force=force)
+        return
     files = outputs.outputs_of(data, codebook, force=force)
     target = outputs.add_output(files, output)
     rows, csv_format, _ = source.open(data)

@@ -12,6 +12,7 @@ import typer
 from incrowd.core.errors import ParameterError
 from incrowd.faces.cli import completing, options, outputs
 from incrowd.faces.cli.completing import program
+from incrowd.faces.cli.linked import is_linked_release, refuse_given, verify_folder
 from incrowd.faces.cli.logs import LOG
 from incrowd.faces.cli.parsing import data_name, file_or_address, names_of
 from incrowd_gate.profiles import PROFILES
@@ -152,6 +153,10 @@ def verify(
         "account": account,
         "profile": profile,
     }
+    if is_linked_release(released, policy):
+        refuse_given(**arguments | {"against": None}, emit_sql=emit_sql)
+        verify_folder(released, policy, sources.against, json=json)
+        return
     if isinstance(released, Path) and is_tables(released):
         from incrowd_verify.cli import refuse_of_rows
 

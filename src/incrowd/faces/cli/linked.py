@@ -1,0 +1,167 @@
+"""Linked tables on the command line: `anonymize`, `assess` and `verify` of a folder of tables."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any, TypeGuard
+
+import typer
+
+from incrowd.core.errors import ParameterError
+from incrowd.faces.cli import outputs
+
+
+def is_linked_policy(policy: Path | None) -> TypeGuard[Path]:
+    """Say whether a policy file names linked tables.
+
+    Raises
+    ------
+    PolicyError
+        When the file cannot be read.
+    """
+    if policy is None:
+        return False
+    from incrowd.release.linked.policy import is_linked
+    from incrowd.release.policy.policy_file import read_toml
+
+    return is_linked(read_toml(policy))
+
+
+def is_linked_release(path: Any, policy: Path | None) -> TypeGuard[Path]:
+    """Say whether a path is a folder of released linked tables, by the policy or the one in the folder."""
+    if not isinstance(path, Path) or not path.is_dir():
+        return False
+    from incrowd_verify.linked import is_linked
+
+    return is_linked(path, policy)
+
+
+def is_folder_of_tables(path: Any) -> TypeGuard[Path]:
+    """Say whether a path is a folder of files with different columns."""
+    if not isinstance(path, Path) or not path.is_dir():
+        return False
+    from incrowd.release.jobs.compare.draft_linked import has_different_tables
+
+    return has_different_tables(path)
+
+
+def refuse_linked(policy: Path) -> None:
+    """Refuse a policy of linked tables where one table is asked for.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if is_linked_policy(policy):
+        raise ParameterError(
+            f"{policy} is about linked tables, which anonymize, assess and verify know; give a policy of one "
+            "table here"
+        )
+
+
+def refuse_given(*groups: Any, **single: Any) -> None:
+    """Refuse options that are for one table, as the policy of linked tables says such things.
+
+    Raises
+    ------
+    ParameterError
+    """
+    given = [name for name, value in single.items() if value]
+    for group in groups:
+        for option in fields(group):
+            default = option.default if option.default is not MISSING else None
+            if option.name not in ("policy", "output", "force") and getattr(group, option.name) != default:
+                given.append(option.name)
+    if given:
+        raise ParameterError(
+            f"--{given[0].replace('_', '-')} is for one table; for linked tables write it into the policy, "
+            "or leave it out"
+        )
+
+
+def anonymize_folder(
+    folder: Any, policy: Path, output: Path | None, gate: Any, *, force: bool, json: bool
+) -> None:
+    """Release the tables of a folder together, and print the verdict and the levels.
+
+    Raises
+    ------
+    InputError, InfeasibleError
+    """
+    from dataclasses import replace
+
+    from incrowd.faces.cli.summary import last_line
+    from incrowd.faces.cli.tables import console, progress
+    from incrowd.release.linked import LinkedPolicy, anonymize_linked
+    from incrowd_verify.cli import show_verdict
+
+    if output is None:
+        raise ParameterError("say where the tables go: to a folder with -o")
+    files = outputs.outputs_of(folder, policy=policy, force=force)
+    with progress() as job, files:
+        target = files.add(output, folder=True)
+        linked = LinkedPolicy.read(policy)
+        linked = replace(linked, terms=gate.applied_to(linked.terms))
+        release = anonymize_linked(folder, linked, progress=job, unanswered=gate.choice)
+        job.stage("write")
+        release.save(target)
+    if json:
+        outputs.print_json(release.to_dict())
+        return
+    out = console()
+    show_verdict(out, release.verdict)
+    for sentence in release.sentences():
+        out.print(sentence)
+    rows = ", ".join(f"{name} {count:,}" for name, count in release.view.records.items())
+    out.print(last_line(release.verdict, f"{output} ({rows} rows)", "every model holds"))
+
+
+def assess_folder(folder: Any, policy: Path, *, json: bool) -> None:
+    """Print the joined view of a folder's tables, and leave with status 1 if a limit is broken."""
+    from incrowd.faces.cli.tables import console
+    from incrowd.release.linked import assess_linked
+    from incrowd_verify.cli import show_verdict
+
+    view = assess_linked(folder, policy)
+    if json:
+        outputs.print_json({**view.to_dict(), "verdict": view.verdict.to_dict()})
+    else:
+        show_verdict(console(), view.verdict)
+        for sentence in view.sentences():
+            console().print(sentence)
+    if not view.verdict.holds:
+        raise typer.Exit(1)
+
+
+def verify_folder(folder: Path, policy: Path | None, against: Any, *, json: bool) -> None:
+    """Print the second reading of a folder's tables, and leave with status 1 unless its verdict holds."""
+    from incrowd.faces.cli.tables import console
+    from incrowd_verify.cli import show_linked
+    from incrowd_verify.linked import verify_linked
+
+    if status := show_linked(console(), verify_linked(folder, policy, against=against), as_json=json):
+        raise typer.Exit(status)
+
+
+def draft_folder(folder: Path, output: Path | None, *, force: bool) -> None:
+    """Write the draft of a linked policy, and draw the joins of the tables."""
+    from incrowd.core.io.targets import writing
+    from incrowd.faces.cli.completing import program
+    from incrowd.faces.cli.logs import LOG
+    from incrowd.release.jobs.compare.draft_linked import draft_linked
+
+    files = outputs.outputs_of(folder, force=force)
+    target = outputs.add_output(files, output)
+    draft = draft_linked(folder)
+    if target is None:
+        typer.echo(draft.text, nl=False)
+    else:
+        with files, writing(target) as place:
+            place.write_text(draft.text, encoding="utf-8", newline="\n")
+    policy = output or "policy.toml"
+    lines = [*draft.drawing(), *(f"left out, as nothing joins it: {name}" for name in draft.left_out)]
+    lines += [f'1. Answer {draft.questions} questions ("?") in {policy}, and check joins and known.']
+    lines += [f"2. {program()} anonymize {folder} --policy {policy} -o FOLDER"]
+    for line in lines:
+        LOG.say(line, err=target is None)

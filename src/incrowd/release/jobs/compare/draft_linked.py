@@ -1,0 +1,266 @@
+"""Drafts of linked policies: joins by values of keys, and roles by the names of OMOP or as usual."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from incrowd.core.errors import TableError, named
+from incrowd.core.lazy import pl
+from incrowd.release.jobs.compare.draft import draft_policy
+from incrowd.release.policy.toml_lines import toml_settings, toml_value
+from incrowd_gate.points import Point
+
+_INCLUDED = 0.95
+"""Least share of rows whose value is a key of another table where both columns have one name."""
+_ANY = ("id", "no", "nr", "key", "number")
+"""Names of keys that say nothing of the table."""
+_KINDS = (".csv", ".csv.gz", ".tsv", ".parquet", ".pq")
+_DATES = 'hierarchy = { dates = ["month", "quarter", "year"] }'
+_OMOP = (
+    (r"year_of_birth", "quasi", "hierarchy = { intervals = [5, 10, 20] }"),
+    (r"(gender|race|ethnicity)_concept_id", "quasi", ""),
+    (r".*_(source_value|source_concept_id|type_concept_id|datetime)|note_text|note_title", "identifying", ""),
+    (
+        r"(month|day)_of_birth|location_id|provider_id|care_site_id|.*_occurrence_id|preceding_.*",
+        "identifying",
+        "",
+    ),
+    (r".*_(start_)?date", "quasi", _DATES),
+    (r".*_end_date", "identifying", ""),
+    (r".*_concept_id", "quasi", ""),
+)
+"""Columns of the OMOP Common Data Model 5.4 by name: role and hierarchy."""
+
+
+class Join(NamedTuple):
+    """A column that holds the keys of another table, and the share of its rows that have one."""
+
+    table: str
+    column: str
+    above: str
+    key: str
+    share: float
+
+
+@dataclass(frozen=True)
+class LinkedDraft:
+    """A draft of a linked policy.
+
+    Attributes
+    ----------
+    text
+        The policy file, with comments and questions.
+    joins
+        The join of each table but that of the people.
+    left_out
+        Tables that join no other.
+    questions
+        How many columns have the role ``?``.
+    """
+
+    text: str
+    joins: tuple[Join, ...]
+    left_out: tuple[str, ...]
+    questions: int
+
+    def drawing(self) -> list[str]:
+        """Draw the tables as a tree, a line each."""
+        below = {join.table for join in self.joins}
+        roots = [name for name in dict.fromkeys(join.above for join in self.joins) if name not in below]
+
+        def lines(name: str, depth: int) -> list[str]:
+            own = [f"{'   ' * depth}{name}"]
+            for join in self.joins:
+                if join.above == name:
+                    first, *rest = lines(join.table, depth + 1)
+                    own += [f"{first} (its {join.column} is {name}.{join.key})", *rest]
+            return own
+
+        return [line for root in roots for line in lines(root, 0)]
+
+
+def has_different_tables(path: Path) -> bool:
+    """Say whether a folder has several files with different columns, and not one table in parts."""
+    from incrowd.engines import open_table
+
+    if len(files := _files(path)) < 2:
+        return False
+    return len({tuple(open_table(file)[0].columns) for file in files.values()}) == len(files)
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    paths = sorted(path for path in folder.iterdir() if path.name.lower().endswith(_KINDS))
+    return {re.sub(r"[^A-Za-z0-9_-]", "-", path.name.partition(".")[0]): path for path in paths}
+
+
+def find_joins(tables: Mapping[str, pl.DataFrame]) -> list[Join]:
+    """Find the columns that hold keys of another table, by their values and names.
+
+    A key has a value of its own in each row. Between columns of one name nearly all values have to be keys.
+    Columns of other names have to hold texts, all of them keys.
+    """
+    keys = {
+        (name, column.name): column
+        for name, frame in tables.items()
+        for column in frame.get_columns()
+        if frame.height > 1 and column.null_count() == 0 and column.n_unique() == frame.height
+    }
+    joins = []
+    for name, frame in tables.items():
+        for column in frame.get_columns():
+            texts = column.cast(pl.String)
+            is_short = bool(texts.str.contains(r"^(\d*|.{0,2})$").any())
+            for (above, key), values in keys.items():
+                if above == name or not frame.height:
+                    continue
+                same = column.name == key
+                # Numbers from 1 are in every other column of such numbers, and many tables have an "id".
+                if key in _ANY and (name, key) in keys if same else is_short:
+                    continue
+                share = float(texts.is_in(values.cast(pl.String).implode()).sum()) / frame.height
+                if share >= (_INCLUDED if same else 1.0):
+                    joins.append(Join(name, column.name, above, key, share))
+    return joins
+
+
+def points_of_joins(joins: Iterable[Join]) -> list[Point]:
+    """Return a point for each column that joins tables although no policy says so."""
+    # Two keys of the same values join each other.
+    first = {frozenset(((join.table, join.column), (join.above, join.key))): join for join in joins}
+    return [
+        Point(
+            "repeated-id",
+            (f"{join.table}.{join.column}",),
+            join.share,
+            f"{join.column} of {join.table} holds the keys {join.above}.{join.key}, and the policy names "
+            "no such join: whoever joins the tables by it knows more than the views that were counted.",
+            "Name the join, give the column another pseudonym, or leave it out.",
+        )
+        for join in first.values()
+    ]
+
+
+def draft_linked(folder: str | os.PathLike[str]) -> LinkedDraft:
+    """Draft the policy of the tables of a folder.
+
+    Raises
+    ------
+    TableError
+        When no table joins another.
+    """
+    from incrowd.engines import loaded
+
+    files = _files(Path(folder))
+    tables: dict[str, pl.DataFrame] = {name: loaded(path) for name, path in files.items()}
+    chosen = _tree(find_joins(tables), tables)
+    if not chosen:
+        raise TableError(
+            f"{folder}: no column of {named(tables)} holds the keys of another table; write [[linked]] with "
+            "join by hand"
+        )
+    linked = [name for name in tables if any(name in (join.table, join.above) for join in chosen.values())]
+    [root] = [name for name in linked if name not in chosen]
+    order = [root, *(name for name in linked if name != root)]
+    lines = [
+        f"# A draft for the tables of {toml_value(Path(folder).name)}: roles and joins are guesses.",
+        "version = 1",
+        "# Largest share of people who may leave all tables, as they cannot be hidden.",
+        "max_suppression = 0.05",
+        "",
+        "# known: how many rows of a person somebody may know who looks for that person; \"all\" is safest.",
+    ]  # fmt: skip
+    for name in order:
+        settings: dict[str, Any] = {"name": name, "file": files[name].name}
+        if name in chosen:
+            settings |= {
+                "join": {chosen[name].column: f"{chosen[name].above}.{chosen[name].key}"},
+                "known": 2,
+            }
+        lines += ["", "[[linked]]", *toml_settings(settings)]
+    keys = {(join.above, join.key) for join in chosen.values()}
+    is_omop = any(column.endswith("_concept_id") for column in tables[root].columns)
+    for name in order:
+        joining = {chosen[name].column} if name in chosen else set()
+        people = {} if name == root else {key for above, key in keys if above == root}
+        sections = _sections(draft_policy(tables[name], name).text)
+        for column in tables[name].columns:
+            if column in joining:
+                continue
+            lines += ["", f"[columns.{toml_value(f'{name}.{column}')}]"]
+            if (name, column) in keys:
+                role = "person" if name == root else "insensitive"
+                lines += [
+                    f'role = "{role}"  # tables join by it',
+                    'treat = { pseudonym = "hmac", key = "env:INCROWD_KEY" }',
+                ]
+            elif column in people or (is_omop and column in ("person_id", "visit_occurrence_id")):
+                lines.append('role = "identifying"  # the join tells it already')
+            else:
+                lines += _of_omop(column) if is_omop and _of_omop(column) else sections[column]
+    text = "\n".join(lines) + '\n\n[[models]]\nmodel = "k-anonymity"\nk = 5\n'
+    left_out = tuple(name for name in tables if name not in linked)
+    return LinkedDraft(
+        text, tuple(chosen.values()), left_out, len(re.findall(r'^role = "\?', text, re.MULTILINE))
+    )
+
+
+def _tree(joins: list[Join], tables: Mapping[str, pl.DataFrame]) -> dict[str, Join]:
+    """Choose a join for each table, so that they lead to the table that most others reach."""
+
+    def below(name: str) -> set[str]:
+        found = {name}
+        while more := {join.table for join in joins if join.above in found} - found:
+            found |= more
+        return found
+
+    # A table of people comes before a table of the same keys that holds more of each person.
+    root = max(tables, key=lambda name: (len(below(name)), "person" in name or "patient" in name))
+    chosen: dict[str, Join] = {}
+    reached = [root]
+    for above in reached:
+        for join in joins:
+            if (
+                join.above == above
+                and join.table not in (*chosen, root)
+                and (whole := _best(join, joins, root))
+            ):
+                chosen[join.table] = whole
+                reached.append(join.table)
+    return chosen
+
+
+def _best(join: Join, joins: list[Join], root: str) -> Join | None:
+    """Return a complete join below another table than the people's where there is one, else the join."""
+    deeper = [
+        each
+        for each in joins
+        if each.table == join.table
+        and each.above != root
+        and each.share == 1.0
+        and any(upper.table == each.above and upper.above == root for upper in joins)
+        and not any(back.table == each.above and back.above == each.table for back in joins)
+    ]
+    return deeper[0] if deeper else join
+
+
+def _sections(text: str) -> dict[str, list[str]]:
+    """Return the lines of each column of a drafted policy."""
+    import tomllib
+
+    result = {}
+    for key, body in re.findall(r"^\[columns\.(.+)\]\n((?:.+\n)*)", text, re.MULTILINE):
+        [column] = tomllib.loads(f"{key} = 1")
+        result[column] = body.splitlines()
+    return result
+
+
+def _of_omop(column: str) -> list[str]:
+    for pattern, role, hierarchy in _OMOP:
+        if re.fullmatch(pattern, column):
+            return [f'role = "{role}"', *([hierarchy] if hierarchy else [])]
+    return []

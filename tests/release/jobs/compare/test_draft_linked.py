@@ -1,0 +1,60 @@
+"""The draft of a linked policy finds keys and joins by values."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+import incrowd as ic
+from incrowd.core.errors import TableError
+from incrowd.faces.cli import main
+from incrowd.release.jobs.compare.draft_linked import draft_linked, find_joins, has_different_tables
+
+
+def folder(path, tables):
+    path.mkdir(exist_ok=True)
+    for name, table in tables.items():
+        table.write_csv(path / f"{name}.csv")
+    return path
+
+
+def test_keys_and_joins_of_omop_are_found_and_the_draft_runs(tmp_path, monkeypatch, capsys):
+    tables = ic.samples.omop(300)
+    tables["note"] = pl.DataFrame({"words": ["some", "words"]})
+    where = folder(tmp_path / "omop", tables)
+    assert has_different_tables(where)
+    draft = draft_linked(where)
+    assert draft.drawing() == [
+        "person",
+        "   visit_occurrence (its person_id is person.person_id)",
+        "      condition_occurrence (its visit_occurrence_id is visit_occurrence.visit_occurrence_id)",
+    ]
+    assert (draft.left_out, draft.questions) == (("note",), 0)
+    monkeypatch.setattr("sys.argv", ["incrowd", "init", str(where), "-o", str(tmp_path / "policy.toml")])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert not ended.value.code
+    assert "left out, as nothing joins it: note" in capsys.readouterr().out
+    monkeypatch.setenv("INCROWD_KEY", "0f1e2d3c4b5a69788796a5b4c3d2e1f0aabbccdd")
+    policy = ic.LinkedPolicy.read(tmp_path / "policy.toml")
+    release = ic.anonymize_linked({name: tables[name] for name in policy.order}, policy, unanswered="write")
+    assert release.view.smallest >= 5
+    assert not {"person_source_value", "month_of_birth"} & {*release.tables["person"].columns}
+
+
+def test_other_tables_keep_the_questions_of_the_usual_draft(tmp_path):
+    people = pl.DataFrame({"no": [f"P{n:03}" for n in range(50)], "age": [20 + n % 40 for n in range(50)]})
+    visits = pl.DataFrame({"patient": [f"P{n % 50:03}" for n in range(90)], "ward": ["A", "B", "C"] * 30})
+    draft = draft_linked(folder(tmp_path / "in", {"people": people, "visits": visits}))
+    assert draft.joins[0][:4] == ("visits", "patient", "people", "no")
+    assert draft.questions == 1
+    assert '[columns."visits.ward"]' in draft.text
+
+
+def test_numbers_of_other_names_are_no_keys(tmp_path):
+    people = pl.DataFrame({"id": range(100)})
+    visits = pl.DataFrame({"ward": [n % 7 for n in range(80)]})
+    assert find_joins({"people": people, "visits": visits}) == []
+    with pytest.raises(TableError, match="no column of 'people', 'visits' holds the keys"):
+        draft_linked(folder(tmp_path / "in", {"people": people, "visits": visits}))
+    assert not has_different_tables(folder(tmp_path / "parts", {"a": visits, "b": visits}))
