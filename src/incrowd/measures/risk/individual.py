@@ -179,12 +179,12 @@ def _expectations(sizes: NDArray[np.int64], p: NDArray[np.float64]) -> NDArray[n
     for f in range(1, int(few.max(initial=1))):
         value = np.where(few > f, ratio * (1 / f - value), value)
     result[stepwise] = value
-    f, q = sizes[~stepwise].astype(np.float64), q[~stepwise]
-    term = p[~stepwise] / f
+    records, q = sizes[~stepwise].astype(np.float64), q[~stepwise]
+    term = p[~stepwise] / records
     total, n = term.copy(), 0
     while (term > _NEGLIGIBLE * total).any():
         n += 1
-        term *= q * n / (f + n)
+        term *= q * n / (records + n)
         total += term
     result[~stepwise] = total
     return result
