@@ -18,6 +18,7 @@ from incrowd.core.table.settings import DEFAULT_ENDS
 from incrowd.engines import DRIVER_KEYS, TooManyKeysError, engine_for
 from incrowd.measures.utility import measure_all
 from incrowd.release.accounts.points import Evidence, points_of
+from incrowd.release.analyses.measure import measured
 from incrowd.release.jobs.make.release import Release
 from incrowd.release.jobs.make.released_rows import ReleasedRows, with_types
 from incrowd.release.jobs.make.suppressed_records import (
@@ -301,6 +302,8 @@ def release_of(recoded: Recoded, clock: Clock, driver_keys: int | None = None) -
             released = result.released.reordered(order)
         table = with_types(engine, released, start.schema, *recoding.leaving(frequency), recoding)
     kept = {*engine_for(table).columns}
+    with clock.stage("points"):
+        analyses = measured(start.treatments.raw, engine_for(table), policy.schema, policy.analyses)
     return Release(
         table=table,
         policy=policy,
@@ -322,6 +325,7 @@ def release_of(recoded: Recoded, clock: Clock, driver_keys: int | None = None) -
         suppression=result.suppression,
         places=result.released.places(),
         reasons=result.reasons,
+        analyses=analyses,
         _measure_before=before,
         _texts=None if table is released else released,
     )
