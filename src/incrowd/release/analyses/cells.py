@@ -68,7 +68,7 @@ class Column(NamedTuple):
         assert self.low is not None
         assert self.high is not None
         low, high = self.low.copy(), self.high.copy()
-        wide = np.flatnonzero((high > low) & np.isfinite(low) & np.isfinite(high))
+        wide = np.flatnonzero((high > low) & np.isfinite(low) & np.isfinite(high) & (self.counts > 0))
         width = float(np.median(np.repeat((high - low)[wide], self.counts[wide]))) if len(wide) else 0.0
         low = np.where(np.isfinite(low), low, high - width)
         return low, np.where(np.isfinite(high), high, low + width)

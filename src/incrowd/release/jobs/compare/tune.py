@@ -19,6 +19,7 @@ from incrowd.release.jobs.make.release import Release
 from incrowd.release.policy.arguments import as_algorithms
 from incrowd.release.policy.policy import Policy
 from incrowd.search import Algorithm
+from incrowd_gate.wording import percent
 
 if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat
@@ -249,7 +250,8 @@ def _settings(
                 )
                 for each in own
             }
-            words = f"{algorithm.brief()}, {', '.join(weighted)} times {factor}, suppression {share:g}"
+            words = f"{algorithm.brief()}, at most {percent(share)} suppressed"
+            words += "" if factor == 1 else f", weight of {', '.join(weighted)} times {factor}"
             words += "" if most is None else f", at most level {most}"
             if words not in seen:
                 seen.add(words)
