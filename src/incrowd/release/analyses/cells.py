@@ -232,7 +232,7 @@ def _count(
         return {}, {}
     counted = Schema.of_attributes(attributes.values(), null_values=schema.null_values)
     frequency = engine.count(counted.measured() if released else counted).frequency
-    key = frequency.key_of_row("analyses")
+    key = frequency.key_of_row("an analysis")
     ranks = [np.append(codes.astype(np.int64), -1)[key] for codes in frequency.codes]
     names = [domain.name for domain in frequency.domains]
     return dict(zip(names, frequency.domains, strict=True)), dict(zip(names, ranks, strict=True))

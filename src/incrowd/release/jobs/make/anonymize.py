@@ -301,9 +301,8 @@ def release_of(recoded: Recoded, clock: Clock, driver_keys: int | None = None) -
         if order is not None:
             released = result.released.reordered(order)
         table = with_types(engine, released, start.schema, *recoding.leaving(frequency), recoding)
-    kept = {*engine_for(table).columns}
-    with clock.stage("points"):
         analyses = measured(start.treatments.raw, engine_for(table), policy.schema, policy.analyses)
+    kept = {*engine_for(table).columns}
     return Release(
         table=table,
         policy=policy,
