@@ -134,7 +134,9 @@ def test_ranges_sets_and_stars_are_read():
     assert mean(by_raw) == pytest.approx((22.5 + 22.5 + 34 + 34 + 65.5) / 5)
     drawn = ic.Analysis("a", "age ~ 1", "means", ranges="draws", draws=200)
     assert mean(drawn) == pytest.approx(mean(age), abs=0.5)
-    shares = fitted(raw, ic.Analysis("a", "~ job", "table", draws=200), released=released).estimates
+    shares = fitted(
+        raw, ic.Analysis("a", "~ job", "table", categories="fractions", draws=200), released=released
+    ).estimates
     # {a, b} is b as far as only b is ever released: the most likely distribution.
     assert shares["share job[b]"].value == pytest.approx(4 / 6, abs=0.02)
     levels = ic.Analysis("a", "~ job", "table", categories="level")

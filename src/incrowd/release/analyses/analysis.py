@@ -23,7 +23,7 @@ Kind = Literal[
     "table",
 ]
 Ranges = Literal["middle", "mean", "draws", "interval"]
-Categories = Literal["fractions", "level"]
+Categories = Literal["level", "fractions"]
 
 SUMMARIES = {
     "ols": "linear regression by least squares",
@@ -51,9 +51,9 @@ SETTINGS: dict[str, Any] = {
     ).field("middle"),
     "categories": Parameter(
         str,
-        "how a group of categories counts: as fractions of its members, or as a level of its own",
+        "how a group of categories counts: as a level of its own, or as fractions of its members",
         choices=get_args(Categories),
-    ).field("fractions"),
+    ).field("level"),
     "draws": COUNT.within(2, 1000).field(20),
     "confidence": Parameter(float, "confidence of the intervals", above=0, high=0.9999).field(0.95),
     "seed": SEED.field(0),
@@ -103,8 +103,8 @@ class Analysis:
         are pooled by Rubin's rules. ``interval`` is interval regression of an ``ols`` outcome, where other
         ranges count as their middle.
     categories
-        How a group of categories counts: as ``fractions`` of its members by the published distribution, or
-        as a ``level`` of its own.
+        How a group of categories counts: as a ``level`` of its own, or as ``fractions`` of its members by the
+        published distribution.
     draws, seed
         How many draws there are, and their seed.
     confidence
