@@ -4,7 +4,7 @@
 # Settings that are lists also where they have one value.
 .lists <- c(
   "bands", "columns", "dates", "dominance", "intervals", "key_of", "knows", "levels", "missing",
-  "null_values", "order", "rows"
+  "null_values", "order", "quantiles", "rows"
 )
 
 #' Say what each column is, and what a release must satisfy

@@ -78,6 +78,7 @@ from .measures.privacy import TCloseness as TCloseness
 from .measures.privacy.attacker import Attacker as Attacker
 from .measures.risk import RISKS as RISKS
 from .measures.utility import METRICS as METRICS
+from .release.analyses.analysis import Analysis as Analysis
 from .release.jobs.compare.compare import Comparison as Comparison
 from .release.jobs.compare.compare import compare as compare
 from .release.jobs.compare.draft import draft_policy as draft_policy
@@ -92,6 +93,8 @@ from .release.jobs.compare.suggest import Suggestions as Suggestions
 from .release.jobs.compare.suggest import suggest as suggest
 from .release.jobs.compare.transitions import Transitions as Transitions
 from .release.jobs.compare.transitions import transitions as transitions
+from .release.jobs.compare.tune import Tuning as Tuning
+from .release.jobs.compare.tune import tune as tune
 from .release.jobs.later.apply import AppliedBatch as AppliedBatch
 from .release.jobs.later.apply import apply_recoding as apply_recoding
 from .release.jobs.later.ledger import Ledger as Ledger

@@ -34,7 +34,7 @@ STYLES = ("auto", "range", "ancestor", "set", "mean", "suppress")
 _SETTINGS = (
     "version", "linked", "max_suppression", "suppressed", "output", "keep_order", "seed", "set_limit",
     "wildcards", "judge", "ends", "null_values", "unlisted", "columns", "models", "attackers", "algorithm",
-    "accepted", "profile", "context", "ledger", "tables",
+    "accepted", "profile", "context", "ledger", "tables", "analyses",
 )  # fmt: skip
 _OF_COLUMN = (
     "role", "kind", "hierarchy", "output", "ends", "grid", "weight", "levels", "format", "decimal",

@@ -32,7 +32,9 @@ HEADINGS = {
         "-l", "-t", "--model", "--max-suppression", "--suppressed", "--wildcards", "--judge", "--ends",
         "--population",
     ),
-    "Search": ("--algorithm", "--levels", "--style", "--set-limit", "--shuffle", "--seed", "--seeds"),
+    "Search": (
+        "--algorithm", "--levels", "--style", "--set-limit", "--goal", "--shuffle", "--seed", "--seeds",
+    ),
     "Reading": (
         "--table", "--sheet", "--header-row", "--fill-merged", "--delimiter", "--encoding", "--names",
         "--stream", "--memory",

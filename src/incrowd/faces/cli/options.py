@@ -247,6 +247,14 @@ UnansweredName = Annotated[
 Seed = Annotated[
     int | None, typer.Option("--seed", min=0, help="Seed of random choices; that of the policy, or 0.")
 ]
+Goal = Annotated[
+    str | None,
+    typer.Option(
+        "--goal",
+        metavar="analysis:NAME",
+        help="Choose the setting that keeps an analysis of the policy best, under all its limits.",
+    ),
+]
 RowMap = Annotated[
     Path | None,
     typer.Option(

@@ -20,6 +20,7 @@ from incrowd.core.treatments.base import treatment_of
 from incrowd.measures.privacy import MODELS, PrivacyModel
 from incrowd.measures.privacy.attacker import Attacker
 from incrowd.measures.privacy.k_anonymity import KAnonymity
+from incrowd.release.analyses.analysis import Analysis, check_analyses
 from incrowd.release.policy.arguments import as_algorithm, as_models, as_schema
 from incrowd.release.policy.settings import SETTINGS
 from incrowd.release.policy.toml_lines import (
@@ -94,6 +95,8 @@ class Policy:
         and count for `max_suppression`, too.
     tables
         The count tables that `tabulate` makes.
+    analyses
+        What a recipient wants to compute, so that a release says what it keeps of each (`Analysis`).
 
     Raises
     ------
@@ -119,6 +122,7 @@ class Policy:
     ledger_m: int | None = _M.field(None)
     suppressed: SuppressedRecords = SETTINGS["suppressed"]
     tables: tuple[CountTable, ...] = ()
+    analyses: tuple[Analysis, ...] = ()
 
     def __repr__(self) -> str:
         models = ", ".join(dict.fromkeys(model.name for model in self.models)) or "no model"
@@ -140,6 +144,7 @@ class Policy:
         object.__setattr__(self, "tables", tuple(self.tables))
         if self.tables:
             check_tables(self.tables)
+        object.__setattr__(self, "analyses", check_analyses(self.analyses))
         for model in self.models:
             model.check_wildcards(self.wildcards)
         if self.context is not None:
@@ -258,6 +263,7 @@ class Policy:
                 ledger_epsilon=None if file.ledger is None else file.ledger.epsilon,
                 ledger_m=None if file.ledger is None else file.ledger.m,
                 tables=tuple(CountTable.from_settings(table) for table in file.tables),
+                analyses=tuple(Analysis.from_settings(each) for each in file.analyses),
                 **{name: getattr(file, name) for name in SETTINGS},
             )
         except InputError as error:
@@ -340,7 +346,7 @@ class Policy:
 
 
 def _list_lines(policy: Policy) -> list[str]:
-    """Write the lists: models and attackers, count tables, accepted points."""
+    """Write the lists: models and attackers, count tables, analyses, accepted points."""
     lines: list[str] = []
     for model in policy.models:
         if isinstance(model, Attacker):
@@ -350,6 +356,7 @@ def _list_lines(policy: Policy) -> list[str]:
         lines += toml_settings(model.settings())
     lists = (
         ("tables", (each.settings() for each in policy.tables)),
+        ("analyses", (each.settings() for each in policy.analyses if each.function is None)),
         ("accepted", (each.to_dict() for each in policy.accepted)),
     )
     for name, entries in lists:

@@ -155,6 +155,7 @@ class PolicyFile(
     )
     algorithm: dict[str, Any] = Field({}, description="what searches the recoding")
     tables: list[dict[str, Any]] = Field([], description="the count tables that `tabulate` makes")
+    analyses: list[dict[str, Any]] = Field([], description="what a recipient of the release wants to compute")
     accepted: list[AcceptedTable] = Field(
         [], description="points of the verdict that are accepted, each with a reason"
     )

@@ -11,6 +11,7 @@ from incrowd.core.parameters import Configured, Parameter
 from incrowd.core.reading.spellings import DECIMALS, THOUSANDS
 from incrowd.core.treatments import TREATMENTS, Treatment
 from incrowd.measures.privacy import MODELS, PrivacyModel
+from incrowd.release.analyses.analysis import SETTINGS, TEXTS
 from incrowd.release.tables.layout import CountTable
 from incrowd.search import ALGORITHMS, Mondrian
 
@@ -48,6 +49,7 @@ def policy_schema() -> Schema:
     definitions |= {model.name: _entry(model, "model") for model in MODELS}
     settings["models"]["items"] = _one_of(MODELS)
     settings["tables"]["items"] = _count_table()
+    settings["analyses"]["items"] = _analysis()
     settings["algorithm"] = {
         "oneOf": [_entry(each, "name", may_lack_it=each is Mondrian) for each in ALGORITHMS],
         "description": settings["algorithm"]["description"],
@@ -169,6 +171,23 @@ def _count_table() -> Schema:
         name: _allowed_values(each.metadata["parameter"], each.default) for name, each in declared.items()
     }
     return _table(settings, ["name"], "a count table that `tabulate` makes")
+
+
+def _analysis() -> Schema:
+    """Return the schema of a table ``[[analyses]]``."""
+    settings: dict[str, Schema] = {
+        name: {"type": "string", "description": each} for name, each in TEXTS.items()
+    }
+    share = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
+    settings["quantiles"] = {
+        "type": "array",
+        "items": share,
+        "description": "the quantiles of kind quantiles",
+    }
+    settings |= {
+        name: _allowed_values(each.metadata["parameter"], each.default) for name, each in SETTINGS.items()
+    }
+    return _table(settings, ["name", "formula"], "an analysis that a recipient of the release computes")
 
 
 def _describe_attackers(table: Schema) -> None:

@@ -195,6 +195,7 @@ def anonymize(
     population: options.People = None,
     keep_order: options.KeepOrder = False,
     seed: options.Seed = None,
+    goal: options.Goal = None,
     full: options.Full = False,
     json: options.Json = False,
     dry_run: Annotated[
@@ -262,6 +263,12 @@ def anonymize(
         if dry_run:
             _show_plan(plan(rows, policy, **settings), places, json=json)
             return
+        if goal is not None:
+            from incrowd.release.jobs.compare.tune import tune
+
+            policy = tune(
+                rows, policy, goal, population=population, csv_format=csv_format, progress=job
+            ).policy
         searching = time.perf_counter()
         try:
             release = release_of(rows, policy, unanswered=gate.choice, **settings)

@@ -54,7 +54,8 @@ def utility(
         job.stage("read")
         before, csv_format = source.read(raw)
         after = source.read_beside(release, csv_format)
-        schema = columns.policy_for(before.columns, lenient=True).schema
+        policy = columns.policy_for(before.columns, lenient=True)
+        schema = policy.schema
         job.stage("measure")
         evaluation = evaluate(
             before,
@@ -64,6 +65,7 @@ def utility(
             by=by,
             aligned=aligned,
             suppressed_as=suppressed_as or (),
+            analyses=policy.analyses,
         )
         statistics = None
         if not evaluation.unread:
@@ -108,6 +110,8 @@ def show_evaluation(out: Console, evaluation: Evaluation) -> None:
             )
     for name, cells in evaluation.unread.items():
         out.print(cells.text(name))
+    for sentence in () if evaluation.analyses is None else evaluation.analyses.sentences():
+        out.print(sentence)
     if evaluation.unread:
         out.print("So losses of cells, distributions, associations, counts and learning are not measured.")
     out.print()

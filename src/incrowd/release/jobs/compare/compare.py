@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import chain, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.core.documents import envelope, figure, loss_in_words
@@ -100,7 +100,7 @@ class Comparison:
         """Return a line per run, with a column per metric."""
         out = io.StringIO()
         rows = [_figures(run) for run in self.runs]
-        writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
+        writer = csv.DictWriter(out, list(dict.fromkeys(chain(*rows))), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
         return out.getvalue()
@@ -441,10 +441,11 @@ def run_of(run: ComparisonRun, table: Any, policy: Policy, population: Any) -> C
     except Exception as error:
         # A message of a library may quote the table, and one failing run must not lose the others.
         return replace(run, problem=f"internal error ({type(error).__name__}); please report it")
+    kept = {} if release.analyses is None else release.analyses.losses
     return replace(
         run,
         seconds=math.fsum(clock.seconds[stage] for stage in ("count", "search", "apply", "check")),
-        utility={name: lost.value for name, lost in release.utility.items()},
+        utility={name: lost.value for name, lost in release.utility.items()} | kept,
         per_attribute=release.utility["loss"].per_attribute,
         classes=release.privacy.classes,
         smallest=release.privacy.smallest,
@@ -502,7 +503,7 @@ def _figures(run: ComparisonRun) -> dict[str, Any]:
     return {
         "algorithm": run.algorithm, "k": run.k, "l": run.l, "t": run.t, "seed": run.seed,
         "seconds": run.seconds if done else None,
-        **{name: (run.utility or {}).get(name) for name in METRICS.names()},
+        **dict.fromkeys(METRICS.names()), **(run.utility or {}),
         "classes": run.classes, "smallest": run.smallest, "suppressed": run.suppressed,
         "problem": run.problem,
     }  # fmt: skip

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from incrowd.core.table.sensitive import SensitiveCounts
     from incrowd.measures.privacy import ModelResult
     from incrowd.measures.utility import MetricResult
+    from incrowd.release.analyses.measure import AnalysisResults
     from incrowd.release.jobs.measure.assess import Assessment
     from incrowd.release.verification import ClauseResult
     from incrowd_gate.points import Point
@@ -85,6 +86,8 @@ class Account(Decision, LeavingRows):
         The columns that the order of the rows tells, if it was kept all the same.
     dropped
         The columns of the raw table that are left out.
+    analyses
+        What the release keeps of the policy's analyses; None where the policy has none.
     """
 
     privacy: Assessment
@@ -94,6 +97,7 @@ class Account(Decision, LeavingRows):
     values: ReleasedValues | None = None
     telling: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
+    analyses: AnalysisResults | None = None
     _measure_before: Callable[[], Assessment] = field(compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -115,7 +119,8 @@ class Account(Decision, LeavingRows):
     def verdict(self) -> Verdict:
         """The verdict on the release: holds, open or broken, with the points."""
         points = (*self.points, *points_of_clauses(self.policy, self.clauses))
-        return Verdict(answered(points, self.policy.accepted))
+        remark = "" if self.analyses is None else self.analyses.remark
+        return Verdict(answered(points, self.policy.accepted), remark=remark)
 
     @property
     def risk(self) -> Mapping[str, dict[str, float]]:
@@ -140,6 +145,7 @@ class Account(Decision, LeavingRows):
             **({"clauses": [each.to_dict() for each in self.clauses]} if self.clauses else {}),
             **({} if self.values is None else {"released_values": self.values.to_dict()}),
             **({} if self.lattice is None else {"search": self.lattice.summary()}),
+            **({} if self.analyses is None else self.analyses.public()),
             **({"treatments": treatment_entries(schema)} if (schema := self.policy.schema).treated else {}),
             "seconds": self.seconds,
         }
@@ -163,6 +169,7 @@ class Account(Decision, LeavingRows):
             *_clause_sentences(self),
             *_risk_sentences(self),
             *_loss_sentences(self),
+            *(() if self.analyses is None else self.analyses.sentences()),
             *ends_sentences(self.recoding, self.policy),
             *_unchanged_sentences(self),
             *treatment_sentences(schema, self.policy.judge),
@@ -505,7 +512,7 @@ def points_of_clauses(policy: Policy, clauses: Sequence[ClauseResult]) -> Iterat
         )
 
 
-_OF_RAW = ("before", "utility", "search")
+_OF_RAW = ("before", "utility", "search", "analyses", "propensity")
 """Parts of an account that are measured on raw values."""
 
 
@@ -531,6 +538,8 @@ def published_policy(policy: Policy, frequency: FrequencyTable) -> Policy:
     counts = {column.domain.name: column for column in frequency.sensitive}
     return replace(
         policy,
+        # A formula may name values, and no auditor needs it.
+        analyses=(),
         profile=None if policy.profile is None else policy.profile.published(),
         schema=policy.schema.with_attributes(
             _published_attribute(attribute, counts.get(attribute.name))

@@ -371,8 +371,8 @@ class Release(Account):
                 "policy, and hierarchies/ has leaves that the release hides; rows.parquet says which row of\n"
                 "the raw table each released row is; suppressed.csv, where it is there, says which rows\n"
                 "of the raw table were suppressed, and why; lattice.parquet, where it is there, says what\n"
-                "other recodings would have suppressed; digests.json has the SHA-256 of recoding and\n"
-                "policy.\n"
+                "other recodings would have suppressed; analyses.json, where it is there, has estimates\n"
+                "of the raw table; digests.json has the SHA-256 of recoding and policy.\n"
                 "Keep this folder where the data itself is kept; everything beside it may be released.\n",
                 encoding="utf-8",
                 newline="\n",
@@ -388,6 +388,9 @@ class Release(Account):
                 self.suppressed_rows().write_csv(internal / SUPPRESSED_ROWS)
             if self.lattice is not None:
                 self.lattice.save(internal / "lattice.parquet")
+            if self.analyses is not None:
+                text = to_json(self.analyses.to_dict())
+                (internal / "analyses.json").write_text(text + "\n", encoding="utf-8", newline="\n")
 
     def _save_beside(self, folder: Path) -> None:
         """Write further files of a subclass."""

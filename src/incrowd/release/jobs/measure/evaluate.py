@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,8 @@ from incrowd.measures.utility import METRICS, ClassMetric, MetricResult, measure
 
 if TYPE_CHECKING:
     from incrowd.core.recoding.observed import Observed, Unread
+    from incrowd.release.analyses.analysis import Analysis
+    from incrowd.release.analyses.measure import AnalysisResults
 
 
 _MOST = 200_000_000
@@ -188,6 +190,8 @@ class Evaluation(InNotebooks):
         the metrics that look at classes alone.
     frequency, recoding
         The raw keys and what became of them.
+    analyses
+        What the release keeps of the analyses; None without any.
     """
 
     _shown = ("records", "suppressed", "missing", "paired_by", "classes", "summarized", "unread", "utility")
@@ -202,6 +206,7 @@ class Evaluation(InNotebooks):
     utility: Mapping[str, MetricResult]
     frequency: FrequencyTable = field(repr=False)
     recoding: Observed = field(repr=False)
+    analyses: AnalysisResults | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         unread = f", of classes alone: cells of {', '.join(self.unread)} are not read" if self.unread else ""
@@ -273,6 +278,7 @@ class Evaluation(InNotebooks):
             "unread": {name: cells._asdict() for name, cells in self.unread.items()},
             "utility": [lost.to_dict() for lost in self.utility.values()],
             **({} if self.people is None else {"people": self.people}),
+            **({} if self.analyses is None else self.analyses.public()),
         }
 
     @property
@@ -298,6 +304,7 @@ def evaluate(
     by: str | None = None,
     aligned: bool = False,
     suppressed_as: Sequence[str] = (),
+    analyses: Iterable[Analysis] = (),
 ) -> Evaluation:
     """Measure the losses of any release, also of another tool.
 
@@ -323,6 +330,8 @@ def evaluate(
         A column of keys that both tables have. Numbers are compared by value.
     aligned
         Whether row N of the release is row N of the raw table, also where cells are means or have noise.
+    analyses
+        What a recipient wants to compute, as in a `Policy`.
 
     Raises
     ------
@@ -333,6 +342,7 @@ def evaluate(
     from incrowd.core.recoding.suppression_marks import with_stars
     from incrowd.engines import engine_for, loaded
     from incrowd.release.accounts.row_map import numbers_of
+    from incrowd.release.analyses.measure import measured
     from incrowd.release.jobs.measure.row_pairs import map_by_key, moved_values
 
     quasi = [replace(each, key_of=()) for each in schema.quasi]
@@ -373,6 +383,7 @@ def evaluate(
         measure_all(frequency, recoding, of_classes=bool(recoding.unread)),
         frequency,
         recoding,
+        measured(engine_for(loaded(table)), engine_for(starred), schema, analyses),
     )
 
 

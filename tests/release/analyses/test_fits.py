@@ -1,0 +1,186 @@
+"""Fits equal those of statsmodels by hand, and those with weights equal R's survey."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import statsmodels.api as sm
+import statsmodels.formula.api as smf
+
+import incrowd as ic
+from incrowd.engines import engine_for
+from incrowd.release.analyses.cells import read_sheets
+from incrowd.release.analyses.fits import fit
+
+SCHEMA = ic.Schema(quasi=["age"], unlisted="keep")
+
+
+def fitted(table, analysis, weights=None, released=None, schema=SCHEMA):
+    """Return the fit of a table, or of its release."""
+    names = [*analysis.columns, *([] if weights is None else [weights])]
+    engines = [engine_for(each) for each in (table, table if released is None else released)]
+    return fit(analysis, read_sheets(*engines, schema, names)[released is not None], weights)
+
+
+@pytest.fixture(scope="module")
+def people():
+    table = ic.samples.hospital(600).filter(pl.col("sex") != "X")
+    random = np.random.default_rng(3)
+    return table.with_columns(died=pl.Series(random.integers(0, 2, len(table))))
+
+
+@pytest.fixture(scope="module")
+def frame(people):
+    names = ["age", "sex", "cost", "length_of_stay", "died"]
+    return pd.DataFrame({name: people[name].to_numpy() for name in names})
+
+
+def same(estimates, result):
+    """Compare values, errors and intervals with those of a result of statsmodels."""
+    low, high = (result.conf_int()[end] for end in (0, 1))
+    for name, value in result.params.items():
+        expected = (value, result.bse[name], low[name], high[name])
+        assert tuple(estimates[name])[:4] == pytest.approx(expected, rel=1e-6, abs=1e-9), name
+
+
+def test_regressions_equal_those_of_statsmodels(people, frame):
+    ols = ic.Analysis("a", "cost ~ age * C(sex) + np.log(length_of_stay + 1)")
+    same(fitted(people, ols).estimates, smf.ols(ols.formula, frame).fit())
+    logit = ic.Analysis("a", "I(sex == 'M') ~ age + cost", "logit")
+    frame = frame.assign(male=(frame["sex"] == "M").astype(float))
+    same(fitted(people, logit).estimates, smf.logit("male ~ age + cost", frame).fit(disp=0))
+    poisson = ic.Analysis("a", "length_of_stay ~ age + C(sex)", "poisson")
+    same(fitted(people, poisson).estimates, smf.poisson(poisson.formula, frame).fit(disp=0))
+
+
+def test_times_equal_those_of_statsmodels(people, frame):
+    cox = ic.Analysis("a", "length_of_stay ~ age + C(sex)", "cox", event="died")
+    result = smf.phreg("length_of_stay ~ age + C(sex)", frame, status=frame["died"].to_numpy()).fit()
+    estimates = fitted(people, cox).estimates
+    assert [each.value for each in estimates.values()] == pytest.approx(list(result.params)[::1], rel=1e-6)
+    assert [each.error for each in estimates.values()] == pytest.approx(list(result.bse), rel=1e-6)
+    curves = fitted(people, ic.Analysis("a", "length_of_stay ~ sex", "kaplan-meier", event="died")).curves
+    women = frame[frame["sex"] == "F"]
+    curve = sm.SurvfuncRight(women["length_of_stay"], women["died"])
+    times, shares = curves["survival sex[F]"]
+    assert times.tolist() == curve.surv_times.tolist()
+    assert shares == pytest.approx(curve.surv_prob)
+
+
+def test_descriptive_figures(people, frame):
+    means = fitted(people, ic.Analysis("a", "cost ~ sex", "means")).estimates
+    women = frame.loc[frame["sex"] == "F", "cost"]
+    assert means["mean sex[F]"][:2] == pytest.approx((women.mean(), women.std() / len(women) ** 0.5))
+    quantiles = fitted(people, ic.Analysis("a", "cost ~ 1", "quantiles", quantiles=[0.5])).estimates
+    assert quantiles["quantile 0.5"].value == pytest.approx(frame["cost"].median(), rel=0.01)
+    pairs = fitted(people, ic.Analysis("a", "~ age + cost", "correlation")).estimates
+    assert pairs["age:cost"].value == pytest.approx(frame["age"].corr(frame["cost"]))
+    shares = fitted(people, ic.Analysis("a", "~ sex", "table")).estimates
+    assert shares["share sex[F]"].value == pytest.approx((frame["sex"] == "F").mean())
+    learned = fitted(people, ic.Analysis("a", "sex ~ age + cost", "classifier")).estimates["accuracy"]
+    assert 0.3 < learned.low < learned.value < learned.high < 0.8
+    mine = ic.Analysis("a", function=lambda rows: {"top": (rows["cost"].max(), 0, 1)}, columns=["cost"])
+    assert fitted(people, mine).estimates["top"][:1] == (frame["cost"].max(),)
+
+
+SURVEY = pl.DataFrame(
+    {
+        "y": [1.2, 3.4, 2.2, 5.1, 4.4, 6.3, 7.7, 6.1, 8.8, 9.3],
+        "x": list(range(1, 11)),
+        "b": [0, 0, 1, 0, 1, 0, 1, 1, 0, 1],
+        "c": [1, 0, 2, 3, 1, 4, 2, 5, 6, 4],
+        "w": [1.0, 2, 1.5, 3, 1, 2.5, 1, 2, 1, 4],
+    }
+)
+"""Figures below are of R 4.2.2 and survey 4.1-1: s <- svydesign(ids = ~1, weights = ~w, data = d)."""
+
+
+@pytest.mark.parametrize(
+    ("analysis", "name", "expected"),
+    [
+        # coef(summary(svyglm(y ~ x, s)))
+        (ic.Analysis("a", "y ~ x"), "x", (0.798640375288, 0.0755055282637)),
+        # svyglm(b ~ x, s, family = quasibinomial())
+        (ic.Analysis("a", "b ~ x", "logit"), "x", (0.477903043687, 0.27333330318)),
+        # svyglm(c ~ x, s, family = quasipoisson())
+        (ic.Analysis("a", "c ~ x", "poisson"), "x", (0.150021524026, 0.0542646747437)),
+        # svymean of ~y
+        (ic.Analysis("a", "y ~ 1", "means"), "mean", (5.928947368, 0.931535509079)),
+        # svymean of ~factor(b)
+        (ic.Analysis("a", "~ b", "table"), "share b[1.0]", (0.5, 0.18711)),
+    ],
+)
+def test_weighted_figures_equal_those_of_survey(analysis, name, expected):
+    estimate = fitted(SURVEY, analysis, "w", schema=ic.Schema(quasi=["x"], unlisted="keep")).estimates[name]
+    assert estimate[:2] == pytest.approx(expected, rel=1e-5)
+
+
+def test_ranges_sets_and_stars_are_read():
+    raw = pl.DataFrame({"age": [21, 24, 30, 38, 61, 70], "job": [*"aabbcc"], "y": [1.0, 2, 3, 4, 5, 6]})
+    released = raw.with_columns(
+        age=pl.Series(["[20-29]", "[20-29]", "[30-39]", "[30-39]", "60 or more", "*"]),
+        job=pl.Series(["{a, b}", "{a, b}", "b", "b", "c", "c"]),
+    )
+
+    def mean(analysis):
+        return fitted(raw, analysis, released=released).estimates["mean"].value
+
+    age = ic.Analysis("a", "age ~ 1", "means")
+    # The open range is as wide as the median closed one, 9 years; the star is missing.
+    assert mean(age) == pytest.approx((24.5 + 24.5 + 34.5 + 34.5 + 64.5) / 5)
+    by_raw = ic.Analysis("a", "age ~ 1", "means", ranges="mean")
+    assert mean(by_raw) == pytest.approx((22.5 + 22.5 + 34 + 34 + 65.5) / 5)
+    drawn = ic.Analysis("a", "age ~ 1", "means", ranges="draws", draws=200)
+    assert mean(drawn) == pytest.approx(mean(age), abs=0.5)
+    shares = fitted(
+        raw, ic.Analysis("a", "~ job", "table", categories="fractions", draws=200), released=released
+    ).estimates
+    # {a, b} is b as far as only b is ever released: the most likely distribution.
+    assert shares["share job[b]"].value == pytest.approx(4 / 6, abs=0.02)
+    levels = ic.Analysis("a", "~ job", "table", categories="level")
+    assert "share job[{a, b}]" in fitted(raw, levels, released=released).estimates
+
+
+def test_interval_regression_finds_what_middles_of_wide_and_open_ranges_miss():
+    random = np.random.default_rng(1)
+    x = random.normal(size=800)
+    y = 10 + 4 * x + random.normal(size=800) * 2
+    raw = pl.DataFrame({"x": x.round(4), "age": y.round(4)})
+    texts = np.array(["< 6", "[6, 10)", "[10, 12)", ">= 12"])
+    released = raw.with_columns(age=pl.Series(texts[np.digitize(y, [6, 10, 12])]))
+    value = {
+        ranges: fitted(raw, ic.Analysis("a", "age ~ x", ranges=ranges), released=released).estimates["x"]
+        for ranges in ("middle", "interval")
+    }
+    assert abs(value["interval"].value - 4) < 3 * value["interval"].error
+    assert value["middle"].value < 3
+
+
+def test_repeated_draws_are_pooled_by_the_rules_of_rubin():
+    from incrowd.release.analyses.fits import Estimate, Fit, Sample, _pooled
+
+    fits = [Fit({"x": Estimate(value, 0.5, 0, 0, "x", tested=True)}, {}) for value in (1.0, 2.0, 3.0)]
+    sample = Sample(ic.Analysis("a", "y ~ x"), [], None)
+    [pooled] = _pooled(sample, fits).estimates.values()
+    # Rubin 1987: the variance is within + (1 + 1/m) between = 0.25 + 4/3.
+    assert (pooled.value, pooled.error**2) == pytest.approx((2.0, 0.25 + 4 / 3))
+
+
+def test_an_aliased_coefficient_is_left_out_as_in_r(people):
+    estimates = fitted(people, ic.Analysis("a", "cost ~ age + I(2 * age)")).estimates
+    assert [*estimates] == ["Intercept", "age"]
+
+
+@pytest.mark.parametrize("formula", ["zip ~ age", "cost ~ np.log(age)"])
+def test_an_error_names_no_value(people, formula):
+    with pytest.raises(ic.ParameterError, match="analysis a") as caught:
+        fitted(people.with_columns(age=pl.lit(0)), ic.Analysis("a", formula, "poisson"))
+    assert people["zip"][0] not in str(caught.value)
+
+
+def test_an_extra_that_is_absent_is_named(people, monkeypatch):
+    monkeypatch.setattr("incrowd.core.errors.find_spec", lambda name: None)
+    with pytest.raises(ic.MissingExtraError, match=r"analysis a needs statsmodels.*\[analyses\]"):
+        fitted(people, ic.Analysis("a", "cost ~ age"))

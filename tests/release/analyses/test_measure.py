@@ -1,0 +1,132 @@
+"""The comparison of an analysis before and after a release, and where it is said."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+
+import incrowd as ic
+from incrowd.release.analyses.fits import Estimate
+from incrowd.release.analyses.measure import overlap
+from incrowd.release.policy.policy import Policy
+
+COST = ic.Analysis("cost", "cost ~ age + C(sex)")
+
+
+def interval(low, high):
+    return Estimate((low + high) / 2, (high - low) / 4, low, high)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        # The average of the two shares, by its definition in section 3 of Karr et al. 2006.
+        ((0, 2), (1, 3), 0.5),
+        ((0, 4), (1, 3), (0.5 + 1) / 2),
+        ((0, 1), (0, 1), 1),
+        ((0, 1), (2, 3), 0),
+        ((0, 1), (1, 2), 0),
+        ((2, 2), (2, 2), 1),
+        ((2, 2), (2, 4), 0),
+    ],
+)
+def test_the_overlap_of_intervals(before, after, expected):
+    assert overlap(interval(*before), interval(*after)) == pytest.approx(expected)
+
+
+@pytest.fixture(scope="module")
+def people():
+    table = ic.samples.hospital(800).filter(pl.col("sex") != "X")
+    return table.select("age", "sex", "zip", "length_of_stay", "cost")
+
+
+@pytest.fixture(scope="module")
+def policy():
+    schema = ic.Schema(
+        quasi={
+            "age": ic.Hierarchy.intervals(5, 20, 40),
+            "sex": ic.Hierarchy.flat(),
+            "zip": ic.Hierarchy.prefix(),
+        },
+        unlisted="keep",
+    )
+    functions = ic.Analysis("mine", function=lambda rows: {"oldest": rows["age"].max()}, columns=["age"])
+    survival = ic.Analysis("stay", "length_of_stay ~ sex", "kaplan-meier")
+    return Policy(schema, ("k-anonymity:5",), analyses=(COST, survival, functions))
+
+
+@pytest.fixture(scope="module")
+def release(people, policy):
+    return ic.anonymize(people, policy, unanswered="write")
+
+
+def test_a_release_says_what_it_keeps(release):
+    result = release.analyses["cost"]
+    age = result.estimates["age"]
+    assert age.before.value != age.after.value
+    assert 0 < age.overlap <= 1
+    assert age.difference == pytest.approx(abs(age.after.value - age.before.value) / age.before.error)
+    assert result.terms["age"]["kept"] == age.overlap
+    assert result.kept == pytest.approx((age.overlap + result.estimates["C(sex)[T.M]"].overlap) / 2)
+    assert result.sentence in release.sentences()
+    assert result.sentence.startswith("The analysis 'cost' keeps ")
+    assert "pMSE" in release.sentences()[release.sentences().index(result.sentence) + 3]
+    assert release.analyses["stay"].kept == 1 - sum(release.analyses["stay"].distances.values()) / 2
+    assert "largest distance of a curve" in release.analyses["stay"].sentence
+    assert "cost" in release.analyses._repr_html_()
+
+
+def test_the_same_figures_by_evaluate_and_compare(release, people, policy):
+    evaluation = ic.evaluate(
+        people, release.table, policy.schema, row_map=release.row_map(), analyses=policy.analyses
+    )
+    assert evaluation.analyses.public() == release.analyses.public()
+    assert evaluation.to_dict()["analyses"] == release.to_dict()["analyses"]
+    [run] = ic.compare(people, policy, [policy.algorithm], k=5).runs
+    assert run.utility["analysis:cost"] == pytest.approx(1 - release.analyses["cost"].kept)
+
+
+def test_an_unchanged_table_keeps_everything(people, policy):
+    evaluation = ic.evaluate(people, people, policy.schema, aligned=True, analyses=policy.analyses)
+    assert [each.kept for each in evaluation.analyses.results] == [1, 1, 1]
+    assert evaluation.analyses.propensity.pmse == pytest.approx(0, abs=1e-9)
+
+
+def test_only_shares_leave_and_estimates_of_the_raw_table_stay_internal(release, policy, tmp_path):
+    release.save(tmp_path / "out")
+    account = (tmp_path / "out" / "release.json").read_text()
+    raw = release.analyses["cost"].estimates["age"].before
+    inside = json.loads((tmp_path / "out" / "internal" / "analyses.json").read_text())
+    assert inside["analyses"][0]["estimates"][1]["before_value"] != 0
+    for number in raw[:4]:
+        assert repr(number) not in account
+        assert f"{number:.4g}" not in account
+        assert repr(number) in (tmp_path / "out" / "internal" / "analyses.json").read_text()
+    [published] = [each for each in json.loads(account)["analyses"] if each["name"] == "cost"]
+    assert published["kept"] == pytest.approx(release.analyses["cost"].kept, rel=0.05)
+    # The sentences name no level of a category, and the policy beside the table no formula.
+    assert "T.M" not in account
+    assert "analyses" not in (tmp_path / "out" / "policy.toml").read_text()
+    policy.write(tmp_path / "whole.toml")
+    assert ic.verify(tmp_path / "out" / "release.csv", tmp_path / "whole.toml").ok
+
+
+def test_a_column_that_is_dropped_loses_the_analysis(people):
+    schema = ic.Schema(quasi=["age"], identifying=["cost"], unlisted="drop")
+    release = ic.anonymize(people, Policy(schema, ("k-anonymity:5",), analyses=(COST,)), unanswered="write")
+    result = release.analyses["cost"]
+    assert (result.kept, result.after) == (0, None)
+    assert "is lost: the release has no column 'cost', 'sex'" in result.sentence
+    with pytest.raises(ic.SchemaError, match=r"there is no column 'costs'.*did you mean 'cost'"):
+        ic.evaluate(people, people, schema, aligned=True, analyses=[ic.Analysis("a", "costs ~ age")])
+
+
+def test_weights_that_do_not_leave_are_said(people):
+    weighted = people.with_columns(w=pl.lit(2.0))
+    schema = ic.Schema(quasi=["age"], weights="w", unlisted="keep")
+    release = ic.anonymize(weighted, Policy(schema, ("k-anonymity:5",), analyses=(COST,)), unanswered="write")
+    assert release.analyses["cost"].sentence.endswith(
+        "The release has no weights: its figures are without them."
+    )
