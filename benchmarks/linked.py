@@ -20,9 +20,7 @@ def tables(people: int) -> dict[str, pl.DataFrame]:
     visits, drugs = 4 * people, 5 * people
     return {
         "person": pl.DataFrame({"id": np.arange(people), "sex": rng.integers(0, 2, people)}),
-        "visit": pl.DataFrame(
-            {"of": np.repeat(np.arange(people), 4), "ward": rng.integers(0, 3, visits)}
-        ),
+        "visit": pl.DataFrame({"of": np.repeat(np.arange(people), 4), "ward": rng.integers(0, 3, visits)}),
         "drug": pl.DataFrame({"of": np.repeat(np.arange(people), 5), "atc": rng.integers(0, 3, drugs)}),
     }
 

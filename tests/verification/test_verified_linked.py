@@ -71,7 +71,9 @@ def test_what_cannot_be_read_is_refused(tmp_path):
     assert is_linked(out)
     assert not is_linked(tmp_path)
     whole = (out / "policy.toml").read_text()
-    (out / "policy.toml").write_text(whole.replace('visit.kind"]\nrole = "quasi"', 'visit.kind"]\nrole = "insensitive"'))
+    (out / "policy.toml").write_text(
+        whole.replace('visit.kind"]\nrole = "quasi"', 'visit.kind"]\nrole = "insensitive"')
+    )
     texts = [point.text for point in verify_linked(out).verdict.broken]
     assert "The policy of table visit alone has other quasi columns." in texts
     (out / "policy.toml").write_text(whole)
