@@ -161,7 +161,8 @@ def draft_folder(folder: Path, output: Path | None, *, force: bool) -> None:
             place.write_text(draft.text, encoding="utf-8", newline="\n")
     policy = output or "policy.toml"
     lines = [*draft.drawing(), *(f"left out, as nothing joins it: {name}" for name in draft.left_out)]
-    lines += [f'1. Answer {draft.questions} questions ("?") in {policy}, and check joins and known.']
+    todo = "Check joins and known" if not draft.questions else 'Answer every "?", and check joins and known,'
+    lines += [f"1. {todo} in {policy}."]
     lines += [f"2. {program()} anonymize {folder} --policy {policy} -o FOLDER"]
     for line in lines:
         LOG.say(line, err=target is None)
