@@ -230,7 +230,7 @@ def test_few_classes_are_measured_alike_without_the_compiler(tree, data, top):
                 equal(table),
                 distances.frequency_differences(counts, sizes, totals).tolist(),
                 effective_values(counts, sizes).tolist(),
-                grassberger_values(counts, sizes).tolist(),
+                *(grassberger_values(counts, sizes, arx=arx).tolist() for arx in (False, True)),
                 *(recursive_levels(counts, c).tolist() for c in (0.5, 1.0, 3.0)),
             ]
 

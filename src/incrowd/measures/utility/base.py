@@ -73,12 +73,15 @@ class LevelCosts:
         Cost of a cell that was suppressed before, so that its rank is not known.
     whole
         What a record's cost is divided by, on average.
+    summed
+        Whether the costs of records are added up, and not averaged.
     """
 
     levels: list[NDArray[np.float64]]
     suppressed: NDArray[np.float64]
     before: float
     whole: float
+    summed: bool = False
 
 
 class Metric(Configured, ABC):

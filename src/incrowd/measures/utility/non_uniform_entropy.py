@@ -69,7 +69,7 @@ class PooledEntropy(CellMetric, SteersByCells):
 
     It lies between 0 and the bits that suppressing every record takes away. Normalized, it is the sum of the
     losses over the sum of their maxima. So columns with more information weigh more. Other tools report 1
-    less the normalized figure. A search minimizes the bits per record, by the mean over the attributes.
+    less the normalized figure. A search minimizes the bits, by the mean over the attributes.
 
     References
     ----------
@@ -82,8 +82,8 @@ class PooledEntropy(CellMetric, SteersByCells):
     scale: ClassVar[str] = "0 (nothing lost) to the bits of all values"
 
     def level_costs(self, domain: Domain, totals: NDArray[np.int64]) -> LevelCosts:
-        """Return the information that each cell took away, in bits, which nothing divides."""
-        return replace(NonUniformEntropy().level_costs(domain, totals), whole=1.0)
+        """Return the information that each cell took away, in bits."""
+        return replace(NonUniformEntropy().level_costs(domain, totals), whole=1.0, summed=True)
 
     def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
         """Return the bits."""

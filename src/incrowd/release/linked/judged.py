@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.core.documents import envelope, plain
 from incrowd.core.lazy import np
+from incrowd.core.markup import InNotebooks
 from incrowd.core.parameters import with_keyword_hints
 from incrowd.core.progress import in_job, with_bar
 from incrowd.measures.privacy.k_anonymity import KAnonymity
@@ -31,7 +32,7 @@ WHO = "whoever joins the tables"
 
 
 @dataclass(frozen=True)
-class JoinedView:
+class JoinedView(InNotebooks):
     """The joined view of linked tables: the result of `assess_linked`.
 
     Attributes
@@ -62,6 +63,8 @@ class JoinedView:
     alone: int
     results: tuple[ModelResult, ...]
     undeclared: tuple[Join, ...] = ()
+
+    _shown = ("people", "smallest", "alone", "models", "tables")
 
     @classmethod
     def of_rows(cls, rows: LinkedRows) -> JoinedView:

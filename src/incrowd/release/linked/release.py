@@ -13,6 +13,7 @@ from incrowd.core.hierarchy import Hierarchy
 from incrowd.core.io.seals import digest_of
 from incrowd.core.io.targets import INTERNAL, writing
 from incrowd.core.lazy import NDArray, np, pl
+from incrowd.core.markup import InNotebooks
 from incrowd.core.parameters import with_keyword_hints
 from incrowd.core.progress import Clock, Progress, Silent, in_job, with_bar
 from incrowd.core.recoding.cells import starred_nodes
@@ -43,7 +44,7 @@ OF_ROWS = ("suppressed-records", "much-suppressed", "nothing-left")
 
 
 @dataclass(frozen=True, kw_only=True)
-class LinkedRelease:
+class LinkedRelease(InNotebooks):
     """Released tables whose people are hidden in all of them together.
 
     Attributes
@@ -74,6 +75,8 @@ class LinkedRelease:
     seconds: Mapping[str, float]
     sources: tuple[Any, ...] = ()
     _rows_left_out: Mapping[str, NDArray[np.int64]]
+
+    _shown = ("people", "left_out", "smallest", "alone", "levels", "models", "tables")
 
     @property
     def tables(self) -> dict[str, Any]:

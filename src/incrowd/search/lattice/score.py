@@ -160,7 +160,8 @@ class _OfCells(Score):
         for j, domain in enumerate(frequency.domains):
             totals = frequency.totals(j)
             costs = metric.level_costs(domain, totals)
-            scale = 1 / (costs.whole * limits.rows) if costs.whole else 0.0
+            rows = 1 if costs.summed else limits.rows
+            scale = 1 / (costs.whole * rows) if costs.whole else 0.0
             before = limits.before * costs.before
             self._scale.append(scale)
             self._shares.append(
