@@ -144,7 +144,7 @@ class Policy:
         object.__setattr__(self, "tables", tuple(self.tables))
         if self.tables:
             check_tables(self.tables)
-        object.__setattr__(self, "analyses", check_analyses(self.analyses))
+        object.__setattr__(self, "analyses", check_analyses(self.analyses) if self.analyses else ())
         for model in self.models:
             model.check_wildcards(self.wildcards)
         if self.context is not None:

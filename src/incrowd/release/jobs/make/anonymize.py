@@ -18,7 +18,6 @@ from incrowd.core.table.settings import DEFAULT_ENDS
 from incrowd.engines import DRIVER_KEYS, TooManyKeysError, engine_for
 from incrowd.measures.utility import measure_all
 from incrowd.release.accounts.points import Evidence, points_of
-from incrowd.release.analyses.measure import measured
 from incrowd.release.jobs.make.release import Release
 from incrowd.release.jobs.make.released_rows import ReleasedRows, with_types
 from incrowd.release.jobs.make.suppressed_records import (
@@ -301,7 +300,11 @@ def release_of(recoded: Recoded, clock: Clock, driver_keys: int | None = None) -
         if order is not None:
             released = result.released.reordered(order)
         table = with_types(engine, released, start.schema, *recoding.leaving(frequency), recoding)
-        analyses = measured(start.treatments.raw, engine_for(table), policy.schema, policy.analyses)
+        analyses = None
+        if policy.analyses:
+            from incrowd.release.analyses.measure import measured
+
+            analyses = measured(start.treatments.raw, engine_for(table), policy.schema, policy.analyses)
     kept = {*engine_for(table).columns}
     return Release(
         table=table,
