@@ -107,9 +107,13 @@ assert call("classes", "people.avro", "--qi", "age,sex") == (
     0, f"{table.select('age', 'sex').n_unique():,} classes\\n"
 )
 assert "triple-anonymity" in call("list", "models")[1]
+assert "largest-class" in call("list", "metrics")[1]
 assert "classes" in call("--help")[1].split("More:")[1]
 status, text = call("anonymize", "people.avro", "--policy", "policy.toml", "-o", "safe.avro")
 assert (status, "Reached: triple-anonymity m=" in text) == (0, True), text
+release = ic.anonymize(table, ic.Schema(["age", "sex"], unlisted="drop"), "k-anonymity:3")
+largest = release.table.group_by("age", "sex").len()["len"].max()
+assert release.utility["largest-class"].value == largest / 300
 assert call("verify", "safe.avro", "--policy", "policy.toml")[0] != 0
 """
 
@@ -138,7 +142,7 @@ def test_a_package_reaches_every_interface(tmp_path):
         for group, entries in project["entry-points"].items()
     ]
     assert [*project["entry-points"]] == [
-        "incrowd.models", "incrowd.kinds", "incrowd.dialects", "incrowd.commands",
+        "incrowd.models", "incrowd.metrics", "incrowd.kinds", "incrowd.dialects", "incrowd.commands",
     ]  # fmt: skip
     (info / "entry_points.txt").write_text("\n".join(lines))
     run(tmp_path, place)

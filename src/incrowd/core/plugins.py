@@ -5,7 +5,8 @@ For example, a package that brings a privacy model::
     [project.entry-points."incrowd.models"]
     triple-anonymity = "incrowd_example.triple_anonymity:TripleAnonymity"
 
-The groups are ``incrowd.models``, ``incrowd.dialects``, ``incrowd.kinds`` and ``incrowd.commands``.
+The groups are ``incrowd.models``, ``incrowd.metrics``, ``incrowd.dialects``, ``incrowd.kinds`` and
+``incrowd.commands``.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from incrowd.core.recoding import Recoding
     from incrowd.core.table.frequency import FrequencyTable
 
-METRICS: Registry[Metric] = Registry.of_imports("metrics", Metric, globals())
+METRICS: Registry[Metric] = Registry.of_imports("metrics", Metric, globals(), group="incrowd.metrics")
 
 STEERING = tuple(metric.name for metric in METRICS if issubclass(metric, SteersByCells | SteersByClasses))
 """Names of the metrics that a search of full-domain recodings can minimize."""
