@@ -655,7 +655,9 @@ class Draw:
                 power = r.choice([power for power in (1, 2, 2, 3, 0, 0) if power <= most])
                 settings = {"k": min(k, r.choice([1, 2, 2, 3])), "power": power}
             case "l-diversity":
-                kind = r.choice(["distinct", "distinct", "entropy", "grassberger", "recursive"])
+                kind = r.choice(
+                    ["distinct", "distinct", "entropy", "grassberger", "grassberger-arx", "recursive"]
+                )
                 if algorithm in TAGGING:
                     kind = "distinct"
                     about.pop("joint", None)

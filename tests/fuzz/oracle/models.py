@@ -164,6 +164,10 @@ def _diversity(settings: dict[str, Any], counter: Counter[Key]) -> Figure:
     if kind == "entropy":
         return math.exp(_entropy(counter))
     size = sum(counter.values())
+    if kind == "grassberger-arx":
+        # Sums in the order of a hash table; the worst is where those below 0, of single records, come last.
+        most = math.fsum(n * _grassberger(n) for n in counter.values() if n > 1) or _grassberger(1)
+        return min(math.exp(_grassberger(size) - most / size), len(counter))
     if kind == "grassberger":
         estimate = math.log(size) - sum(n * _grassberger(n) for n in counter.values()) / size
         return min(math.exp(estimate), float(len(counter)))
