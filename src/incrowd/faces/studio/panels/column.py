@@ -56,9 +56,10 @@ class Columns(Panel):
 
     def __init__(self, page: Any) -> None:
         super().__init__(page)
-        self._forms = ColumnForms(page, self.give, self._changed, self._close)
+        self._forms = ColumnForms(page, self.give, self._form_changed, self._close)
         self._tree = Tree(page)
         self._tree_of = ""
+        self._tree_place: Any = None
         title, look = "Which columns identify most?", lambda work, _: work.identifying()
         self._job = Job(page, title, "identify", look, self._identify, icon="search")
         ui.on("open-column", lambda event: self._open(event.args))
@@ -87,7 +88,7 @@ class Columns(Panel):
             # It stays open where the panel is drawn anew, as after a step back.
             opened = self._tree_of == name
             with marked(fold("Tree: what each value may become", opened=opened), "fold-tree") as line:
-                tree = ui.column().classes("w-full")
+                self._tree_place = tree = ui.column().classes("w-full")
 
             def turn(*, opened: bool) -> None:
                 self._tree_of = name if opened else ""
@@ -170,6 +171,12 @@ class Columns(Panel):
         if self.page.is_shown(self):
             self.page.redraw(self)
         self.page.limits_changed()
+
+    def _form_changed(self) -> None:
+        """Show the tree anew, too, where it is open: its hierarchy may be another one."""
+        self._changed()
+        if self._tree_of and self._tree_of == self.page.column and not self._tree_place.is_deleted:
+            self._tree.draw(self._tree_place, self._tree_of)
 
     def _changed(self) -> None:
         self.page.changed()
