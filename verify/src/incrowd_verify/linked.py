@@ -138,7 +138,7 @@ def verify_linked(
         smallest, limits = _judged(con, tables, data, unchecked)
         points += limits
         if raw is None:
-            unchecked.append("how many people left all tables: that needs the raw tables (--against)")
+            unchecked.append("how many people left all tables: that needs the raw tables, to compare with")
         else:
             load(con, Wanted("raw", str(raw), None, [], CsvFormat()), scratch)
             rows = _number(con, "SELECT count(*) FROM raw")

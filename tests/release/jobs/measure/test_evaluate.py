@@ -52,6 +52,9 @@ def test_two_tables_say_what_the_release_knows(algorithm, style, table, k):
     assert (evaluation.records, evaluation.classes) == (table.height, release.privacy.classes)
     assert evaluation.suppressed == release.privacy.suppressed
     for name, lost in release.utility.items():
+        if name == "pooled-entropy-arx" and release.privacy.suppressed:
+            # No table says what the cells of a suppressed record would have been.
+            continue
         # Where a column is ungeneralized or a tree is unbalanced, its level cannot be told from the cells.
         if name == "precision" and isinstance(algorithm, ic.Optimal):
             continue
