@@ -277,7 +277,7 @@ def risk_scale(before: float | None, after: float, limit: float | None) -> Spec:
         "when", legend=None, scale={"domain": [_BEFORE, _AFTER], "range": ["#999999", COLOURS[0]]}
     )
     figure = {"type": "text", "align": "left", "dx": 4, "fontSize": LABEL_SIZE}
-    line = {"type": "rule", "color": COLOURS[1], "strokeWidth": 2}
+    line = {"type": "rule", "color": COLOURS[1], "strokeWidth": 2, "aria": False}
     most = "" if limit is None else f" (line: the limit, {at_most(limit)})"
     return complete(
         data={"values": rows},
@@ -315,7 +315,7 @@ def coverage(attributes: Sequence[dict[str, Any]], *, width: int = _WIDTH) -> Sp
             "color": category(
                 "covers",
                 scale={"domain": list(PARTS), "range": list(_DEPTHS)},
-                legend={"columns": 2, "columnPadding": 24},
+                legend={"columns": 2, "columnPadding": 8},
             ),
         },
         width=width,
