@@ -67,15 +67,15 @@ def refuse_given(*groups: Any, **single: Any) -> None:
     ------
     ParameterError
     """
-    given = [name for name, value in single.items() if value]
+    options = [name for name, value in single.items() if value]
     for group in groups:
         for option in fields(group):
             default = option.default if option.default is not MISSING else None
             if option.name not in ("policy", "output", "force") and getattr(group, option.name) != default:
-                given.append(option.name)
-    if given:
+                options.append(option.name)
+    if options:
         raise ParameterError(
-            f"--{given[0].replace('_', '-')} is for one table; for linked tables write it into the policy, "
+            f"--{options[0].replace('_', '-')} is for one table; for linked tables write it into the policy, "
             "or leave it out"
         )
 

@@ -94,7 +94,7 @@ class Analysis:
         The column that is 1 where the event came, for ``cox`` and ``kaplan-meier``; by default to all.
     weights
         The column of sampling weights; by default the one that the policy gives this role. Only the raw table
-        needs to have it: see `incrowd.release.analyses.measure.measured`.
+        needs to have it: see `incrowd.release.analyses.measure.compare_analyses`.
     quantiles
         The quantiles, for ``quantiles``: shares above 0 and below 1.
     ranges
@@ -207,12 +207,12 @@ class Analysis:
         ------
         ParameterError
         """
-        known = [each.name for each in fields(cls) if each.name not in ("function", "columns")]
+        options = [each.name for each in fields(cls) if each.name not in ("function", "columns")]
         for name in settings:
-            if name not in known:
+            if name not in options:
                 raise ParameterError(
-                    f"analyses: there is no setting {name!r}; there are {named(known, 20)}"
-                    f"{did_you_mean(name, known)}"
+                    f"analyses: there is no setting {name!r}; there are {named(options, 20)}"
+                    f"{did_you_mean(name, options)}"
                 )
         if "name" not in settings:
             raise ParameterError('analyses: name the analysis, e.g. name = "length of stay"')

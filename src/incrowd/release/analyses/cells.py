@@ -116,10 +116,10 @@ class Sheet:
         number = (low + high) / 2
         if ranges == "mean" and self.raw is not None and column.low is not None and column.high is not None:
             before = self.raw.columns[name]
-            known = np.sort(before.closed()[0][before.cells[before.cells >= 0]])
-            total = np.concatenate(([0.0], np.cumsum(known)))
-            first = np.searchsorted(known, column.low, "left")
-            last = np.searchsorted(known, column.high, "right")
+            values = np.sort(before.closed()[0][before.cells[before.cells >= 0]])
+            total = np.concatenate(([0.0], np.cumsum(values)))
+            first = np.searchsorted(values, column.low, "left")
+            last = np.searchsorted(values, column.high, "right")
             some = last > first
             number[some] = (total[last] - total[first])[some] / (last - first)[some]
         return np.asarray(number[column.cells[rows]])
@@ -248,13 +248,13 @@ def _column(domain: Domain, labels: Sequence[str | None], cells: NDArray[np.int6
     if domain.kind == "category":
         rank = {text: at for at, text in enumerate(levels)}
         for at, ranks in enumerate(ranks_of(domain, labels)):
-            known = ranks[ranks < len(levels)]
+            inside = ranks[ranks < len(levels)]
             text = str(labels[at])
             if not missing[at] and text not in rank:
                 rank[text] = len(levels)
                 levels.append(text)
             own[at] = rank.get(text, -1)
-            members.append(known if len(known) or missing[at] else own[at : at + 1])
+            members.append(inside if len(inside) or missing[at] else own[at : at + 1])
     else:
         levels = []
         ends, _ = read_intervals(domain, labels)

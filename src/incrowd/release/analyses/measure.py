@@ -264,7 +264,7 @@ class AnalysisResults(InNotebooks):
         }
 
 
-def measured(
+def compare_analyses(
     raw: Engine, released: Engine, schema: Schema, analyses: Iterable[Analysis]
 ) -> AnalysisResults | None:
     """Compute analyses from a raw table and from its release, and compare them; None without analyses.
@@ -301,11 +301,11 @@ def measured(
         if name not in raw.columns:
             raise SchemaError(f"analyses: there is no column {name!r}; {those_are(list(raw.columns), name)}")
     before, after = read_sheets(raw, released, schema, every)
-    results = tuple(_compared(each, before, after, weights[each.name]) for each in analyses)
+    results = tuple(_compare(each, before, after, weights[each.name]) for each in analyses)
     return AnalysisResults(results, propensity(before, after, columns))
 
 
-def _compared(analysis: Analysis, before: Sheet, after: Sheet, weights: str | None) -> AnalysisResult:
+def _compare(analysis: Analysis, before: Sheet, after: Sheet, weights: str | None) -> AnalysisResult:
     """Fit an analysis to both tables; a release may not allow it."""
     raw = fit(analysis, before, weights)
     gone = [name for name in analysis.columns if name not in after.columns]

@@ -62,10 +62,9 @@ def propensity(before: Sheet, after: Sheet, columns: Sequence[str]) -> Propensit
     stacked = pd.concat(sides, ignore_index=True)
     for name in columns:
         if stacked[name].dtype.kind not in "fi":
-            frequent = stacked[name].astype(str).value_counts().index[:_LEVELS]
-            stacked[name] = (
-                stacked[name].astype(str).where(stacked[name].astype(str).isin(frequent), "\0other")
-            )
+            texts = stacked[name].astype(str)
+            frequent = texts.value_counts().index[:_LEVELS]
+            stacked[name] = texts.where(texts.isin(frequent), "\0other")
     design = pd.get_dummies(stacked, drop_first=True, dtype=float).to_numpy()
     spread = design.std(axis=0)
     design = sm.add_constant(

@@ -300,11 +300,11 @@ def release_of(recoded: Recoded, clock: Clock, driver_keys: int | None = None) -
         if order is not None:
             released = result.released.reordered(order)
         table = with_types(engine, released, start.schema, *recoding.leaving(frequency), recoding)
-        analyses = None
-        if policy.analyses:
-            from incrowd.release.analyses.measure import measured
+    analyses = None
+    if policy.analyses:
+        from incrowd.release.analyses.measure import compare_analyses
 
-            analyses = measured(start.treatments.raw, engine_for(table), policy.schema, policy.analyses)
+        analyses = compare_analyses(start.treatments.raw, engine_for(table), policy.schema, policy.analyses)
     kept = {*engine_for(table).columns}
     return Release(
         table=table,

@@ -342,7 +342,7 @@ def evaluate(
     from incrowd.core.recoding.suppression_marks import with_stars
     from incrowd.engines import engine_for, loaded
     from incrowd.release.accounts.row_map import numbers_of
-    from incrowd.release.analyses.measure import measured
+    from incrowd.release.analyses.measure import compare_analyses
     from incrowd.release.jobs.measure.row_pairs import map_by_key, moved_values
 
     quasi = [replace(each, key_of=()) for each in schema.quasi]
@@ -383,7 +383,7 @@ def evaluate(
         measure_all(frequency, recoding, of_classes=bool(recoding.unread)),
         frequency,
         recoding,
-        measured(engine_for(loaded(table)), engine_for(starred), schema, analyses),
+        compare_analyses(engine_for(loaded(table)), engine_for(starred), schema, analyses),
     )
 
 
