@@ -16,7 +16,7 @@ from incrowd.core.treatments.random_numbers import RandomNumbers as RandomNumber
 from incrowd.core.treatments.shift_dates import ShiftDates as ShiftDates
 from incrowd.core.treatments.truncate_dates import TruncateDates as TruncateDates
 from incrowd.core.treatments.age_at import AgeAt as AgeAt
-from incrowd.core.treatments.keep_end import KeepFirst as KeepFirst, KeepLast as KeepLast
+from incrowd.core.treatments.first_last import KeepFirst as KeepFirst, KeepLast as KeepLast
 from incrowd.core.treatments.mask import Mask as Mask
 from incrowd.core.treatments.email_domain import EmailDomain as EmailDomain
 from incrowd.core.treatments.fold import Fold as Fold

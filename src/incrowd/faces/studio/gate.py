@@ -10,6 +10,7 @@ from nicegui import ui
 
 from incrowd.faces.studio.fields import button, text_field
 from incrowd.faces.studio.figures import LOOKS
+from incrowd.faces.studio.mends import TITLES
 from incrowd.faces.studio.parts import box, bullets, heading, marked, note, tell, words
 from incrowd.faces.studio.rules import attestation_fields
 from incrowd_gate.points import KINDS, Accepted
@@ -32,17 +33,6 @@ def show_verdict(verdict: Verdict, points: Sequence[str] | None = None) -> None:
 
 def _number_of_points(points: int, what: str) -> str:
     return f"{points} {'point' if points == 1 else 'points'} {what}"
-
-
-_TITLES = {
-    "unique-column": "Nearly unique", "unique-together": "Together nearly unique",
-    "personal-text": "Texts that name or reach people", "unprotected-sensitive": "Sensitive without a limit",
-    "unread-column": "Not searched for people", "list-cells": "Cells of several values",
-    "derived-column": "Follows from a generalized column", "repeated-id": "Looks like the id of people",
-    "few-matches": "Fits too few records", "blanked-column": "Little is left", "not-checked": "Not checked",
-    "much-suppressed": "Much is suppressed", "untrue-label": "Labels that are not true",
-}  # fmt: skip
-"""Titles of points whose code name says less; it is shown on hover."""
 
 
 class Gate:
@@ -92,7 +82,7 @@ class Gate:
         if len(points) > LISTED:
             note(f"The first {LISTED} of {len(points):,} points; the others follow once these are answered.")
         for number, point in enumerate(points[:LISTED]):
-            title = _TITLES.get(point.name) or point.name.replace("-", " ").capitalize()
+            title = TITLES.get(point.name) or point.name.replace("-", " ").capitalize()
             whose = point.subject or next(iter(point.columns), "")
             with marked(box(f"{title}: {whose}" if whose else title, point.name), f"point-{number}"):
                 words("p", point.text)

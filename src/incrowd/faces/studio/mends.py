@@ -62,6 +62,15 @@ MENDS: dict[str, tuple[str, ...]] = {
 
 A name that begins with a capital is that of the panel where an answer is given.
 """
+TITLES = {
+    "unique-column": "Nearly unique", "unique-together": "Together nearly unique",
+    "personal-text": "Texts that name or reach people", "unprotected-sensitive": "Sensitive without a limit",
+    "unread-column": "Not searched for people", "list-cells": "Cells of several values",
+    "derived-column": "Follows from a generalized column", "repeated-id": "Looks like the id of people",
+    "few-matches": "Fits too few records", "blanked-column": "Little is left", "not-checked": "Not checked",
+    "much-suppressed": "Much is suppressed", "untrue-label": "Labels that are not true",
+}  # fmt: skip
+"""Titles of points whose code name says less; it is shown on hover."""
 _ROLES = {
     "quasi": "Make {} a quasi-identifier",
     "person": "Say that {} names a person",

@@ -9,7 +9,6 @@ from incrowd.core.io.columns import column_named, nameless, passing
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.recoding import SUPPRESSED
 from incrowd.engines import engine_for
-from incrowd.release.jobs.make.suppressed_records import counting_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -57,7 +56,7 @@ def recoded_rows(release: Release, rows: pl.DataFrame) -> pl.DataFrame:
         )
     if rows.is_empty():
         return rows.select(map(column_named, schema.released(rows.columns)))
-    frequency = engine_for(rows).count(counting_schema(release.policy)).frequency
+    frequency = engine_for(rows).count(release.policy.counting).frequency
     names = [attribute.name for attribute in schema.quasi]
     places = [f"q{j}" for j in range(len(names))]
     cells = [f"c{j}" for j in range(len(names))]

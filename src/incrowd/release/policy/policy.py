@@ -172,6 +172,11 @@ class Policy:
             for attribute in self.schema.attributes
         )
 
+    @property
+    def counting(self) -> Schema:
+        """The schema for counting, with the style and the ends of each quasi-identifier."""
+        return self.schema.with_attributes(each.as_counted() for each in self.written.attributes)
+
     def with_levels(self, levels: Mapping[str, int]) -> Policy:
         """Fix the levels of some quasi-identifiers, with `Optimal` if the algorithm has no levels.
 

@@ -163,7 +163,7 @@ def ensure_privacy(  # noqa: PLR0913
     from incrowd.engines.memory import frame_in_order
     from incrowd.measures.privacy import P29
     from incrowd.release.accounts.points import points_of_table
-    from incrowd.release.jobs.make.suppressed_records import telling_columns
+    from incrowd.release.jobs.make.leaving_rows import telling_columns
 
     UNANSWERED.check(unanswered, "ensure_privacy", "unanswered")
     t = SHARE.check(t, "ensure_privacy", "t")

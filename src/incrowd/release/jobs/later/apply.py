@@ -25,10 +25,10 @@ from incrowd.release.jobs.later.batch_account import BatchAccount
 from incrowd.release.jobs.later.held_rows import rows_at, rows_in_memory, with_held
 from incrowd.release.jobs.later.people_across_batches import BatchPeople
 from incrowd.release.jobs.make.account import ends_sentences
+from incrowd.release.jobs.make.leaving_rows import telling_columns
 from incrowd.release.jobs.make.reasons import Reason, reasons_of_rows
 from incrowd.release.jobs.make.recode_batch import RecodedBatch
 from incrowd.release.jobs.make.released_rows import with_types
-from incrowd.release.jobs.make.suppressed_records import counting_schema, telling_columns
 from incrowd.release.policy.limits import refuse_unlinked, with_histories
 from incrowd_gate.points import UNANSWERED, Unanswered
 from incrowd_gate.verdict import Verdict
@@ -308,7 +308,7 @@ def _release(
     order = None if policy.keep_order else RandomOrder()
     texts = in_place if order is None else result.released.reordered(order)
     counts_and_recoding = result.recoding.leaving(frequency)
-    table = with_types(batch.engine, texts, counting_schema(policy), *counts_and_recoding, recoding)
+    table = with_types(batch.engine, texts, policy.counting, *counts_and_recoding, recoding)
     return replace(
         waiting,
         table=table,

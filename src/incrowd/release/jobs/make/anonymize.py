@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from incrowd.core.errors import ParameterError, setting
+from incrowd.core.errors import ParameterError, TableError, setting
 from incrowd.core.io.shuffle import RandomOrder
 from incrowd.core.parameters import COUNT, with_keyword_hints
 from incrowd.core.progress import Clock, Progress, Silent, in_job, with_bar
@@ -18,16 +18,10 @@ from incrowd.core.table.settings import DEFAULT_ENDS
 from incrowd.engines import DRIVER_KEYS, TooManyKeysError, engine_for
 from incrowd.measures.utility import measure_all
 from incrowd.release.accounts.points import Evidence, points_of
+from incrowd.release.jobs.make.decision import judge
+from incrowd.release.jobs.make.leaving_rows import telling_columns
 from incrowd.release.jobs.make.release import Release
 from incrowd.release.jobs.make.released_rows import ReleasedRows, with_types
-from incrowd.release.jobs.make.suppressed_records import (
-    check_levels,
-    check_limits,
-    check_search,
-    counting_schema,
-    judge,
-    telling_columns,
-)
 from incrowd.release.jobs.make.table_treatments import TableTreatments, treat_table, treatment_entries
 from incrowd.release.jobs.measure.assess import assess_classes, assess_table
 from incrowd.release.policy.arguments import as_algorithm, as_models, as_schema
@@ -405,7 +399,7 @@ def _release_in_blocks(
         engine, plain = treat_table(engine_for(table, driver_keys=driver_keys), schema, "a table in blocks")
         table, policy = engine.native, replace(policy, schema=plain)
     release = in_blocks(
-        table, policy, counting_schema(policy), blocks=blocks, driver_keys=driver_keys, progress=progress
+        table, policy, policy.counting, blocks=blocks, driver_keys=driver_keys, progress=progress
     )
     return replace(release, treatments=tuple(treatment_entries(schema)))
 
@@ -500,7 +494,7 @@ def start_search(
     with clock.stage("treat") if policy.schema.treated else nullcontext():
         treatments = TableTreatments.of_table(engine, policy.schema)
     engine = treatments.counted
-    searched = counting_schema(policy)
+    searched = policy.counting
     joint = any(model.is_joint for model in policy.models)
     target = policy.algorithm.predicts
     with clock.stage("count"):
@@ -517,3 +511,33 @@ def start_search(
     people_from = [] if population is None else engine_for(population).sources
     sources = (*paths, *engine.sources, *people_from)
     return SearchStart(engine, treatments, searched, counted, population, csv_format, sources)
+
+
+def check_search(policy: Policy) -> None:
+    """Refuse a policy without a model, or with settings that the algorithm does not support."""
+    if not policy.models:
+        raise ParameterError("name at least one privacy model, e.g. models=[ic.KAnonymity(5)] or -k 5")
+    check_levels(policy)
+
+
+def check_levels(policy: Policy) -> None:
+    """Refuse levels and weights that the policy's algorithm does not support."""
+    algorithm = policy.algorithm
+    for attribute in policy.schema.quasi:
+        if attribute.levels is not None and not algorithm.full_domain:
+            raise ParameterError(
+                f"column {attribute.name!r} has levels, which {algorithm.name} does not know; use a "
+                "full-domain algorithm, e.g. optimal"
+            )
+        if attribute.weight != 1 and not algorithm.weighted:
+            raise ParameterError(
+                f"column {attribute.name!r} has a weight, which {algorithm.name} does not know"
+            )
+
+
+def check_limits(policy: Policy, frequency: FrequencyTable) -> None:
+    """Refuse models that no recoding of a table can satisfy."""
+    for model in policy.models:
+        model.check_table(frequency.counted)
+    if not frequency.records:
+        raise TableError("every record of the table is suppressed (* in every quasi-identifier)")

@@ -1,4 +1,4 @@
-"""The rows of a release or of a batch, in the released form."""
+"""The rows of a release or of a batch, in the released form, and the columns that their order reveals."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from incrowd.core.errors import ParameterError, named, setting
 from incrowd.core.io.files import escaping
 from incrowd.core.lazy import NDArray, np
 from incrowd.core.progress import interrupting
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat
     from incrowd.core.io.shuffle import RandomOrder
     from incrowd.core.progress import Progress
+    from incrowd.core.table.schema import Schema
+    from incrowd.engines import Counted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,3 +78,22 @@ class LeavingRows:
         engine = engine_for(self.texts, progress=progress)
         with interrupting(progress, engine.interrupt):
             engine.write_checked(path, csv_format, check, force=force, sources=self.sources)
+
+
+def telling_columns(counted: Counted, schema: Schema, *, force: bool) -> list[str]:
+    """Return the columns that the order of the rows reveals, or refuse such an order.
+
+    Raises
+    ------
+    ParameterError
+        When the order tells a column, or the rows have no order.
+    """
+    columns = counted.columns_in_order(schema)
+    if columns and not force:
+        keep_order = setting("keep_order", "--keep-order or keep_order = true")
+        raise ParameterError(
+            f"the rows are in the order of {named(columns)}, so the rows around a row would tell more of it "
+            f"than its cells do; leave {keep_order} out, or keep the order all the same with "
+            + setting("force=True", "--force")
+        )
+    return columns

@@ -11,7 +11,7 @@ from incrowd.core.markup import InNotebooks
 from incrowd.core.progress import Clock, Silent
 from incrowd.release.accounts.value_warnings import value_warnings
 from incrowd.release.jobs.make.anonymize import start_search
-from incrowd.release.jobs.make.suppressed_records import telling_columns
+from incrowd.release.jobs.make.leaving_rows import telling_columns
 from incrowd.release.jobs.make.table_treatments import treatment_entries
 from incrowd.release.policy.limits import with_histories
 from incrowd.release.policy.policy import Policy, terms_of

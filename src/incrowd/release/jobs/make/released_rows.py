@@ -15,9 +15,10 @@ from incrowd.measures.privacy import IdentityModel, PrivacyModel
 from incrowd.measures.privacy.attacker import Attacker
 from incrowd.release.accounts.results import results_of
 from incrowd.release.accounts.statements import model_entry, model_sentence
+from incrowd.release.jobs.make.decision import shortfall
 from incrowd.release.jobs.make.reasons import Reason, reasons_of
 from incrowd.release.jobs.make.recode_batch import RecodedBatch
-from incrowd.release.jobs.make.suppressed_records import Suppression, settle_suppression, shortfall
+from incrowd.release.jobs.make.suppressed_records import Suppression, settle_suppression
 
 if TYPE_CHECKING:
     from incrowd.core.progress import Progress

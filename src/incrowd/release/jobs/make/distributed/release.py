@@ -114,10 +114,8 @@ class DistributedRelease(InNotebooks, Release):
         TableError
             When its distinct combinations are more than `driver_keys`.
         """
-        from incrowd.release.jobs.make.suppressed_records import counting_schema
-
         engine = SparkEngine(self.source, EngineSettings(self.driver_keys))
-        schema = counting_schema(self.policy)
+        schema = self.policy.counting
         frequency = engine.count(schema).frequency
         solution = self.policy.algorithm.search(
             search_problem(self.policy, frequency, schema.quasi, Silent())
@@ -170,7 +168,7 @@ class DistributedRelease(InNotebooks, Release):
         escape_formulas: bool = False,
         progress: Progress | None = None,
     ) -> None:
-        from incrowd.release.jobs.make.suppressed_records import judge
+        from incrowd.release.jobs.make.decision import judge
 
         def check(written: Any) -> None:
             if self.policy.schema.person:
@@ -253,7 +251,7 @@ def in_blocks(
         About how many blocks; None for one per `ROWS_PER_BLOCK` rows.
     """
     from incrowd.core.progress import Clock
-    from incrowd.release.jobs.make.suppressed_records import judge
+    from incrowd.release.jobs.make.decision import judge
 
     clock = Clock(progress or Silent())
     with guarded(table.sparkSession), ExitStack() as at_end, ExitStack() as on_failure:
