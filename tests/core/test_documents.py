@@ -7,7 +7,10 @@ import math
 
 import pytest
 
-from incrowd.core.documents import envelope, figure, plain, to_json
+from incrowd.core.documents import envelope, figure, plain, range_text, to_json
+from incrowd_gate.ranges import bounds_of
+from incrowd_verify import recipes
+from incrowd_verify.cells import ends_of
 
 
 def test_every_document_says_its_format_and_version():
@@ -43,3 +46,16 @@ def test_json_has_no_infinity():
 )
 def test_figures(value, digits, text):
     assert figure(value, digits) == text
+
+
+@pytest.mark.parametrize(
+    ("ends", "kind"),
+    [(("20", "29"), "number"), (("-1.5", "2e+30"), "number"), (("2026-01-01", "2026-01-31"), "date")],
+)
+def test_a_range_has_one_spelling_in_the_program_and_one_in_the_verifier(ends, kind):
+    text = range_text(*ends, dated=kind == "date")
+    assert text == recipes.range_text(*ends, dated=kind == "date")
+    bounds = bounds_of(text, kind)
+    assert bounds is not None
+    assert bounds.texts == ends
+    assert ends_of(text, None) == ends

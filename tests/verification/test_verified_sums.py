@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
+from incrowd_verify.count_tables.rules import Rules
 
 ROWS = 400
 NUMBERS = np.random.default_rng(5)
@@ -113,3 +114,10 @@ def test_numbers_are_read_as_their_column_writes_them(tmp_path):
     result = verified(tmp_path, file, policy)
     assert not result.problems
     assert not any("sum" in words for words in result.unchecked)
+
+
+def test_the_verifier_reads_as_many_parts_of_a_sum_as_the_rules_ask_for():
+    def rank(**rules):
+        return Rules.of_entry({"name": "pay", **rules}).rank
+
+    assert (rank(), rank(p_percent=10), rank(dominance=[1, 0.5]), rank(dominance=[4, 0.5])) == (2, 2, 2, 4)

@@ -1,4 +1,4 @@
-"""Plain documents: the envelope, the spelling of infinity, and the way to write a figure."""
+"""Plain documents: the envelope, the spelling of infinity and of ranges, and the way to write a figure."""
 
 from __future__ import annotations
 
@@ -27,6 +27,11 @@ def envelope(kind: str, version: int = 1) -> dict[str, Any]:
     {'format': 'incrowd release', 'version': 1, 'records': 5}
     """
     return {"format": f"incrowd {kind}", "version": version}
+
+
+def range_text(low: object, high: object, *, dated: bool = False) -> str:
+    """Spell a released range: ``[20-29]``, or of dates ``[2026-01-01 to 2026-01-31]``."""
+    return f"[{low} to {high}]" if dated else f"[{low}-{high}]"
 
 
 def plain(value: float | None) -> float | str | None:

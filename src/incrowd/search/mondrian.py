@@ -204,7 +204,7 @@ class _Search:
         self.certain = problem.certain_size if self.checked else None
         self.axes = _axes(settings, problem)
         # What NumPy has functions for: the rules that are tried where none is named.
-        supported = self.saves or (self.where == partition.BALANCED and not self.axes.by_span)
+        supported = self.saves or (self.where == partition.BALANCED and settings.choose in (None, "range"))
         supported &= not (self.axes.way == APPEARANCE).any()
         self.by_numpy = supported and so_few(frequency.keys)
         self.by_level = self.by_numpy or self.target is not None or bool(self.checked)

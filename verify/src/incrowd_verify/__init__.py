@@ -11,6 +11,10 @@ Six files are the heart, which decides whether each limit holds: `figures`, `mod
 `cells`, `recipes`, `tree_files`); `checks` runs their statements.
 All other files stand around these. They may add a problem or a point, and never make a limit hold.
 
+The sentence of a limit is `incrowd_gate.wording.limit`; whether records or people were counted is the `unit`
+of a `Finding`, which `models` sets. `cli` prints the findings. The sentence of a problem stands beside the
+check, most of them in `conformity`.
+
 It checks every model that a policy can ask for, the share of suppressed records, the released columns, and
 whether the cells suit the policy. With the raw table it also checks whether the cells are true. If it cannot
 check something, it refuses or says so.

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from incrowd_gate.ranges import Bounds, bounds_of
 from incrowd_verify.policy import SUPPRESSED, Column
-from incrowd_verify.recipes import Tree, day_of, exact_number, is_bin, is_calendar, is_mask
+from incrowd_verify.recipes import Tree, day_of, exact_number, is_bin, is_calendar, is_mask, range_pattern
 from incrowd_verify.tree_files import read_tree, tree_in
 
 _PLAIN = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?"
@@ -19,8 +19,8 @@ _PLAIN = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?"
 _BOUND = rf"{_PLAIN}(?:e[+-][0-9]{{1,3}})?"
 _MOMENT_TEXT = r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9:.]+)?"
 _OWN = {
-    "number": re.compile(rf"\[{_BOUND}-{_BOUND}\]|{_BOUND} or (?:more|less)"),
-    "date": re.compile(rf"\[{_MOMENT_TEXT} to {_MOMENT_TEXT}\]|{_MOMENT_TEXT} or (?:later|earlier)"),
+    "number": re.compile(rf"{range_pattern(_BOUND)}|{_BOUND} or (?:more|less)"),
+    "date": re.compile(rf"{range_pattern(_MOMENT_TEXT, dated=True)}|{_MOMENT_TEXT} or (?:later|earlier)"),
 }
 _MISSING_MEMBER = "<missing>"
 _MOMENT = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2}(?::[0-9]{2})?)(?:\.([0-9]+))?(.*)")

@@ -114,7 +114,6 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].+)?")
 _DECIMAL = r"-?[0-9]+(?:\.[0-9]+)?"
 _PART_OF_NUMBER = re.compile(r"-|-?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]*)?")
 _PART_OF_DAY = re.compile(r"[0-9]+(?:-[0-9]*){0,2}(?:[T ][0-9:.]*)?")
-_WHOLE_BIN = re.compile(r"\[(-?[0-9]+)(?:-(-?[0-9]+))?\]")
 _OPEN_BIN = re.compile(rf"\[({_DECIMAL}), ({_DECIMAL})\)")
 _CALENDAR = {
     "day": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}"),
@@ -252,10 +251,20 @@ def _widths(spec: dict[str, Any], column: str) -> tuple[list[Fraction], Fraction
     return widths, _exact(spec.get("origin", 0), column)
 
 
+def range_text(low: object, high: object, *, dated: bool = False) -> str:
+    """Spell a released range: ``[20-29]``, or of dates ``[2026-01-01 to 2026-01-31]``."""
+    return f"[{low} to {high}]" if dated else f"[{low}-{high}]"
+
+
+def range_pattern(end: str, *, dated: bool = False) -> str:
+    """Return the pattern of released ranges, by the pattern of an end."""
+    return re.escape(range_text("0", "0", dated=dated)).replace("0", end)
+
+
 def _bin_label(start: Fraction, end: Fraction, *, whole: bool) -> str:
     if not whole:
         return f"[{_decimal(start)}, {_decimal(end)})"
-    return f"[{start}]" if end - start == 1 else f"[{start}-{end - 1}]"
+    return f"[{start}]" if end - start == 1 else range_text(start, end - 1)
 
 
 def _decimal(number: Fraction) -> str:
@@ -275,9 +284,9 @@ def is_bin(cell: str, spec: dict[str, Any], column: str) -> bool:
         forms = (True, False) if all(cut.denominator == 1 for cut in cuts) else (False,)
         return any(cell in _band_labels(cuts, whole=whole) for whole in forms)
     widths, origin = _widths(spec, column)
-    if whole := _WHOLE_BIN.fullmatch(cell):
-        start = Fraction(whole[1])
-        end = Fraction(whole[2] or whole[1]) + 1
+    if whole := re.fullmatch(range_pattern("(-?[0-9]+)") + r"|\[(-?[0-9]+)\]", cell):
+        start = Fraction(whole[1] or whole[3])
+        end = Fraction(whole[2] or whole[3]) + 1
     elif half_open := _OPEN_BIN.fullmatch(cell):
         start, end = Fraction(half_open[1]), Fraction(half_open[2])
     else:

@@ -18,6 +18,7 @@ from typing import Any
 from incrowd_gate.errors import PolicyError, SchemaError
 from incrowd_gate.lazy import pl
 from incrowd_verify.checks import Checks
+from incrowd_verify.recipes import range_pattern
 from incrowd_verify.source import literal
 
 _SIGNS = ("$", "€", "£", "¥", "₹", "₺", "₽", "₩", "₪", "₫", "฿", "₴", "₦", "₱", "R$", "%", "‰")
@@ -163,7 +164,7 @@ def point_cells(con: Checks, table: str, cell: str) -> None:
     value = f"({number}|<missing>)"
     forms = (
         f"{number}( or more| or less)?",
-        f"[[]{number}-{number}[]]",
+        range_pattern(number),
         f"[[]{number}; {number}[)]",
         f"[{{]{value}(; {value})+[}}]",
         "[0-9'-]+,[0-9]*[*]+",

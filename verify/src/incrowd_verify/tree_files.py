@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from incrowd_gate.errors import HierarchyError, read_as_labels, refuse_pipe
-from incrowd_verify.recipes import Tree, TreeError, tree_of
+from incrowd_verify.recipes import Tree, TreeError, range_text, tree_of
 
 _HEAD = re.compile(r"(distinct|range)\s*\nname\b")
 """Begins a hierarchy of Amnesia."""
@@ -175,7 +175,7 @@ def _of_ranges(
     except (ValueError, IndexError):
         raise HierarchyError(f"{path}: no ranges of whole numbers") from None
     return {
-        name: [f"[{low}-{high}]", *([] if name in families else map(str, range(low, high + 1)))]
+        name: [range_text(low, high), *([] if name in families else map(str, range(low, high + 1)))]
         for name, (low, high) in spans.items()
     }
 

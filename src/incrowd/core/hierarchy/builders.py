@@ -13,6 +13,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any, ClassVar
 
+from incrowd.core.documents import range_text
 from incrowd.core.errors import (
     HierarchyError,
     ParameterError,
@@ -164,7 +165,7 @@ def _bin(start: Fraction, end: Fraction, *, whole: bool) -> str:
     """Label the numbers from start up to, and without, end."""
     if not whole:
         return f"[{_decimal(start)}, {_decimal(end)})"
-    return f"[{start}-{end - 1}]" if end - start > 1 else f"[{start}]"
+    return range_text(start, end - 1) if end - start > 1 else f"[{start}]"
 
 
 class _Numbers(Builder):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from incrowd.core.documents import range_text
 from incrowd.core.errors import HierarchyError
 from incrowd.core.hierarchy.tree import Hierarchy, TreeBuilder
 
@@ -103,7 +104,7 @@ class _Range:
 
     @property
     def label(self) -> str:
-        return f"[{self.low}-{self.high}]"
+        return range_text(self.low, self.high)
 
 
 def _ranges(

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
+from incrowd.core.documents import range_text
 from incrowd.core.errors import ParameterError, SchemaError, null_values_setting, quoted
 from incrowd.core.lazy import NDArray, np, pl
 
@@ -50,8 +51,9 @@ def _cells(sign: str, between: str) -> re.Pattern[str]:
     """Return the pattern of number cells: number, range, bin, open range, set and mask."""
     number = rf"-?[0-9]+(?:{sign}[0-9]+)?(?:e[+-][0-9]+)?"
     member = rf"(?:{number}|<missing>)"
+    span = re.escape(range_text("0", "0")).replace("0", number)
     return re.compile(
-        rf"{number}(?: or (?:more|less))?|\[{number}(?:-{number}\]|{between}{number}\))"
+        rf"{number}(?: or (?:more|less))?|{span}|\[{number}{between}{number}\)"
         rf"|\{{{member}(?:{between}{member})+\}}|'?-?[0-9]+{sign}[0-9]*\*+"
     )
 

@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from incrowd.core.documents import range_text
 from incrowd.core.errors import ParameterError
 from incrowd.core.lazy import NDArray, np
 from incrowd.core.reading.cells import read_span
@@ -111,7 +112,7 @@ def range_label(domain: Domain, lo: int, hi: int) -> str | None:
         low, high = domain.grid.down(low), domain.grid.up(high)
     elif domain.whole:
         low, high = _without_zeros(low), _without_zeros(high)
-    return f"[{low} to {high}]" if dated else f"[{low}-{high}]"
+    return range_text(low, high, dated=dated)
 
 
 def _without_zeros(number: str) -> str:

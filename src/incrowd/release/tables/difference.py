@@ -182,7 +182,7 @@ def count_disclosures_by_difference(then: Sequence[Side], now: Sequence[Side]) -
         axes = tuple(each.axis for each in common)
         once = "people" in (one.layout.unit[0], other.layout.unit[0])
         lines = _changed(*(_placed(side, common, place, once) for place, side in enumerate((one, other))))
-        of_left = replace(layout, sum=None, dominance=None, p_percent=None)
+        of_left = layout.without_sum()
         for cells, changed, own in ((came, lines[1], layout), (left, lines[0], of_left)):
             if len(changed):
                 cells.append((_cells(own, axes, changed, other), known[0] & known[1]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, NamedTuple
 
 from incrowd.core.errors import ParameterError, did_you_mean, named, those_are
@@ -265,6 +265,10 @@ class CountTable:
             words = f"second largest person could tell the largest to within {self.p_percent:g}%"
             rules.append(SumRule((1 + self.p_percent / 100, 1.0), 1.0, words))
         return rules
+
+    def without_sum(self) -> CountTable:
+        """Return the layout with counts in the cells, which no rule for sums asks."""
+        return replace(self, sum=None, dominance=None, p_percent=None)
 
     @property
     def rank(self) -> int:

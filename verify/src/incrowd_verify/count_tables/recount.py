@@ -376,7 +376,7 @@ class _Recount:
         keys = ", ".join(f"d{n}.code AS k{n}" for n in range(len(dimensions)))
         names = ", ".join(f"k{n}" for n in range(len(dimensions)))
         part = "count(*)" if rules["sum"] is None else f"sum(x{self.sums[rules['sum']]})"
-        rank = max(2, (self.asked.get(table.name, rules)["dominance"] or rules["dominance"] or [2])[0])
+        rank = max(self.asked.get(table.name, rules).rank, rules.rank)
         self.con.execute(
             f"CREATE OR REPLACE TABLE parts AS SELECT {keys}, person, {part}::DOUBLE AS part "
             f"FROM listed {joins} GROUP BY ALL"

@@ -97,6 +97,11 @@ class Rules:
             pairs.append((column, int(level)) if sign and level.isdigit() else (text, 0))
         return pairs
 
+    @property
+    def rank(self) -> int:
+        """How many of the largest parts of each sum the rules ask for."""
+        return max(2, int((self["dominance"] or [2])[0]))
+
     def differences(self, other: Rules) -> list[str]:
         """Return the settings in which another table is made in another way."""
         compared = [*_COMPARED, *_OF_WAY[self["protect"]]]

@@ -1,4 +1,4 @@
-"""A batch of new rows: cells under an earlier recoding, and the rows that must be suppressed."""
+"""A batch of new rows: cells under an earlier recoding, suppressed rows, and refusals of the batch."""
 
 from __future__ import annotations
 
