@@ -143,3 +143,17 @@ def test_rows_in_another_order_have_the_same_cells(monkeypatch, kind, left_out, 
     assert after.equals(came[order.rows(len(came))])
     assert len(came) == rows
     assert came["kept"].n_unique() == rows
+
+
+@pytest.mark.parametrize("columns", [["t"], ["a", "t"], ["t", "c"], ["a", "i", "b"], ["l", "c"]])
+def test_rows_that_are_unique_in_some_columns_are_those_of_lone_combinations(columns):
+    table = pl.DataFrame({
+        "a": [0.0, -0.0, float("nan"), float("nan"), None, 1.5],
+        "t": ["x", "x", "y", "y", None, ""],
+        "c": pl.Series(["p", "p", "q", None, None, "q"], dtype=pl.Categorical),
+        "i": [1, 1, 2, 2, 3, 2**40],
+        "b": [True, True, False, None, None, False],
+        "l": [[1], [1], [2], [2], None, [3]],
+    })  # fmt: skip
+    groups = table.group_by(columns).len("rows")
+    assert memory.MemoryEngine(table).lone_rows(columns) == (groups["rows"] == 1).sum()

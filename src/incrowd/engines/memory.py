@@ -196,7 +196,14 @@ class MemoryEngine(Engine):
 
     def lone_rows(self, columns: Sequence[str]) -> int:
         """Count the rows that are unique in some columns (see `Engine.lone_rows`)."""
-        return int((self.values_of(columns)[1] == 1).sum())
+        from incrowd.core.kernels.grouping.grouping import group_codes, group_sizes
+
+        if len(columns) == 1:
+            return int((self.values_of(columns)[1] == 1).sum())
+        # Those who ask have listed the values, so the codes are there.
+        coded = [self._codes.of(name, self._series(name)).codes for name in columns]
+        numbers, first = group_codes(coded, len(self.frame))
+        return int((group_sizes(numbers, len(first)) == 1).sum())
 
     def type_of(self, column: str) -> pl.DataType | None:
         """Return the type of a column (see `Engine.type_of`)."""

@@ -74,18 +74,27 @@ def test_words_of_bytes_say_what_single_bytes_do(pieces):
 
 
 @pytest.mark.parametrize("end", ["", "\n", "\r\n", "\n\n", "\n1,2"])
-def test_a_large_file_is_gone_over_in_parts(monkeypatch, end):
-    data = bytes_of("a,b\n\n" + "1,22\n\r\n333,4\r\n" * 500 + "5,6" + end)
+@pytest.mark.parametrize("field", ["22", '"2\r\n2"'])
+def test_a_large_file_is_gone_over_in_parts(monkeypatch, end, field):
+    # The first line end behind each third of the bytes is one between records, in both files.
+    data = bytes_of("a,b\n\n" + f"1,{field}\n\r\n333,4\r\n" * 500 + "5,6" + end)
     one = lines.scan(data, ",")
     monkeypatch.setattr(lines, "_LARGE", 100)
     monkeypatch.setattr(lines, "thread_count", lambda: 3)
     parts = []
-    real = lines._scan_plain
-    monkeypatch.setattr(lines, "_scan_plain", lambda *given: parts.append(given[1:3]) or real(*given))
+    real = lines._scan
+    monkeypatch.setattr(lines, "_scan", lambda *given: parts.append(given) or real(*given))
     assert lines.scan(data, ",") == one
-    assert len(parts) == 3
-    assert min(stop - start for start, stop in parts) > 1000
+    assert [limit for *_, limit in parts] == [1, -1, -1, -1]
+    assert min(part.size for part, *_ in parts) > 1000
     assert one[4] == 501 + (end == "\n\n")
+
+
+def test_a_part_that_begins_within_quotes_is_not_trusted():
+    # The second half reads as two records of two fields, too: only the first one says that it is quoted.
+    data = bytes_of('a,b\n1,"x\n3,4\n5,6\n"\n')
+    assert lines._scan_in_parts(data, np.uint8(44), 2) is None
+    assert lines.scan(data, ",") == (2, 2, 0, 0, 0)
 
 
 def test_a_record_of_other_fields_is_named_by_its_line_in_parts_too(monkeypatch):

@@ -419,7 +419,8 @@ def _sniff(content: Any) -> str:
 
 
 def _header(start: bytes, mark: str, *, trim: bool) -> list[str]:
-    lines = io.StringIO(start.decode("utf-8", "ignore"), newline="")
+    # A wrapper decodes no more than the lines that are read.
+    lines = io.TextIOWrapper(io.BytesIO(start), "utf-8", "ignore", newline="")
     names: list[str] = next((row for row in csv.reader(lines, delimiter=mark) if row), [])
     return [name.strip(" ") for name in names] if trim else names
 
@@ -476,25 +477,9 @@ def write_table(table: pl.DataFrame, path: Path, target: Path, csv_format: CsvFo
     if is_parquet(target):
         table.write_parquet(path)
         return
-    require_text(target, table.schema)
-    mark = (csv_format.delimiter or ",")[0]
-    if csv_format.escaped:
-        table = escape(table)
-    buffer = io.BytesIO()
-    table.write_csv(buffer, separator=mark, null_value=null_text(table.width), quote_style="necessary")
-    data = buffer.getvalue()
-    if b"\0" in data:
-        raise nul_in(target)
-    if not _is_utf8(csv_format.encoding):
-        try:
-            data = data.decode().encode(csv_format.encoding)
-        except UnicodeEncodeError:
-            problem = f"a value cannot be written in {csv_format.encoding}; use utf-8"
-            raise TableError(f"{target}: {problem}") from None
-    if target.suffix.lower() == ".gz":
-        # No file name and no time inside, so that the same release has the same bytes.
-        data = gzip.compress(data, 6, mtime=0)
-    path.write_bytes(data)
+    from incrowd.core.io.streams import stream_table
+
+    stream_table(table.lazy(), path, target, csv_format)
 
 
 def write_file(

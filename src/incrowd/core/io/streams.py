@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import glob
 import gzip
+import mmap
 import os
 import re
 import tempfile
@@ -571,8 +572,8 @@ def cut_batches(batches: Iterator[pl.DataFrame], sizes: Sequence[int]) -> Iterat
 
 
 def _refuse_nul(source: IO[bytes], target: Path) -> None:
-    """Raise if UTF-8 bytes contain NUL, and rewind the file."""
-    while data := source.read(_CHUNK):
-        if b"\0" in data:
+    """Raise if UTF-8 bytes contain NUL."""
+    # A file that is mapped is looked at without a copy.
+    with mmap.mmap(source.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        if data.find(b"\0") >= 0:
             raise nul_in(target)
-    source.seek(0)

@@ -100,33 +100,11 @@ def _scan(data, delimiter, limit):
         start = end + 1
 
 
-@compiled
-def _scan_plain(data, start, stop, delimiter, expected):
-    """Scan lines without quotes: records, blank lines, whether a quote or a deviating record occurs."""
-    records = np.int64(0)
-    blank = np.int64(0)
-    fields = np.int64(1)
-    began = start
-    for i in range(start, stop):
-        byte = data[i]
-        if byte == delimiter:
-            fields += 1
-        elif byte == _QUOTE:
-            return records, blank, True
-        elif byte == _LF:
-            if i == began or (i == began + 1 and data[began] == _CR):
-                blank += 1
-            elif fields != expected:
-                return records, blank, True
-            else:
-                records += 1
-            fields = np.int64(1)
-            began = i + 1
-    return records, blank, False
-
-
 def _scan_in_parts(data: NDArray[np.uint8], delimiter: np.uint8, parts: int) -> tuple[int, ...] | None:
-    """Scan in parallel like `_scan`, or return None for quotes or a deviating record."""
+    """Scan in parallel like `_scan`, or return None for a deviating record or a line end within quotes.
+
+    A part that begins at a record and ends outside quotes makes the next part begin at a record.
+    """
     expected = _scan(data, delimiter, 1)[0]
     borders = [0]
     for part in range(1, parts):
@@ -134,26 +112,15 @@ def _scan_in_parts(data: NDArray[np.uint8], delimiter: np.uint8, parts: int) -> 
         ends = np.flatnonzero(data[near : near + _LARGE] == _LF)
         if len(ends):
             borders.append(near + int(ends[0]) + 1)
-    last = np.flatnonzero(data[borders[-1] :][-_LARGE:] == _LF)
-    if not len(last):
-        return None
-    borders.append(max(borders[-1], data.size - _LARGE) + int(last[-1]) + 1)
+    borders.append(data.size)
 
-    def whole_lines(part: int) -> tuple[int, int, int]:
-        return _scan_plain(data, borders[part], borders[part + 1], delimiter, expected)  # type: ignore[no-any-return]
+    def records_of(part: int) -> tuple[int, ...]:
+        return _scan(data[borders[part] : borders[part + 1]], delimiter, -1)  # type: ignore[no-any-return]
 
-    results = each_on_a_core(whole_lines, range(len(borders) - 1))
-    # The rest without a line end is a record, too.
-    fields, records, line, _, _ = _scan(data[borders[-1] :], delimiter, -1)
-    if line or any(odd for *_, odd in results) or (records and fields != expected):
+    results = each_on_a_core(records_of, range(len(borders) - 1))
+    if any(line or (records and fields != expected) for fields, records, line, *_ in results):
         return None
-    return (
-        expected,
-        records + sum(result[0] for result in results),
-        0,
-        0,
-        sum(result[1] for result in results),
-    )
+    return expected, sum(each[1] for each in results), 0, 0, sum(each[4] for each in results)
 
 
 def scan(data: NDArray[np.uint8], delimiter: str, limit: int = -1) -> tuple[int, int, int, int, int]:

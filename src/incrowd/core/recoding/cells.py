@@ -283,17 +283,18 @@ class Cells:
     @property
     def starred(self) -> NDArray[np.bool_]:
         """Which keys have ``*``: bool[keys]."""
-        starred = np.array([label == SUPPRESSED for label in self.labels], np.bool_)
-        return np.asarray(starred[self.codes])
+        return np.asarray(self._are_stars[self.codes])
+
+    @cached_property
+    def _are_stars(self) -> NDArray[np.bool_]:
+        return np.array([label == SUPPRESSED for label in self.labels], np.bool_)
 
     @cached_property
     def released(self) -> tuple[NDArray[np.int64], list[str | None]]:
         """Position of each entry among the distinct labels, and the distinct labels."""
-        distinct: dict[str | None, int] = {}
-        positions = np.fromiter(
-            (distinct.setdefault(label, len(distinct)) for label in self.labels), np.int64, len(self.labels)
-        )
-        return positions, list(distinct)
+        distinct = list(dict.fromkeys(self.labels))
+        position = {label: number for number, label in enumerate(distinct)}
+        return np.fromiter(map(position.__getitem__, self.labels), np.int64, len(self.labels)), distinct
 
 
 class ValueCells(NamedTuple):

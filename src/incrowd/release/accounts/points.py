@@ -357,7 +357,7 @@ class _RecodedRows(RowsThatLeave):
                     everything = np.full(len(weights), len(used) == 1) | cells.starred
                 else:
                     covers = (cells.lo <= first) & (cells.hi >= last)
-                    kinds = len(np.unique(ranks)) if self.is_local else 0
+                    kinds = len(np.unique(ranks)) if self.is_local and covers.any() else 0
                     for code in np.flatnonzero(covers).tolist() if self.is_local else ():
                         # The set {a, c} reaches from the first value to the last, and b is not in it.
                         members = read_set(cells.labels[code])
