@@ -242,6 +242,38 @@ def searched(algorithm, frequency, models, **settings):
     return algorithm.search(problem).recoding
 
 
+def test_distinct_values_are_counted_no_further_than_the_limit(monkeypatch):
+    from incrowd.core.kernels import jit
+    from incrowd.core.table.classes import EquivalenceClasses
+
+    def refuse(*given):
+        raise AssertionError("all values were counted")
+
+    table = pl.DataFrame({"n": range(40), "s": ["u", "v", "u", "w"] * 10})
+    schema = ic.Schema(quasi=["n"], sensitive=["s"])
+    problem = SearchProblem(engine_for(table).count(schema).frequency, (ic.LDiversity(3),), schema.quasi)
+    monkeypatch.setattr(jit, "so_few", lambda keys: False)
+    monkeypatch.setattr(EquivalenceClasses, "counts", refuse)
+    assert 4 < len(np.unique(mondrian.Mondrian().search(problem).recoding.class_of_key)) <= 13
+
+
+@given(least=st.integers(1, 4), data=st.data())
+def test_classes_have_the_values_that_are_counted(least, data):
+    from incrowd.core.kernels import jit
+    from incrowd.core.table.classes import EquivalenceClasses
+
+    rows = data.draw(st.lists(st.tuples(st.integers(0, 9), st.sampled_from("uvwx")), min_size=1, max_size=30))
+    table = pl.DataFrame(rows, schema=["n", "s"], orient="row")
+    frequency = engine_for(table).count(ic.Schema(quasi=["n"], sensitive=["s"])).frequency
+    of_key = st.lists(st.integers(0, 3), min_size=frequency.keys, max_size=frequency.keys)
+    assignment = np.array(data.draw(of_key), np.int32)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jit, "so_few", lambda keys: False)
+        classes = EquivalenceClasses.from_assignment(frequency, assignment, 4)
+        reached = classes.have_values(0, least)
+    assert reached.tolist() == (np.diff(classes.counts(0).indptr) >= least).tolist()
+
+
 def blanked(frequency, recoding) -> int:
     """Columns that have a cell for all values in over half of the records that are not suppressed."""
     weights = frequency.weights * ~recoding.suppressed

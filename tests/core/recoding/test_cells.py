@@ -92,6 +92,7 @@ def test_a_missing_member_cannot_be_overlooked():
 def test_a_set_of_another_tool_needs_no_blank_after_a_comma():
     assert read_set("{a,b, c}") == ["a", "b", "c"]
     assert read_set(r"{a,\,,  b}") == ["a", ",", " b"]
+    assert read_set("{a,,  b,<missing>}") == ["a", "", " b", None]
 
 
 @given(st.one_of(*(st.sets(kind, min_size=2, max_size=6) for kind in (NUMBERS, FLOATS, DECIMALS))), st.data())

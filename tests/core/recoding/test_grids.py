@@ -236,3 +236,18 @@ def test_a_mean_is_rounded_and_needs_three_known_values():
     assert mean(domain_of([1000, 1100, 5000, None]), [0, 1, 2, 3], [1, 1, 1, 2]) == "2400"
     days = domain_of([dt.date(2020, 1, 20), dt.date(2020, 1, 31)])
     assert mean(days, [0, 1], [2, 1]) == "2020-02-01"
+
+
+def test_an_end_that_many_ranges_share_is_rounded_once_and_a_text_is_read_once(monkeypatch):
+    from incrowd.core.recoding import cells
+
+    rounded, texts = [], []
+    by_round, read = Grid._round, cells.read_span
+    monkeypatch.setattr(Grid, "_round", lambda *given: rounded.append(given[1:]) or by_round(*given))
+    monkeypatch.setattr(cells, "read_span", lambda *given: texts.append(given) or read(*given))
+    domain = domain_of(list(range(60)))
+    lo, hi = np.array([[lo, hi] for lo in range(1, 20) for hi in range(30, 50)], np.int32).T
+    labels, *_ = range_cells(domain, lo, hi)
+    assert len(rounded) == len(set(rounded)) == 19 + 20
+    assert len(texts) == len(set(labels)) == 4 * 5
+    assert "31" not in repr(domain.grid)

@@ -125,7 +125,7 @@ def set_label(domain: Domain, present: NDArray[np.integer]) -> str | None:
     """Return the released text of a class's ranks: the only value, or the set of values."""
     if len(present) == 1:
         return domain.values[int(present[0])]
-    return "{" + ", ".join(_escape(domain.values[rank]) for rank in present) + "}"
+    return "{" + ", ".join(_escape(domain.values[rank]) for rank in present.tolist()) + "}"
 
 
 def _escape(text: str | None) -> str:
@@ -133,7 +133,7 @@ def _escape(text: str | None) -> str:
         return _MISSING_MEMBER
     if text == _MISSING_MEMBER:
         return "\\" + text
-    for mark in "\\,{}":
+    for mark in "" if text.isalnum() else "\\,{}":
         text = text.replace(mark, "\\" + mark)
     return text
 
@@ -150,6 +150,10 @@ def read_set(label: str | None) -> list[str | None] | None:
     """
     if label is None or not (label.startswith("{") and label.endswith("}")):
         return None
+    if "\\" not in label:
+        first, *others = label[1:-1].split(",")
+        members = [first, *(other.removeprefix(" ") for other in others)]
+        return [None if member == _MISSING_MEMBER else member for member in members]
     parts, escaped = [""], set[int]()
     marks: Iterator[str] = iter(label[1:-1])
     while mark := next(marks, ""):
@@ -366,11 +370,16 @@ def range_cells(
     loss = domain.span(lo, hi)
     lo, hi = np.where(starred, 0, lo), np.where(starred, domain.size - 1, hi)
     if domain.grid is not None:
+        # On a grid, many intervals have one text.
+        covered: dict[str, tuple[int, int, float]] = {}
         for number in np.flatnonzero((lo < hi) & ~starred).tolist():
-            span = read_span(labels[number] or "", domain.kind)
-            written = None if span is None else domain.covered(span)
-            assert written is not None  # it covers the values that it was made of
-            lo[number], hi[number], loss[number] = written
+            label = labels[number] or ""
+            if label not in covered:
+                span = read_span(label, domain.kind)
+                written = None if span is None else domain.covered(span)
+                assert written is not None  # it covers the values that it was made of
+                covered[label] = written
+            lo[number], hi[number], loss[number] = covered[label]
     return labels, lo, hi, loss
 
 

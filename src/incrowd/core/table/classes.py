@@ -310,6 +310,17 @@ class EquivalenceClasses(ClassCounts):
         """Add up an amount over all classes that each class matches, others only where cells match others."""
         return amounts
 
+    def have_values(self, attribute: int, least: int) -> NDArray[np.bool_]:
+        """Say which classes have `least` sensitive values, counting no further: bool[classes]."""
+        from incrowd.core.kernels.jit import so_few
+        from incrowd.core.kernels.people.people import Entries, classes_that_reach
+
+        if self.own is not self or attribute in self._counts or so_few(len(self.members)):
+            return np.diff(self.counts(attribute).indptr) >= least
+        sensitive, nobody = self.frequency.sensitive[attribute], np.zeros(self.frequency.keys, np.int64)
+        values = Entries(sensitive.keys.indptr, sensitive.keys.codes, sensitive.domain.size)
+        return classes_that_reach(self.indptr, self.members, nobody, values, least)
+
     def singles(self, attribute: int) -> Singles | None:
         """Return records that count alone although the class has more (see `WildcardClasses`)."""
         return None

@@ -9,9 +9,8 @@ import calendar
 import datetime as dt
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
-from fractions import Fraction
 from typing import Any, Literal
 
 from incrowd.core.errors import SchemaError
@@ -82,14 +81,24 @@ class Grid:
     """
 
     spec: str
+    # Many ranges of a column end at one value, which is rounded once.
+    _ends: dict[tuple[str, str], str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def down(self, text: str) -> str:
         """Return the next grid point at or below a number or day."""
-        return _day(text, self.spec, last=False) if self.spec in CALENDAR else self._round(text, "down")
+        return self._end(text, "down")
 
     def up(self, text: str) -> str:
         """Return the next grid point at or above a number or the end of a day."""
-        return _day(text, self.spec, last=True) if self.spec in CALENDAR else self._round(text, "up")
+        return self._end(text, "up")
+
+    def _end(self, text: str, way: str) -> str:
+        if (text, way) not in self._ends:
+            dated = self.spec in CALENDAR
+            self._ends[text, way] = (
+                _day(text, self.spec, last=way == "up") if dated else self._round(text, way)
+            )
+        return self._ends[text, way]
 
     def near(self, text: str) -> str:
         """Return the nearest grid number, or the nearest first day of a month or year."""
@@ -114,8 +123,10 @@ class Grid:
         if self.spec == _DIGITS or (fives and abs(number) > 100):
             return _written(Context(2, _ROUNDINGS[way], Emin=-_WIDEST, Emax=_WIDEST).create_decimal(number))
         step = Decimal(5 if fives else self.spec)
-        share = Fraction(number) / Fraction(step)
-        steps = math.floor(share) if way == "down" else math.ceil(share) if way == "up" else round(share)
+        (share, whole), (width, unit) = number.as_integer_ratio(), step.as_integer_ratio()
+        steps, rest = divmod(share * unit, width * whole)
+        past_half = 2 * rest - width * whole
+        steps += rest > 0 and (way == "up" or (way == "near" and past_half + steps % 2 > 0))
         exact = Context(steps.bit_length() + len(step.as_tuple().digits) + 1)
         return _written(exact.multiply(Decimal(steps), step))
 

@@ -140,6 +140,13 @@ class LDiversity(SensitiveModel):
         distinct = self.kind == "distinct" and not self.joint
         return Monotone(generalization=distinct, suppression=True, absorbing=distinct)
 
+    def holds(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
+        """Return whether each class satisfies the model, counting no more distinct values than l."""
+        if self.kind != "distinct" or not self.counts_records(classes):
+            return super().holds(classes)
+        each = (classes.have_values(at, self.least_size) for at in self.positions(classes.frequency))
+        return np.logical_and.reduce(list(each))
+
     def _lost(
         self, classes: EquivalenceClasses, attribute: int, failing: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
