@@ -24,7 +24,7 @@ import polars as pl
 
 import incrowd as ic
 from incrowd.engines import engine_for
-from incrowd.release.analyses.cells import read_sheets
+from incrowd.release.analyses.cells import RawSheet
 from incrowd.release.analyses.fits import fit
 
 JOBS = ("care", "crafts", "law", "office", "sales", "teaching")
@@ -92,9 +92,8 @@ def _reading_errors(seed: int, rows: int, k: int) -> dict[tuple[str, str], tuple
     table, errors = table_of(seed, rows), {}
     for name, policy in policies(k):
         release = ic.anonymize(table, policy, unanswered="write")
-        raw, written = read_sheets(
-            engine_for(table), engine_for(release.table), policy.schema, ["pay", "age", "job"]
-        )
+        raw = RawSheet.of_table(engine_for(table), policy.schema, ["pay", "age", "job"])
+        written = raw.of_release(engine_for(release.table))
         errors[name, "raw table"] = _errors(fit(base, raw, None).estimates)
         for ranges, categories in READINGS:
             analysis = replace(base, ranges=ranges, categories=categories)

@@ -11,7 +11,7 @@ import statsmodels.formula.api as smf
 
 import incrowd as ic
 from incrowd.engines import engine_for
-from incrowd.release.analyses.cells import read_sheets
+from incrowd.release.analyses.cells import RawSheet
 from incrowd.release.analyses.fits import fit
 
 SCHEMA = ic.Schema(quasi=["age"], unlisted="keep")
@@ -20,8 +20,8 @@ SCHEMA = ic.Schema(quasi=["age"], unlisted="keep")
 def fitted(table, analysis, weights=None, released=None, schema=SCHEMA):
     """Return the fit of a table, or of its release."""
     names = [*analysis.columns, *([] if weights is None else [weights])]
-    engines = [engine_for(each) for each in (table, table if released is None else released)]
-    return fit(analysis, read_sheets(*engines, schema, names)[released is not None], weights)
+    sheet = RawSheet.of_table(engine_for(table), schema, names)
+    return fit(analysis, sheet if released is None else sheet.of_release(engine_for(released)), weights)
 
 
 @pytest.fixture(scope="module")

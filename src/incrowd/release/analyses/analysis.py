@@ -94,7 +94,7 @@ class Analysis:
         The column that is 1 where the event came, for ``cox`` and ``kaplan-meier``; by default to all.
     weights
         The column of sampling weights; by default the one that the policy gives this role. Only the raw table
-        needs to have it: see `incrowd.release.analyses.measure.compare_analyses`.
+        needs to have it: see `incrowd.release.analyses.measure.RawAnalyses.compare`.
     quantiles
         The quantiles, for ``quantiles``: shares above 0 and below 1.
     ranges

@@ -216,6 +216,7 @@ class Account(Decision, LeavingRows):
                 "decisions": decision_facts(policy, suppression.share(after.records)),
             },
             "attacks": [attack.to_dict() for attack in attacks],
+            "trials": [] if self.analyses is None else shield(self.analyses.trial_entries()),
             "sentences": self.sentences(),
             "wildcards": policy.wildcards,
             "records": after.records,
