@@ -26,6 +26,7 @@ import incrowd as ic
 from incrowd.engines import engine_for
 from incrowd.release.analyses.cells import RawSheet
 from incrowd.release.analyses.fits import fit
+from incrowd.release.sampling import Design
 
 JOBS = ("care", "crafts", "law", "office", "sales", "teaching")
 EFFECTS = dict(zip(JOBS, (0.0, 1.0, 6.0, 3.0, 2.0, 4.0), strict=True))
@@ -94,11 +95,11 @@ def _reading_errors(seed: int, rows: int, k: int) -> dict[tuple[str, str], tuple
         release = ic.anonymize(table, policy, unanswered="write")
         raw = RawSheet.of_table(engine_for(table), policy.schema, ["pay", "age", "job"])
         written = raw.of_release(engine_for(release.table))
-        errors[name, "raw table"] = _errors(fit(base, raw, None).estimates)
+        errors[name, "raw table"] = _errors(fit(base, raw, Design()).estimates)
         for ranges, categories in READINGS:
             analysis = replace(base, ranges=ranges, categories=categories)
             try:
-                estimates = fit(analysis, written, None).estimates
+                estimates = fit(analysis, written, Design()).estimates
             except ic.ParameterError:
                 estimates = {}
             errors[name, f"{ranges}, {categories}"] = _errors(estimates)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -135,6 +136,19 @@ def test_weights_that_do_not_leave_are_said(people):
     )
 
 
+def test_strata_and_clusters_that_do_not_leave_are_said(people):
+    drawn = people.with_columns(home=pl.int_range(pl.len()) // 3, area=pl.col("zip").str.head(1))
+    schema = ic.Schema(quasi=["age"], identifying=["home"], insensitive=["area"], unlisted="drop")
+    cost = ic.Analysis("a", "age ~ 1", "means", strata="area", clusters="home")
+    release = ic.anonymize(drawn, Policy(schema, ("k-anonymity:5",), analyses=(cost,)), unanswered="write")
+    assert release.analyses["a"].sentence.endswith(
+        "The release has no clusters: its figures are without them."
+    )
+    gone = Policy(schema, ("k-anonymity:5",), analyses=(replace(cost, clusters="homes"),))
+    with pytest.raises(ic.SchemaError, match="there is no column 'homes'"):
+        ic.anonymize(drawn, gone)
+
+
 PLACES = ["polars-lazy", "folder-parquet", "duckdb", "sqlite"]
 
 
@@ -210,7 +224,5 @@ def test_blocks_refuse_analyses(policy):
 
 
 def test_levels_are_explored_without_analyses(people, policy):
-    from dataclasses import replace
-
     lost = replace(policy, analyses=(ic.Analysis("a", "nothing ~ age"),))
     assert ic.explore(people, lost).front()

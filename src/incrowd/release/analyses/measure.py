@@ -16,6 +16,7 @@ from incrowd.release.analyses.analysis import Analysis, check_analyses
 from incrowd.release.analyses.cells import RawSheet, Sheet
 from incrowd.release.analyses.fits import Estimate, Fit, at, fit
 from incrowd.release.analyses.propensity import Propensity, propensity
+from incrowd.release.sampling import Design
 
 if TYPE_CHECKING:
     from incrowd.core.table.schema import Schema
@@ -254,12 +255,6 @@ class AnalysisResults(InNotebooks):
             if each.analysis.tried
         )
 
-    def trial_entries(self) -> list[dict[str, Any]]:
-        """Return the trials on all records as plain data for a report."""
-        from incrowd.release.report.trials import entries_of
-
-        return entries_of(self.trials)
-
     def public(self) -> dict[str, Any]:
         """Return the public part: shares, without estimates of the raw table."""
         far = None if self.propensity is None else self.propensity._asdict()
@@ -285,15 +280,15 @@ class RawAnalyses:
         What was computed.
     sheet
         The columns of the raw table.
-    weights
-        The column of sampling weights of each analysis, or None, by name.
+    designs
+        How the sample of each analysis was drawn, by name.
     fits
         The fit of each analysis, by name.
     """
 
     analyses: tuple[Analysis, ...]
     sheet: RawSheet
-    weights: Mapping[str, str | None]
+    designs: Mapping[str, Design]
     fits: Mapping[str, Fit]
 
     @classmethod
@@ -318,26 +313,29 @@ class RawAnalyses:
         """
         analyses = check_analyses(analyses)
         sampling = next((each.name for each in schema.having("weight")), None)
-        weights = {
-            each.name: None if each.function is not None or each.kind == "cox" else each.weights or sampling
+        designs = {
+            each.name: Design()
+            if each.function is not None
+            else Design(each.weights or sampling, each.strata, each.clusters)
             for each in analyses
         }
-        columns = [name for each in analyses for name in each.columns]
-        every = list(dict.fromkeys((*columns, *(name for name in weights.values() if name is not None))))
+        columns = [name for each in analyses for name in (*each.columns, *designs[each.name].names())]
+        every = list(dict.fromkeys(columns))
         for name in every:
             if name not in raw.columns:
                 raise SchemaError(
                     f"analyses: there is no column {name!r}; {those_are(list(raw.columns), name)}"
                 )
         sheet = RawSheet.of_table(raw, schema, every)
-        fits = {each.name: fit(each, sheet, weights[each.name]) for each in analyses}
-        return cls(analyses, sheet, weights, fits)
+        fits = {each.name: fit(each, sheet, designs[each.name]) for each in analyses}
+        return cls(analyses, sheet, designs, fits)
 
     def compare(self, released: Engine) -> AnalysisResults:
         """Compute the analyses from a release, and compare them.
 
         The two tables need not have the same rows: both are analysed as they stand, the release as whoever
-        receives it would. So a release without the column of sampling weights is analysed without weights.
+        receives it would. So a release without the columns of weights, strata or clusters is analysed without
+        them.
         """
         after = self.sheet.of_release(released)
         columns = dict.fromkeys(name for each in self.analyses for name in each.columns)
@@ -346,16 +344,16 @@ class RawAnalyses:
 
     def _result(self, analysis: Analysis, after: Sheet) -> AnalysisResult:
         """Fit an analysis to the release, which may not allow it."""
-        raw, weights = self.fits[analysis.name], self.weights[analysis.name]
+        raw, design = self.fits[analysis.name], self.designs[analysis.name]
         gone = [name for name in analysis.columns if name not in after.columns]
         if gone:
             problem = f"the release has no column {', '.join(map(repr, gone))}"
             return AnalysisResult(analysis, raw, None, problem)
-        remark = ""
-        if weights is not None and weights not in after.columns:
-            remark, weights = "The release has no weights: its figures are without them.", None
+        lost = [what for what, name in design._asdict().items() if name and name not in after.columns]
+        remark = f"The release has no {' and no '.join(lost)}: its figures are without them." if lost else ""
+        design = design._replace(**dict.fromkeys(lost))
         try:
-            return AnalysisResult(analysis, raw, fit(analysis, after, weights), remark=remark)
+            return AnalysisResult(analysis, raw, fit(analysis, after, design), remark=remark)
         except ParameterError as error:
             problem = str(error).removeprefix(f"analysis {analysis.name}: ")
             return AnalysisResult(analysis, raw, None, problem, remark)
