@@ -24,8 +24,9 @@ import polars as pl
 
 import incrowd as ic
 from incrowd.engines import engine_for
-from incrowd.release.analyses.cells import read_sheets
+from incrowd.release.analyses.cells import RawSheet
 from incrowd.release.analyses.fits import fit
+from incrowd.release.sampling import Design
 
 JOBS = ("care", "crafts", "law", "office", "sales", "teaching")
 EFFECTS = dict(zip(JOBS, (0.0, 1.0, 6.0, 3.0, 2.0, 4.0), strict=True))
@@ -92,14 +93,13 @@ def _reading_errors(seed: int, rows: int, k: int) -> dict[tuple[str, str], tuple
     table, errors = table_of(seed, rows), {}
     for name, policy in policies(k):
         release = ic.anonymize(table, policy, unanswered="write")
-        raw, written = read_sheets(
-            engine_for(table), engine_for(release.table), policy.schema, ["pay", "age", "job"]
-        )
-        errors[name, "raw table"] = _errors(fit(base, raw, None).estimates)
+        raw = RawSheet.of_table(engine_for(table), policy.schema, ["pay", "age", "job"])
+        written = raw.of_release(engine_for(release.table))
+        errors[name, "raw table"] = _errors(fit(base, raw, Design()).estimates)
         for ranges, categories in READINGS:
             analysis = replace(base, ranges=ranges, categories=categories)
             try:
-                estimates = fit(analysis, written, None).estimates
+                estimates = fit(analysis, written, Design()).estimates
             except ic.ParameterError:
                 estimates = {}
             errors[name, f"{ranges}, {categories}"] = _errors(estimates)

@@ -48,7 +48,7 @@ OPEN = {
     "release.jobs.compare.compare.run_of": "compare",
     "release.jobs.compare.draft_trial.try_draft": "init",
     "release.jobs.compare.suggest.suggest.attempt": "suggest",
-    "release.jobs.compare.tune._trial": "tune",
+    "release.jobs.compare.tune.tune": "tune",
     "compat.comp430._anonymize": "incrowd.compat.comp430",
     "compat.comp430._by_engine": "incrowd.compat.comp430",
     "compat.p29.ensure_privacy": "incrowd.compat.p29",

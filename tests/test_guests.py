@@ -17,7 +17,7 @@ LISTS = {
     "release.policy.policy", "release.policy.policy_schema",
     "release.jobs.make.anonymize", "release.jobs.make.release", "release.jobs.compare.draft",
     "release.jobs.later.next_release", "release.drafting.roles",
-    "release.jobs.make.account", "release.jobs.measure.evaluate",
+    "release.jobs.make.account", "release.jobs.measure.evaluate", "release.report.content",
 }  # fmt: skip
 """Files of the core that call a guest: lists of engines, of policies' parts, and verbs that pass a call on.
 

@@ -55,7 +55,7 @@ FLOORS = (
     {"engines", "measures.utility"},
     {"measures.privacy"},
     {"measures.risk", "search"},
-    {"release.verification", "release.codebooks", "release.report"},
+    {"release.verification", "release.codebooks", "release.report", "release.sampling"},
     {"release.tables", "release.analyses"},
     {"release.policy", "release.drafting"},
     {"release.accounts"},

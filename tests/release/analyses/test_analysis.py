@@ -45,7 +45,11 @@ def test_an_analysis_stands_in_the_policy_file_and_comes_back():
         ('name = "x"\nformula = "a + b"', "looks like 'cost ~ age'"),
         ('name = "x"\nformula = "a ~ b"\nkind = "table"', "looks like '~ age [+] cost'"),
         ('name = "x"\nformula = "a ~ b"\nevent = "c"', "for cox and kaplan-meier"),
-        ('name = "x"\nformula = "a ~ b"\nkind = "cox"\nweights = "w"', "takes no weights"),
+        (
+            'name = "x"\nformula = "a ~ b"\nkind = "quantiles"\nstrata = "s"',
+            "strata and clusters are for 'ols', ",
+        ),
+        ('name = "x"\nformula = "a ~ b"\nclusters = 3', "clusters names one column"),
         ('name = "x"\nformula = "a ~ b"\nkind = "logit"\nranges = "interval"', "is for kind = 'ols'"),
         ('name = "x"\nformula = "a ~ b"\nquantiles = [0.5, 2.0]', "above 0 and below 1"),
         ('name = "x"\nformula = "a ~ b"\ndraws = 1', "between 2 and 1000"),
@@ -91,7 +95,7 @@ def test_a_formula_calls_nothing_else(side):
 
 
 def test_a_function_of_python_has_columns_and_stays_out_of_files():
-    with pytest.raises(ic.ParameterError, match="goes with the columns"):
+    with pytest.raises(ic.ParameterError, match="a function has columns, and no formula"):
         ic.Analysis("mine", function=len)
     mine = ic.Analysis("mine", function=len, columns=["cost"])
     with pytest.raises(ic.ParameterError, match="no place in a policy file"):

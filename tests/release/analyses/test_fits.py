@@ -11,17 +11,19 @@ import statsmodels.formula.api as smf
 
 import incrowd as ic
 from incrowd.engines import engine_for
-from incrowd.release.analyses.cells import read_sheets
+from incrowd.release.analyses.cells import RawSheet
 from incrowd.release.analyses.fits import fit
+from incrowd.release.sampling import Design
 
 SCHEMA = ic.Schema(quasi=["age"], unlisted="keep")
 
 
 def fitted(table, analysis, weights=None, released=None, schema=SCHEMA):
     """Return the fit of a table, or of its release."""
-    names = [*analysis.columns, *([] if weights is None else [weights])]
-    engines = [engine_for(each) for each in (table, table if released is None else released)]
-    return fit(analysis, read_sheets(*engines, schema, names)[released is not None], weights)
+    design = Design(weights, analysis.strata, analysis.clusters)
+    names = [*analysis.columns, *design.names()]
+    sheet = RawSheet.of_table(engine_for(table), schema, names)
+    return fit(analysis, sheet if released is None else sheet.of_release(engine_for(released)), design)
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +117,83 @@ SURVEY = pl.DataFrame(
 def test_weighted_figures_equal_those_of_survey(analysis, name, expected):
     estimate = fitted(SURVEY, analysis, "w", schema=ic.Schema(quasi=["x"], unlisted="keep")).estimates[name]
     assert estimate[:2] == pytest.approx(expected, rel=1e-5)
+
+
+DRAWN = SURVEY.with_columns(
+    h=pl.Series(list("aaaaabbbbb")),
+    p=pl.Series([1, 1, 2, 2, 3, 4, 4, 5, 6, 6]),
+    t=pl.Series([3, 8, 1, 6, 12, 4, 9, 2, 7, 10]),
+    e=pl.Series([1, 1, 0, 1, 1, 0, 1, 1, 1, 0]),
+    g=pl.Series(list("uv" * 5)),
+    lonely=pl.Series(list("aaaaabbbbz")),
+)
+WHOLE = {"strata": "h", "clusters": "p"}
+COX = "t ~ x + b"
+
+
+@pytest.mark.parametrize(
+    ("analysis", "weights", "name", "expected"),
+    [
+        # s <- svydesign(ids = ~p, strata = ~h, weights = ~w, data = d), of the same versions.
+        (ic.Analysis("a", "y ~ x", **WHOLE), "w", "x", (0.798640375288, 0.0547760351502)),
+        (ic.Analysis("a", "b ~ x", "logit", **WHOLE), "w", "x", (0.477903043687, 0.156162975349)),
+        (ic.Analysis("a", "c ~ x", "poisson", **WHOLE), "w", "x", (0.150021524026, 0.0595040637139)),
+        (ic.Analysis("a", "y ~ 1", "means", **WHOLE), "w", "mean", (5.928947368, 0.882659835725)),
+        # svyby(~y, ~g, s, svymean): the records of the other group were drawn, too.
+        (ic.Analysis("a", "y ~ g", "means", **WHOLE), "w", "mean g[v]", (6.46296296296, 0.969314248427)),
+        (ic.Analysis("a", "~ b", "table", **WHOLE), "w", "share b[1.0]", (0.5, 0.141714863346)),
+        # svydesign(ids = ~p, weights = ~1), and svydesign(ids = ~1, strata = ~h, weights = ~1)
+        (ic.Analysis("a", "y ~ x", clusters="p"), None, "x", (0.847878787879, 0.0627218699484)),
+        (ic.Analysis("a", "y ~ 1", "means", clusters="p"), None, "mean", (5.45, 1.17792189894)),
+        (ic.Analysis("a", "y ~ x", strata="h"), None, "x", (0.847878787879, 0.0873510769619)),
+        (ic.Analysis("a", "y ~ 1", "means", strata="h"), None, "mean", (5.45, 0.478852795753)),
+        # options(survey.lonely.psu = "adjust"), strata = ~lonely, weights = ~w
+        (ic.Analysis("a", "y ~ x", strata="lonely"), "w", "x", (0.798640375288, 0.0794514901297)),
+        (ic.Analysis("a", "y ~ 1", "means", strata="lonely"), "w", "mean", (5.928947368, 0.748572943702)),
+        # svycoxph(Surv(t, e) ~ x + b, s), with survival 3.5-3; then with weights alone
+        (ic.Analysis("a", COX, "cox", event="e", **WHOLE), "w", "x", (-0.0871849076535, 0.0459856365012)),
+        (ic.Analysis("a", COX, "cox", event="e"), "w", "x", (-0.0871849076535, 0.151915379056)),
+        (ic.Analysis("a", COX, "cox", event="e"), "w", "b", (-1.1203083148032, 1.582099884064)),
+    ],
+)
+def test_figures_of_strata_and_clusters_equal_those_of_survey(analysis, weights, name, expected):
+    schema = ic.Schema(quasi=["x"], unlisted="keep")
+    estimate = fitted(DRAWN, analysis, weights, schema=schema).estimates[name]
+    assert estimate[:2] == pytest.approx(expected, rel=1e-5)
+
+
+def test_ties_of_a_weighted_cox_regression_are_those_of_breslow():
+    """R: svycoxph(Surv(t, e) ~ x + b, s, method = "breslow"), with weights alone."""
+    tied = DRAWN.with_columns(t=pl.Series([3, 8, 3, 6, 8, 4, 8, 2, 6, 8]))
+    schema = ic.Schema(quasi=["x"], unlisted="keep")
+    estimates = fitted(tied, ic.Analysis("a", COX, "cox", event="e"), "w", schema=schema).estimates
+    assert estimates["x"][:2] == pytest.approx((-0.108762509507, 0.145429074140), rel=1e-5)
+    assert estimates["b"][:2] == pytest.approx((-0.431174334352, 0.780763861565), rel=1e-5)
+
+
+def test_equal_weights_change_no_coefficient(people):
+    weighted = people.with_columns(w=pl.lit(2.5))
+    for kind, formula in (("ols", "cost ~ age"), ("cox", "length_of_stay ~ age + C(sex)")):
+        analysis = ic.Analysis("a", formula, kind, event="died" if kind == "cox" else None)
+        plain, heavy = (fitted(weighted, analysis, name).estimates for name in (None, "w"))
+        for name, each in plain.items():
+            assert heavy[name].value == pytest.approx(each.value, rel=1e-6), name
+
+
+def test_weights_of_ranges_count_in_an_interval_regression():
+    """They were left out without a word. Two records count as one of weight 2."""
+    random = np.random.default_rng(2)
+    x = random.normal(size=120).round(3)
+    y = (10 + 4 * x + random.normal(size=120) * 2).round(3)
+    weights = random.integers(1, 4, 120)
+    raw = pl.DataFrame({"x": x, "y": y, "w": weights.astype(float)})
+    texts = pl.Series(np.array(["< 6", "[6, 10)", "[10, 12)", ">= 12"])[np.digitize(y, [6, 10, 12])])
+    twice = np.repeat(np.arange(120), weights).tolist()
+    schema = ic.Schema(quasi=["y"], unlisted="keep")
+    analysis = ic.Analysis("a", "y ~ x", ranges="interval")
+    heavy = fitted(raw, analysis, "w", raw.with_columns(y=texts), schema).estimates["x"]
+    plain = fitted(raw[twice], analysis, None, raw[twice].with_columns(y=texts[twice]), schema).estimates["x"]
+    assert heavy.value == pytest.approx(plain.value, rel=1e-3)
 
 
 def test_ranges_sets_and_stars_are_read():

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import polars as pl
 import pytest
 
 import incrowd as ic
+from fuzz.sources import Services, placed
+from incrowd.core.progress import Silent
 from incrowd.release.analyses.fits import Estimate
 from incrowd.release.analyses.measure import overlap
+from incrowd.release.jobs.make.distributed import refuse_divided
 from incrowd.release.policy.policy import Policy
 
 COST = ic.Analysis("cost", "cost ~ age + C(sex)")
@@ -130,3 +134,95 @@ def test_weights_that_do_not_leave_are_said(people):
     assert release.analyses["cost"].sentence.endswith(
         "The release has no weights: its figures are without them."
     )
+
+
+def test_strata_and_clusters_that_do_not_leave_are_said(people):
+    drawn = people.with_columns(home=pl.int_range(pl.len()) // 3, area=pl.col("zip").str.head(1))
+    schema = ic.Schema(quasi=["age"], identifying=["home"], insensitive=["area"], unlisted="drop")
+    cost = ic.Analysis("a", "age ~ 1", "means", strata="area", clusters="home")
+    release = ic.anonymize(drawn, Policy(schema, ("k-anonymity:5",), analyses=(cost,)), unanswered="write")
+    assert release.analyses["a"].sentence.endswith(
+        "The release has no clusters: its figures are without them."
+    )
+    gone = Policy(schema, ("k-anonymity:5",), analyses=(replace(cost, clusters="homes"),))
+    with pytest.raises(ic.SchemaError, match="there is no column 'homes'"):
+        ic.anonymize(drawn, gone)
+
+
+PLACES = ["polars-lazy", "folder-parquet", "duckdb", "sqlite"]
+
+
+@pytest.fixture(scope="module")
+def gaps(people):
+    return people.head(200).with_columns(age=pl.when(pl.int_range(200) % 9 > 0).then("age"))
+
+
+def same_as_in_memory(place, table, services):
+    schema = ic.Schema(quasi=["age", "sex"], identifying=["zip"], unlisted="keep")
+    policy = Policy(schema, ("k-anonymity:4",), analyses=(COST,))
+    here = ic.anonymize(table, policy, unanswered="write").analyses
+    with placed(place, table, services) as elsewhere:
+        there = ic.anonymize(elsewhere.table, policy, unanswered="write").analyses
+        assert there["cost"].before.records == here["cost"].before.records < 200
+        assert there["cost"].after.records == here["cost"].after.records
+        for name, each in here["cost"].estimates.items():
+            for side in ("before", "after"):
+                expected = tuple(getattr(each, side))[:4]
+                assert tuple(getattr(there["cost"].estimates[name], side))[:4] == pytest.approx(expected)
+        assert there.propensity.pmse == pytest.approx(here.propensity.pmse)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_rows_may_be_anywhere(place, gaps, tmp_path):
+    """Analyses were refused after the whole search where rows were not in memory."""
+    same_as_in_memory(place, gaps, Services(tmp_path))
+
+
+def test_rows_may_be_on_spark(gaps, tmp_path, spark):
+    same_as_in_memory("spark", gaps, Services(tmp_path, spark=spark))
+
+
+class Stages(Silent):
+    def __init__(self):
+        self.names = []
+
+    def stage(self, name):
+        self.names.append(name)
+
+
+@pytest.mark.parametrize(
+    ("formula", "problem"),
+    [
+        ("costs ~ age", "there is no column 'costs'.*did you mean 'cost'"),
+        ("zip ~ age", "the outcome has more than two values"),
+        ("np.log(cost - cost) ~ age", "a term is infinite"),
+    ],
+)
+def test_what_cannot_be_computed_is_refused_before_the_search(people, formula, problem):
+    schema = ic.Schema(quasi=["age"], unlisted="keep")
+    policy = Policy(schema, ("k-anonymity:5",), analyses=(ic.Analysis("a", formula),))
+    stages = Stages()
+    with pytest.raises(ic.InputError, match=problem):
+        ic.anonymize(people, policy, progress=stages)
+    assert stages.names == ["count"]
+
+
+def test_more_rows_than_fit_are_refused_before_the_search(people, monkeypatch):
+    monkeypatch.setattr("incrowd.release.analyses.cells.MOST_ROWS", len(people) - 1)
+    policy = Policy(ic.Schema(quasi=["age"], unlisted="keep"), ("k-anonymity:5",), analyses=(COST,))
+    stages = Stages()
+    with pytest.raises(ic.TableError, match=r"rows of a table outside memory; leave .*, or give a frame"):
+        ic.anonymize(people.lazy(), policy, progress=stages)
+    assert stages.names == ["count"]
+    assert ic.anonymize(people, policy, unanswered="write").analyses is not None
+
+
+def test_blocks_refuse_analyses(policy):
+    """They were left out without a word."""
+    with pytest.raises(ic.ParameterError, match=r"blocks: analyses need the rows of all blocks; leave"):
+        refuse_divided(policy)
+
+
+def test_levels_are_explored_without_analyses(people, policy):
+    lost = replace(policy, analyses=(ic.Analysis("a", "nothing ~ age"),))
+    assert ic.explore(people, lost).front()

@@ -196,6 +196,7 @@ def test_a_single_table_leaves_as_without_linked_tables():
         (lambda: policy(quasi=["person.sex"]), PolicyError, "no quasi-identifier"),
         (lambda: policy(models=[ic.LDiversity(2)]), PolicyError, "need k-anonymity"),
         (lambda: policy(keep_order=True), PolicyError, "keep_order"),
+        (lambda: policy(analyses=(ic.Analysis("a", "b ~ c"),)), PolicyError, "analyses"),
         (lambda: policy(treatments={}), PolicyError, "has to leave"),
         (
             lambda: policy(tables=(TABLES[0], replace(TABLES[1], known=2)),

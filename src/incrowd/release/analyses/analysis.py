@@ -42,6 +42,8 @@ _ONE_SIDED = ("correlation", "table")
 """Kinds whose formula has no outcome."""
 _TIMES = ("cox", "kaplan-meier")
 """Kinds of times to an event."""
+_DESIGNED = ("ols", "logit", "poisson", "cox", "means", "table")
+"""Kinds whose errors may be those of a sample with strata and clusters."""
 SETTINGS: dict[str, Any] = {
     "kind": Parameter(str, "the model", choices=tuple(SUMMARIES)).field("ols"),
     "ranges": Parameter(
@@ -67,6 +69,8 @@ TEXTS = {
     "formula": "the model, as cost ~ age + C(sex)",
     "event": "the column that is 1 where the event came, for cox and kaplan-meier",
     "weights": "the column of sampling weights; by default the one of this role",
+    "strata": "the column of the strata of a survey, in each of which people were drawn",
+    "clusters": "the column of the clusters of a survey that were drawn, such as households",
 }
 """The settings that are texts, and what each means."""
 
@@ -94,7 +98,10 @@ class Analysis:
         The column that is 1 where the event came, for ``cox`` and ``kaplan-meier``; by default to all.
     weights
         The column of sampling weights; by default the one that the policy gives this role. Only the raw table
-        needs to have it: see `incrowd.release.analyses.measure.compare_analyses`.
+        needs to have it: see `incrowd.release.analyses.measure.RawAnalyses.compare`.
+    strata, clusters
+        The columns of the strata and of the first clusters of a survey's sample, for ``ols``, ``logit``,
+        ``poisson``, ``cox``, ``means`` and ``table``. Errors are then those of such a sample.
     quantiles
         The quantiles, for ``quantiles``: shares above 0 and below 1.
     ranges
@@ -130,6 +137,8 @@ class Analysis:
     columns: tuple[str, ...] = ()
     event: str | None = None
     weights: str | None = None
+    strata: str | None = None
+    clusters: str | None = None
     quantiles: tuple[float, ...] = (0.25, 0.5, 0.75)
     ranges: Ranges = SETTINGS["ranges"]
     categories: Categories = SETTINGS["categories"]
@@ -143,7 +152,7 @@ class Analysis:
             raise ParameterError("analyses: a name is a text of at most 60 signs")
         where = f"analysis {self.name}"
         check_fields(self, where)
-        for setting in ("event", "weights"):
+        for setting in ("event", "weights", "strata", "clusters"):
             if not isinstance(getattr(self, setting), str | None):
                 raise ParameterError(f"{where}: {setting} names one column")
         for setting, kind, kinds in (("columns", str, "texts"), ("quantiles", float, "shares")):
@@ -154,10 +163,9 @@ class Analysis:
         if not all(0 < share < 1 for share in self.quantiles):
             raise ParameterError(f"{where}: quantiles are above 0 and below 1")
         if self.function is not None:
-            if not callable(self.function) or self.formula is not None or not self.columns:
-                raise ParameterError(
-                    f"{where}: a function goes with the columns that it reads, and without a formula"
-                )
+            alone = (self.formula, self.strata, self.clusters) == (None, None, None)
+            if not callable(self.function) or not alone or not self.columns:
+                raise ParameterError(f"{where}: a function has columns, and no formula, strata or clusters")
             return
         self._check_formula(where)
 
@@ -170,8 +178,8 @@ class Analysis:
             raise ParameterError(f"{where}: the formula of {self.kind} looks like {shape}")
         if self.event is not None and self.kind not in _TIMES:
             raise ParameterError(f"{where}: event is for cox and kaplan-meier")
-        if self.weights is not None and self.kind == "cox":
-            raise ParameterError(f"{where}: the Cox regression of statsmodels takes no weights")
+        if (self.strata, self.clusters) != (None, None) and self.kind not in _DESIGNED:
+            raise ParameterError(f"{where}: strata and clusters are for {named(_DESIGNED, 10)}")
         if self.ranges == "interval" and self.kind != "ols":
             raise ParameterError(f"{where}: interval regression is for kind = 'ols'; take ranges = 'middle'")
         names = [*self.side(0), *self.side(1), *([] if self.event is None else [self.event])]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from incrowd.core.errors import TableError
 from incrowd.core.lazy import NDArray, np, pd
 from incrowd.core.reading.cells import read_span
 from incrowd.core.recoding import SUPPRESSED
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from incrowd.engines import Engine
     from incrowd.release.analyses.analysis import Analysis
 
+MOST_ROWS = 20_000_000
+"""Rows that are analysed of a table outside memory, whose values are fetched and kept for each row."""
 _ROUNDS = 200
 """Rounds in which the distribution of categories is estimated from groups of them."""
 
@@ -182,24 +185,57 @@ class Sheet:
         return pd.Categorical.from_codes(chosen, categories=pd.Index(column.levels))
 
 
-def read_sheets(raw: Any, released: Any, schema: Schema, names: Sequence[str]) -> tuple[Sheet, Sheet]:
-    """Read some columns of a raw table and of its release.
+@dataclass(frozen=True, eq=False)
+class RawSheet(Sheet):
+    """The columns of a raw table, with which those of its release are read.
 
-    Parameters
+    Attributes
     ----------
-    raw, released
-        The tables, as engines.
+    domains
+        The values of each column.
+    attributes
+        How each column is read.
     schema
         The roles of the columns, with their hierarchies and spellings.
-    names
-        The columns; those that the release has not got are absent in its sheet.
-
-    Raises
-    ------
-    InputError
-        When a table cannot be read, or its rows are not in memory.
     """
-    attributes = {
+
+    domains: dict[str, Domain] = field(kw_only=True)
+    attributes: dict[str, Attribute] = field(kw_only=True)
+    schema: Schema = field(kw_only=True)
+
+    @classmethod
+    def of_table(cls, table: Engine, schema: Schema, names: Sequence[str]) -> RawSheet:
+        """Read some columns of a table.
+
+        Raises
+        ------
+        InputError
+            When the table cannot be read, or has more than `MOST_ROWS` outside memory.
+        """
+        attributes = _attributes(schema, names)
+        domains, cells = _count(table, attributes, schema, released=False)
+        columns = {name: _column(domain, domain.values, cells[name]) for name, domain in domains.items()}
+        return cls(columns, domains=domains, attributes=attributes, schema=schema)
+
+    def of_release(self, table: Engine) -> Sheet:
+        """Read the same columns of a release; those that the release has not got are absent.
+
+        Raises
+        ------
+        InputError
+            As `of_table`.
+        """
+        there = {name: each for name, each in self.attributes.items() if name in table.columns}
+        domains, cells = _count(table, there, self.schema, released=True)
+        columns = {
+            name: _column(self.domains[name], domain.values, cells[name]) for name, domain in domains.items()
+        }
+        return Sheet(columns, self)
+
+
+def _attributes(schema: Schema, names: Sequence[str]) -> dict[str, Attribute]:
+    """Return how each column is read: as a quasi-identifier, so that its values are counted."""
+    return {
         name: Attribute(name, "quasi")
         if name not in schema
         else replace(
@@ -214,25 +250,26 @@ def read_sheets(raw: Any, released: Any, schema: Schema, names: Sequence[str]) -
         )
         for name in names
     }
-    before, cells = _count(raw, attributes, schema, released=False)
-    there = {name: each for name, each in attributes.items() if name in released.columns}
-    after, released_cells = _count(released, there, schema, released=True)
-    sheet = Sheet({name: _column(domain, domain.values, cells[name]) for name, domain in before.items()})
-    written = {
-        name: _column(before[name], domain.values, released_cells[name]) for name, domain in after.items()
-    }
-    return sheet, Sheet(written, sheet)
 
 
 def _count(
     engine: Engine, attributes: dict[str, Attribute], schema: Schema, *, released: bool
 ) -> tuple[dict[str, Domain], dict[str, NDArray[np.int64]]]:
-    """Return the domain of each column, and its rank in each row: int64[rows]."""
+    """Return the domain of each column, and its rank in each row, in any order: int64[rows]."""
     if not attributes:
         return {}, {}
     counted = Schema.of_attributes(attributes.values(), null_values=schema.null_values)
     frequency = engine.count(counted.measured() if released else counted).frequency
-    key = frequency.key_of_row("an analysis")
+    key = frequency.row_keys
+    if key is None:
+        # Where rows stay elsewhere, as often as each key occurs: an analysis asks for no order.
+        if frequency.rows > MOST_ROWS:
+            raise TableError(
+                f"analyses take at most {MOST_ROWS:,} rows of a table outside memory; leave [[analyses]] out "
+                "of the policy, or give a frame"
+            )
+        counts = np.append(frequency.weights, frequency.suppressed)
+        key = np.repeat(np.append(np.arange(frequency.keys), -1), counts)
     ranks = [np.append(codes.astype(np.int64), -1)[key] for codes in frequency.codes]
     names = [domain.name for domain in frequency.domains]
     return dict(zip(names, frequency.domains, strict=True)), dict(zip(names, ranks, strict=True))

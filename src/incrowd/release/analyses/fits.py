@@ -13,6 +13,7 @@ from incrowd.core.lazy import LazyModule, NDArray, np, pd
 from incrowd.release.analyses.analysis import Analysis
 from incrowd.release.analyses.cells import Sheet
 from incrowd.release.analyses.formula import columns_of
+from incrowd.release.sampling import Design, covariance, weighted_cox
 
 if TYPE_CHECKING:
     import patsy
@@ -85,12 +86,16 @@ class Sample(NamedTuple):
         float64[records]: the sampling weights, or None.
     ends
         The ends of the released ranges of the outcome, for interval regression.
+    strata, clusters
+        int64[records]: the stratum and the cluster of each record, or None.
     """
 
     analysis: Analysis
     frames: Sequence[Any]
-    weights: NDArray[np.float64] | None
+    weights: NDArray[np.float64] | None = None
     ends: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+    strata: NDArray[np.int64] | None = None
+    clusters: NDArray[np.int64] | None = None
 
     @property
     def frame(self) -> Any:
@@ -122,6 +127,20 @@ class Sample(NamedTuple):
             inside[rows] = True
             values = key if isinstance(key, tuple) else (key,)
             yield " ".join(f"{name}[{value}]" for name, value in zip(columns, values, strict=True)), inside
+
+    @property
+    def by_design(self) -> bool:
+        """Whether errors are those of a survey's sample."""
+        return any(each is not None for each in (self.weights, self.strata, self.clusters))
+
+    def mean(self, numbers: NDArray[np.float64], inside: NDArray[np.bool_], term: str) -> Estimate:
+        """Return the mean of some records; a sample's other records count as drawn, too."""
+        weights = self.shares(inside)
+        value = float(weights @ numbers[inside] / weights.sum())
+        influence = np.zeros((len(numbers), 1))
+        influence[inside, 0] = weights * (numbers[inside] - value) / weights.sum()
+        rows = influence if self.by_design else influence[inside]
+        return self.normal(value, math.sqrt(covariance(rows, self.strata, self.clusters)[0, 0]), term)
 
     def shares(self, records: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return the weights of some records, each 1 without sampling weights."""
@@ -155,15 +174,15 @@ class Sample(NamedTuple):
         return self.within(count / size, low, high, term)
 
 
-def fit(analysis: Analysis, sheet: Sheet, weights: str | None) -> Fit:
+def fit(analysis: Analysis, sheet: Sheet, design: Design) -> Fit:
     """Fit an analysis to a table.
 
     Parameters
     ----------
     sheet
         The table.
-    weights
-        The column of sampling weights, where the table has one.
+    design
+        How it was drawn, as far as the table has the columns.
 
     Raises
     ------
@@ -172,18 +191,16 @@ def fit(analysis: Analysis, sheet: Sheet, weights: str | None) -> Fit:
     ParameterError
         When the table does not allow the fit. The message names no value.
     """
-    libraries = ["statsmodels", *(["sklearn"] if analysis.kind == "classifier" else [])]
-    require_extra(libraries, "analyses", f"analysis {analysis.name}")
-    where = f"analysis {analysis.name}"
-    rows = sheet.complete([*analysis.columns, *([] if weights is None else [weights])])
+    where, more = f"analysis {analysis.name}", ["sklearn"] if analysis.kind == "classifier" else []
+    require_extra(["statsmodels", *more], "analyses", where)
+    rows = sheet.complete([*analysis.columns, *design.names()])
     if not len(rows):
         raise ParameterError(f"{where}: every record lacks a value of one of its columns")
     frames = list(sheet.frames(analysis, rows))
-    of_record = None if weights is None else sheet.numbers(weights, rows, "middle")
-    ends = None
-    if analysis.ranges == "interval":
-        ends = sheet.ends(analysis.side(0)[0], rows)
-    sample = Sample(analysis, frames, of_record, ends)
+    weights = None if design.weights is None else sheet.numbers(design.weights, rows, "middle")
+    ends = sheet.ends(analysis.side(0)[0], rows) if analysis.ranges == "interval" else None
+    strata, clusters = (None if name is None else sheet.columns[name].cells[rows] for name in design[1:])
+    sample = Sample(analysis, frames, weights, ends, strata, clusters)
     averages = analysis.function is None and analysis.kind in _AVERAGING and analysis.ranges != "draws"
     samples = [sample] if averages else [sample._replace(frames=[frame]) for frame in frames]
     fitted = _by_function if analysis.function is not None else _KINDS[analysis.kind]
@@ -275,38 +292,42 @@ def _designs(sample: Sample) -> tuple[NDArray[np.float64], NDArray[np.float64], 
 
 
 def _regression(sample: Sample) -> Fit:
-    """Fit a regression; with weights the errors are those of a survey sample."""
-    analysis, weights = sample.analysis, sample.weights
+    """Fit a regression; of a survey's sample, the errors are those of its design."""
+    analysis, weights = sample.analysis, sample.shares(np.ones(len(sample.frame), np.bool_))
     outcome, design, terms = _designs(sample)
+    family = {"logit": sm.families.Binomial, "poisson": sm.families.Poisson}.get(analysis.kind)
     if sample.ends is not None and bool((sample.ends[1] > sample.ends[0]).any()):
-        model = _interval_regression(outcome, design, sample.ends)
-        errors = model.bse
+        model = _interval_regression(outcome, design, sample.ends, weights)
+        scores, information = model.model.score_obs(model.params), -model.model.hessian(model.params)
     elif analysis.kind == "cox":
         model = sm.PHReg(outcome, design, status=_events(sample)).fit()
-        errors = model.bse
+        if sample.by_design:
+            model.params, scores, information = weighted_cox(outcome, _events(sample), design, weights)
+    elif family is None and not sample.by_design:
+        model = sm.OLS(outcome, design).fit()
     else:
-        family = {"logit": sm.families.Binomial, "poisson": sm.families.Poisson}.get(analysis.kind)
-        if family is None:
-            model = sm.OLS(outcome, design) if weights is None else sm.WLS(outcome, design, weights)
-        else:
-            model = sm.GLM(outcome, design, family=family(), var_weights=weights)
-        model = model.fit() if weights is None else model.fit(cov_type="HC0")
-        # The linearized variance of a sample with replacement, as in R's survey.
-        scale = 1.0 if weights is None else math.sqrt(len(outcome) / (len(outcome) - 1))
-        errors = model.bse * scale
-    intervals = np.asarray(model.conf_int(1 - analysis.confidence))
+        family = (family or sm.families.Gaussian)()
+        model = sm.GLM(outcome, design, family=family, var_weights=weights).fit()
+        scores = design * (weights * (outcome - model.fittedvalues))[:, None]
+        information = design.T @ (design * (weights * family.variance(model.fittedvalues))[:, None])
+    errors, intervals = model.bse, np.asarray(model.conf_int(1 - analysis.confidence))
+    if sample.by_design:
+        influence = scores @ np.linalg.pinv(information)
+        errors = np.sqrt(np.diag(covariance(influence, sample.strata, sample.clusters)))
+        intervals = model.params[:, None] + sample.z * errors[:, None] * np.array([-1, 1])
     estimates = {}
     for place, (name, term) in enumerate(terms.items()):
         value, error, (low, high) = float(model.params[place]), float(errors[place]), intervals[place]
         if math.isfinite(error):
             estimates[name] = Estimate(value, error, float(low), float(high), term, tested=True)
-            if weights is not None:
-                estimates[name] = sample.normal(value, error, term, tested=True)
     return Fit(estimates, {})
 
 
 def _interval_regression(
-    outcome: NDArray[np.float64], design: NDArray[np.float64], ends: tuple[NDArray[np.float64], ...]
+    outcome: NDArray[np.float64],
+    design: NDArray[np.float64],
+    ends: tuple[NDArray[np.float64], ...],
+    weights: NDArray[np.float64],
 ) -> Any:
     """Fit a normal regression of an outcome of which only ranges are known, by maximum likelihood."""
     from statsmodels.base.model import GenericLikelihoodModel
@@ -324,9 +345,10 @@ def _interval_regression(
             flip = below > 0
             below, above = np.where(flip, -above, below), np.where(flip, -below, above)
             inside = np.log(np.maximum(stats.norm.cdf(above) - stats.norm.cdf(below), 1e-300))
-            return np.asarray(-np.where(exact, stats.norm.logpdf(self.endog, center, spread), inside))
+            density = stats.norm.logpdf(self.endog, center, spread)
+            return np.asarray(-weights * np.where(exact, density, inside))
 
-    start = sm.OLS(outcome, design).fit()
+    start = sm.WLS(outcome, design, weights).fit()
     model = Intervals(outcome, design, extra_params_names=["spread"])
     first = np.append(start.params, math.log(math.sqrt(start.scale) + 1e-9))
     return model.fit(start_params=first, method="bfgs", maxiter=500, disp=0)
@@ -362,11 +384,7 @@ def _means(sample: Sample) -> Fit:
     numbers, estimates = sample.numbers(column), {}
     for group, inside in sample.groups():
         if inside.sum() > 1:
-            ones = np.ones(int(inside.sum()))
-            model = sm.WLS(numbers[inside], ones, sample.shares(inside)).fit(cov_type="HC1")
-            estimates[f"mean {group}".strip()] = sample.normal(
-                model.params[0], model.bse[0], sample.term("mean")
-            )
+            estimates[f"mean {group}".strip()] = sample.mean(numbers, inside, sample.term("mean"))
     return Fit(estimates, {})
 
 
@@ -409,11 +427,9 @@ def _table(sample: Sample) -> Fit:
     """Return the share of each combination of values."""
     estimates = {}
     for group, inside in sample.groups():
-        if sample.weights is None:
-            each = sample.share(int(inside.sum()), len(inside), sample.term("share"))
-        else:
-            model = sm.WLS(inside.astype(float), np.ones(len(inside)), sample.weights).fit(cov_type="HC1")
-            each = sample.normal(model.params[0], model.bse[0], sample.term("share"))
+        each = sample.share(int(inside.sum()), len(inside), sample.term("share"))
+        if sample.by_design:
+            each = sample.mean(inside.astype(float), np.ones_like(inside), sample.term("share"))
         estimates[f"share {group}".strip()] = each
     return Fit(estimates, {})
 

@@ -13,13 +13,15 @@ from incrowd.core.errors import ParameterError, SchemaError, those_are
 from incrowd.core.lazy import np
 from incrowd.core.markup import InNotebooks
 from incrowd.release.analyses.analysis import Analysis, check_analyses
-from incrowd.release.analyses.cells import Sheet, read_sheets
+from incrowd.release.analyses.cells import RawSheet, Sheet
 from incrowd.release.analyses.fits import Estimate, Fit, at, fit
 from incrowd.release.analyses.propensity import Propensity, propensity
+from incrowd.release.sampling import Design
 
 if TYPE_CHECKING:
     from incrowd.core.table.schema import Schema
     from incrowd.engines import Engine
+    from incrowd.release.report.trials import Trial
 
 _SHOWN = 6
 """Terms that the sentence of an analysis names."""
@@ -220,12 +222,15 @@ class AnalysisResults(InNotebooks):
     propensity
         How well a model tells the raw records from the released ones, by the columns of all analyses; None
         where the release lacks all of them.
+    trials
+        The settings that `tune` tried; none where nobody tuned.
     """
 
     _shown = ("analyses", "propensity")
 
     results: tuple[AnalysisResult, ...]
     propensity: Propensity | None
+    trials: tuple[Trial, ...] = ()
 
     def __getitem__(self, name: str) -> AnalysisResult:
         return {each.analysis.name: each for each in self.results}[name]
@@ -261,63 +266,97 @@ class AnalysisResults(InNotebooks):
             **self.public(),
             **envelope("analyses"),
             "analyses": [each.to_dict() for each in self.results],
+            **({"trials": [vars(trial) for trial in self.trials]} if self.trials else {}),
         }
 
 
-def compare_analyses(
-    raw: Engine, released: Engine, schema: Schema, analyses: Iterable[Analysis]
-) -> AnalysisResults | None:
-    """Compute analyses from a raw table and from its release, and compare them; None without analyses.
+@dataclass(frozen=True, eq=False)
+class RawAnalyses:
+    """Analyses of a raw table, with which those of its releases are compared.
 
-    The two tables need not have the same rows: both are analysed as they stand, the release as whoever
-    receives it would. So a release without the column of sampling weights is analysed without weights.
-
-    Parameters
+    Attributes
     ----------
-    raw, released
-        The tables, as engines.
-    schema
-        The roles of the columns.
     analyses
-        What to compute.
-
-    Raises
-    ------
-    InputError
-        When the raw table cannot be read, or an analysis cannot be computed from it.
-    MissingExtraError
-        When statsmodels is not installed, or scikit-learn for a classifier.
+        What was computed.
+    sheet
+        The columns of the raw table.
+    designs
+        How the sample of each analysis was drawn, by name.
+    fits
+        The fit of each analysis, by name.
     """
-    if not (analyses := check_analyses(analyses)):
-        return None
-    sampling = next((each.name for each in schema.having("weight")), None)
-    weights = {
-        each.name: None if each.function is not None or each.kind == "cox" else each.weights or sampling
-        for each in analyses
-    }
-    columns = list(dict.fromkeys(name for each in analyses for name in each.columns))
-    every = list(dict.fromkeys((*columns, *(name for name in weights.values() if name is not None))))
-    for name in every:
-        if name not in raw.columns:
-            raise SchemaError(f"analyses: there is no column {name!r}; {those_are(list(raw.columns), name)}")
-    before, after = read_sheets(raw, released, schema, every)
-    results = tuple(_compare(each, before, after, weights[each.name]) for each in analyses)
-    return AnalysisResults(results, propensity(before, after, columns))
 
+    analyses: tuple[Analysis, ...]
+    sheet: RawSheet
+    designs: Mapping[str, Design]
+    fits: Mapping[str, Fit]
 
-def _compare(analysis: Analysis, before: Sheet, after: Sheet, weights: str | None) -> AnalysisResult:
-    """Fit an analysis to both tables; a release may not allow it."""
-    raw = fit(analysis, before, weights)
-    gone = [name for name in analysis.columns if name not in after.columns]
-    if gone:
-        return AnalysisResult(analysis, raw, None, f"the release has no column {', '.join(map(repr, gone))}")
-    there = weights in after.columns
-    remark = "" if weights is None or there else "The release has no weights: its figures are without them."
-    try:
-        return AnalysisResult(analysis, raw, fit(analysis, after, weights if there else None), remark=remark)
-    except ParameterError as error:
-        problem = str(error).removeprefix(f"analysis {analysis.name}: ")
-        return AnalysisResult(analysis, raw, None, problem, remark)
+    @classmethod
+    def of_table(cls, raw: Engine, schema: Schema, analyses: Iterable[Analysis]) -> RawAnalyses:
+        """Compute analyses from a raw table.
+
+        Parameters
+        ----------
+        raw
+            The table; its rows may be anywhere.
+        schema
+            The roles of the columns.
+        analyses
+            What to compute, at least one.
+
+        Raises
+        ------
+        InputError
+            When the table cannot be read, or an analysis cannot be computed from it.
+        MissingExtraError
+            When statsmodels is not installed, or scikit-learn for a classifier.
+        """
+        analyses = check_analyses(analyses)
+        sampling = next((each.name for each in schema.having("weight")), None)
+        designs = {
+            each.name: Design()
+            if each.function is not None
+            else Design(each.weights or sampling, each.strata, each.clusters)
+            for each in analyses
+        }
+        columns = [name for each in analyses for name in (*each.columns, *designs[each.name].names())]
+        every = list(dict.fromkeys(columns))
+        for name in every:
+            if name not in raw.columns:
+                raise SchemaError(
+                    f"analyses: there is no column {name!r}; {those_are(list(raw.columns), name)}"
+                )
+        sheet = RawSheet.of_table(raw, schema, every)
+        fits = {each.name: fit(each, sheet, designs[each.name]) for each in analyses}
+        return cls(analyses, sheet, designs, fits)
+
+    def compare(self, released: Engine) -> AnalysisResults:
+        """Compute the analyses from a release, and compare them.
+
+        The two tables need not have the same rows: both are analysed as they stand, the release as whoever
+        receives it would. So a release without the columns of weights, strata or clusters is analysed without
+        them.
+        """
+        after = self.sheet.of_release(released)
+        columns = dict.fromkeys(name for each in self.analyses for name in each.columns)
+        results = tuple(self._result(each, after) for each in self.analyses)
+        return AnalysisResults(results, propensity(self.sheet, after, list(columns)))
+
+    def _result(self, analysis: Analysis, after: Sheet) -> AnalysisResult:
+        """Fit an analysis to the release, which may not allow it."""
+        raw, design = self.fits[analysis.name], self.designs[analysis.name]
+        gone = [name for name in analysis.columns if name not in after.columns]
+        if gone:
+            problem = f"the release has no column {', '.join(map(repr, gone))}"
+            return AnalysisResult(analysis, raw, None, problem)
+        lost = [what for what, name in design._asdict().items() if name and name not in after.columns]
+        remark = f"The release has no {' and no '.join(lost)}: its figures are without them." if lost else ""
+        design = design._replace(**dict.fromkeys(lost))
+        try:
+            return AnalysisResult(analysis, raw, fit(analysis, after, design), remark=remark)
+        except ParameterError as error:
+            problem = str(error).removeprefix(f"analysis {analysis.name}: ")
+            return AnalysisResult(analysis, raw, None, problem, remark)
 
 
 def _entry(name: str, kept: Kept) -> dict[str, Any]:

@@ -226,6 +226,7 @@ class LinkedPolicy:
             "wildcards": terms.wildcards != "value",
             "linked": terms.schema.linked,
             "tables": bool(terms.tables),
+            "analyses": bool(terms.analyses),
             "profile": terms.profile is not None,
             "ledger": terms.ledger_epsilon is not None or terms.ledger_m is not None,
         }.items():

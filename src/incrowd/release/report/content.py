@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from incrowd.core.documents import loss_in_words
-from incrowd.release.report import charts
+from incrowd.release.report import charts, trials
 from incrowd.release.report.details import Table, losses_of, number, tables_of
 from incrowd.release.report.document import ComparisonRun
 
@@ -79,6 +79,7 @@ def _table(document: Mapping[str, Any]) -> tuple[list[Block | None], list[Block 
         _asked(document, "What was asked for, and the weakest class", weakest=True),
         _pictures("Every column, before and after", list(map(_of_column, _drawn(document)))),
         _pictures("Classes and risk", _risk_pictures(document)),
+        *trials.blocks_of(document),
         *(_block(tables[title]) for title in shown if title in tables),
         *(_block(table, folded=True) for title, table in tables.items() if title not in shown),
     ]

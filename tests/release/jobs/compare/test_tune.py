@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from dataclasses import replace
+
+import duckdb
 import polars as pl
 import pytest
 
 import incrowd as ic
+from incrowd.engines import engine_for
+from incrowd.release.analyses.cells import RawSheet
+from incrowd.release.jobs.compare import tune
 from incrowd.release.jobs.compare.tune import _rounds
+from incrowd.release.jobs.make.anonymize import anonymize
+from incrowd.release.policy.arguments import as_algorithms
 
 MEAN = ic.Analysis("age", "age ~ sex", "means")
 
@@ -57,8 +66,6 @@ def test_limits_stay(tuned, policy):
 
 @pytest.mark.gated
 def test_a_setting_with_an_open_point_is_never_chosen(people, policy):
-    from dataclasses import replace
-
     open_policy = replace(policy, models=("k-anonymity:400",), accepted=())
     with pytest.raises(ic.InfeasibleError, match="no setting gives a release that holds"):
         ic.tune(people, open_policy, MEAN, algorithms=["mondrian"], most=2)
@@ -73,4 +80,136 @@ def test_rounds_halve_down_to_all_records():
 def test_the_chart_shows_risk_against_the_analysis(tuned):
     pytest.importorskip("altair")
     spec = tuned.plot().to_dict()
-    assert (spec["encoding"]["x"]["field"], spec["encoding"]["y"]["field"]) == ("risk", "kept")
+    assert (spec["encoding"]["x"]["field"], spec["encoding"]["y"]["field"]) == ("average_risk", "kept")
+    page = tuned._repr_html_()
+    assert "<svg" in page
+    assert "random, at most 2.0% suppressed" in page
+
+
+def test_the_chosen_release_is_not_made_once_more(people, policy, monkeypatch):
+    made = []
+
+    def counted(*arguments, **settings):
+        made.append(anonymize(*arguments, **settings))
+        return made[-1]
+
+    monkeypatch.setattr(tune, "anonymize", counted)
+    ages = ic.Analysis("ages", "age ~ marital_status", "means")
+    both = replace(policy, analyses=(ages, MEAN))
+    tuned = ic.tune(people.head(200), both, MEAN, algorithms=["mondrian"], most=3)
+    assert len(made) == len(tuned.trials) == 3
+    assert any(tuned.release.table is each.table for each in made)
+    # The other analyses of the policy are told, too, and each trial has its figures.
+    assert [each.analysis.name for each in tuned.release.analyses.results] == ["age", "ages"]
+    assert tuned.release.policy == tuned.policy
+    assert tuned.release.analyses.trials == tuned.trials
+    document = tuned.release.document()
+    assert [each["state"] for each in document["trials"]].count("chosen") == 1
+    assert len(tuned.release.analyses.to_dict()["trials"]) == 3
+    assert "trials" not in tuned.release.to_dict()
+
+
+DATES = [dt.date(2020, 1, 1) + dt.timedelta(days=day) for day in range(0, 700, 7)]
+
+
+def settings_of(schema, analysis, algorithms=("mondrian", "optimal"), **policy):
+    table = pl.DataFrame(
+        {
+            "age": [20 + at % 60 for at in range(100)],
+            "sex": ["f", "m"] * 50,
+            "day": DATES,
+            "pay": [1000 + 37 * at for at in range(100)],
+        }
+    )
+    policy = ic.Policy(schema, ("k-anonymity:5",), **policy)
+    domains = RawSheet.of_table(engine_for(table), schema, analysis.columns).domains
+    return dict(tune._settings(policy, analysis, as_algorithms(list(algorithms)), domains))
+
+
+def test_the_way_in_which_cells_are_written_is_a_setting():
+    schema = ic.Schema(quasi=["age", "day", "sex"], unlisted="keep")
+    analysis = ic.Analysis("a", "pay ~ age + day + C(sex)")
+    settings = settings_of(schema, analysis)
+    words = {each.partition(" suppressed")[2] for each in settings}
+    columns = "age, day, sex"
+    writing = ["age, day as the mean of each class", "age rounded", "day cut to months"]
+    assert words == {
+        f"{weight}{way}"
+        for weight in ("", f", weight of {columns} times 3", f", weight of {columns} times 10")
+        for way in ("", *(f", {each}" for each in writing))
+    }
+    # Without a hierarchy, no full-domain algorithm is tried.
+    assert {each.algorithm.name for each in settings.values()} == {"mondrian"}
+    [rounded] = [each for name, each in settings.items() if name.endswith("suppressed, age rounded")]
+    assert rounded.schema["age"].treatment == ic.Round(2)
+
+
+def test_no_setting_is_weaker_than_the_policy():
+    """Levels, treatments and ends that the policy asks for stay, or tell less."""
+    ages = ic.Hierarchy.intervals(5, 10, 20)
+    schema = ic.Schema.of_attributes(
+        [
+            ic.Attribute("age", "quasi", hierarchy=ages, levels=(2, 3)),
+            ic.Attribute("sex", "quasi", hierarchy=ic.Hierarchy.flat(), levels=(1, 1)),
+            ic.Attribute("pay", "sensitive", treatment=ic.Round(500)),
+        ]
+    )
+    analysis = ic.Analysis("a", "pay ~ age + C(sex)")
+    settings = settings_of(schema, analysis, algorithm=ic.Optimal(), max_suppression=0.1)
+    assert {each.algorithm.name for each in settings.values()} == {"optimal"}
+    assert {each.schema["age"].levels for each in settings.values()} == {(2, 3), (2, 2)}
+    assert {each.schema["sex"].levels for each in settings.values()} == {(1, 1)}
+    treatments = {each.schema["pay"].treatment for each in settings.values()}
+    assert treatments == {ic.Round(500, how=how) for how in ("nearest", "random", "controlled")}
+    assert {each.max_suppression for each in settings.values()} == {0.1, 0.05, 0.0}
+
+    plain = ic.Schema.of_attributes(
+        [ic.Attribute("age", "quasi"), ic.Attribute("pay", "quasi", treatment=ic.Round(500))]
+    )
+    outward = settings_of(plain, analysis)
+    assert {(each.schema["age"].ends, each.ends) for each in outward.values()} == {(None, "outward")}
+    assert {each.schema["pay"].treatment for each in outward.values()} == {ic.Round(500)}
+    exact = settings_of(plain, analysis, ends="exact")
+    assert {each.schema["age"].ends for each in exact.values()} == {None, "outward"}
+
+
+def test_a_median_may_become_a_mean_and_never_the_other_way():
+    schema = ic.Schema.of_attributes(
+        [
+            ic.Attribute("age", "quasi"),
+            ic.Attribute("pay", "sensitive", treatment=ic.Microaggregate(5, how="median")),
+        ]
+    )
+    analysis = ic.Analysis("a", "pay ~ age")
+    assert ic.Microaggregate(5) in {
+        each.schema["pay"].treatment for each in settings_of(schema, analysis).values()
+    }
+    schema = ic.Schema(quasi=["age"], sensitive=["pay"], treatments={"pay": ic.Microaggregate(5)})
+    assert {each.schema["pay"].treatment for each in settings_of(schema, analysis).values()} == {
+        ic.Microaggregate(5)
+    }
+
+
+def test_means_of_classes_hold_and_the_verifier_says_so(tmp_path):
+    table = ic.samples.hospital(400).select("age", "length_of_stay")
+    schema = ic.Schema(quasi=["age"], insensitive=["length_of_stay"])
+    stay = ic.Analysis("stay", "length_of_stay ~ age")
+    policy = ic.Policy(schema, ("k-anonymity:20",), analyses=(stay,))
+    tuned = ic.tune(table, policy, stay, algorithms=[], most=4)
+    means = [trial for trial in tuned.trials if "mean of each class" in trial.setting]
+    assert means
+    assert all(trial.problem is None for trial in means)
+    tuned.release.save(tmp_path / "out")
+    assert ic.verify(tmp_path / "out" / "release.csv", tmp_path / "out" / "policy.toml").ok
+
+
+def test_what_suits_no_other_algorithm_is_no_error(people, policy):
+    """A policy with weights ended the search at the first algorithm that knows none."""
+    schema = policy.schema.with_attributes(
+        replace(each, weight=2.0 if each.name == "sex" else 1.0) for each in policy.schema.attributes
+    )
+    heavy = replace(policy, schema=schema, algorithm=ic.Mondrian(), analyses=(MEAN,))
+    tuned = ic.tune(people.head(200), heavy, MEAN, algorithms=["random"], most=2)
+    assert tuned.release.verdict.holds
+    with pytest.raises(ic.ParameterError, match="fetch the rows of a database or of Spark first"):
+        ic.tune(duckdb.sql("select 30 as age, 'f' as sex"), heavy, MEAN)

@@ -211,13 +211,13 @@ def anonymize(
     from incrowd.core.io.targets import INTERNAL
     from incrowd.faces.cli.tables import progress
     from incrowd.release.accounts.row_map import ROW_MAP
-    from incrowd.release.jobs.make.anonymize import anonymize as release_of
+    from incrowd.release.analyses.analysis import analysis_of
     from incrowd.release.jobs.make.plan import plan
 
     began = time.perf_counter()
     if is_linked_policy(columns.policy):
         refuse_given(source, columns, limits, search, places, population=population, keep_order=keep_order,
-                     seed=seed, dry_run=dry_run)  # fmt: skip
+                     seed=seed, goal=goal, dry_run=dry_run)  # fmt: skip
         anonymize_folder(data, columns.policy, places.output, gate, force=places.force, json=json)
         return
     places.require_place(data, dry_run=dry_run)
@@ -260,18 +260,14 @@ def anonymize(
             "progress": job,
             "force": places.force,
         }
+        if goal is not None:
+            analysis_of(goal, policy.analyses)
         if dry_run:
             _show_plan(plan(rows, policy, **settings), places, json=json)
             return
-        if goal is not None:
-            from incrowd.release.jobs.compare.tune import tune
-
-            policy = tune(
-                rows, policy, goal, population=population, csv_format=csv_format, progress=job
-            ).policy
         searching = time.perf_counter()
         try:
-            release = release_of(rows, policy, unanswered=gate.choice, **settings)
+            release = _release(goal, rows, policy, gate, settings)
         except VerdictError:
             raise
         except InfeasibleError as error:
@@ -290,6 +286,19 @@ def _hides_people(policy: Policy) -> bool:
     names = policy.schema.person
     has_keys = policy.keep_order or all(policy.schema[name].treatment is not None for name in names)
     return bool(names) and not has_keys
+
+
+def _release(
+    goal: str | None, rows: Any, policy: Policy, gate: option_groups.GateOptions, settings: dict[str, Any]
+) -> Release:
+    """Release a table by its policy, or by the setting that keeps an analysis best."""
+    from incrowd.release.jobs.make.anonymize import anonymize as release_of
+
+    if goal is not None:
+        from incrowd.release.jobs.compare.tune import tune
+
+        return tune(rows, policy, goal, **settings).release
+    return release_of(rows, policy, unanswered=gate.choice, **settings)
 
 
 def _hint(rows: Any, policy: Policy, settings: dict[str, Any], *, quick: bool) -> str:

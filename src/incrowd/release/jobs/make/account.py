@@ -35,6 +35,7 @@ from incrowd.release.jobs.make.leaving_rows import LeavingRows
 from incrowd.release.jobs.make.released_rows import ReleasedValues
 from incrowd.release.jobs.make.table_treatments import treatment_entries, treatment_sentences
 from incrowd.release.policy.policy import Policy, terms_of
+from incrowd.release.report.trials import entries_of
 from incrowd_gate import wording
 from incrowd_gate.points import answered
 from incrowd_gate.verdict import Verdict
@@ -216,6 +217,7 @@ class Account(Decision, LeavingRows):
                 "decisions": decision_facts(policy, suppression.share(after.records)),
             },
             "attacks": [attack.to_dict() for attack in attacks],
+            "trials": [] if self.analyses is None else shield(entries_of(self.analyses.trials)),
             "sentences": self.sentences(),
             "wildcards": policy.wildcards,
             "records": after.records,

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from incrowd.core.table.settings import Ends, Judge, SuppressedRecords, Wildcards
     from incrowd.engines import Counted, Engine
     from incrowd.measures.privacy import PrivacyModel
+    from incrowd.release.analyses.measure import RawAnalyses
     from incrowd.release.jobs.measure.assess import Assessment
     from incrowd.search.lattice import SolutionSpace
     from incrowd_gate.points import Accepted
@@ -294,12 +295,8 @@ def release_of(recoded: Recoded, clock: Clock, driver_keys: int | None = None) -
         if order is not None:
             released = result.released.reordered(order)
         table = with_types(engine, released, start.schema, *recoding.leaving(frequency), recoding)
-    analyses = None
-    if policy.analyses:
-        from incrowd.release.analyses.measure import compare_analyses
-
-        analyses = compare_analyses(start.treatments.raw, engine_for(table), policy.schema, policy.analyses)
-    kept = {*engine_for(table).columns}
+    leaving_table = engine_for(table, driver_keys=driver_keys)
+    kept = {*leaving_table.columns}
     return Release(
         table=table,
         policy=policy,
@@ -321,7 +318,7 @@ def release_of(recoded: Recoded, clock: Clock, driver_keys: int | None = None) -
         suppression=result.suppression,
         places=result.released.places(),
         reasons=result.reasons,
-        analyses=analyses,
+        analyses=None if start.analyses is None else start.analyses.compare(leaving_table),
         _measure_before=before,
         _texts=None if table is released else released,
     )
@@ -431,7 +428,7 @@ def explore(
     InfeasibleError
         When no node satisfies the policy.
     """
-    policy = with_histories(policy.with_levels({}))
+    policy = replace(with_histories(policy.with_levels({})), analyses=())
     clock = Clock(progress or Silent())
     start = start_search(table, policy, population, csv_format, clock)
     # What a release would be refused for is refused here, too.
@@ -455,6 +452,7 @@ class SearchStart(NamedTuple):
     population: Any
     csv_format: CsvFormat | None
     sources: tuple[Any, ...] = ()
+    analyses: RawAnalyses | None = None
 
     @property
     def frequency(self) -> FrequencyTable:
@@ -510,7 +508,13 @@ def start_search(
     refuse_unlinked(policy.schema, several=counted.frequency.people.table is not None)
     people_from = [] if population is None else engine_for(population).sources
     sources = (*paths, *engine.sources, *people_from)
-    return SearchStart(engine, treatments, searched, counted, population, csv_format, sources)
+    analyses = None
+    if policy.analyses:
+        from incrowd.release.analyses.measure import RawAnalyses
+
+        # What cannot be computed is refused before the search.
+        analyses = RawAnalyses.of_table(treatments.raw, policy.schema, policy.analyses)
+    return SearchStart(engine, treatments, searched, counted, population, csv_format, sources, analyses)
 
 
 def check_search(policy: Policy) -> None:

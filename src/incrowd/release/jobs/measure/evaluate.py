@@ -342,7 +342,7 @@ def evaluate(
     from incrowd.core.recoding.suppression_marks import with_stars
     from incrowd.engines import engine_for, loaded
     from incrowd.release.accounts.row_map import numbers_of
-    from incrowd.release.analyses.measure import compare_analyses
+    from incrowd.release.analyses.measure import RawAnalyses
     from incrowd.release.jobs.measure.row_pairs import map_by_key, moved_values
 
     quasi = [replace(each, key_of=()) for each in schema.quasi]
@@ -372,6 +372,8 @@ def evaluate(
         weights = Sampling.of_weights(sampling.column, key, sampling.of_row, frequency.keys)
         frequency = frequency.with_sampling(weights)
     classes = recoding.classes(frequency)
+    computed = tuple(analyses)
+    raw = RawAnalyses.of_table(engine_for(loaded(table)), schema, computed) if computed else None
     return Evaluation(
         frequency.rows,
         classes.suppressed,
@@ -383,7 +385,7 @@ def evaluate(
         measure_all(frequency, recoding, of_classes=bool(recoding.unread)),
         frequency,
         recoding,
-        compare_analyses(engine_for(loaded(table)), engine_for(starred), schema, analyses),
+        None if raw is None else raw.compare(engine_for(starred)),
     )
 
 

@@ -195,6 +195,11 @@ def refuse_divided(policy: Policy) -> None:
     """
     refuse_survey(policy.schema, "a table that is cut into blocks")
     refuse_untreatable(policy.schema, "a table that is cut into blocks")
+    if policy.analyses:
+        raise ParameterError(
+            "blocks: analyses need the rows of all blocks; leave [[analyses]] out of the policy, or leave "
+            "blocks out"
+        )
     algorithm = policy.algorithm
     if not isinstance(algorithm, Mondrian):
         raise ParameterError(
