@@ -43,6 +43,7 @@ def ratios_of_counts(assessed: pl.DataFrame, quasi: list[str], attribute: str, l
     )
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("name", PYCANON)
 def test_pycanon(shared_data, evidence, name):
     """pyCANON 1.3.5 on the example data: every value, and reasons for differences.

@@ -89,7 +89,7 @@ def test_both_readers_agree_on_texts_of_signs_and_digits():
     draw = random.Random(7)
     signs = "0123456789" * 3 + ".,.,   '_+-−$€%"
     read = 0
-    for _ in range(20_000):
+    for _ in range(5_000):
         text = "".join(draw.choice(signs) for _ in range(draw.randint(1, 9)))
         settings = (None, draw.choice([None, ".", ","]), draw.choice([None, ",", ".", " ", "'", "_"]))
         if settings[2] == (settings[1] or "."):
@@ -98,7 +98,7 @@ def test_both_readers_agree_on_texts_of_signs_and_digits():
         assert ours == Verified(*settings).plain(text), (text, settings)
         read += ours is not None
         assert ours is None or Fraction(ours) is not None
-    assert read > 500, "the texts are not all nonsense"
+    assert read > 125, "the texts are not all nonsense"
 
 
 def domain_of(texts: list[str], **settings: object) -> tuple[Domain, list[int]]:

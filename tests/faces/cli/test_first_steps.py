@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[3]
 
 def test_demo_from_end_to_end(run, tmp_path, monkeypatch):
     target = tmp_path / "demo"
-    result = run("demo", "--rows", "2000", "-o", str(target))
+    result = run("demo", "--rows", "600", "-o", str(target))
     assert result.status == 0, result.err
     # Few of so few patients are alike, and the policy says why that does no harm here.
     first, point = result.out.splitlines()[:2]
@@ -57,7 +57,7 @@ def test_demo_from_end_to_end(run, tmp_path, monkeypatch):
             )
         ),
     ]
-    source = hospital(2000, 0)
+    source = hospital(600, 0)
     for name in ("release.csv", "release.json", "policy.toml"):
         text = (target / "release" / name).read_text()
         assert not any(person in text for person in source["name"])
@@ -67,10 +67,10 @@ def test_demo_from_end_to_end(run, tmp_path, monkeypatch):
         for row in rows(target / "release" / "release.csv")
     )
     assert min(classes.values()) >= 5
-    refused = run("demo", "--rows", "2000", "-o", str(target))
+    refused = run("demo", "--rows", "600", "-o", str(target))
     assert refused.status == 2
     assert "--force" in refused.err
-    assert run("demo", "--rows", "2000", "-o", str(target), "--force").status == 0
+    assert run("demo", "--rows", "600", "-o", str(target), "--force").status == 0
     # What it says to try next works as printed; the raw table does not meet the limits.
     there = result.out.partition("go on there:\n")[2]
     commands = [shlex.split(line) for line in there.splitlines()]

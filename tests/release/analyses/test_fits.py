@@ -6,15 +6,15 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import statsmodels.api as sm
-import statsmodels.formula.api as smf
 
 import incrowd as ic
+from imported_late import LateModule
 from incrowd.engines import engine_for
 from incrowd.release.analyses.cells import RawSheet
 from incrowd.release.analyses.fits import fit
 from incrowd.release.sampling import Design
 
+sm, smf = LateModule("statsmodels.api"), LateModule("statsmodels.formula.api")
 SCHEMA = ic.Schema(quasi=["age"], unlisted="keep")
 
 
