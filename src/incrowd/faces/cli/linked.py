@@ -158,7 +158,7 @@ def draft_folder(folder: Path, output: Path | None, *, standard: str | None = No
     files = outputs.outputs_of(folder, force=force)
     target = outputs.add_output(files, output)
     standard = standard or standard_of(folder)
-    draft = draft_linked(folder) if standard is None else STANDARDS[standard].draft(folder)
+    draft = draft_linked(folder) if standard is None else STANDARDS[standard][1](folder)
     lines = [*draft.notes, *draft.drawing()]
     lines += [f"left out, as nothing joins it: {name}" for name in draft.left_out]
     if target is None or output is None:

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
 
-from incrowd.release.health.omop import draft_omop, is_omop
+from incrowd.release.health import fhir, omop
 
-if TYPE_CHECKING:
-    from incrowd.release.jobs.compare.draft_linked import LinkedDraft
-
-
-class Standard(NamedTuple):
-    """A standard: how a folder of it is recognized, and how its policy is drafted."""
-
-    is_there: Callable[[Path], bool]
-    draft: Callable[[Path], LinkedDraft]
-
-
-STANDARDS = {"omop": Standard(is_omop, draft_omop)}
-"""Every standard, by the name of its option."""
+STANDARDS = {"omop": (omop.is_omop, omop.draft_omop), "fhir": (fhir.is_fhir, fhir.draft_fhir)}
+"""Every standard, by the name of its option: how a folder is recognized, and how its policy is drafted."""
 
 
 def standard_of(folder: Path) -> str | None:
@@ -32,4 +19,4 @@ def standard_of(folder: Path) -> str | None:
     >>> standard_of(Path("docs")) is None
     True
     """
-    return next((name for name, each in STANDARDS.items() if each.is_there(folder)), None)
+    return next((name for name, (is_there, _) in STANDARDS.items() if is_there(folder)), None)

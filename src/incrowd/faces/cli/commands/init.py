@@ -113,6 +113,9 @@ def init(
     omop: Annotated[
         bool, typer.Option("--omop", help="The folder has tables of OMOP; else their names and columns tell.")
     ] = False,
+    fhir: Annotated[
+        bool, typer.Option("--fhir", help="The folder has NDJSON files or bundles of FHIR; else they tell.")
+    ] = False,
     force: options.Force = False,
 ) -> None:
     """Draft a policy: guessed roles, hierarchies, and questions.
@@ -127,7 +130,9 @@ def init(
     rules = [] if profile is None else profile_lines(read_profile(profile))
     if ask and no_questions:
         raise ParameterError("--ask and --no-questions: say one of them")
-    standard = "omop" if omop else None
+    if omop and fhir:
+        raise ParameterError("--omop and --fhir: say one of them")
+    standard = "omop" if omop else "fhir" if fhir else None
     if is_folder_of_tables(data, standard):
         refuse_given(
             source, profile=profile, codebook=codebook, tables=tables, ask=ask, no_questions=no_questions
