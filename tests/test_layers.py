@@ -62,6 +62,7 @@ FLOORS = (
     {"release.jobs", "release.jobs.measure"},
     {"release.jobs.make"},
     {"release.jobs.later", "release.jobs.compare"},
+    {"release.health"},
     {"release.linked"},
     {"attacks", "samples"},
     {"compat", "course", "importers", "frames", "sklearn", "faces.studio"},

@@ -1,4 +1,4 @@
-"""A made-up extract in the OMOP Common Data Model: people, visits and conditions."""
+"""A made-up extract in the OMOP Common Data Model: people, visits, conditions, and what concepts are."""
 
 from __future__ import annotations
 
@@ -12,10 +12,17 @@ if TYPE_CHECKING:
 
 _CONDITIONS = (201826, 320128, 255573, 313217, 4329847)
 """Concepts of diabetes, hypertension, lung disease, fibrillation and infarction, the frequent ones first."""
+_ABOVE = (
+    (201826, 436670), (320128, 134057), (255573, 320136), (313217, 134057), (4329847, 134057),
+    (436670, 4274025), (134057, 4274025), (320136, 4274025),
+)  # fmt: skip
+"""Each concept and the one above: diseases of metabolism, of heart and vessels, of the lungs; disease."""
 
 
 def omop(people: int = 1000, *, seed: int = 0) -> dict[str, polars.DataFrame]:
     """Return the tables ``person``, ``visit_occurrence`` and ``condition_occurrence`` of made-up people.
+
+    Besides there are ``concept`` and ``concept_ancestor``, as in the public vocabulary.
 
     Parameters
     ----------
@@ -27,9 +34,8 @@ def omop(people: int = 1000, *, seed: int = 0) -> dict[str, polars.DataFrame]:
     Examples
     --------
     >>> tables = omop(100)
-    >>> {name: table.columns[0] for name, table in tables.items()}
-    {'person': 'person_id', 'visit_occurrence': 'visit_occurrence_id', 'condition_occurrence': \
-'condition_occurrence_id'}
+    >>> list(tables)
+    ['person', 'visit_occurrence', 'condition_occurrence', 'concept', 'concept_ancestor']
     """
     rng = random.Random(seed)
     persons: list[tuple[object, ...]] = []
@@ -54,4 +60,27 @@ def omop(people: int = 1000, *, seed: int = 0) -> dict[str, polars.DataFrame]:
         "person": pl.DataFrame(persons, schema=names, orient="row"),
         "visit_occurrence": pl.DataFrame(visits, schema=of_visit, orient="row"),
         "condition_occurrence": pl.DataFrame(conditions, schema=of_condition, orient="row"),
+        **_vocabulary(),
+    }
+
+
+def _vocabulary() -> dict[str, polars.DataFrame]:
+    """Return the concepts of conditions, and each with all those above it."""
+    above = dict(_ABOVE)
+    steps = []
+    for concept in (*above, 4274025):
+        at, far = concept, 0
+        while True:
+            steps.append((at, concept, far, far))
+            if at not in above:
+                break
+            at, far = above[at], far + 1
+    names = (
+        "ancestor_concept_id", "descendant_concept_id",
+        "min_levels_of_separation", "max_levels_of_separation",
+    )  # fmt: skip
+    concepts = {"concept_id": [*above, 4274025], "vocabulary_id": ["SNOMED"] * (len(above) + 1)}
+    return {
+        "concept": pl.DataFrame(concepts),
+        "concept_ancestor": pl.DataFrame(steps, schema=names, orient="row"),
     }

@@ -7,13 +7,15 @@ table, there is a view for each set of as many rows. Each has the rows above the
 
 from __future__ import annotations
 
+import gzip
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from incrowd_gate import wording
-from incrowd_gate.errors import PolicyError, SchemaError, named, quoted
+from incrowd_gate.errors import PolicyError, SchemaError, TableError, named, quoted
 from incrowd_gate.lazy import duckdb
 from incrowd_gate.points import Accepted, Point, answered, in_order
 from incrowd_gate.scratch import PrivateFolder
@@ -127,10 +129,11 @@ def verify_linked(
         points += _alone(folder, table, tables, data, unchecked)
     files = [folder / table.file for table in tables.values()]
     raw = None if against is None else Path(against) / next(iter(tables.values())).file
+    patients = None if raw is None or raw.is_file() else _patients(raw.parent)
     with (
         PrivateFolder() as scratch,
         reworded(folder),
-        connect(scratch, [*files, *([raw] if raw else [])]) as con,
+        connect(scratch, [*files, *([raw] if raw and not patients else [])]) as con,
     ):
         for table in tables.values():
             points += _loaded(con, folder / table.file, table, tables, scratch)
@@ -140,14 +143,38 @@ def verify_linked(
         if raw is None:
             unchecked.append("how many people left all tables: that needs the raw tables, to compare with")
         else:
-            load(con, Wanted("raw", str(raw), None, [], CsvFormat()), scratch)
-            rows = _number(con, "SELECT count(*) FROM raw")
+            if not (rows := patients or 0):
+                load(con, Wanted("raw", str(raw), None, [], CsvFormat()), scratch)
+                rows = _number(con, "SELECT count(*) FROM raw")
             most = float(data.get("max_suppression", 0.0))
             if (share := 1 - people / max(rows, 1)) > most + 1e-12:
                 points.append(wording.limit("suppression", None, None, "max_suppression", share, most))
     verdict = Verdict(tuple(in_order(answered(points, accepted))))
     records = {name: table.records for name, table in tables.items()}
     return LinkedVerification(verdict, people, records, smallest, tuple(dict.fromkeys(unchecked)))
+
+
+def _patients(folder: Path) -> int:
+    """Count the patients of FHIR in a folder: resources, one a line or a file, and those in bundles."""
+    ids = set()
+    for path in folder.iterdir() if folder.is_dir() else ():
+        name = path.name.lower().removesuffix(".gz")
+        if not name.endswith((".ndjson", ".jsonl", ".json")):
+            continue
+        content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        try:
+            found = (
+                [json.loads(content)]
+                if name.endswith(".json")
+                else list(map(json.loads, content.splitlines()))
+            )
+            for each in found:
+                found += [entry["resource"] for entry in each.get("entry", [])]
+                if each["resourceType"] == "Patient":
+                    ids.add(each.get("id"))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise TableError(f"{path}: this is no file of FHIR that can be read") from None
+    return len(ids)
 
 
 def _tables(data: Mapping[str, Any], file: Path) -> dict[str, _Linked]:

@@ -37,13 +37,16 @@ def is_linked_release(path: Any, policy: Path | None) -> TypeGuard[Path]:
     return is_linked(path, policy)
 
 
-def is_folder_of_tables(path: Any) -> TypeGuard[Path]:
-    """Say whether a path is a folder of files with different columns."""
+def is_folder_of_tables(path: Any, standard: str | None = None) -> TypeGuard[Path]:
+    """Say whether a path is a folder of tables, or raise `ParameterError` where a standard needs one."""
     if not isinstance(path, Path) or not path.is_dir():
+        if standard is not None:
+            raise ParameterError(f"--{standard} is for a folder of tables; give the folder, not one file")
         return False
+    from incrowd.release.health import standard_of
     from incrowd.release.jobs.compare.draft_linked import has_different_tables
 
-    return has_different_tables(path)
+    return standard is not None or standard_of(path) is not None or has_different_tables(path)
 
 
 def refuse_linked(policy: Path) -> None:
@@ -144,23 +147,36 @@ def verify_folder(folder: Path, policy: Path | None, against: Any, *, json: bool
         raise typer.Exit(status)
 
 
-def draft_folder(folder: Path, output: Path | None, *, force: bool) -> None:
-    """Write the draft of a linked policy, and draw the joins of the tables."""
+def draft_folder(folder: Path, output: Path | None, *, standard: str | None = None, force: bool) -> None:
+    """Write the draft of a linked policy with its hierarchies, and draw the joins of the tables."""
     from incrowd.core.io.targets import writing
     from incrowd.faces.cli.completing import program
     from incrowd.faces.cli.logs import LOG
+    from incrowd.release.health import STANDARDS, standard_of
     from incrowd.release.jobs.compare.draft_linked import draft_linked
 
     files = outputs.outputs_of(folder, force=force)
     target = outputs.add_output(files, output)
-    draft = draft_linked(folder)
-    if target is None:
+    standard = standard or standard_of(folder)
+    draft = draft_linked(folder) if standard is None else STANDARDS[standard][1](folder)
+    lines = [*draft.notes, *draft.drawing()]
+    lines += [f"left out, as nothing joins it: {name}" for name in draft.left_out]
+    if target is None or output is None:
         typer.echo(draft.text, nl=False)
+        if draft.hierarchies:
+            lines.append(
+                f"not written: {', '.join(draft.hierarchies)}; -o FILE writes them beside the policy"
+            )
     else:
+        trees = [
+            (files.add(output.parent / name, parents=True), tree) for name, tree in draft.hierarchies.items()
+        ]
         with files, writing(target) as place:
             place.write_text(draft.text, encoding="utf-8", newline="\n")
+            for file, tree in trees:
+                with writing(file) as tree_place:
+                    tree.write(tree_place)
     policy = output or "policy.toml"
-    lines = [*draft.drawing(), *(f"left out, as nothing joins it: {name}" for name in draft.left_out)]
     todo = "Check joins and known" if not draft.questions else 'Answer every "?", and check joins and known,'
     lines += [f"1. {todo} in {policy}."]
     lines += [f"2. {program()} anonymize {folder} --policy {policy} -o FOLDER"]

@@ -15,6 +15,7 @@ from incrowd.core.treatments.base import whose as whose_text
 from incrowd.engines import MemoryEngine, engine_for, open_table
 from incrowd.engines.distinct import dictionary
 from incrowd.release.accounts.points import columns_that_leave
+from incrowd.release.health.fhir import fhir_files, is_fhir, read_fhir
 from incrowd.release.linked.policy import LinkedPolicy
 from incrowd.release.linked.views import Rows
 
@@ -85,6 +86,8 @@ class LinkedRows:
                 )
             engines[name] = engine
             sources += [given] if isinstance(given, str | os.PathLike) else engine.sources
+        if isinstance(tables, str | os.PathLike):
+            sources += fhir_files(tables)
         return cls._joined(policy, engines, formats, tuple(sources))
 
     @classmethod
@@ -212,6 +215,11 @@ def _by_name(tables: Any, policy: LinkedPolicy) -> dict[str, Any]:
             raise TableError(f"{folder}: linked tables are the files of a folder, and this is none")
         files = {table.name: folder / table.file for table in policy.tables}
         if absent := [str(path) for path in files.values() if not path.is_file()]:
+            if is_fhir(folder):
+                read = read_fhir(folder).tables
+                if {*files} <= {*read}:
+                    return {name: read[name] for name in files}
+                absent = sorted({*files} - {*read})
             raise TableError(f"linked: there is no file {named(absent)}; say file = in [[linked]]")
         return files
     if not isinstance(tables, Mapping):

@@ -110,6 +110,12 @@ def init(
             help="Also draft a count table of these columns: A by B. Again for more; tabulate makes them.",
         ),
     ] = None,
+    omop: Annotated[
+        bool, typer.Option("--omop", help="The folder has tables of OMOP; else their names and columns tell.")
+    ] = False,
+    fhir: Annotated[
+        bool, typer.Option("--fhir", help="The folder has NDJSON files or bundles of FHIR; else they tell.")
+    ] = False,
     force: options.Force = False,
 ) -> None:
     """Draft a policy: guessed roles, hierarchies, and questions.
@@ -124,11 +130,14 @@ def init(
     rules = [] if profile is None else profile_lines(read_profile(profile))
     if ask and no_questions:
         raise ParameterError("--ask and --no-questions: say one of them")
-    if is_folder_of_tables(data):
+    if omop and fhir:
+        raise ParameterError("--omop and --fhir: say one of them")
+    standard = "omop" if omop else "fhir" if fhir else None
+    if is_folder_of_tables(data, standard):
         refuse_given(
             source, profile=profile, codebook=codebook, tables=tables, ask=ask, no_questions=no_questions
         )
-        draft_folder(data, output, force=force)
+        draft_folder(data, output, standard=standard, force=force)
         return
     files = outputs.outputs_of(data, codebook, force=force)
     target = outputs.add_output(files, output)

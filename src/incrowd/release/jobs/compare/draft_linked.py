@@ -1,14 +1,15 @@
-"""Drafts of linked policies: joins by values of keys, and roles by the names of OMOP or as usual."""
+"""Drafts of linked policies: joins by values of keys, and roles by names that are known, or as usual."""
 
 from __future__ import annotations
 
 import gzip
 import os
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.core.errors import TableError, named
 from incrowd.core.lazy import pl
@@ -16,26 +17,16 @@ from incrowd.release.jobs.compare.draft import draft_policy
 from incrowd.release.policy.toml_lines import toml_settings, toml_value
 from incrowd_gate.points import Point
 
+if TYPE_CHECKING:
+    from incrowd.core.hierarchy import Hierarchy
+
 _INCLUDED = 0.95
 """Least share of rows whose value is a key of another table where both columns have one name."""
 _ANY = ("id", "no", "nr", "key", "number")
 """Names of keys that say nothing of the table."""
 _KINDS = (".csv", ".csv.gz", ".tsv", ".parquet", ".pq")
-_DATES = 'hierarchy = { dates = ["month", "quarter", "year"] }'
-_OMOP = (
-    (r"year_of_birth", "quasi", "hierarchy = { intervals = [5, 10, 20] }"),
-    (r"(gender|race|ethnicity)_concept_id", "quasi", ""),
-    (r".*_(source_value|source_concept_id|type_concept_id|datetime)|note_text|note_title", "identifying", ""),
-    (
-        r"(month|day)_of_birth|location_id|provider_id|care_site_id|.*_occurrence_id|preceding_.*",
-        "identifying",
-        "",
-    ),
-    (r".*_(start_)?date", "quasi", _DATES),
-    (r".*_end_date", "identifying", ""),
-    (r".*_concept_id", "quasi", ""),
-)
-"""Columns of the OMOP Common Data Model 5.4 by name: role and hierarchy."""
+Hint = Callable[[str, str], list[str]]
+"""What is known of a column of a table by its name: the lines of its section; none where nothing is."""
 
 
 class Join(NamedTuple):
@@ -60,14 +51,22 @@ class LinkedDraft:
         The join of each table but that of the people.
     left_out
         Tables that join no other.
-    questions
-        How many columns have the role ``?``.
+    hierarchies
+        The hierarchies that the policy names, by their files.
+    notes
+        What was done with other tables and columns, in words.
     """
 
     text: str
     joins: tuple[Join, ...]
-    left_out: tuple[str, ...]
-    questions: int
+    left_out: tuple[str, ...] = ()
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def questions(self) -> int:
+        """How many columns have the role ``?``."""
+        return len(re.findall(r'^role = "\?', self.text, re.MULTILINE))
 
     def drawing(self) -> list[str]:
         """Draw the tables as a tree, a line each."""
@@ -87,7 +86,7 @@ class LinkedDraft:
 
 def has_different_tables(path: Path) -> bool:
     """Say whether a folder has several files with different columns, and not one table in parts."""
-    if len(files := _files(path)) < 2:
+    if len(files := files_of(path)) < 2:
         return False
     try:
         heads = {_head(file) for file in files.values()}
@@ -105,7 +104,8 @@ def _head(file: Path) -> str:
         return repr(lines.readline())
 
 
-def _files(folder: Path) -> dict[str, Path]:
+def files_of(folder: Path) -> dict[str, Path]:
+    """Return the files of tables of a folder by the names that tables get."""
     paths = sorted(path for path in folder.iterdir() if path.name.lower().endswith(_KINDS))
     return {re.sub(r"[^A-Za-z0-9_-]", "-", path.name.partition(".")[0]): path for path in paths}
 
@@ -167,7 +167,7 @@ def draft_linked(folder: str | os.PathLike[str]) -> LinkedDraft:
     """
     from incrowd.engines import loaded
 
-    files = _files(Path(folder))
+    files = files_of(Path(folder))
     tables: dict[str, pl.DataFrame] = {name: loaded(path) for name, path in files.items()}
     chosen = _tree(find_joins(tables), tables)
     if not chosen:
@@ -176,10 +176,40 @@ def draft_linked(folder: str | os.PathLike[str]) -> LinkedDraft:
             "join by hand"
         )
     linked = [name for name in tables if any(name in (join.table, join.above) for join in chosen.values())]
-    [root] = [name for name in linked if name not in chosen]
-    order = [root, *(name for name in linked if name != root)]
+    left_out = tuple(name for name in tables if name not in linked)
+    text = draft_text(
+        Path(folder).name,
+        {name: tables[name] for name in linked},
+        {name: path.name for name, path in files.items()},
+        chosen,
+    )
+    return LinkedDraft(text, tuple(chosen.values()), left_out)
+
+
+def draft_text(
+    title: str,
+    tables: Mapping[str, pl.DataFrame],
+    files: Mapping[str, str],
+    chosen: Mapping[str, Join],
+    hint: Hint = lambda table, column: [],
+) -> str:
+    """Write the draft of a policy.
+
+    Parameters
+    ----------
+    title
+        What the tables are called together.
+    tables, files
+        The linked tables, and the file of each.
+    chosen
+        The join of each table but that of the people.
+    hint
+        What is known of columns by their names; the others are guessed as those of any table.
+    """
+    [root] = [name for name in tables if name not in chosen]
+    order = [root, *(name for name in tables if name != root)]
     lines = [
-        f"# A draft for the tables of {toml_value(Path(folder).name)}: roles and joins are guesses.",
+        f"# A draft for the tables of {toml_value(title)}: roles and joins are guesses.",
         "version = 1",
         "# Largest share of people who may leave all tables, as they cannot be hidden.",
         "max_suppression = 0.05",
@@ -187,7 +217,7 @@ def draft_linked(folder: str | os.PathLike[str]) -> LinkedDraft:
         "# known: how many rows of a person somebody may know who looks for that person; \"all\" is safest.",
     ]  # fmt: skip
     for name in order:
-        settings: dict[str, Any] = {"name": name, "file": files[name].name}
+        settings: dict[str, Any] = {"name": name, "file": files[name]}
         if name in chosen:
             settings |= {
                 "join": {chosen[name].column: f"{chosen[name].above}.{chosen[name].key}"},
@@ -195,13 +225,15 @@ def draft_linked(folder: str | os.PathLike[str]) -> LinkedDraft:
             }
         lines += ["", "[[linked]]", *toml_settings(settings)]
     keys = {(join.above, join.key) for join in chosen.values()}
-    is_omop = any(column.endswith("_concept_id") for column in tables[root].columns)
+    people = {key for above, key in keys if above == root}
+
+    @cache
+    def sections(name: str) -> dict[str, list[str]]:
+        return _sections(draft_policy(tables[name], name).text)
+
     for name in order:
-        joining = {chosen[name].column} if name in chosen else set()
-        people = {} if name == root else {key for above, key in keys if above == root}
-        sections = _sections(draft_policy(tables[name], name).text)
         for column in tables[name].columns:
-            if column in joining:
+            if name in chosen and column == chosen[name].column:
                 continue
             lines += ["", f"[columns.{toml_value(f'{name}.{column}')}]"]
             if (name, column) in keys:
@@ -210,15 +242,11 @@ def draft_linked(folder: str | os.PathLike[str]) -> LinkedDraft:
                     f'role = "{role}"  # tables join by it',
                     'treat = { pseudonym = "hmac", key = "env:INCROWD_KEY" }',
                 ]
-            elif column in people or (is_omop and column in ("person_id", "visit_occurrence_id")):
+            elif name != root and column in people:
                 lines.append('role = "identifying"  # the join tells it already')
             else:
-                lines += _of_omop(column) if is_omop and _of_omop(column) else sections[column]
-    text = "\n".join(lines) + '\n\n[[models]]\nmodel = "k-anonymity"\nk = 5\n'
-    left_out = tuple(name for name in tables if name not in linked)
-    return LinkedDraft(
-        text, tuple(chosen.values()), left_out, len(re.findall(r'^role = "\?', text, re.MULTILINE))
-    )
+                lines += hint(name, column) or sections(name)[column]
+    return "\n".join(lines) + '\n\n[[models]]\nmodel = "k-anonymity"\nk = 5\n'
 
 
 def _tree(joins: list[Join], tables: Mapping[str, pl.DataFrame]) -> dict[str, Join]:
@@ -269,10 +297,3 @@ def _sections(text: str) -> dict[str, list[str]]:
         [column] = tomllib.loads(f"{key} = 1")
         result[column] = body.splitlines()
     return result
-
-
-def _of_omop(column: str) -> list[str]:
-    for pattern, role, hierarchy in _OMOP:
-        if re.fullmatch(pattern, column):
-            return [f'role = "{role}"', *([hierarchy] if hierarchy else [])]
-    return []

@@ -35,6 +35,7 @@ from incrowd.release.jobs.later.ledger.exposure import (
     exposed_together,
     strictest,
 )
+from incrowd.release.jobs.later.ledger.joins import Keys, joins_of
 from incrowd.release.jobs.later.ledger.people import account_of, column_digest, key_digest, macs
 from incrowd.release.jobs.later.ledger.refusal import entry_name, refuse
 from incrowd.release.jobs.later.ledger.tables import Counted, Shown, refuse_beside
@@ -85,6 +86,14 @@ def _are_limits(value: Any) -> bool:
     return isinstance(value, dict) and all(map(_is_count, value.values()))
 
 
+def _are_joins(value: Any) -> bool:
+    entries = [*value.values()] if isinstance(value, dict) and all(map(is_column_digest, value)) else [None]
+    return all(
+        isinstance(each, dict) and _is_text(each.get("column")) and type(each.get("long")) is bool
+        for each in entries
+    )
+
+
 def _or_none(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: value is None or fits(value)
 
@@ -97,7 +106,7 @@ _FIELDS: Mapping[str, Callable[[Any], bool]] = {
     "input": _is_digest, "policy": _or_none(_is_digest), "release": _is_digest,
     "linked": lambda value: type(value) is bool, "columns": _or_none(is_column_digest),
     "key": is_column_digest, "tables": _or_none(lambda value: _is_file(value, TABLE_NAME)),
-    "cells": _or_none(_is_file),
+    "cells": _or_none(_is_file), "keys": _or_none(_is_file), "joins": _are_joins,
 }  # fmt: skip
 """What each field is."""
 _MISSING = object()
@@ -129,7 +138,7 @@ __all__ = ["Ledger"]
 Entry = dict[str, Any]
 _CHAIN, _KEY, _PEOPLE = "ledger.jsonl", "key", "people"
 _KEY_SIZE = 32
-_ENDINGS = {"file": ".parquet", "cells": ".parquet", "tables": ".json"}
+_ENDINGS = {"file": ".parquet", "cells": ".parquet", "keys": ".parquet", "tables": ".json"}
 """The files of an entry, by the field that names each."""
 _ALIKE = 2
 """How many times as many people a table of a similar size has at most."""
@@ -138,6 +147,10 @@ _AGAIN = 0.25
 _WAY_OUT = (
     "Recode the new people alone as before (incrowd apply), take a coarser recoding, or leave these people "
     "out."
+)
+_OTHER_KEY = (
+    "Give the column a pseudonym with another key, leave it out, or release both as linked tables, which are "
+    "judged together."
 )
 
 
@@ -207,6 +220,7 @@ class Ledger:
             self._key(entries)
             list(map(self.people, entries))
             list(map(self._shown, entries))
+            list(map(self._keys, entries))
         except TableError as error:
             return str(error)
         return None
@@ -241,6 +255,11 @@ class Ledger:
         if not shown.is_whole(self._key(())):
             raise self._changed("cells", entry)
         return shown
+
+    def _keys(self, entry: Entry) -> Keys | None:
+        """Return the keys by which a release may join others, or None where it shows none."""
+        rows = self._digests("keys", entry, "keys", _are_keys)
+        return None if rows is None else Keys(entry, rows)
 
     def tables(self, entry: Entry) -> list[dict[str, Any]]:
         """Return the count tables of an entry, as `TableRelease.documents`; none for an entry of rows."""
@@ -380,7 +399,7 @@ class Ledger:
         TableError
             When people cannot be found, or are not found again.
         """
-        entry, people, shown = self._entry(release, table, keys, epsilon)
+        entry, people, shown, joined = self._entry(release, table, keys, epsilon)
         entry |= {"date": datetime.now(UTC).isoformat(timespec="seconds"), "recipient": recipient}
         paths = {name: getattr(path, "temporary", path) for name, path in (files or {}).items() if path}
         entry |= {"policy": None, **{name: digest_of(path) for name, path in paths.items()}}
@@ -395,7 +414,7 @@ class Ledger:
         # A plain digest of the input would confirm a guess of its rows.
         entry["input"] = self.input_digest(entry["input"])
         contents: dict[str, bytes] = {}
-        for name, frame in (("file", people), ("cells", shown.people)):
+        for name, frame in (("file", people), ("cells", shown.people), ("keys", joined)):
             if frame is not None:
                 file = io.BytesIO()
                 frame.write_parquet(file)
@@ -410,6 +429,7 @@ class Ledger:
                     self._key(before.records)
                     entry["number"] = before.lines
                     self._remove_unrecorded(before.records)
+                    self._refuse_joined(entry, joined, before.records)
                     self._refuse(entry, people, before.records, new_people)
                     self._refuse_beside(shown, before.records)
                     for name, content in contents.items():
@@ -437,7 +457,8 @@ class Ledger:
         """Refuse a release as `add` does, with the same parameters and errors, and record nothing."""
         entries = self.entries
         self._key(entries)
-        entry, people, shown = self._entry(release, table, keys, None)
+        entry, people, shown, joined = self._entry(release, table, keys, None)
+        self._refuse_joined(entry, joined, entries)
         self._refuse(entry, people, entries, new_people)
         self._refuse_beside(shown, entries)
 
@@ -451,13 +472,13 @@ class Ledger:
         table: Any,
         keys: Sequence[str],
         epsilon: float | None,
-    ) -> tuple[Entry, pl.DataFrame | None, Shown]:
-        """Return figures, limits and promises of a release, the people, and the tables or rows."""
+    ) -> tuple[Entry, pl.DataFrame | None, Shown, pl.DataFrame | None]:
+        """Return figures, limits and promises of a release, the people, the tables or rows, and the keys."""
         require_different(keys)
-        key, people = self._key(()), None
+        key, people, joined = self._key(()), None, None
         entry: Entry = {"models": {}, "people": None, "matched_by": None, "k": None, "l": {}, "file": None}
         entry |= {"m": None, "key": key_digest(key), "tables": None, "cells": None}
-        entry |= {"linked": False, "columns": None}
+        entry |= {"linked": False, "columns": None, "keys": None, "joins": {}}
         shown = Shown(entry, None)
         if isinstance(release, TableRelease):
             entry |= {"command": "tabulate", "epsilon": 0.0, "epsilon_limit": None}
@@ -469,10 +490,10 @@ class Ledger:
             entry |= {"command": "randomize", "epsilon": release.epsilon, "epsilon_limit": epsilon}
             entry["records"] = len(nw.from_native(release.table, eager_only=True))
         else:
-            account, people, cells = account_of(key, release, getattr(release, "came", table), keys)
+            account, people, cells, joined = account_of(key, release, getattr(release, "came", table), keys)
             entry |= account | {"columns": column_digest(key, *sorted(engine_for(table).columns))}
             shown = Shown(entry, cells)
-        return entry, people, shown
+        return entry, people, shown, joined
 
     def _remove_unrecorded(self, entries: Sequence[Entry]) -> None:
         """Remove the files of people without a recorded release."""
@@ -487,6 +508,19 @@ class Ledger:
         others = ("tables", "cells") if shown.documents else ("tables",)
         earlier = [self._shown(each) for each in before if any(each[name] for name in others)]
         refuse_beside(self._key(()), shown, earlier)
+
+    def _refuse_joined(self, entry: Entry, joined: pl.DataFrame | None, before: Sequence[Entry]) -> None:
+        """Refuse a release that exposes people beside another one that carries the same keys."""
+        if joined is None:
+            return
+        earlier = [keys for each in before if (keys := self._keys(each)) is not None]
+        for join in joins_of(Keys(entry, joined), earlier):
+            people = "1 person" if join.least == 1 else f"{join.least:,} people"
+            found_by = (
+                f"(joined by {join.column}, whose values are in {join.other} there, too; the smallest joint "
+                f"class has {people})"
+            )
+            _refuse_together(before, {join.number: join.earlier}, join.latest, found_by, _OTHER_KEY)
 
     def _refuse(self, entry: Entry, people: pl.DataFrame | None, before: Sequence[Entry], new: bool) -> None:
         """Refuse a release that exposes people together with earlier releases, or spends too much."""
@@ -525,7 +559,8 @@ class Ledger:
         released = {
             number: ReleasePeople.of_entry(before[number - 1], digests) for number, digests in earlier.items()
         }
-        _refuse_together(before, released, ReleasePeople.of_entry(entry, people), entry["matched_by"])
+        found_by = f"(found again by {entry['matched_by']})"
+        _refuse_together(before, released, ReleasePeople.of_entry(entry, people), found_by)
 
     def _key(self, entries: Sequence[Entry]) -> bytes:
         """Return the key, or raise `TableError` if an entry has another key."""
@@ -540,11 +575,15 @@ def _files(entries: Sequence[Entry]) -> set[str]:
     return {each[name]["name"] for each in entries for name in _ENDINGS if each[name]}
 
 
+def _are_keys(frame: pl.DataFrame, entry: Entry) -> bool:
+    return {"class", *entry["joins"]} <= {*frame.columns} and _is_cells(frame, entry)
+
+
 def _is_cells(frame: pl.DataFrame, entry: Entry) -> bool:
-    """Say whether a frame has digests of the cells of people, and nothing else."""
-    digests = frame.drop("person", "row", RECORDS, strict=False)
+    """Say whether a frame has digests of the cells of people or of classes, and nothing else."""
+    digests = frame.drop("person", "row", "class", RECORDS, strict=False)
     return (
-        len({"person", "row"} & {*frame.columns}) == 1
+        len({"person", "row", "class"} & {*frame.columns}) == 1
         and set(frame.drop(RECORDS).dtypes) == {pl.Binary}
         and all(map(is_column_digest, digests.columns))
         and frame[RECORDS].dtype.is_integer()
@@ -568,7 +607,11 @@ def _is_people(frame: pl.DataFrame, entry: Entry) -> bool:
 
 
 def _refuse_together(
-    before: Sequence[Entry], released: Mapping[int, ReleasePeople], latest: ReleasePeople, matched_by: str
+    before: Sequence[Entry],
+    released: Mapping[int, ReleasePeople],
+    latest: ReleasePeople,
+    found_by: str,
+    way_out: str = _WAY_OUT,
 ) -> None:
     """Refuse a release that exposes people beside other releases of the ledger."""
     # Two of a series are compared by their signatures alone.
@@ -581,7 +624,6 @@ def _refuse_together(
     if not exposed:
         involved = list(others.values())
         exposed, source = len(exposed_by_intersection([*involved, latest])), _several(involved)
-    found_by = f"(found again by {matched_by})"
     if exposed:
         k, least = strictest([*involved, latest])
         values = f" or {max(least.values())} sensitive values" if least else ""
@@ -589,7 +631,7 @@ def _refuse_together(
             f"Together with {source} the release exposes {exposed:,} people {found_by}. Fewer than {k} "
             f"people{values} share all their classes, or are left of a class without those of the other "
             "release.",
-            _WAY_OUT,
+            way_out,
         )
     if exposed := len(deduced_people([*released.values(), latest], latest=True)):
         least = strictest([*released.values(), latest])[1]
@@ -597,7 +639,7 @@ def _refuse_together(
             f"Together with {_several(released)} the release exposes {exposed:,} people {found_by}. Whoever "
             f"compares the values of all classes can rule values out: fewer than "
             f"{max(least.values(), default=2)} are left for a person, or no more could be shown to be.",
-            _WAY_OUT,
+            way_out,
         )
 
 

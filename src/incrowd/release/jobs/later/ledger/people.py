@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from incrowd.core.errors import ParameterError, SchemaError, named, setting
@@ -16,6 +16,7 @@ from incrowd.core.recoding import SUPPRESSED
 from incrowd.measures.privacy import LDiversity
 from incrowd.release.jobs.later.apply import AppliedBatch
 from incrowd.release.jobs.later.ledger.exposure import RECORDS
+from incrowd.release.jobs.later.ledger.joins import KeyTexts, in_joint_classes, key_values
 from incrowd.release.jobs.later.ledger.rows import Rows, rows_of
 from incrowd.release.jobs.later.series_groups import SeriesRelease
 from incrowd.release.jobs.make.anatomize import GROUP
@@ -26,15 +27,16 @@ from incrowd.search.base import least_size
 
 def account_of(
     key: bytes, release: Release | AppliedBatch, raw: Any, keys: Sequence[str]
-) -> tuple[dict[str, Any], pl.DataFrame, pl.DataFrame | None]:
-    """Return the figures and limits of a release for an entry, the digests of the records, and of cells.
+) -> tuple[dict[str, Any], pl.DataFrame, pl.DataFrame | None, pl.DataFrame | None]:
+    """Return the figures and limits of a release for an entry, and digests of records, cells and keys.
 
     The digests are ``person`` and ``class``, and a column for each sensitive attribute, sorted, so that
     nothing of the order of the rows is left. A suppressed record is in no class: the others cannot be told
     from it. ``records`` counts records that are alike. In a series each record has a row.
 
     The digests of cells, for tables beside the rows, are ``person`` or ``row`` (see `people_of_rows`), and a
-    column for each quasi-identifier and sensitive attribute. A series has none.
+    column for each quasi-identifier and sensitive attribute. Those of keys are `joins.Keys.rows`. A series
+    has neither.
     """
     policy, privacy = release.policy, release.privacy
     series = release if isinstance(release, SeriesRelease) else None
@@ -46,7 +48,8 @@ def account_of(
     rows = rows_of(release, raw, list(dict.fromkeys(key_columns or quasi)))
     persons = key_texts(rows.raw.select(columns_named(key_columns or quasi)))
     who = people_of_rows(key, persons, named=bool(key_columns))
-    people = _people_of(key, release, rows, key_columns, persons, who)
+    texts = {} if series is not None else key_values(release, rows.released)
+    people, joined = _people_of(key, release, rows, key_columns, persons, who, texts)
     judged = [each for each in privacy.privacy if each.limit is not None]
     least: dict[str, int] = {}
     for model in policy.models:
@@ -63,8 +66,12 @@ def account_of(
         "k": max(2, least_size(policy.models)),
         "models": {f"{each.model} {each.attribute or ''}": [each.limit, each.value] for each in judged},
         "epsilon_limit": policy.ledger_epsilon, "matched_by": matched_by(key_columns, quasi),
+        "joins": {
+            column_digest(key, "join", name): {"column": name, "long": each.long}
+            for name, each in texts.items()
+        },
         **rows.sums,
-    }, people, None if series else _codes_of(key, release, rows, who)  # fmt: skip
+    }, people, None if series else _codes_of(key, release, rows, who), joined  # fmt: skip
 
 
 def _codes_of(key: bytes, release: Release | AppliedBatch, rows: Rows, who: pl.Series) -> pl.DataFrame:
@@ -87,7 +94,8 @@ def _people_of(
     key_columns: Sequence[str],
     persons: pl.DataFrame,
     who: pl.Series,
-) -> pl.DataFrame:
+    texts: Mapping[str, KeyTexts],
+) -> tuple[pl.DataFrame, pl.DataFrame | None]:
     option = setting("a ledger", "--ledger")
     series = isinstance(release, SeriesRelease)
     quasi = [each.name for each in release.policy.schema.quasi]
@@ -104,24 +112,35 @@ def _people_of(
                 key_texts((raw_rows if series else released_rows).select(column_named(each.name))),
             )
             digests = digests.with_columns(values.alias(column_digest(key, each.name)))
+    joins = [
+        pl.when(each.texts["text"].is_not_null())
+        .then(macs(key, "join", each.texts))
+        .alias(column_digest(key, "join", name))
+        for name, each in texts.items()
+    ]
+    keys = pl.select(joins) if joins else None
     if rows.times is not None:
         # One digest serves all rows that are alike.
         place = np.repeat(np.arange(len(digests)), rows.times.to_numpy())
         persons, cells, digests, who = persons[place], cells[place], digests[place], who[place]
+        keys = None if keys is None else keys[place]
     if not key_columns:
         who = macs(key, "person", _name_people(persons, digests))
     digests = digests.with_columns(who.alias("person"))
     if series:
         # Each record keeps its row. A counterfeit record has no person.
-        return digests.sort(columns_named(digests.columns))
+        return digests.sort(columns_named(digests.columns)), None
     starred = cells.select(pl.all_horizontal(pl.all().eq_missing(SUPPRESSED))).to_series()
     digests = digests.with_columns(pl.when(~starred).then("class").alias("class"))
+    joined = None if keys is None else _counted(pl.concat([digests.drop("person"), keys], how="horizontal"))
     if release.policy.schema.linked:
-        # Rows can be joined, so a person is in the class of all who have the same classes.
-        classes = pl.col("class").drop_nulls().unique().sort().bin.encode("hex").str.join()
-        joined = digests.group_by("person").agg(classes.cast(pl.Binary).alias("joined"))
-        class_of_person = pl.when(pl.col("class").is_not_null()).then("joined").alias("class")
-        digests = digests.join(joined, on="person").with_columns(class_of_person).drop("joined")
+        # Rows can be joined.
+        digests = in_joint_classes(digests)
+    return _counted(digests), joined
+
+
+def _counted(digests: pl.DataFrame) -> pl.DataFrame:
+    """Return each row once, with the number of records, in an order of its own."""
     return digests.group_by(pl.all()).agg(pl.len().alias(RECORDS)).sort(columns_named(digests.columns))
 
 

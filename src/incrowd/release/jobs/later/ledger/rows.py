@@ -18,6 +18,7 @@ from incrowd.engines.memory import MemoryEngine
 from incrowd.engines.scan import ScanEngine
 from incrowd.engines.sql.recoded import RecodedTable
 from incrowd.release.jobs.later.apply import AppliedBatch
+from incrowd.release.jobs.later.ledger.joins import key_columns
 from incrowd.release.jobs.make.leaving_rows import LeavingRows
 from incrowd.release.jobs.make.release import Release
 
@@ -64,7 +65,7 @@ def rows_of(release: Release | AppliedBatch, raw: Any, names: Sequence[str]) -> 
     option = setting("a ledger", "--ledger")
     require_columns(names, engine_for(raw).columns, f"{option}: ")
     if isinstance(release.texts, RecodedTable):
-        return _grouped(release.texts, raw, names, option)
+        return _grouped(release.texts, raw, names, key_columns(release), option)
     quasi = [each.name for each in release.policy.schema.quasi]
     engines = engine_for(raw), engine_for(release.texts)
     if all(isinstance(each, MemoryEngine) for each in engines):
@@ -75,10 +76,11 @@ def rows_of(release: Release | AppliedBatch, raw: Any, names: Sequence[str]) -> 
             f"{option}: which released row is whose is known of frames, files, and tables of a database by "
             "their address; fetch the rows of Spark or of a relation into one of these"
         )
-    sensitive = [each.name for each in release.policy.schema.sensitive if each.name in engines[1].columns]
+    sensitive = [each.name for each in release.policy.schema.sensitive]
+    others = [name for name in (*sensitive, *key_columns(release)) if name in engines[1].columns]
     raw_rows, released = (
         each.frame.select(columns_named(list(dict.fromkeys(chosen)))).collect(engine="streaming")
-        for each, chosen in zip(engines, (names, [*quasi, *sensitive]), strict=True)
+        for each, chosen in zip(engines, (names, [*quasi, *others]), strict=True)
         if isinstance(each, ScanEngine)
     )
     pair = _paired(release, raw_rows, released, option)
@@ -98,12 +100,17 @@ def _paired(
     return raw, released
 
 
-def _grouped(released: RecodedTable, raw: Any, names: Sequence[str], option: str) -> Rows:
+def _grouped(
+    released: RecodedTable, raw: Any, names: Sequence[str], keys: Sequence[str], option: str
+) -> Rows:
     if raw is not released.table:
         raise TableError(f"{option}: give the table of the database that the release was made of")
     quasi = released.quasi
     others = [name for name in released.columns if name not in quasi]
     rows, values = released.beside(list(dict.fromkeys([*names, *released.keyed])), others)
+    # Pseudonyms are made when rows leave.
+    treated = [each for each in released.leaving.by_value if each.name in {*keys} & {*others}]
+    values = values.with_columns(each.of(values) for each in treated)
     cells = released.recoded(rows.select(columns_named(released.keyed)), quasi)
     pairs = pl.concat([cells, values], how="horizontal")
     if released.left_out:
