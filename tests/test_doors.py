@@ -21,6 +21,7 @@ JUDGED = {
     "release.jobs.later.apply._release": "release.jobs.later.apply._release",
     "release.jobs.make.distributed.release.in_blocks": "release.jobs.make.anonymize.anonymize",
     "release.jobs.make.anatomize.anatomize": "release.jobs.make.anatomize.anatomize",
+    "release.jobs.make.sets.release._with_cells": "release.jobs.make.anonymize.anonymize",
     "release.jobs.make.anatomize._tables": "release.jobs.make.anatomize.anatomize",
     "release.jobs.make.randomize.randomize": "release.jobs.make.randomize.randomize",
     "release.jobs.compare.ensure_privacy.ensure_privacy": "release.jobs.compare.ensure_privacy.ensure_privacy",

@@ -13,7 +13,7 @@ PAGE = (PACKAGE.parents[1] / "docs" / "architecture.md").read_text(encoding="utf
 ROW = re.compile(r"^\| `([^|]+)` \| [^|]+ \| ([0-9,]+) \| ([^|]+) \|$", re.MULTILINE)
 CORE = re.compile(r"The core has at most ([0-9,]+) lines")
 LISTS = {
-    "engines.open", "release.verification", f"{VERIFY}.cli",
+    "engines.open", "release.verification", f"{VERIFY}.cli", f"{VERIFY}.verification",
     "release.policy.policy", "release.policy.policy_schema",
     "release.jobs.make.anonymize", "release.jobs.make.release", "release.jobs.compare.draft",
     "release.jobs.later.next_release", "release.drafting.roles",

@@ -26,7 +26,7 @@ from incrowd_verify.spellings import Spelling, spelling_of
 SUPPRESSED = "*"
 ROLES = ("identifying", "person", "household", "weight", "quasi", "sensitive", "insensitive")
 UNRELEASED = ("identifying", "person", "household", "weight")
-KINDS = ("auto", "number", "date", "category")
+KINDS = ("auto", "number", "date", "category", "set")
 WILDCARDS = ("value", "matches-any", "conservative")
 JUDGES = ("released", "original")
 SUPPRESSED_RECORDS = ("judged", "drop", "keep")
@@ -38,7 +38,7 @@ _SETTINGS = (
 )  # fmt: skip
 _OF_COLUMN = (
     "role", "kind", "hierarchy", "output", "ends", "grid", "weight", "levels", "format", "decimal",
-    "thousands", "treat", "parts", "key_of", "missing",
+    "thousands", "treat", "parts", "key_of", "missing", "known",
 )  # fmt: skip
 ENDS = ("outward", "exact")
 CALENDAR = ("day", "month", "year")
@@ -76,6 +76,7 @@ class Column:
     - `parts`: the text between the parts of cells that hold lists; None where cells are no lists.
     - `key_of`: whose name the column is a part of, besides its role: ``person`` or ``household``.
     - `missing`: texts that mean missing in this column alone.
+    - `known`: how many items of a set an attacker knows; None where cells are no sets.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Column:
     parts: str | None = None
     key_of: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    known: int | None = None
 
     @property
     def is_by_number(self) -> bool:
@@ -204,6 +206,11 @@ class Policy:
         return frozenset(column.name for column in self.named("quasi"))
 
     @property
+    def sets(self) -> tuple[Column, ...]:
+        """The quasi-identifiers with cells that hold sets of items."""
+        return tuple(column for column in self.columns if column.kind == "set")
+
+    @property
     def person(self) -> tuple[Column, ...]:
         """The columns that name the person of a row; some may be quasi-identifiers, too."""
         return tuple(each for each in self.columns if each.role == "person" or "person" in each.key_of)
@@ -280,6 +287,7 @@ def _policy(data: dict[str, Any], folder: Path) -> Policy:
     if type(m := ledger.get("m", 2)) is not int or m < 2:
         raise PolicyError("m of ledger must be a whole number from 2")
     demands, attackers = _asked(data, columns)
+    _refuse_beside_sets(columns, demands, attackers, data)
     return Policy(
         columns=columns,
         demands=demands,
@@ -299,6 +307,28 @@ def _policy(data: dict[str, Any], folder: Path) -> Policy:
         m=ledger.get("m"),
         suppressed=_choice(data.get("suppressed", "judged"), SUPPRESSED_RECORDS, "suppressed"),
     )
+
+
+def _refuse_beside_sets(
+    columns: Collection[Column],
+    demands: Sequence[Demand],
+    attackers: Sequence[Attacker],
+    data: Mapping[str, Any],
+) -> None:
+    """Refuse what is not defined for columns of sets."""
+    sets = [each.name for each in columns if each.kind == "set"]
+    if not sets:
+        return
+    where = f"column {sets[0]!r} holds sets"
+    if len(sets) > 1:
+        raise PolicyError(f"{where}, and so does {sets[1]!r}; one column of sets is judged")
+    if [*{demand.model for demand in demands}] != ["k-anonymity"]:
+        raise PolicyError(f"{where}, beside which k-anonymity is judged alone")
+    if any(sets[0] in attacker.knows for attacker in attackers):
+        raise PolicyError(f"{where}, and an attacker is judged by other columns alone")
+    for name, usual in (("wildcards", "value"), ("keep_order", False), ("linked", False)):
+        if data.get(name, usual) != usual:
+            raise PolicyError(f"{where}, for which {name} is not defined")
 
 
 def read_columns(data: dict[str, Any], folder: Path) -> tuple[tuple[Column, ...], Nulls]:
@@ -408,7 +438,7 @@ def _columns(data: object, folder: Path, style: str, ends: str) -> tuple[Column,
         columns.append(Column(
             name, role, kind, hierarchy, own_style, _levels(entry.get("levels"), where),
             None if changed else spelling, treatment, _grid(entry, ends, where), _parts(entry, where),
-            _key_of(entry, where), _missing(entry, where),
+            _key_of(entry, where), _missing(entry, where), _known(entry, where),
         ))  # fmt: skip
     return _with_linked(columns)
 
@@ -461,12 +491,32 @@ def _parts(entry: dict[str, Any], where: str) -> str | None:
         return None
     if not isinstance(parts, str) or not parts:
         raise PolicyError(f"parts of {where} must be the text between the parts of a cell")
+    if entry.get("kind") == "set":
+        return parts
     if entry.get("role") != "sensitive":
-        raise PolicyError(f"{where}: parts is a setting of sensitive columns")
+        raise PolicyError(f"{where}: parts is a setting of sensitive columns, and of sets")
     whole = [name for name in ("hierarchy", "format", "decimal", "thousands", "treat") if name in entry]
     if whole or entry.get("kind") in ("number", "date"):
         raise PolicyError(f"{where}: parts goes with no {whole[0] if whole else 'kind of numbers or dates'}")
     return parts
+
+
+def _known(entry: dict[str, Any], where: str) -> int | None:
+    known = entry.get("known")
+    if (entry.get("kind") == "set") != (known is not None):
+        raise PolicyError(
+            f'{where}: known says how many items of a set are known, and goes with kind = "set"'
+        )
+    if known is None:
+        return None
+    if entry.get("role") != "quasi":
+        raise PolicyError(f"{where}: the kind set is for quasi-identifiers")
+    if type(known) is not int or known < 1:
+        raise PolicyError(f"known of {where} must be a whole number from 1")
+    whole = ("output", "ends", "grid", "levels", "treat", "format", "decimal", "thousands", "key_of")
+    if given := [name for name in whole if name in entry]:
+        raise PolicyError(f"{where}: {given[0]} is no setting of sets")
+    return known
 
 
 def _key_of(entry: dict[str, Any], where: str) -> tuple[str, ...]:

@@ -492,6 +492,9 @@ def _delimiter(
     else:
         distances = {each: len(set(wanted).intersection(names)) for each, names in headers.items()}
     best = [each for each, count in distances.items() if count == max(distances.values())]
+    if "," in best and all(len(headers[each]) == 1 for each in best):
+        # Of a single column, what parts the items of its sets parts no columns.
+        return ","
     if len(best) > 1:
         with reworded(file.path):
             sniffed = con.execute(

@@ -254,8 +254,15 @@ def clauses_of(
 
 def _verified(policy: Policy, sources: Sources, *, points: bool) -> Verification:
     """Load the tables of a check, and check the tables."""
+    only_limits = sources.beside is not None
     with _opened(policy, sources) as (con, tables):
-        return _checked(con, policy, tables, only_limits=sources.beside is not None, points=points)
+        if not policy.sets:
+            return _checked(con, policy, tables, only_limits=only_limits, points=points)
+        from incrowd_verify.sets import check_sets, with_sets
+
+        shown, hidden, finding = check_sets(con, policy, tables)
+        result = _checked(con, shown, hidden, only_limits=only_limits, points=points)
+        return with_sets(result, policy, finding)
 
 
 @contextmanager
@@ -383,6 +390,8 @@ def checks_as_sql(  # noqa: PLR0913
     sources = Sources(fspath(path), table, raw, against_table, people, rows, csv_format)
     policy_file = Path(policy_path)
     policy = read_policy(policy_file)
+    if policy.sets:
+        raise ParameterError(f"no SQL script judges the sets of column {policy.sets[0].name!r}; use verify")
     with (
         PrivateFolder() as scratch,
         reworded(Path(title_of(sources.released))),

@@ -12,7 +12,7 @@ from incrowd.core.io.addresses import file_path
 from incrowd.core.lazy import np
 from incrowd.core.parameters import Parameter, check_fields
 from incrowd.core.reading.spellings import Spelling, check_spelling
-from incrowd.core.table.parts import check_parts
+from incrowd.core.table.parts import check_parts, check_set
 from incrowd.core.table.settings import ENDS, Ends, check_grid
 from incrowd.core.treatments import TREATMENTS
 from incrowd.core.treatments._linked import Linked
@@ -170,7 +170,7 @@ def _read_as(kind: str, treatment: Treatment) -> Reads | Literal["auto"]:
 
 
 Role = Literal["identifying", "person", "household", "weight", "quasi", "sensitive", "insensitive"]
-Kind = Literal["auto", "number", "date", "category"]
+Kind = Literal["auto", "number", "date", "category", "set"]
 Party = Literal["person", "household"]
 Style = Literal["auto", "range", "ancestor", "set", "mean", "suppress"]
 
@@ -183,7 +183,7 @@ ROLES: tuple[Role, ...] = (
     "sensitive",
     "insensitive",
 )
-KINDS: tuple[Kind, ...] = ("auto", "number", "date", "category")
+KINDS: tuple[Kind, ...] = ("auto", "number", "date", "category", "set")
 PARTIES: tuple[Party, ...] = ("person", "household")
 STYLES: tuple[Style, ...] = ("auto", "range", "ancestor", "set", "mean", "suppress")
 UNRELEASED: tuple[Role, ...] = ("identifying", "person", "household", "weight")
@@ -209,7 +209,8 @@ class Attribute:
         ``sensitive`` (released as it is and protected by the privacy models) or ``insensitive`` (released as
         it is).
     kind
-        How the values are read: ``number``, ``date`` or ``category``; ``auto`` lets the values decide.
+        How the values are read: ``number``, ``date`` or ``category``; ``auto`` lets the values decide. Cells
+        of a ``set`` hold several items, as ``E11;I10``; the hierarchy is then one of items.
     hierarchy
         A generalization hierarchy or the recipe of one.
     output
@@ -235,8 +236,11 @@ class Attribute:
         ``day``, ``month`` or ``year``. The ends are then ``outward``. Without it, ends have two significant
         digits, are multiples of five where the values are 20 or more apart, and are the ends of months.
     parts
-        The text between the parts of a cell, where the cells of a sensitive column hold lists: ``";"`` for
-        ``F32;E11``. Models then judge a class by the parts, too. The cells leave as they are.
+        The text between the parts of a cell, where cells are texts that hold lists: ``";"`` for ``F32;E11``.
+        Models judge the classes of a sensitive column by the parts, too, and its cells leave as they are. In
+        a quasi-identifier of the kind ``set`` the parts are the items.
+    known
+        How many items of a cell an attacker knows at most, 1 to 5, where the kind is ``set``.
     key_of
         Whose name the column is a part of, besides its role: ``person``, ``household`` or both. A region and
         a number may name a household together while the region is a quasi-identifier. People and households
@@ -260,6 +264,7 @@ class Attribute:
     ends: Ends | None = None
     grid: float | str | None = None
     parts: str | None = None
+    known: int | None = None
     key_of: tuple[Party, ...] = ()
     missing: tuple[str, ...] = ()
 
@@ -295,7 +300,9 @@ class Attribute:
                 "other values, use a treatment"
             )
         check_spelling(self.name, self.spelling, self.kind)
-        if self.parts is not None:
+        if self.kind == "set" or self.known is not None:
+            check_set(self)
+        elif self.parts is not None:
             beside = {
                 "hierarchy": self.hierarchy is not None,
                 "format, decimal or thousands": bool(self.spelling),

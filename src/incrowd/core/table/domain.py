@@ -12,7 +12,13 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
 
-from incrowd.core.errors import HierarchyError, SchemaError, null_values_setting, read_as_labels
+from incrowd.core.errors import (
+    HierarchyError,
+    ParameterError,
+    SchemaError,
+    null_values_setting,
+    read_as_labels,
+)
 from incrowd.core.hierarchy import Builder, Hierarchy
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.reading.cells import Span
@@ -194,6 +200,11 @@ class Domain:
         SchemaError
             When the column was declared a number or a date and has a value that is none.
         """
+        if attribute.kind == "set":
+            raise ParameterError(
+                f"column {attribute.name!r} holds sets, which only anonymize and verify know; leave the "
+                "column out here (identifying), or leave out that its kind is set"
+            )
         if attribute.missing:
             others = replace(attribute, missing=())
             return cls._without(attribute.missing, others, dictionary, attribute.nulls(null_values))
@@ -488,7 +499,9 @@ def _kind(
             return "date", dates.cast(pl.Int32).cast(pl.Float64).to_numpy()
         if declared == "date" and wrong:
             raise SchemaError(_not_all(attribute.name, wrong, len(texts), "dates written YYYY-MM-DD"))
-    return ("category", None) if declared == "auto" else (declared, np.empty(0))
+    if declared == "auto" or declared == "set":  # noqa: PLR1714 - a type checker follows this
+        return "category", None
+    return declared, np.empty(0)
 
 
 def _all_like(texts: pl.Series, pattern: str) -> bool:

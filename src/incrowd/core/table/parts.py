@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from incrowd.core.errors import SchemaError
 from incrowd.core.lazy import NDArray, np
@@ -48,8 +48,9 @@ def check_parts(name: str, role: str, kind: str, separator: object, others: Sequ
     if not isinstance(separator, str) or not separator:
         raise SchemaError(f"{where} must be the text between the parts of a cell, e.g. ';'")
     if role != "sensitive":
+        way = "say kind = 'set', too" if role == "quasi" else "leave parts out"
         raise SchemaError(
-            f"{where} are judged in a sensitive column, and this one has the role {role}; leave parts out"
+            f"{where} are judged in a sensitive column, and this one has the role {role}; {way}"
         )
     if kind in ("number", "date"):
         raise SchemaError(f"{where} are texts, and the kind {kind} reads cells whole; leave one of them out")
@@ -57,6 +58,40 @@ def check_parts(name: str, role: str, kind: str, separator: object, others: Sequ
         raise SchemaError(
             f"{where} go with no {' and no '.join(others)}, which see cells whole; leave it out"
         )
+
+
+_MOST_KNOWN = 5
+_OF_CELLS = {
+    "grid": None, "levels": None, "treatment": None, "format": None, "decimal": None, "thousands": None,
+    "key_of": (),
+}  # fmt: skip
+"""Settings that see a cell as one value, each with what it is where nothing is said."""
+
+
+def check_set(attribute: Any) -> None:
+    """Raise for a column of sets that is no quasi-identifier, or has settings of single values.
+
+    Raises
+    ------
+    SchemaError
+    """
+    where, known, parts = f"column {attribute.name!r}", attribute.known, attribute.parts
+    if attribute.kind != "set":
+        raise SchemaError(f"{where}: known says how many items of a set are known; say kind = 'set', too")
+    if attribute.role != "quasi":
+        raise SchemaError(
+            f"{where}: the kind set is for quasi-identifiers, and this column is {attribute.role}; leave "
+            "kind out (parts = ';' says what parts the values of a sensitive one)"
+        )
+    if type(known) is not int or not 1 <= known <= _MOST_KNOWN:
+        raise SchemaError(
+            f"{where}: say how many items of a set an attacker knows at most, as known = 2; it must be 1 .. "
+            f"{_MOST_KNOWN}"
+        )
+    if parts is not None and (not isinstance(parts, str) or not parts.strip() or "*" in parts):
+        raise SchemaError(f"{where}: parts must be the text between the items of a cell, e.g. ';'")
+    if given := [name for name, empty in _OF_CELLS.items() if getattr(attribute, name) != empty]:
+        raise SchemaError(f"{where}: {given[0]} sees a cell as one value, and it holds sets; leave that out")
 
 
 @dataclass(frozen=True, eq=False)

@@ -243,6 +243,11 @@ class Schema:
         return self.having("sensitive")
 
     @property
+    def sets(self) -> tuple[Attribute, ...]:
+        """The quasi-identifiers with cells that hold sets of items."""
+        return tuple(attribute for attribute in self.quasi if attribute.kind == "set")
+
+    @property
     def treated(self) -> tuple[Attribute, ...]:
         """The columns with a treatment, in the order of declaration."""
         return tuple(attribute for attribute in self._attributes.values() if attribute.treatment is not None)

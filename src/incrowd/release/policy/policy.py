@@ -240,6 +240,7 @@ class Policy:
                         decimal=column.decimal,
                         thousands=column.thousands,
                         parts=column.parts,
+                        known=column.known,
                         key_of=tuple(column.key_of),
                         missing=tuple(column.missing),
                         treatment=None

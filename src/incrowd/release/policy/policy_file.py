@@ -84,6 +84,9 @@ class ColumnTable(BaseModel):
     parts: StrictStr | None = Field(
         None, min_length=1, description="the text between the parts of cells that hold lists"
     )
+    known: StrictInt | None = Field(
+        None, ge=1, le=5, description="how many items of a set an attacker knows at most"
+    )
     key_of: list[Party] = Field(
         [], description="whose name the column is a part of, besides its role: a person, a household"
     )

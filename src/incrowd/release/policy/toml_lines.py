@@ -35,6 +35,8 @@ def column_lines(attribute: Attribute, hierarchies: Mapping[str, str]) -> list[s
     lines += toml_settings(attribute.spelling.settings())
     if attribute.parts is not None:
         lines.append(f"parts = {toml_value(attribute.parts)}")
+    if attribute.known is not None:
+        lines.append(f"known = {toml_value(attribute.known)}")
     if attribute.key_of:
         lines.append(f"key_of = {toml_value(attribute.key_of)}")
     if attribute.missing:

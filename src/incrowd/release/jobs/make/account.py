@@ -566,7 +566,9 @@ def _published_hierarchy(attribute: Attribute, counts: SensitiveCounts | None) -
         # Without the tree its labels are known as no numbers, so nothing shall say that the cells are.
         if attribute.role != "quasi":
             return replace(attribute, hierarchy=None)
-        return replace(attribute.unspelled(), hierarchy=None, kind="auto")
+        return replace(
+            attribute.unspelled(), hierarchy=None, kind="set" if attribute.kind == "set" else "auto"
+        )
     totals = zip(counts.domain.values, counts.totals.tolist(), strict=True)
     released = [value for value, records in totals if records and value is not None]
     return replace(attribute, hierarchy=tree.restricted(released) if released else None)

@@ -197,6 +197,11 @@ def _release_whole_or_in_blocks(  # noqa: PLR0913
     force: bool,
 ) -> Release:
     """Recode a table as a whole, or block by block on request or with too many keys."""
+    if policy.schema.sets:
+        from incrowd.release.jobs.make.sets import Steps, anonymize_sets
+
+        steps = Steps(start_search, recode, release_of)
+        return anonymize_sets(table, policy, population, csv_format, clock, steps, blocks=blocks)
     if blocks is not None:
         return _release_in_blocks(table, policy, population, blocks, driver_keys, progress)
     try:

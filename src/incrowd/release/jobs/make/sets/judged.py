@@ -1,0 +1,105 @@
+"""The judge of released sets: their items are counted anew in the table that leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from incrowd.core.errors import InfeasibleError
+from incrowd.core.kernels.grouping.grouping import group_columns
+from incrowd.core.lazy import NDArray, np, pl
+from incrowd.core.recoding import SUPPRESSED
+from incrowd.measures.privacy.results import ModelResult
+from incrowd.release.jobs.make.sets.cells import Baskets, Items, listed
+from incrowd.release.jobs.make.sets.counting import shared
+
+if TYPE_CHECKING:
+    from incrowd.core.table.attribute import Attribute
+
+ANY = "any"
+"""What the core sees of a cell with a set: one value, that splits no class."""
+_MISSING = "\0missing"
+
+
+def masked(frame: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Return a released table with ``any`` for each set, and ``*`` for a suppressed cell."""
+    stars = suppressed_cells(frame[name])
+    marks = pl.Series(name, [ANY, SUPPRESSED]).gather(stars.astype(np.int64))
+    return frame.with_columns(marks)
+
+
+def suppressed_cells(cells: pl.Series) -> NDArray[np.bool_]:
+    """Say which cells are ``*`` alone: bool[rows]."""
+    return (cells.cast(pl.String) == SUPPRESSED).fill_null(value=False).to_numpy()
+
+
+def classes_of(columns: Sequence[pl.Series], rows: int) -> NDArray[np.int64]:
+    """Give rows with the same cells the same number: int64[rows], all 0 without columns."""
+    if not columns or not rows:
+        return np.zeros(rows, np.int64)
+    codes = [each.cast(pl.String).fill_null(_MISSING).rank("dense").to_numpy() - 1 for each in columns]
+    return group_columns(codes, [int(each.max()) + 1 for each in codes], rows)[0].astype(np.int64)
+
+
+def judge_sets(
+    frame: pl.DataFrame, attribute: Attribute, others: Sequence[str], k: int, items: Items
+) -> ModelResult:
+    """Measure k^m-anonymity of a released table: the fewest people of a class who share known items.
+
+    Parameters
+    ----------
+    frame
+        The released rows.
+    attribute
+        The column of sets.
+    others
+        The other quasi-identifiers.
+    items
+        The tree of the items, as the column came in.
+
+    Raises
+    ------
+    InfeasibleError
+        When a released item is none of the tree, or stands above another one.
+    """
+    name, known = attribute.name, attribute.known or 0
+    cells = frame[name]
+    entries = listed(cells, attribute)
+    entries = entries.filter(pl.Series(~suppressed_cells(cells)).gather(entries["row"]))
+    texts = entries["item"].unique().sort()
+    _check_items(name, texts.to_list(), items)
+    flat = Items([SUPPRESSED, *texts], np.array([-1] + [0] * len(texts)), np.zeros(len(texts) + 1))
+    node = entries["item"].replace_strict(texts, np.arange(len(texts)) + 1, return_dtype=pl.Int64).to_numpy()
+    row = entries["row"].cast(pl.Int64).to_numpy()
+    order = np.lexsort((node, row))
+    baskets = Baskets(flat, len(cells), row[order], node[order])
+    of_class = classes_of([frame[other] for other in others], len(cells))
+    smallest, weak = None, np.zeros(len(cells), np.bool_)
+    for size in range(1, known + 1):
+        found = shared(baskets, of_class, size, name)
+        if len(found.support):
+            least = int(found.support.min())
+            smallest = least if smallest is None else min(least, smallest)
+            weak[found.owner[found.support < k]] = True
+    failing = len(np.unique(of_class[weak])), int(weak.sum())
+    number = "1 item" if known == 1 else f"at most {known} items"
+    return ModelResult(
+        "km-anonymity", "k", {"power": known}, name, smallest, k, not weak.any(), failing=failing,
+        knows=(*others, f"{number} of {name}"),
+    )  # fmt: skip
+
+
+def _check_items(name: str, texts: Sequence[str], items: Items) -> None:
+    """Refuse released items that are no nodes of the tree, or of which one stands for another."""
+    number = {label: node for node, label in reversed([*enumerate(items.labels)])}
+    nodes = {number.get(text, -1) for text in texts}
+    above = {int(items.parents[node]) for node in nodes if node > 0}
+    wrong = bool(nodes & {-1, 0})
+    while above and not wrong:
+        wrong = bool(above & nodes)
+        above = {int(items.parents[node]) for node in above if node > 0} - {-1}
+    if wrong:
+        raise InfeasibleError(
+            f"nothing was released: column {name!r} has an item that its hierarchy does not have, or one "
+            "that stands for another one"
+        )

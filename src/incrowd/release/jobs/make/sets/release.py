@@ -1,0 +1,398 @@
+"""anonymize_sets(): the recoding of a table with a column of sets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from incrowd.core.documents import loss_in_words, rounded
+from incrowd.core.errors import InfeasibleError, ParameterError, SchemaError, named, setting
+from incrowd.core.io.columns import first_value
+from incrowd.core.io.frames import column_like, with_columns, without_traces
+from incrowd.core.lazy import NDArray, np, nw, pl
+from incrowd.core.progress import Clock
+from incrowd.core.table.attribute import Attribute
+from incrowd.engines import MemoryEngine, engine_for, open_table
+from incrowd.measures.privacy.attacker import Attacker
+from incrowd.measures.privacy.k_anonymity import KAnonymity
+from incrowd.measures.privacy.results import EquivalenceClass, ModelResult
+from incrowd.measures.utility.base import MetricResult, mean_of
+from incrowd.release.accounts.results import Results
+from incrowd.release.jobs.make.release import Release
+from incrowd.release.jobs.make.sets.cells import Baskets, separator_of
+from incrowd.release.jobs.make.sets.judged import ANY, classes_of, judge_sets, masked
+from incrowd.release.jobs.make.sets.search import Limit, SetRecoding, recode_sets
+from incrowd.release.jobs.measure.assess import Assessment, assess_table
+from incrowd_gate.wording import percent
+
+if TYPE_CHECKING:
+    from incrowd.core.io.files import CsvFormat
+    from incrowd.release.policy.policy import Policy
+
+_LARGER = 4
+"""How many times larger the classes are that are tried next."""
+_METRICS = ("loss", "ncp")
+"""The metrics that are means of columns, so that sets have a place in them."""
+
+
+class Steps(NamedTuple):
+    """The steps that make a release: count a table, recode it, and look for points."""
+
+    start: Callable[..., Any]
+    recode: Callable[..., Any]
+    release: Callable[..., Any]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SetRelease(Release):
+    """A release with a column of sets.
+
+    Attributes
+    ----------
+    sets
+        What became of the items.
+    """
+
+    sets: SetRecoding
+    _inner: Release
+
+    @property
+    def column(self) -> Attribute:
+        """The column of sets."""
+        return self.policy.schema.sets[0]
+
+    def sentences(self, *, conditions: bool = True) -> list[str]:
+        """Describe the release as `Release` does, then the items."""
+        return [*super().sentences(conditions=conditions), *self._of_sets()]
+
+    def _of_sets(self) -> Iterator[str]:
+        name, sets = self.column.name, self.sets
+        items = len(np.unique(sets.released.node))
+        yield (
+            f"{name} has sets of {items:,} different items, in order; {sets.generalized:,} raw items are "
+            f"released as groups, and {percent(sets.left_out / sets.occurrences)} of all items are left out. "
+            f"Its sets lose {loss_in_words(sets.loss)} (NCP)."
+        )
+        yield (
+            f"Nothing is promised against whoever knows more items of {name}, an item that somebody has "
+            "not, or how many somebody has."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data as `Release` does, with the figures of the items."""
+        sets = self.sets
+        return {
+            **super().to_dict(),
+            "sets": {
+                "column": self.column.name,
+                "known": self.column.known,
+                "items": len(np.unique(sets.released.node)),
+                "left_out": rounded(sets.left_out / sets.occurrences),
+            },
+        }
+
+    def document(self, **settings: Any) -> dict[str, Any]:
+        """Return the report of the release, with the items of the sets in place of single values."""
+        document = super().document(**settings)
+        labels, counts = np.unique(self.sets.released.node, return_counts=True)
+        often = sorted(zip((-counts).tolist(), labels.tolist(), strict=True))
+        for entry in document["attributes"]:
+            if entry["name"] == self.column.name:
+                # Both distributions are of released items: how often a raw one occurs is nobody's business.
+                entry["how"] = f"sets of {len(labels):,} different items"
+                entry["cells"] = len(labels)
+                entry["bins"] = [
+                    {"label": self.sets.released.items.labels[node], "before": -count, "after": -count}
+                    for count, node in often[:20]
+                ]
+        return document
+
+    def _assessment(self, written: Any, *, judged_alone: bool = False) -> Assessment:
+        """Measure a written table: the classes of the other columns, then the sets within each."""
+        frame = _in_memory(written)
+        measured = self._inner._assessment(masked(frame, self.column.name), judged_alone=judged_alone)
+        return _with_sets(measured, frame, self.policy, self.sets)
+
+    def _judge_rows(self, written: Any, measured: Assessment) -> None:
+        self._inner._judge_rows(masked(_in_memory(written), self.column.name), measured)
+
+
+def anonymize_sets(
+    table: Any,
+    policy: Policy,
+    population: Any,
+    csv_format: CsvFormat | None,
+    clock: Clock,
+    steps: Steps,
+    *,
+    blocks: int | None = None,
+) -> SetRelease:
+    """Recode a table with a column of sets, so that k^m-anonymity holds of the sets within each class.
+
+    Example: an attacker knows the age of Ann and two of her diagnoses, E11 and I10. The release has at least
+    k people in the class of her age whose sets have both, or nobody. Whoever knows fewer items finds no fewer
+    people.
+
+    The other quasi-identifiers are recoded first, for classes of k people and for larger ones. For each, a
+    cut through the tree of items is searched. What loses least by the mean of NCP is released.
+
+    NCP of a set: each item of a raw cell costs the share of all leaves of the hierarchy that stand below what
+    is released in its place: 0 for itself, 1 where nothing is. The loss is the mean over all items of all
+    cells.
+
+    Parameters
+    ----------
+    table, policy, population, csv_format, blocks
+        As in `incrowd.anonymize`.
+    steps
+        What makes a release of the other columns.
+
+    Raises
+    ------
+    ParameterError
+        When the policy asks for something that is not defined for sets, or rows are not in memory.
+    InfeasibleError
+        When no cut is safe.
+
+    References
+    ----------
+    Terrovitis, Mamoulis and Kalnis, Privacy-preserving anonymization of set-valued data, PVLDB 1(1), 2008,
+    definition 1 and section 3.
+    """
+    attribute = _refused(policy, population, blocks)
+    paths = (table,) if isinstance(table, str | os.PathLike) else ()
+    with clock.stage("read"):
+        table, csv_format = open_table(table, csv_format, progress=clock.progress)
+        engine = engine_for(table, progress=clock.progress)
+        if not isinstance(engine, MemoryEngine):
+            raise ParameterError(
+                f"column {attribute.name!r} holds sets, which are recoded in memory, and these rows are in a "
+                "database, on Spark, or read in parts; give a frame or one file, or give the column another "
+                "role"
+            )
+        policy.schema.check_columns(engine.columns)
+        cells = engine.some_rows([attribute.name], 1.0).to_series()
+        baskets = Baskets.of_cells(cells, attribute, policy.schema.nulls(attribute.name))
+        _refuse_signs(baskets, attribute)
+        room = engine.frame.with_columns(nw.lit("").alias(attribute.name))
+        hidden = with_columns(room, {attribute.name: pl.Series([ANY] * len(cells))})
+    plain = _without_sets(policy)
+    start = steps.start(hidden, plain, None, csv_format, clock)
+    if start.frequency.people.table is not None:
+        raise ParameterError(
+            f"column {attribute.name!r} holds sets, and a person has several rows; give each person one row "
+            "with all items, or leave the role person out"
+        )
+    recoded, sets = _best(start, plain, baskets, policy, clock, steps)
+    inner = steps.release(recoded, clock)
+    places = inner.row_map()["row"].to_numpy() - 1
+    separator = None if _has_lists(engine, attribute.name) else separator_of(attribute)
+    released = sets.released.cells(_classes(recoded) < 0, separator)
+    tables = {
+        key: _with_cells(each, attribute.name, places, released)
+        for key in ("table", "_texts")
+        if (each := getattr(inner, key)) is not None
+    }
+    own = {each.name: getattr(inner, each.name) for each in fields(Release)}
+    texts = _in_memory(tables.get("_texts", tables["table"]))
+    release = SetRelease(
+        **own
+        | tables
+        | {
+            "policy": policy,
+            "sources": (*paths, *engine.sources),
+            "privacy": _with_sets(inner.privacy, texts, policy, sets),
+            "_measure_before": lambda: _of_others(inner.before, policy),
+            "utility": _losses(inner, attribute.name, sets.loss),
+            "sets": sets,
+            "_inner": inner,
+        }
+    )
+    release._judge_rows(texts, release.privacy)
+    return release
+
+
+def _with_cells(table: Any, name: str, places: NDArray[np.int64], cells: pl.Series) -> Any:
+    """Return a released table with the sets of its rows."""
+    frame = nw.from_native(table, eager_only=True)
+    columns = {each: frame[each] for each in frame.columns}
+    return without_traces(frame, columns | {name: column_like(frame, name, places, cells)})
+
+
+def _refused(policy: Policy, population: Any, blocks: int | None) -> Attribute:
+    """Return the column of sets, or raise for a policy that asks for what is not defined for sets."""
+    first, *others = policy.schema.sets
+    where = f"column {first.name!r} holds sets"
+    if others:
+        raise SchemaError(
+            f"{where}, and so does {named([each.name for each in others])}; join them into one column"
+        )
+    beyond = [
+        model.name
+        for model in policy.models
+        if not isinstance(model, KAnonymity | Attacker)
+        or (isinstance(model, Attacker) and first.name in model.knows)
+    ]
+    if beyond:
+        raise ParameterError(
+            f"{where}, and {beyond[0]} is not judged beside known items; ask for k-anonymity, and for other "
+            "models against an attacker who knows other columns alone ([[attackers]])"
+        )
+    if not any(isinstance(model, KAnonymity) for model in policy.models):
+        raise ParameterError(
+            f"{where}, so k-anonymity says how many people share known items; add it (k-anonymity:5)"
+        )
+    refused = {
+        "output or ends of the column": first.output is not None or first.ends is not None,
+        setting("population", "--population"): population is not None,
+        setting("blocks", "--blocks"): blocks is not None,
+        setting("keep_order", "--keep-order or keep_order = true"): policy.keep_order,
+        setting("linked", "--linked"): policy.schema.linked,
+        setting("wildcards", "--wildcards"): policy.wildcards != "value",
+        "analyses": bool(policy.analyses),
+    }
+    for name, given in refused.items():
+        if given:
+            raise ParameterError(f"{where}, for which {name} is not defined; leave it out")
+    return first
+
+
+def _refuse_signs(baskets: Baskets, attribute: Attribute) -> None:
+    """Refuse items that released cells could not hold: a text of a list has such in quotes."""
+    signs = (separator_of(attribute), *(() if attribute.parts else ('"',)))
+    if any(
+        label != label.strip() or any(map(label.__contains__, signs)) for label in baskets.items.labels[1:]
+    ):
+        raise SchemaError(
+            f"column {attribute.name!r}: an item or a group of its hierarchy has {named(signs)} in it, or a "
+            "blank at an end, so released sets could not be read; rename it, or say what else parts items "
+            "(parts = '|')"
+        )
+
+
+def _has_lists(engine: MemoryEngine, name: str) -> bool:
+    kind = engine.frame.schema[name]
+    is_object = kind == nw.Object and isinstance(
+        first_value(engine.frame, name), list | tuple | set | np.ndarray
+    )
+    return isinstance(kind, nw.List | nw.Array) or is_object
+
+
+def _without_sets(policy: Policy) -> Policy:
+    """Return the policy as the core sees it: a column of sets has one value."""
+    attributes = [
+        Attribute(each.name, "quasi", kind="category") if each.kind == "set" else each
+        for each in policy.schema.attributes
+    ]
+    # Points and clauses are about what leaves, and are looked for there.
+    return replace(policy, schema=policy.schema.with_attributes(attributes))
+
+
+def _best(
+    start: Any, plain: Policy, baskets: Baskets, policy: Policy, clock: Clock, steps: Steps
+) -> tuple[Any, SetRecoding]:
+    """Return the recoding of the other columns, for classes of some size, that loses least with its sets."""
+    [attribute] = policy.schema.sets
+    k = _k_of(policy)
+    sizes = [k]
+    if len(plain.schema.quasi) > 1:
+        while sizes[-1] * _LARGER <= start.frequency.records:
+            sizes.append(sizes[-1] * _LARGER)
+    limit = Limit(attribute.name, k, attribute.known or 0, policy.max_suppression)
+    best: tuple[float, Any, SetRecoding] | None = None
+    problem: InfeasibleError | None = None
+    for size in reversed(sizes):
+        try:
+            recoded = steps.recode(start, plain.with_models([KAnonymity(size)]), clock)
+            with clock.stage("search"):
+                sets = recode_sets(baskets, _classes(recoded), limit)
+        except InfeasibleError as error:
+            problem = problem or error
+            if best is not None:
+                break
+            continue
+        losses = _losses_of(recoded, attribute.name, sets.loss)
+        if best is not None and losses >= best[0]:
+            break
+        best = losses, recoded, sets
+    if best is None:
+        assert problem is not None
+        raise problem
+    _, recoded, sets = best
+    result = recoded.result
+    after = assess_table(
+        result.released.table,
+        plain.written,
+        plain.models,
+        made_from=recoded.recoding.leaving(start.frequency),
+    )
+    return recoded._replace(policy=plain, after=after), sets
+
+
+def _k_of(policy: Policy) -> int:
+    return max(int(model.limit) for model in policy.models if isinstance(model, KAnonymity))
+
+
+def _classes(recoded: Any) -> NDArray[np.int64]:
+    """Return the released class of each raw row, -1 for a suppressed one: int64[rows]."""
+    recoding, frequency = recoded.result.recoding, recoded.start.frequency
+    labels = []
+    for cells in recoding.cells:
+        positions, _ = cells.released
+        labels.append(pl.Series(positions[cells.codes]))
+    of_key = np.append(np.where(recoding.starred, -1, classes_of(labels, frequency.keys)), -1)
+    return np.asarray(of_key[frequency.key_of_row("recoding sets")])
+
+
+def _losses_of(recoded: Any, name: str, loss: float) -> float:
+    from incrowd.measures.utility import measure_all
+
+    measured = measure_all(recoded.start.frequency, recoded.recoding)["ncp"]
+    return mean_of({**(measured.per_attribute or {}), name: loss})
+
+
+def _losses(inner: Release, name: str, loss: float) -> dict[str, MetricResult]:
+    """Return the losses that are means of columns, with that of the sets."""
+    losses = {}
+    for metric in _METRICS:
+        per_attribute = {**(inner.utility[metric].per_attribute or {}), name: loss}
+        mean = mean_of(per_attribute)
+        losses[metric] = MetricResult(metric, mean, per_attribute, mean)
+    return losses
+
+
+def _with_sets(measured: Assessment, frame: pl.DataFrame, policy: Policy, sets: SetRecoding) -> Assessment:
+    """Add what is counted of the sets of a table to what is measured of its classes."""
+    attribute = policy.schema.sets[0]
+    others = [each.name for each in policy.schema.quasi if each.kind != "set"]
+    result = judge_sets(frame, attribute, others, _k_of(policy), sets.released.items)
+    measured = _of_others(measured, policy)
+    return replace(measured, results=Results((*measured.results.asked, result)))
+
+
+def _of_others(measured: Assessment, policy: Policy) -> Assessment:
+    """Return what is measured of the classes of the other quasi-identifiers; nothing without any."""
+    others = tuple(each.name for each in policy.schema.quasi if each.kind != "set")
+    if not others:
+        return replace(measured, results=Results(()), risk={})
+    results = Results(
+        _without_column(result, policy.schema.sets[0].name) for result in measured.results.asked
+    )
+    return replace(measured, quasi=others, results=results)
+
+
+def _without_column(result: ModelResult, name: str) -> ModelResult:
+    """Return a result whose classes do not show the one value that stands for every set."""
+
+    def others(each: EquivalenceClass) -> EquivalenceClass:
+        return replace(each, cells={column: cell for column, cell in each.cells.items() if column != name})
+
+    weakest = None if result.weakest is None else others(result.weakest)
+    return replace(result, weakest=weakest, examples=tuple(map(others, result.examples)))
+
+
+def _in_memory(table: Any) -> pl.DataFrame:
+    engine = engine_for(table)
+    return engine.some_rows(engine.columns, 1.0)

@@ -1,0 +1,243 @@
+"""Sets as quasi-identifiers: items are recoded, counted anew, and released in order."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import polars as pl
+import pytest
+
+import incrowd as ic
+from incrowd.core.errors import InfeasibleError, ParameterError, SchemaError
+from incrowd.release.jobs.make.sets import search
+from set_readings import draw, fewest, policy
+
+PAPER = pl.DataFrame({"codes": ["a1;b1;b2", "a2;b1", "a2;b1;b2", "a1;a2;b2"]})
+PAPER_TREE = ic.Hierarchy.from_nested({"root": {"A": ["a1", "a2"], "B": ["b1", "b2"]}})
+SEEDS = range(12)
+
+
+def cells(table: pl.DataFrame) -> list[str | None]:
+    return table["codes"].to_list()
+
+
+@pytest.fixture(params=[search._MOST_CUTS, 0], ids=["every cut", "a path"])
+def most_cuts(request, monkeypatch):
+    monkeypatch.setattr(search, "_MOST_CUTS", request.param)
+    return request.param
+
+
+def test_the_example_of_the_paper_generalizes_a_and_keeps_b(most_cuts):
+    assert fewest(PAPER, "codes", [], 2) == 1
+    release = ic.anonymize(PAPER, policy(2, hierarchy=PAPER_TREE))
+    assert sorted(cells(release.table)) == ["A;b1", "A;b1;b2", "A;b1;b2", "A;b2"]
+    # Five of eleven items become A, which stands for 2 of 4 leaves.
+    assert release.sets.loss == pytest.approx(2.5 / 11)
+    assert release.utility["ncp"].per_attribute == {"codes": pytest.approx(2.5 / 11)}
+    assert (
+        fewest(PAPER.with_columns(codes=pl.col("codes").str.replace_all("b[12]", "B")), "codes", [], 2) == 1
+    )
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(("known", "share"), [(1, 0), (2, 0), (2, 0.2), (3, 0), (3, 0.3)])
+def test_any_known_items_of_a_release_are_those_of_k_people(seed, known, share):
+    table = draw(seed)
+    try:
+        release = ic.anonymize(table, policy(4, known, max_suppression=share))
+    except InfeasibleError:
+        return
+    [result] = release.privacy.results.asked
+    assert result.value == fewest(release.table, "codes", [], known)
+    assert result.value >= 4
+    for cell in cells(release.table):
+        items = [] if cell is None else cell.split(";")
+        assert items == sorted(set(items))
+    assert release.sets.left_out <= share * release.sets.occurrences
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_release_has_the_least_loss_of_all_cuts(seed):
+    table = draw(seed)
+    best = min(
+        (loss for loss, released in _every_cut(table) if fewest(released, "codes", [], 2) >= 4), default=None
+    )
+    if best is None:
+        with pytest.raises(InfeasibleError, match="give it a hierarchy with larger groups"):
+            ic.anonymize(table, policy(4))
+    else:
+        assert ic.anonymize(table, policy(4)).sets.loss == pytest.approx(best)
+
+
+def _every_cut(table: pl.DataFrame):
+    groups = {
+        "A": ["a1", "a2"],
+        "B": ["b1", "b2"],
+        "C": ["c1", "c2", "c3"],
+        "R": ["b1", "b2", "c1", "c2", "c3"],
+    }
+    raw = [set((cell or "").split(";")) - {""} for cell in cells(table)]
+    for chosen in product([False, True], repeat=4):
+        of = {}
+        for name, is_chosen in zip(groups, chosen, strict=True):
+            of |= dict.fromkeys(groups[name], name) if is_chosen else {}
+        share = {"A": 2 / 7, "B": 2 / 7, "C": 3 / 7, "R": 5 / 7}
+        loss = sum(share.get(of.get(item, item), 0) for row in raw for item in row) / sum(map(len, raw))
+        yield (
+            loss,
+            pl.DataFrame({"codes": [";".join(sorted({of.get(item, item) for item in row})) for row in raw]}),
+        )
+
+
+def test_a_path_of_cuts_is_never_better_than_the_best(monkeypatch):
+    losses = {}
+    for most in (search._MOST_CUTS, 0):
+        monkeypatch.setattr(search, "_MOST_CUTS", most)
+        losses[most] = [ic.anonymize(draw(seed, 200), policy(4)).sets.loss for seed in range(4)]
+    every, path = losses.values()
+    assert all(best <= loss + 1e-12 for best, loss in zip(every, path, strict=True))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sets_are_safe_within_the_classes_of_other_columns(seed):
+    table = draw(seed, 300, others=True)
+    release = ic.anonymize(table, policy(3, others=True, max_suppression=0.1))
+    assert fewest(release.table, "codes", ["age", "sex"], 2) >= 3
+    classes, sets = release.privacy.results.asked
+    assert classes.value == release.table.group_by("age", "sex").len()["len"].min() >= 3
+    assert sets.knows == ("age", "sex", "at most 2 items of codes")
+    assert "codes" not in classes.weakest.cells
+
+
+def test_leaving_rare_items_out_loses_less_than_a_wide_group():
+    common = pl.DataFrame({"codes": ["a1", "b1", "c1"] * 30 + ["a2"]})
+    strict = ic.anonymize(common, policy(5))
+    loose = ic.anonymize(common, policy(5, max_suppression=0.05))
+    assert cells(strict.table).count("A") == 31
+    assert sorted({*cells(loose.table)}, key=str) == [None, "a1", "b1", "c1"]
+    assert loose.sets.loss == pytest.approx(1 / 91)
+    assert loose.sets.left_out == 1
+    assert strict.sets.loss == pytest.approx(31 * 2 / 7 / 91)
+
+
+def test_items_of_several_classes_are_counted_apart():
+    table = pl.DataFrame({"sex": ["f"] * 6 + ["m"] * 6, "codes": ["a1"] * 6 + ["a1"] * 5 + ["a2"]})
+    schema = ic.Schema.of_attributes([ic.Attribute("sex", "quasi", kind="category"), policy().schema.sets[0]])
+    release = ic.anonymize(table, ic.Policy(schema, "k-anonymity:2"))
+    assert fewest(release.table, "codes", ["sex"], 2) >= 2
+
+
+def test_lists_come_back_as_lists(tmp_path):
+    table = draw(1, 100)
+    lists = table.with_columns(codes=pl.col("codes").fill_null("").str.split(";"))
+    asked = policy(3, parts=None)
+    release = ic.anonymize(lists, asked)
+    assert release.table["codes"].dtype == pl.List(pl.String)
+    texts = release.table["codes"].list.join(";").to_list()
+    release.write(tmp_path / "safe.parquet")
+    assert pl.read_parquet(tmp_path / "safe.parquet")["codes"].to_list() == texts
+    lists.write_parquet(tmp_path / "raw.parquet")
+    from_file = ic.anonymize(tmp_path / "raw.parquet", asked)
+    assert sorted(map(str, cells(from_file.table))) == sorted(map(str, texts))
+
+
+@pytest.mark.parametrize("kind", ["pandas", "arrow"])
+def test_frames_of_other_kinds_stay_what_they_are(kind):
+    table = draw(2, 100)
+    frame = table.to_pandas() if kind == "pandas" else table.to_arrow()
+    release = ic.anonymize(frame, policy(3))
+    assert type(release.table) is type(frame)
+    lists = table.with_columns(codes=pl.col("codes").fill_null("").str.split(";"))
+    frame = lists.to_pandas() if kind == "pandas" else lists.to_arrow()
+    released = pl.DataFrame(ic.anonymize(frame, policy(3, parts=None)).table)["codes"]
+    assert released.dtype == pl.List(pl.String)
+
+
+def test_the_account_says_what_the_judge_counts(tmp_path):
+    release = ic.anonymize(draw(3, 200), policy(3))
+    text = " ".join(release.sentences())
+    assert "km-anonymity of codes holds: k is" in text
+    assert "against whoever knows at most 2 items of codes, and nothing else" in text
+    assert "Nothing is promised against whoever knows more items of codes" in text
+    assert "whoever knows codes" not in text
+    release.save(tmp_path / "out")
+    published = (tmp_path / "out" / "policy.toml").read_text()
+    assert 'kind = "set"\nparts = ";"\nknown = 2' in published
+    assert "a1" not in published
+    assert ic.Policy.read(tmp_path / "out" / "internal" / "policy.toml").schema.attributes == (
+        release.policy.schema.attributes
+    )
+    document = release.document()
+    [entry] = document["attributes"]
+    assert entry["how"].startswith("sets of")
+    release.report(tmp_path / "report.html")
+
+
+def test_a_written_file_is_counted_again():
+    release = ic.anonymize(PAPER, policy(2, hierarchy=PAPER_TREE))
+    release._judge_rows(release.table, release._assessment(release.table))
+    with pytest.raises(InfeasibleError, match="km-anonymity for 'codes' reaches k=1 where 2 was asked"):
+        release._judge_rows(PAPER, release._assessment(PAPER))
+    nested = pl.DataFrame({"codes": ["A", "A", "a1", "a1"]})
+    with pytest.raises(InfeasibleError, match="one that stands for another"):
+        release._assessment(nested)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        ({"wildcards": "matches-any"}, ParameterError, "wildcards"),
+        ({"keep_order": True}, ParameterError, "keep_order"),
+        ({"models": ["l-diversity:2"]}, ParameterError, "l-diversity is not judged beside known items"),
+        ({"models": ["k-anonymity:2", "km-anonymity:k=2"]}, ParameterError, "km-anonymity is not judged"),
+    ],
+)
+def test_what_is_not_defined_for_sets_is_refused(change, error, words):
+    schema = ic.Schema.of_attributes([*policy().schema.attributes, ic.Attribute("s", "sensitive")])
+    asked = ic.Policy(schema, change.pop("models", ["k-anonymity:2"]), **change)
+    with pytest.raises(error, match=words):
+        ic.anonymize(draw(1).with_columns(s=pl.lit("x")), asked)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"known": None}, "say how many items of a set an attacker knows at most, as known = 2"),
+        ({"known": 0}, "1 .. 5"),
+        ({"known": True}, "1 .. 5"),
+        ({"parts": " "}, "text between the items"),
+        ({"role": "sensitive"}, "the kind set is for quasi-identifiers"),
+        ({"levels": (0, 1)}, "levels sees a cell as one value"),
+        ({"kind": "category"}, "say kind = 'set', too"),
+    ],
+)
+def test_a_column_of_sets_says_all_that_is_needed(settings, words):
+    given = {"role": "quasi", "kind": "set", "parts": ";", "known": 2} | settings
+    with pytest.raises(SchemaError, match=words):
+        ic.Attribute("codes", **given)
+
+
+def test_stars_and_signs_within_items_are_refused():
+    quoted = pl.DataFrame({"codes": [["a;1"], ["a;1"]]})
+    with pytest.raises(SchemaError, match="so released sets could not be read"):
+        ic.anonymize(quoted, policy(parts=None, hierarchy=None))
+    with pytest.raises(SchemaError, match="an item is '\\*'"):
+        ic.anonymize(pl.DataFrame({"codes": ["a1;*", "a1"]}), policy())
+    tree = ic.Hierarchy.from_nested({"root": {"A;B": ["a1", "a2"]}})
+    with pytest.raises(SchemaError, match="has ';' in it, or a blank"):
+        ic.anonymize(pl.DataFrame({"codes": ["a1", "a2"]}), policy(hierarchy=tree))
+
+
+def test_people_with_several_rows_are_refused():
+    schema = ic.Schema.of_attributes([*policy().schema.attributes, ic.Attribute("id", "person")])
+    asked = ic.Policy(schema, "k-anonymity:2")
+    with pytest.raises(ParameterError, match="give each person one row"):
+        ic.anonymize(draw(1).with_columns(id=pl.int_range(pl.len()) // 2), asked)
+    one_each = draw(1, 200).with_row_index("id")
+    assert ic.anonymize(one_each, asked).privacy.holds
+
+
+def test_a_policy_of_sets_reads_as_it_was_written(tmp_path):
+    asked = policy(hierarchy=ic.Hierarchy.prefix())
+    asked.write(tmp_path / "policy.toml")
+    assert ic.Policy.read(tmp_path / "policy.toml").schema.attributes == asked.schema.attributes

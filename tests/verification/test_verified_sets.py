@@ -1,0 +1,130 @@
+"""Columns of sets: verify counts items in SQL, and catches what a release should not have."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+import incrowd as ic
+from incrowd_gate.errors import ParameterError, PolicyError
+from incrowd_verify import verify
+from incrowd_verify.verification import checks_as_sql
+from set_readings import draw, fewest, policy
+
+
+def written(folder, table: pl.DataFrame, asked: ic.Policy, suffix: str = "csv") -> tuple[str, str]:
+    release, terms = folder / f"safe.{suffix}", folder / "policy.toml"
+    table.write_csv(release) if suffix == "csv" else table.write_parquet(release)
+    asked.write(terms, force=True)
+    return str(release), str(terms)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(("known", "others"), [(1, False), (2, False), (2, True), (3, False)])
+def test_the_verifier_counts_all_sets_of_items(tmp_path, seed, known, others):
+    table = draw(seed, 12, others=others).with_columns(codes=_ordered())
+    if others:
+        table = table.with_columns(age=pl.lit(30))
+    result = verify(*written(tmp_path, table, policy(2, known, others=others)))
+    finding = result.findings[-1]
+    assert (finding.model, finding.attribute, finding.asked) == ("km-anonymity", "codes", 2)
+    assert finding.reached == fewest(table, "codes", ["age", "sex"] if others else [], known)
+    assert finding.holds == (finding.reached >= 2)
+    assert len(result.findings) == (2 if others else 1)
+
+
+def _ordered() -> pl.Expr:
+    return pl.col("codes").str.split(";").list.sort().list.join(";")
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sets")
+    raw = draw(5, 400, others=True)
+    raw.write_csv(folder / "raw.csv")
+    asked = policy(4, others=True, max_suppression=0.05)
+    release = ic.anonymize(folder / "raw.csv", asked)
+    release.write_row_map(folder / "rows.parquet")
+    return folder, asked, release
+
+
+def checked(released, table: pl.DataFrame, tmp_path, **given):
+    folder, asked, _ = released
+    against = {"against": folder / "raw.csv", "row_map": folder / "rows.parquet"} | given
+    return verify(*written(tmp_path, table, asked), **against)
+
+
+def test_a_release_holds_with_and_without_the_raw_table(released, tmp_path):
+    _, _, release = released
+    result = checked(released, release.table, tmp_path)
+    assert result.ok
+    assert not result.problems
+    assert not [each for each in result.unchecked if "codes" in each]
+    assert [each.reached for each in result.findings] == [
+        each.value for each in release.privacy.results.asked
+    ]
+    assert verify(*written(tmp_path, release.table, released[1])).ok
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda cells: [*cells[:-1], "a1"], "stands for none of their raw items"),
+        (lambda cells: [*cells[:-1], "B;A"], "out of order, or with an item twice"),
+        (lambda cells: [*cells[:-1], "A;A"], "out of order, or with an item twice"),
+        (lambda cells: [*cells[:-1], "A; B"], "out of order, or with an item twice"),
+        (lambda cells: [*cells[:-1], "*;A"], "out of order, or with an item twice"),
+        (lambda cells: [*cells[:-1], "Z"], "in no place of its hierarchy"),
+        (lambda cells: [*cells[:-1], "root"], "in no place of its hierarchy"),
+        (lambda cells: [None] * len(cells), "are left out, and max_suppression is 0.05"),
+    ],
+)
+def test_a_changed_release_is_caught(released, tmp_path, change, words):
+    _, _, release = released
+    table = release.table.with_columns(
+        codes=pl.Series(change(release.table["codes"].to_list()), dtype=pl.String)
+    )
+    result = checked(released, table, tmp_path)
+    assert not result.ok
+    assert any(words in problem for problem in result.problems), result.problems
+
+
+def test_items_that_stand_for_others_are_caught_by_the_tree_and_by_stars(tmp_path):
+    nested = pl.DataFrame({"codes": ["A", "A", "a1", "a1"]})
+    assert "stand for other items" in verify(*written(tmp_path, nested, policy())).problems[0]
+    stars = pl.DataFrame({"codes": ["E1*", "E1*", "E11", "E11"]})
+    by_prefix = policy(hierarchy=ic.Hierarchy.prefix())
+    assert "stand for other items" in verify(*written(tmp_path, stars, by_prefix)).problems[0]
+    apart = pl.DataFrame({"codes": ["E1*", "E1*", "E21", "E21"]})
+    assert verify(*written(tmp_path, apart, by_prefix)).ok
+
+
+def test_lists_of_parquet_are_counted_as_texts_are(tmp_path):
+    table = draw(3, 30).with_columns(codes=_ordered())
+    lists = table.with_columns(codes=pl.col("codes").str.split(";"))
+    texts = verify(*written(tmp_path, table, policy()))
+    assert verify(*written(tmp_path, lists, policy(), "parquet")).findings == texts.findings
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("known = 2", "", "known says how many items"),
+        ("known = 2", "known = 0", "from 1"),
+        ("known = 2", "known = 2\noutput = 'set'", "no setting of sets"),
+        ("keep_order = false", "keep_order = true", "keep_order is not defined"),
+        ('model = "k-anonymity"\nk = 2', 'model = "average-risk"\nrisk = 0.5', "k-anonymity is judged alone"),
+    ],
+)
+def test_a_policy_that_says_too_little_or_too_much_is_refused(tmp_path, old, new, words):
+    release, terms = written(tmp_path, pl.DataFrame({"codes": ["a1", "a1"]}), policy(hierarchy=None))
+    text = (tmp_path / "policy.toml").read_text()
+    assert old in text
+    (tmp_path / "policy.toml").write_text(text.replace(old, new))
+    with pytest.raises(PolicyError, match=words):
+        verify(release, terms)
+
+
+def test_no_script_is_written(tmp_path):
+    with pytest.raises(ParameterError, match="no SQL script judges the sets of column 'codes'"):
+        checks_as_sql(*written(tmp_path, pl.DataFrame({"codes": ["a1", "a1"]}), policy()))

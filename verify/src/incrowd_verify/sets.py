@@ -1,0 +1,273 @@
+"""Columns of sets, checked a second time: items of cells are unnested, and sets of them counted in SQL.
+
+The other checks see one value in place of every set, which splits no class. Sets are counted within classes
+of the other quasi-identifiers. Released and raw tables keep the order of their records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from incrowd_gate.errors import PolicyError, SchemaError
+from incrowd_verify.checks import Checks
+from incrowd_verify.limits import SLACK, Finding
+from incrowd_verify.policy import SUPPRESSED, Column, Policy
+from incrowd_verify.source import Table, literal
+from incrowd_verify.tables import Tables
+from incrowd_verify.tree_files import read_tree
+from incrowd_verify.values import cell
+
+if TYPE_CHECKING:
+    from incrowd_verify.recipes import Tree
+    from incrowd_verify.result import Verification
+
+ANY = "any"
+"""What the other checks see of a set."""
+_SETS = 100_000_000
+"""Sets of items that are looked at."""
+
+
+def check_sets(con: Checks, policy: Policy, tables: Tables) -> tuple[Policy, Tables, Finding]:
+    """Count the sets of a release, and hide them from all other checks.
+
+    Returns
+    -------
+    policy, tables
+        The policy and the tables with one value in place of each set.
+    finding
+        The limit on how many people share known items.
+    """
+    [column] = policy.sets
+    released = tables.released
+    others = [each.name for each in policy.named("quasi") if each.kind != "set"]
+    keys = ", ".join(cell(released, name, policy.null_values) for name in others)
+    home = f"dense_rank() OVER (ORDER BY {keys})" if others else "0"
+    _unnest(con, released, column, "released_item", home)
+    _check_form(con, released, column)
+    items = [text for (text,) in con.execute("SELECT DISTINCT item FROM released_item").fetchall()]
+    tree = _check_tree(con, column, items, tables.raw, policy)
+    if tables.raw is not None:
+        _check_against(con, policy, tables, tree)
+    finding = _finding(con, policy, column, others)
+    every = (released, tables.raw, tables.raw_in_order)
+    for table in {table.name: table for table in every if table is not None}.values():
+        _hide(con, table, column)
+    columns = tuple(
+        replace(each, kind="category", hierarchy={"flat": True}, parts=None, known=None)
+        if each is column
+        else each
+        for each in policy.columns
+    )
+    shown = [
+        None if table is None or not table.has(column.name) else replace(table, types=tuple(
+            "VARCHAR" if name == column.name else kind
+            for name, kind in zip(table.names, table.types, strict=True)
+        ))
+        for table in (released, tables.raw)
+    ]  # fmt: skip
+    assert shown[0] is not None
+    return replace(policy, columns=columns), replace(tables, released=shown[0], raw=shown[1]), finding
+
+
+def with_sets(result: Verification, policy: Policy, finding: Finding) -> Verification:
+    """Add the limit on sets to a result; without other quasi-identifiers it is the only one."""
+    alone = all(each.kind == "set" for each in policy.named("quasi"))
+    return replace(result, findings=(*(() if alone else result.findings), finding))
+
+
+def _lists(table: Table, column: Column) -> tuple[str, str]:
+    """Write the SQL of a cell as a list of texts, and of whether it is suppressed."""
+    here, declared = f"c{table.place(column.name)}", table.type_of(column.name)
+    if declared.endswith("]"):
+        texts = f"CAST({here} AS VARCHAR[])"
+        return texts, f"coalesce(len({here}) = 1 AND {texts}[1] = {literal(SUPPRESSED)}, false)"
+    text = f"CAST({here} AS VARCHAR)"
+    return (
+        f"string_split({text}, {literal(column.parts or ';')})",
+        f"coalesce({text} = {literal(SUPPRESSED)}, false)",
+    )
+
+
+def _unnest(con: Checks, table: Table, column: Column, name: str, home: str = "0") -> None:
+    """Make a table of the items of each record that is not suppressed: place, class, item."""
+    texts, stars = _lists(table, column)
+    con.execute(
+        f"CREATE TABLE {name} AS SELECT DISTINCT place, class, trim(item) AS item FROM (SELECT rowid AS "
+        f"place, {home} AS class, unnest(CASE WHEN {stars} THEN []::VARCHAR[] ELSE {texts} END) AS item "
+        f"FROM {table.name}) WHERE trim(item) <> ''"
+    )
+
+
+def _check_form(con: Checks, released: Table, column: Column) -> None:
+    """Report sets that are not in order, or have an item twice, a blank or a star."""
+    texts, stars = _lists(released, column)
+    rows = (
+        f"(SELECT place, texts FROM (SELECT rowid AS place, {texts} AS texts, {stars} AS stars FROM "
+        f"{released.name}) WHERE NOT stars AND texts IS NOT NULL AND texts <> [''])"
+    )
+    (wrong,) = con.row(
+        f"SELECT count(DISTINCT place) FROM (SELECT place FROM {rows} WHERE texts <> "
+        "list_sort(list_distinct(texts)) UNION ALL SELECT place FROM (SELECT place, unnest(texts) AS item "
+        f"FROM {rows}) WHERE item IS NULL OR item = '' OR item <> trim(item) OR item = {literal(SUPPRESSED)})"
+    )
+    if wrong:
+        con.remarks.problems.append(
+            f"{wrong} records have sets of {column.name!r} out of order, or with an item twice"
+        )
+
+
+def _check_tree(
+    con: Checks, column: Column, items: Sequence[str], raw: Table | None, policy: Policy
+) -> Tree | None:
+    """Report items that the hierarchy lacks, or that stand for one another, and return the tree.
+
+    The leaves of a recipe are the raw items. Without these, items that stand for others are known by stars.
+    """
+    name = column.name
+    values = _raw_items(con, raw, column, policy) if raw is not None else []
+    tree = None
+    if column.hierarchy is not None and (values or not isinstance(column.hierarchy, dict)):
+        tree = read_tree(column.hierarchy, values, name)
+    if tree is not None:
+        nodes = {text: set(tree.nodes.get(text, ())) for text in items}
+        unknown = sum(not found or 0 in found for found in nodes.values())
+        chosen = {node for found in nodes.values() for node in found}
+        above = set()
+        for found in nodes.values():
+            at = tree.parents[min(found)] if found else -1
+            while at > 0:
+                above.add(at)
+                at = tree.parents[at]
+        nested = len(above & chosen)
+    else:
+        unknown = 0
+        prefixes = {text.rstrip(SUPPRESSED) for text in items if text.endswith(SUPPRESSED)}
+        nested = sum(
+            text[:length] in prefixes for text in items for length in range(len(text.rstrip(SUPPRESSED)))
+        )
+    if unknown:
+        con.remarks.problems.append(f"{unknown} items of {name!r} are in no place of its hierarchy")
+    if nested:
+        con.remarks.problems.append(
+            f"{nested} items of {name!r} stand for other items that are released, too"
+        )
+    return tree
+
+
+def _raw_items(con: Checks, raw: Table, column: Column, policy: Policy) -> list[str]:
+    """Unnest the raw sets, and return the distinct items."""
+    if not raw.has(column.name):
+        raise SchemaError(f"{raw.title}: the policy's column {column.name!r} is not in the file")
+    _unnest(con, raw, column, "raw_item")
+    nulls = policy.null_values.of(column.name)
+    if nulls:
+        con.execute(f"DELETE FROM raw_item WHERE item IN ({', '.join(map(literal, nulls))})")
+    return [text for (text,) in con.execute("SELECT DISTINCT item FROM raw_item ORDER BY 1").fetchall()]
+
+
+def _check_against(con: Checks, policy: Policy, tables: Tables, tree: Tree | None) -> None:
+    """Compare the released items of each record with the raw items that they stand for."""
+    [column] = policy.sets
+    if not tables.same_order(policy):
+        con.remarks.unchecked.append(
+            f"whether the sets of {column.name} are true of their records: nothing tells which is which"
+        )
+        return
+    items = [text for (text,) in con.execute("SELECT DISTINCT item FROM raw_item").fetchall()]
+    pairs = [(text, text) for text in items]
+    for text in items if tree is not None else ():
+        at = tree.leaves[text]  # type: ignore[union-attr]
+        while at > 0:
+            label = tree.labels[at]  # type: ignore[union-attr]
+            if label is not None and label != text:
+                pairs.append((text, label))
+            at = tree.parents[at]  # type: ignore[union-attr]
+    known_tree = tree is not None or _has_no_groups(con)
+    con.fill("stands_for", "raw VARCHAR, item VARCHAR", pairs)
+    con.execute(
+        "CREATE TABLE true_item AS SELECT DISTINCT place, raw_item.item AS raw, s.item FROM raw_item "
+        "JOIN stands_for s ON s.raw = raw_item.item"
+    )
+    if not known_tree:
+        con.remarks.unchecked.append(
+            f"whether the sets of {column.name} are true of their records: the policy has not the hierarchy "
+            "of the items"
+        )
+        return
+    (wrong,) = con.row(
+        "SELECT count(DISTINCT place) FROM released_item r WHERE NOT EXISTS (SELECT 1 FROM true_item t "
+        "WHERE t.place = r.place AND t.item = r.item)"
+    )
+    if wrong:
+        con.remarks.problems.append(
+            f"{wrong} records have an item of {column.name!r} that stands for none of their raw items"
+        )
+    lost, every = con.row(
+        "SELECT count(*) FILTER (NOT kept), count(*) FROM (SELECT w.place, w.item, coalesce(bool_or(r.item "
+        "IS NOT NULL), false) AS kept FROM raw_item w LEFT JOIN true_item t ON t.place = w.place AND t.raw = "
+        "w.item LEFT JOIN released_item r ON r.place = t.place AND r.item = t.item GROUP BY w.place, w.item)"
+    )
+    if every and lost / every > policy.max_suppression + SLACK:
+        con.remarks.problems.append(
+            f"{lost} of {every} items of {column.name!r} are left out, and max_suppression is "
+            f"{policy.max_suppression:g}"
+        )
+
+
+def _has_no_groups(con: Checks) -> bool:
+    """Whether every released item is a raw one."""
+    (other,) = con.row("SELECT count(*) FROM released_item WHERE item NOT IN (SELECT item FROM raw_item)")
+    return not other
+
+
+def _finding(con: Checks, policy: Policy, column: Column, others: Sequence[str]) -> Finding:
+    """Count the records of each class that have the same items, for sets of each size that is known."""
+    known = column.known or 0
+    k = max(demand.limit for demand in policy.demands if demand.model == "k-anonymity")
+    con.execute(
+        "CREATE TABLE basket AS SELECT place, class, dense_rank() OVER (ORDER BY item) AS item "
+        "FROM released_item"
+    )
+    smallest = None
+    for size in range(1, known + 1):
+        _refuse_many(con, column, size)
+        joins = "".join(
+            f" JOIN basket b{n} ON b{n}.place = b0.place AND b{n}.item > b{n - 1}.item"
+            for n in range(1, size)
+        )
+        keys = ", ".join(f"b{n}.item" for n in range(size))
+        (least,) = con.row(
+            f"SELECT min(people) FROM (SELECT count(*) AS people FROM basket b0{joins} "
+            f"GROUP BY b0.class, {keys})"
+        )
+        if least is not None:
+            smallest = least if smallest is None else min(smallest, least)
+    number = "1 item" if known == 1 else f"at most {known} items"
+    return Finding(
+        "km-anonymity", column.name, k, smallest, smallest is None or smallest >= k, quantity="k",
+        knows=(*others, f"{number} of {column.name}"), settings={"power": known},
+    )  # fmt: skip
+
+
+def _refuse_many(con: Checks, column: Column, size: int) -> None:
+    factors = " * ".join(f"greatest(n - {at}, 0) / {at + 1}" for at in range(size))
+    (sets,) = con.row(
+        f"SELECT coalesce(sum({factors}), 0) FROM (SELECT count(*)::DOUBLE AS n FROM basket GROUP BY place)"
+    )
+    if sets > _SETS:
+        raise PolicyError(
+            f"column {column.name!r}: an attacker may know {sets:,.0f} sets of {size} items, and {_SETS:,} "
+            "are looked at"
+        )
+
+
+def _hide(con: Checks, table: Table, column: Column) -> None:
+    """Write one value in place of each set of a table."""
+    _, stars = _lists(table, column)
+    where = f"c{table.place(column.name)}"
+    con.execute(
+        f"CREATE OR REPLACE TABLE {table.name} AS SELECT * REPLACE (CASE WHEN {stars} THEN "
+        f"{literal(SUPPRESSED)} ELSE {literal(ANY)} END AS {where}) FROM {table.name}"
+    )
