@@ -18,9 +18,8 @@ from incrowd.core.progress import Progress, Silent, Within, in_job, with_bar
 from incrowd.core.treatments import Microaggregate, Round, TruncateDates
 from incrowd.release.analyses.analysis import Analysis, analysis_of
 from incrowd.release.analyses.measure import RawAnalyses
-from incrowd.release.jobs.make.anonymize import anonymize
+from incrowd.release.jobs.make.anonymize import anonymize, check_levels
 from incrowd.release.jobs.make.release import Release
-from incrowd.release.jobs.make.suppressed_records import check_levels
 from incrowd.release.policy.arguments import as_algorithms
 from incrowd.release.policy.policy import Policy
 from incrowd.release.report.trials import Trial, chart, entries_of
