@@ -145,7 +145,7 @@ class LDiversity(SensitiveModel):
         if self.kind != "distinct" or not self.counts_records(classes):
             return super().holds(classes)
         each = (classes.have_values(at, self.least_size) for at in self.positions(classes.frequency))
-        return np.logical_and.reduce(list(each))
+        return np.asarray(np.logical_and.reduce(list(each)))
 
     def _lost(
         self, classes: EquivalenceClasses, attribute: int, failing: NDArray[np.bool_]
