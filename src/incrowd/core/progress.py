@@ -376,5 +376,5 @@ def _nothing() -> None:
     """Do nothing, for a job without an interrupt."""
 
 
-on_compiling: list[Callable[[], None]] = []
-"""Functions called when a kernel without cached code is compiled."""
+on_compiling: list[Callable[[str], None]] = []
+"""Functions called with the loop's name when a kernel without cached code is compiled."""

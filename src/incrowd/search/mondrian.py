@@ -138,7 +138,7 @@ class Mondrian(LocalAlgorithm):
                 return replace(self, choose="loss").search(replace(problem, progress=Silent()))
             return None
 
-        # A search gains little from a second core, and two searches have one each.
+        # Two searches have a core each, and share the others where there are four or more.
         both: list[Solution | None] = at_once(frequency.keys, partial(super().search, problem), by_loss)
         solutions = [solution for solution in both if solution is not None]
 

@@ -14,11 +14,12 @@ from pathlib import Path
 
 import numba
 import pytest
+from rich.progress import Progress as RichProgress
 
 import incrowd
-from incrowd.core.kernels import cache, jit
+from incrowd.core.kernels import cache, jit, signatures
 from incrowd.core.progress import on_compiling
-from incrowd.faces.cli.tables import progress
+from incrowd.faces.cli.tables import _Bar, progress
 
 DATA = "age,zip\n" + "".join(f"{20 + i % 7},{i % 3}\n" for i in range(30))
 SETTINGS = {name: text for name, text in os.environ.items() if not name.startswith(("NUMBA", "PYTHON"))}
@@ -126,7 +127,7 @@ def test_kept_code_is_loaded_without_all_that_the_compiler_knows(tmp_path):
     assert cache._TESTED[0] <= numba.version_info.short <= cache._TESTED[1], "try kept code with this version"
 
 
-def test_who_waits_is_told_once_that_it_compiles(tmp_path, monkeypatch):
+def test_a_bar_tells_which_loop_is_compiled_and_of_how_many(tmp_path, monkeypatch):
     screen = Screen()
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
@@ -134,14 +135,31 @@ def test_who_waits_is_told_once_that_it_compiles(tmp_path, monkeypatch):
     def doubled(number):
         return number + number
 
-    with progress():
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr(signatures, "loops_of", lambda algorithm: ["one", "two", "three"][: len(algorithm)])
+    with progress("abc"):
         assert jit.compiled(doubled)(2) == 4
         assert jit.compiled(doubled)(2.5) == 5
-    assert screen.getvalue().count("compiling loops") == 1
+    assert "compiling, once: loop 1 of about 3 (doubled)" in screen.getvalue()
+    assert "compiling, once: loop 2 of about 3 (doubled)" in screen.getvalue()
+    screen.truncate(0)
     with progress():
         assert jit.compiled(doubled)(2) == 4
-    assert screen.getvalue().count("compiling loops") == 1, "found, and not compiled"
+        assert "compiling" not in screen.getvalue(), "found, and not compiled"
+        assert jit.compiled(doubled)(2j) == 4j
+    assert "loop 1 of about 1 (doubled)" in screen.getvalue(), "nobody knows how many"
     assert not on_compiling
+
+
+def test_the_bar_of_loops_goes_once_the_job_goes_on():
+    rich = RichProgress()
+    bar = _Bar(rich, "")
+    for go_on in (lambda: bar.advance(1, 2), lambda: bar.stage("apply")):
+        bar.compile("improve blocks")
+        assert rich.tasks[1].visible
+        go_on()
+        assert not rich.tasks[1].visible
+    assert rich.tasks[1].description == "compiling, once: loop 2 of about 2 (improve blocks)"
 
 
 class Screen(io.StringIO):
@@ -196,7 +214,7 @@ def test_a_folder_that_others_may_write_is_not_trusted(tmp_path, monkeypatch, mo
 TOY = """
 import sys, time
 from pathlib import Path
-from incrowd.core.kernels import cache, jit
+from incrowd.core.kernels import cache, jit, signatures
 from incrowd.core.progress import on_compiling
 
 here = Path(__file__).parent
@@ -218,7 +236,7 @@ if sys.argv[1] == "together":
     (here / f"ready-{sys.argv[2]}").touch()
     while len(list(here.glob("ready-*"))) < 2:
         time.sleep(0.001)
-on_compiling.append(lambda: print("compiling"))
+on_compiling.append(lambda loop: print("compiling", loop))
 print(doubled(2))
 """
 
@@ -245,16 +263,16 @@ def test_shipped_code_is_taken_where_the_processor_can_run_it(toy, tmp_path):
     assert toy("run").communicate()[0] == "4\n"
     assert not machine_code(tmp_path / "kept")
     if cache.PORTABLE[1]:
-        assert toy("run", NUMBA_CPU_NAME="generic").communicate()[0] == "compiling\n4\n"
+        assert toy("run", NUMBA_CPU_NAME="generic").communicate()[0] == "compiling doubled\n4\n"
     for path in machine_code(tmp_path / "shipped"):
         path.write_bytes(_flipped(path.read_bytes()))
-    assert toy("run", NUMBA_CACHE_DIR=str(tmp_path / "new")).communicate()[0] == "compiling\n4\n"
+    assert toy("run", NUMBA_CACHE_DIR=str(tmp_path / "new")).communicate()[0] == "compiling doubled\n4\n"
 
 
 @pytest.mark.slow
 def test_two_processes_never_compile_the_same_kernel_at_once(toy):
     both = [toy("together", number) for number in "12"]
-    assert sorted(each.communicate()[0] for each in both) == ["4\n", "compiling\n4\n"]
+    assert sorted(each.communicate()[0] for each in both) == ["4\n", "compiling doubled\n4\n"]
 
 
 def test_a_kernel_is_compiled_where_there_are_no_locks(monkeypatch, tmp_path):

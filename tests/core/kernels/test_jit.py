@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from incrowd.core.kernels import jit
-from incrowd.core.kernels.jit import PARALLEL_FROM, each_on_a_core, over_ranges
+from incrowd.core.kernels.jit import PARALLEL_FROM, at_once, each_on_a_core, over_ranges
 
 
 def test_ranges_within_work_on_a_core_stay_there(monkeypatch):
@@ -35,3 +35,19 @@ def test_simple_loops_are_left_to_python_until_the_compiler_would_have_been_soon
     monkeypatch.setattr(jit.Kernel, "spent", 0)
     monkeypatch.setattr(jit, "_is_loaded", lambda: True)
     assert run(1) == "compiled"
+
+
+def test_shared_tasks_give_their_loops_all_cores_where_there_are_two_for_each(monkeypatch):
+    before = np.array([0, PARALLEL_FROM, 2 * PARALLEL_FROM])
+
+    def ranges():
+        return over_ranges(lambda start, stop: (start, stop), before)
+
+    def nested():
+        return at_once(PARALLEL_FROM, ranges, ranges)
+
+    monkeypatch.setenv("INCROWD_THREADS", "4")
+    assert at_once(PARALLEL_FROM, ranges, ranges) == [[(0, 1), (1, 2)]] * 2
+    assert at_once(PARALLEL_FROM, nested, nested) == [[[(0, 1), (1, 2)]] * 2] * 2
+    assert at_once(PARALLEL_FROM, *[ranges] * 3) == [[(0, 2)]] * 3, "too few cores for all"
+    assert each_on_a_core(lambda task: task(), [ranges, ranges]) == [[(0, 2)]] * 2, "not shared"

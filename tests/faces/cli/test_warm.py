@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from incrowd.core.errors import PolicyError
 from incrowd.core.kernels import signatures, warming
+from incrowd.faces.cli.commands.warm import warm
 
 
 @pytest.mark.slow
@@ -19,6 +22,17 @@ def test_all_kernels_are_compiled_beforehand():
     for name in signatures.listed():
         signatures_of_kernel = signatures.kernel_named(name).dispatcher()._cache.signatures()
         assert signatures_of_kernel >= set(signatures.signatures_of(name)), name
+
+
+def test_an_algorithm_has_its_own_kernels_compiled(monkeypatch):
+    compiled = []
+    monkeypatch.setattr(warming, "ProcessPoolExecutor", lambda *_, **__: ThreadPoolExecutor(1))
+    monkeypatch.setattr(warming, "_compile", lambda name, ship: compiled.append(name))
+    warm("agglomerative:rounds=2")
+    assert set(compiled) == set(signatures.loops_of("agglomerative")) < signatures.listed().keys()
+    assert "clusters.rebuild:improve_blocks" in compiled
+    with pytest.raises(PolicyError, match="agglomerativ"):
+        warm("agglomerativ")
 
 
 class CancelledError(Exception):

@@ -469,7 +469,7 @@ def test_loops_that_are_compiled_are_shown_with_a_bar_from_the_first_release_on(
         visit.fill("[data-field=path]", str(tmp_path / "people.csv"))
         visit.mark("open")
         element = visit.wait("[data-mark=preparing] [role=status]")
-        assert re.fullmatch(rf"Preparing \(once\): loop \d+ of about {Loops.USUAL}", element.text)
+        assert re.fullmatch(rf"Preparing \(once\): loop \d+ of about {Loops.USUAL}, [a-z ]+", element.text)
         bar = visit.wait("[data-mark=preparing] [role=progressbar]")
         assert 0 < float(bar.get_attribute("aria-valuenow")) < 1
         visit.judged(300)

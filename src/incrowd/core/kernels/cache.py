@@ -156,6 +156,7 @@ class KernelCache(FunctionCache):
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)
+        self._loop = function.__name__.strip("_").replace("_", " ")
         name = f"{self._impl.filename_base}.sealed"
         self._cache_file = _SealedFile(self._cache_path, name, _sources())
         room = Path(function.__code__.co_filename).parent.name
@@ -188,7 +189,7 @@ class KernelCache(FunctionCache):
         code = self._load(sig, target_context)
         if code is None:
             for callback in tuple(on_compiling):
-                callback()
+                callback(self._loop)
         return code
 
     def unlock(self) -> None:

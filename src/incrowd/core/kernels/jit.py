@@ -172,16 +172,21 @@ def over_ranges(kernel: Callable[..., Any], work: NDArray[np.int64], *arguments:
     return _results(tasks)
 
 
-def each_on_a_core(work: Callable[[T], R], items: Sequence[T]) -> list[R]:
-    """Map `work` over items in parallel on single cores, best for work inside kernels."""
+def each_on_a_core(work: Callable[[T], R], items: Sequence[T], *, shared: bool = False) -> list[R]:
+    """Map `work` over items in parallel, best for work inside kernels.
+
+    Each item has a single core. If `shared`, and there are two for each, `over_ranges` within has all cores.
+    """
     threads = thread_count()
     if threads == 1 or len(items) < 2 or _alone.get():
         return [work(item) for item in items]
+    alone = not shared or threads < 2 * len(items)
     # Nested waiting for the same pool would be a deadlock.
-    before = _alone.set(True)
+    pool = _pool(threads) if alone else ThreadPoolExecutor(len(items) - 1)
+    before = _alone.set(alone)
     try:
         # Each thread inherits this thread's context, with the job to check.
-        tasks = [_pool(threads).submit(copy_context().run, work, item) for item in items[1:]]
+        tasks = [pool.submit(copy_context().run, work, item) for item in items[1:]]
         try:
             first = work(items[0])
         except BaseException:
@@ -190,13 +195,15 @@ def each_on_a_core(work: Callable[[T], R], items: Sequence[T]) -> list[R]:
         return [first, *_results(tasks)]
     finally:
         _alone.reset(before)
+        if not alone:
+            pool.shutdown(wait=False)
 
 
 def at_once(rows: int, *tasks: Callable[[], Any]) -> list[Any]:
     """Run tasks and return the results, in parallel if there are many rows."""
     if rows < _TASKS_FROM:
         return [task() for task in tasks]
-    return each_on_a_core(lambda task: task(), tasks)
+    return each_on_a_core(lambda task: task(), tasks, shared=True)
 
 
 def _results(tasks: Sequence[Future[R]]) -> list[R]:

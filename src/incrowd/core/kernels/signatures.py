@@ -39,6 +39,12 @@ def listed() -> dict[str, list[list[Description]]]:
     return signatures
 
 
+def loops_of(algorithm: str) -> list[str]:
+    """Return the kernels that jobs of an algorithm call, by ``module:name``, from ``loops.json``."""
+    loops: dict[str, list[str]] = json.loads(_LIST.with_name("loops.json").read_text())
+    return loops.get(algorithm, [])
+
+
 def signatures_of(name: str) -> list[tuple[Any, ...]]:
     """Return the listed signatures of a kernel, as types of Numba."""
     return [tuple(map(_type, signature)) for signature in listed()[name]]

@@ -9,13 +9,15 @@ from incrowd.core.kernels.jit import thread_count
 from incrowd.core.progress import Progress, Silent
 
 
-def warm(progress: Progress, *, ship: bool = False) -> int:
+def warm(progress: Progress, algorithm: str | None = None, *, ship: bool = False) -> int:
     """Compile every listed kernel without cached code, on all cores.
 
     Parameters
     ----------
     progress
         Receives the number of compiled kernels.
+    algorithm
+        The name of an algorithm whose jobs alone are to find their kernels compiled.
     ship
         Whether to compile for all processors of shipped code, into the package, for a wheel.
 
@@ -24,9 +26,10 @@ def warm(progress: Progress, *, ship: bool = False) -> int:
     int
         Number of kernels ready for use.
     """
-    from incrowd.core.kernels.signatures import listed
+    from incrowd.core.kernels.signatures import listed, loops_of
 
-    names = [name for name, signatures in listed().items() if signatures]
+    every = listed()
+    names = [name for name in (every if algorithm is None else loops_of(algorithm)) if every[name]]
     progress.stage("compiling")
     # Processes, since the threads of one compile one after the other.
     with ProcessPoolExecutor(thread_count(), mp_context=get_context("spawn")) as pool:

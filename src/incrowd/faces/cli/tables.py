@@ -310,15 +310,28 @@ def search_text(space: SolutionSpace) -> str:
 class _Bar:
     """Progress bar of the current stage on a terminal."""
 
-    def __init__(self, rich: RichProgress) -> None:
-        self._rich = rich
+    def __init__(self, rich: RichProgress, algorithm: str) -> None:
+        self._rich, self._algorithm, self._begun = rich, algorithm, 0
         self._task = rich.add_task("", total=None)
+        self._loops = rich.add_task("", total=None, visible=False)
 
     def stage(self, name: str) -> None:
         self._rich.reset(self._task, description=name, total=None)
+        self._rich.update(self._loops, visible=False)
 
     def advance(self, done: int, total: int) -> None:
         self._rich.update(self._task, completed=done, total=total)
+        self._rich.update(self._loops, visible=False)
+
+    def compile(self, loop: str) -> None:
+        """Show a loop that is compiled, and how many of how many, since a first run waits for seconds."""
+        from incrowd.core.kernels.signatures import loops_of
+
+        self._begun += 1
+        total = max(len(loops_of(self._algorithm)), self._begun)
+        text = f"compiling, once: loop {self._begun} of about {total} ({loop})"
+        self._rich.reset(self._loops, completed=self._begun - 1, total=total, description=text, visible=True)
+        self._rich.refresh()
 
 
 class _Job(Cancellable):
@@ -338,12 +351,12 @@ class _Job(Cancellable):
 
 
 @contextmanager
-def progress() -> Iterator[Progress]:
+def progress(algorithm: str = "") -> Iterator[Progress]:
     """Yield a command's progress: a bar on a terminal, log records, or silent.
 
-    Ctrl-C cancels the job.
+    Ctrl-C cancels the job. The bar tells how many loops an algorithm has compiled.
     """
-    with _display() as display:
+    with _display(algorithm) as display:
         job = _Job(display)
         JOBS.append(job)
         try:
@@ -354,7 +367,7 @@ def progress() -> Iterator[Progress]:
 
 
 @contextmanager
-def _display() -> Iterator[Progress]:
+def _display(algorithm: str) -> Iterator[Progress]:
     if LOG.takes("info"):
         records = LoggedProgress(LOG)
         yield records
@@ -367,23 +380,10 @@ def _display() -> Iterator[Progress]:
     from rich.progress import Progress as RichProgress
 
     columns = (SpinnerColumn(), TextColumn("{task.description:<12}"), BarColumn(), TimeElapsedColumn())
-    out = Console(stderr=True)
-    with RichProgress(*columns, console=out, transient=True) as rich, _announce_compiling(out):
-        yield _Bar(rich)
-
-
-@contextmanager
-def _announce_compiling(out: Console) -> Iterator[None]:
-    """Announce once that kernels are being compiled, which delays a first run by seconds."""
-
-    def announce() -> None:
-        if announce in on_compiling:
-            on_compiling.remove(announce)
-            out.print("incrowd: compiling loops; later runs find them compiled")
-
-    on_compiling.append(announce)
-    try:
-        yield
-    finally:
-        if announce in on_compiling:
-            on_compiling.remove(announce)
+    with RichProgress(*columns, console=Console(stderr=True), transient=True) as rich:
+        bar = _Bar(rich, algorithm)
+        on_compiling.append(bar.compile)
+        try:
+            yield bar
+        finally:
+            on_compiling.remove(bar.compile)

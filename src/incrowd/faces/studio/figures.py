@@ -26,17 +26,19 @@ _WIDTH = 20
 class Loops:
     """The count (`begun`) of loops that this process compiles, which later releases find compiled.
 
-    A first release by Mondrian compiles `USUAL` of them, with the figures that are shown beside it. Another
-    method or another kind of column may need a few more or fewer.
+    `loop` is the name of the last one. A first release by Mondrian compiles `USUAL` of them, with the figures
+    that are shown beside it. Another method or another kind of column may need a few more or fewer.
     """
 
     USUAL = 21
     begun = 0
+    loop = ""
 
     @classmethod
-    def count(cls) -> None:
-        """Count a loop that begins to compile."""
+    def count(cls, loop: str) -> None:
+        """Count a loop that begins to compile, and keep its name."""
         cls.begun += 1
+        cls.loop = loop
 
 
 class Figures:
@@ -69,7 +71,7 @@ class Figures:
             self._runs.set_text(in_words(*self.watched.state()))
             self._preparing.set_visibility(Loops.begun > self._begun)
             total = max(Loops.USUAL, Loops.begun)
-            self._compiling.set_text(f"Preparing (once): loop {Loops.begun} of about {total}")
+            self._compiling.set_text(f"Preparing (once): loop {Loops.begun} of about {total}, {Loops.loop}")
             self._share.set_value(Loops.begun / (total + 1))
 
     def refuse(self, text: str) -> None:

@@ -144,9 +144,8 @@ class LDiversity(SensitiveModel):
         """Return whether each class satisfies the model, counting no more distinct values than l."""
         if self.kind != "distinct" or not self.counts_records(classes):
             return super().holds(classes)
-        each = [classes.have_values(at, self.least_size) for at in self.positions(classes.frequency)]
-        held: NDArray[np.bool_] = np.logical_and.reduce(each)
-        return held
+        each = (classes.have_values(at, self.least_size) for at in self.positions(classes.frequency))
+        return np.asarray(np.logical_and.reduce(list(each)))
 
     def _lost(
         self, classes: EquivalenceClasses, attribute: int, failing: NDArray[np.bool_]

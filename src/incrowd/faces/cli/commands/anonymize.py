@@ -231,7 +231,8 @@ def anonymize(
         force=places.force,
     )
     targets = places.targets(files, data, stream=source.stream)
-    with progress() as job, files:
+    algorithm = search.algorithm or ("" if columns.policy else "mondrian")
+    with progress(algorithm.partition(":")[0]) as job, files:
         job.stage("read")
         rows, csv_format, names = source.open(data, job)
         if places.into is not None:
