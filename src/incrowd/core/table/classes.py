@@ -192,7 +192,7 @@ class EquivalenceClasses(ClassCounts):
         """
         keys = self.members[self.indptr[:-1]]
         places = range(len(self.frequency.codes)) if self.known is None else self.known
-        columns = [self.sizes.take]
+        columns: list[Any] = [self.sizes.take]
         columns += [lambda some, codes=self.frequency.codes[j]: codes[keys[some]] for j in places]
         first = [candidates]
         for column in columns:

@@ -212,7 +212,6 @@ def anonymize(
     from incrowd.faces.cli.tables import progress
     from incrowd.release.accounts.row_map import ROW_MAP
     from incrowd.release.jobs.make.anonymize import anonymize as release_of
-    from incrowd.release.jobs.make.plan import plan
 
     began = time.perf_counter()
     if is_linked_policy(columns.policy):
@@ -261,6 +260,8 @@ def anonymize(
             "force": places.force,
         }
         if dry_run:
+            from incrowd.release.jobs.make.plan import plan
+
             _show_plan(plan(rows, policy, **settings), places, json=json)
             return
         if goal is not None:
