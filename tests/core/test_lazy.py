@@ -67,8 +67,31 @@ def test_the_version_is_printed_without_the_commands():
     assert ran.stdout == f"incrowd {incrowd.__version__}\n['incrowd.__main__']\n"
 
 
-ROOT = Path(__file__).parents[2]
 HEAVY = {"numba", "scipy", "pandas", "pyarrow", "duckdb", "altair", "pydantic", "rich", "stdnum"}
+LOADED_AT_ONCE = {
+    "--help": ["rich", "typer"],
+    "anonymise": ["typer"],
+    "anonymize --help": ["rich", "typer"],
+    "verify --help": ["rich", "typer"],
+}
+"""Calls that read no table, and what they load of the libraries that take long."""
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("call", quick(LOADED_AT_ONCE, "--help", "anonymise"))
+def test_help_and_a_wrong_command_load_neither_polars_nor_numpy(call):
+    job = (
+        "import sys; from incrowd.__main__ import main\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        f"print(sorted({HEAVY | {'numpy', 'polars', 'narwhals', 'typer'}!r} & set(sys.modules)))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", job, *call.split()], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.splitlines()[-1] == str(LOADED_AT_ONCE[call])
+
+
+ROOT = Path(__file__).parents[2]
 A_COMMAND = "from incrowd.faces.cli import main\ntry: main()\nexcept SystemExit as stop: assert not stop.code"
 TABLE = "anonymize people.csv -o out.csv --qi age,zip --sensitive diagnosis --unlisted drop"
 TREES = f"{TABLE} --unanswered write --max-suppression 0.5 --hierarchy zip=prefix --hierarchy age=intervals:5,10,20"
@@ -93,7 +116,12 @@ def test_a_small_job_loads_neither_the_compiler_nor_what_it_does_not_use(tmp_pat
         code = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text("utf-8"), re.M | re.S)[0]
     elif "people.csv" in job:
         hospital(1_000, 1).write_csv(tmp_path / "people.csv")
-    show = f"\nimport sys; print(*({HEAVY!r} & set(sys.modules)), file=sys.stderr)"
+    unused = (
+        "incrowd.release.linked.judged",
+        "incrowd.release.jobs.compare",
+        "incrowd.release.jobs.make.plan",
+    )
+    show = f"\nimport sys; print(*({HEAVY | {*unused}!r} & set(sys.modules)), file=sys.stderr)"
     ran = subprocess.run(
         [sys.executable, "-c", code + show, *shlex.split(job)],
         cwd=tmp_path,

@@ -157,3 +157,10 @@ def test_rows_that_are_unique_in_some_columns_are_those_of_lone_combinations(col
     })  # fmt: skip
     groups = table.group_by(columns).len("rows")
     assert memory.MemoryEngine(table).lone_rows(columns) == (groups["rows"] == 1).sum()
+
+
+@pytest.mark.parametrize("last", [None, "4"])
+def test_texts_of_the_same_number_have_one_rank(last):
+    texts = ["1", "2", "2.0", "3", last]
+    frequency = memory.MemoryEngine(pl.DataFrame({"n": texts})).count(ic.Schema(quasi=["n"])).frequency
+    assert frequency.codes[0][frequency.row_keys].tolist() == [0, 1, 1, 2, 3]

@@ -386,7 +386,10 @@ def _rank_column(
     entries, codes = dictionary(series if live is None else series.filter(live), attribute.name, null_values)
     domain, ranks = Domain.build(attribute, entries, null_values)
     # Small codes make the gather below, and all that follows, cheaper.
-    ranked = ranks.astype(np.min_scalar_type(max(domain.size, 1)) if domain.size else np.uint8)[codes]
+    small = np.min_scalar_type(max(domain.size, 1)) if domain.size else np.uint8
+    used = len(entries.texts) + entries.has_missing
+    are_ranks = np.array_equal(ranks[:used], np.arange(used))
+    ranked = codes.astype(small, copy=False) if are_ranks else ranks.astype(small)[codes]
     if live is None:
         return domain, ranked
     everywhere = np.zeros(len(live), ranked.dtype)

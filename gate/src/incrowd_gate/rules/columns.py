@@ -23,6 +23,11 @@ class UnansweredError(Exception):
     """The rows cannot answer a question; the message says why, as the end of a sentence."""
 
 
+def _is_null(values: pl.Series) -> pl.Series:
+    # A method as the default would load Polars with this file.
+    return values.is_null()
+
+
 @dataclass(frozen=True)
 class Column:
     """A column with the role and treatment by the policy.
@@ -40,7 +45,7 @@ class Column:
     role: str | None = None
     treatment: str = ""
     is_list: bool = False
-    missing: Callable[[pl.Series], pl.Series] = pl.Series.is_null
+    missing: Callable[[pl.Series], pl.Series] = _is_null
     read: Callable[[str], str | None] | None = None
     is_person: bool = False
 

@@ -6,12 +6,15 @@ import codecs
 import csv
 import gzip
 import io
+import mmap
 import os
 import re
+import tempfile
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
@@ -50,6 +53,8 @@ Frame = TypeVar("Frame", "pl.DataFrame", "pl.LazyFrame")
 DELIMITERS = ",;\t|"
 _HEADER = 16 << 20
 """Bytes of a CSV searched for the header."""
+_CHUNK = 1 << 22
+"""Bytes encoded at a time."""
 GZIP = b"\x1f\x8b"
 _PARQUET = b"PAR1"
 _NO_FILES = ("idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape")
@@ -434,7 +439,7 @@ def missing_alone(name: str) -> pl.Expr:
     return pl.when(column != "").then(column).alias(name)
 
 
-def null_text(columns: int) -> str:
+def _null_text(columns: int) -> str:
     """Return how a missing value is written to a CSV.
 
     A missing value and an empty text differ by quotes, as they did when read. In a file of one column a
@@ -443,7 +448,7 @@ def null_text(columns: int) -> str:
     return "" if columns > 1 else '""'
 
 
-def require_text(target: Path, types: Mapping[str, pl.DataType]) -> None:
+def _require_text(target: Path, types: Mapping[str, pl.DataType]) -> None:
     """Raise for a file name of another format, or for column types that a CSV cannot hold.
 
     Raises
@@ -454,7 +459,7 @@ def require_text(target: Path, types: Mapping[str, pl.DataType]) -> None:
     refuse_types(types, target, "a CSV", (pl.Binary, pl.Object, pl.Duration, pl.List, pl.Struct, pl.Array))
 
 
-def nul_in(target: Path) -> TableError:
+def _nul_in(target: Path) -> TableError:
     """Return the error for the character NUL in a value of a CSV."""
     return TableError(
         f"{target}: a value has the character NUL, which a CSV cannot hold; write .parquet, or leave the "
@@ -477,9 +482,59 @@ def write_table(table: pl.DataFrame, path: Path, target: Path, csv_format: CsvFo
     if is_parquet(target):
         table.write_parquet(path)
         return
-    from incrowd.core.io.streams import stream_table
+    write_csv(table.lazy(), path, target, csv_format)
 
-    stream_table(table.lazy(), path, target, csv_format)
+
+def write_csv(table: pl.LazyFrame, path: Path, target: Path, csv_format: CsvFormat) -> None:
+    """Write a lazy frame to a CSV, also gzipped by the name of `target`.
+
+    Raises
+    ------
+    TableError
+        When a value has no place in a CSV, or in the encoding.
+    """
+    _require_text(target, table.collect_schema())
+    mark = (csv_format.delimiter or ",")[0]
+    if csv_format.escaped:
+        table = escape(table)
+    zipped = target.suffix.lower() == ".gz"
+    utf8 = codecs.lookup(csv_format.encoding).name == "utf-8"
+    sink_csv = partial(
+        table.sink_csv,
+        separator=mark,
+        maintain_order=True,
+        null_value=_null_text(len(table.collect_schema())),
+        quote_style="necessary",
+    )
+    if utf8 and not zipped:
+        sink_csv(path)
+        _refuse_nul(path, target)
+        return
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix="plain.") as between:
+        plain = Path(between.name)
+        sink_csv(plain)
+        _refuse_nul(plain, target)
+        with plain.open("rb") as source, path.open("wb") as sink:
+            # No file name and no time inside, so that the same release has the same bytes.
+            out: Any = gzip.GzipFile("", "wb", 6, sink, mtime=0) if zipped else sink
+            encoder = codecs.getincrementalencoder(csv_format.encoding)()
+            decoder = codecs.getincrementaldecoder("utf-8")()
+            while data := source.read(_CHUNK):
+                try:
+                    out.write(data if utf8 else encoder.encode(decoder.decode(data)))
+                except UnicodeEncodeError:
+                    problem = f"a value cannot be written in {csv_format.encoding}; use utf-8"
+                    raise TableError(f"{target}: {problem}") from None
+            if zipped:
+                out.close()
+
+
+def _refuse_nul(path: Path, target: Path) -> None:
+    """Raise if a file in UTF-8 contains NUL."""
+    # A file that is mapped is looked at without a copy.
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        if data.find(b"\0") >= 0:
+            raise _nul_in(target)
 
 
 def write_file(

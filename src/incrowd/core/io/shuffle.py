@@ -119,9 +119,10 @@ def _in_order(numbers: NDArray[np.uint64]) -> NDArray[np.int64]:
         # A word of upper bits and place is sorted many times as fast as the numbers' places.
         words = numbers[inside] >> bits << bits
         words |= inside.view(np.uint64)
-        words.sort()
+        # Polars sorts words several times as fast as NumPy.
+        words = pl.Series(words).sort().to_numpy()
         position = (words & ((np.uint64(1) << bits) - np.uint64(1))).view(np.int64)
-        words >>= bits
+        words = words >> bits
         equal = words[1:] == words[:-1]
         close = np.flatnonzero(np.append(equal, False) | np.insert(equal, 0, False))
         tied = position[close]

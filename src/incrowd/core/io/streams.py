@@ -5,16 +5,13 @@ from __future__ import annotations
 import codecs
 import glob
 import gzip
-import mmap
 import os
 import re
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from incrowd.core.errors import EncodingError, ParameterError, TableError, quoted
@@ -25,18 +22,15 @@ from incrowd.core.io.files import (
     GZIP,
     CsvFormat,
     checked_csv,
-    escape,
     has_parquet_ends,
     header_line,
     is_parquet,
     missing_alone,
     naming_of_encoding,
     no_text,
-    nul_in,
-    null_text,
-    require_text,
     unescape,
     unzipping,
+    write_csv,
 )
 from incrowd.core.io.kinds.files import (
     LONGEST_SIGNATURE,
@@ -490,41 +484,7 @@ def stream_table(table: pl.LazyFrame, path: Path, target: Path, csv_format: CsvF
     if is_parquet(target):
         table.sink_parquet(path, maintain_order=True)
         return
-    require_text(target, table.collect_schema())
-    mark = (csv_format.delimiter or ",")[0]
-    if csv_format.escaped:
-        table = escape(table)
-    zipped = target.suffix.lower() == ".gz"
-    utf8 = codecs.lookup(csv_format.encoding).name == "utf-8"
-    sink_csv = partial(
-        table.sink_csv,
-        separator=mark,
-        maintain_order=True,
-        null_value=null_text(len(table.collect_schema())),
-        quote_style="necessary",
-    )
-    if utf8 and not zipped:
-        sink_csv(path)
-        with path.open("rb") as output:
-            _refuse_nul(output, target)
-        return
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix="plain.") as between:
-        plain = Path(between.name)
-        sink_csv(plain)
-        with plain.open("rb") as source, path.open("wb") as sink:
-            _refuse_nul(source, target)
-            # No file name and no time inside, so that the same release has the same bytes.
-            out: Any = gzip.GzipFile("", "wb", 6, sink, mtime=0) if zipped else sink
-            encoder = codecs.getincrementalencoder(csv_format.encoding)()
-            decoder = codecs.getincrementaldecoder("utf-8")()
-            while data := source.read(_CHUNK):
-                try:
-                    out.write(data if utf8 else encoder.encode(decoder.decode(data)))
-                except UnicodeEncodeError:
-                    problem = f"a value cannot be written in {csv_format.encoding}; use utf-8"
-                    raise TableError(f"{target}: {problem}") from None
-            if zipped:
-                out.close()
+    write_csv(table, path, target, csv_format)
 
 
 def stream_batches(batches: Iterator[pl.DataFrame], path: Path, target: Path, csv_format: CsvFormat) -> None:
@@ -569,11 +529,3 @@ def cut_batches(batches: Iterator[pl.DataFrame], sizes: Sequence[int]) -> Iterat
 
     for size in sizes:
         yield run(size)
-
-
-def _refuse_nul(source: IO[bytes], target: Path) -> None:
-    """Raise if UTF-8 bytes contain NUL."""
-    # A file that is mapped is looked at without a copy.
-    with mmap.mmap(source.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        if data.find(b"\0") >= 0:
-            raise nul_in(target)

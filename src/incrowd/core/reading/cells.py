@@ -126,8 +126,12 @@ _UNDER = (
 
 
 @cache
-def _patterns(kind: str) -> list[re.Pattern[str]]:
-    return [re.compile(form) for form in _forms(kind)]
+def _listed_forms(kind: str) -> list[str]:
+    return list(_forms(kind))
+
+
+# Each is compiled when a text is not of the forms before: the cells of incrowd are of the first ones.
+_compiled = cache(re.compile)
 
 
 def _forms(kind: str) -> Iterator[str]:
@@ -210,8 +214,8 @@ def read_span(text: str, kind: str) -> Span | None:
     if kind == "date" and re.fullmatch(_DATE, words):
         # A day or a moment is a value, and no range.
         return None if re.fullmatch(_TIME, words) else _of_dates(words, words, above=False, below=False)
-    for form in _patterns(kind):
-        if match := form.fullmatch(words):
+    for form in _listed_forms(kind):
+        if match := _compiled(form).fullmatch(words):
             ends = match.groupdict()
             low, high = ends.get("low"), ends.get("high")
             if low is None and high is None:

@@ -7,6 +7,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
@@ -103,7 +104,7 @@ class Recoding(ABC):
         cells = tuple(column.without(gone, domain.size) for column, domain in columns)
         return replace(self, cells=cells, suppressed=self.suppressed | gone)
 
-    @property
+    @cached_property
     def starred(self) -> NDArray[np.bool_]:
         """Keys with ``*`` in every quasi-identifier, for any reason: bool[keys]."""
         return np.asarray(self.suppressed | starred(self.cells))

@@ -88,7 +88,10 @@ def _options(
 
 @cache
 def program(alone: str | None = None) -> Commands:
-    """Build the program with all commands, or faster with the command `alone`."""
+    """Build the program with all commands, or faster with the command `alone`.
+
+    If no command has that name, the program knows the names alone, as the error needs no more.
+    """
     app = Commands(
         name="incrowd",
         cls=_Group,
@@ -104,6 +107,10 @@ def program(alone: str | None = None) -> Commands:
         rich_markup_mode=None,
     )
     app.callback()(_options)
+    if alone is not None and alone not in NAMES:
+        for name in NAMES:
+            app.command(name)(lambda: None)
+        return app
     for name, command in commands(NAMES if alone is None else (alone,)):
         if isinstance(command, Commands):
             app.add_typer(command, name=name)
@@ -174,7 +181,7 @@ def _run(watch: Interruption) -> None:
     try:
         try:
             first = "".join(sys.argv[1:2])
-            program(first if first in NAMES else None).described(prog_name="incrowd")
+            program(None if not first or first.startswith("-") else first).described(prog_name="incrowd")
         except (Exception, Cancelled):
             if watch.number is not None:
                 # An interrupted library's exception is no error of the run.

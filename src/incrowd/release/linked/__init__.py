@@ -1,8 +1,6 @@
 """Linked tables: several tables about the same people, anonymized and judged together."""
 
-from incrowd.release.linked.judged import JoinedView as JoinedView
-from incrowd.release.linked.judged import assess_linked as assess_linked
-from incrowd.release.linked.policy import LinkedPolicy as LinkedPolicy
-from incrowd.release.linked.policy import LinkedTable as LinkedTable
-from incrowd.release.linked.release import LinkedRelease as LinkedRelease
-from incrowd.release.linked.release import anonymize_linked as anonymize_linked
+import lazy_loader
+
+# `__init__.pyi` lists the names. Who asks whether a policy is of linked tables loads no more than that.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

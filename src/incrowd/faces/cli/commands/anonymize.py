@@ -211,8 +211,6 @@ def anonymize(
     from incrowd.core.io.targets import INTERNAL
     from incrowd.faces.cli.tables import progress
     from incrowd.release.accounts.row_map import ROW_MAP
-    from incrowd.release.analyses.analysis import analysis_of
-    from incrowd.release.jobs.make.plan import plan
 
     began = time.perf_counter()
     if is_linked_policy(columns.policy):
@@ -262,8 +260,12 @@ def anonymize(
             "force": places.force,
         }
         if goal is not None:
+            from incrowd.release.analyses.analysis import analysis_of
+
             analysis_of(goal, policy.analyses)
         if dry_run:
+            from incrowd.release.jobs.make.plan import plan
+
             _show_plan(plan(rows, policy, **settings), places, json=json)
             return
         searching = time.perf_counter()
