@@ -19,7 +19,7 @@ def folder(path, tables):
 
 
 def test_keys_and_joins_of_omop_are_found_and_the_draft_runs(tmp_path, monkeypatch, capsys):
-    tables = ic.samples.omop(300)
+    tables = ic.samples.omop(120)
     tables["note"] = pl.DataFrame({"words": ["some", "words"]})
     where = folder(tmp_path / "omop", tables)
     assert has_different_tables(where)
