@@ -9,8 +9,10 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 VENV = Path(os.environ.get("VENV") or ".venv")
@@ -29,6 +31,8 @@ MADE_OF_CODE = {
     "README.md": "counted",
 }
 """The files that are made from the code, and what `incrowd.faces.cli.reference` is asked for."""
+MEMORY, ROOM = Path("/dev/shm"), 2 * 10**9
+"""The folder of Linux that lies in memory, and the bytes that must be free there for files of tests."""
 TASKS: dict[str, tuple[Callable[[], None], str]] = {}
 """Each task: what it does, and the extra of the package that it needs."""
 
@@ -103,10 +107,27 @@ def demo() -> None:
     python("-m", "incrowd", "demo", "-o", "demo-release", "--force")
 
 
+@contextmanager
+def files_in_memory() -> Iterator[dict[str, str]]:
+    """Give a run a folder in memory for its temporary files, where there is one; nothing where not.
+
+    Many tests write small files that are safe on the disk before the next step, and wait for it.
+    """
+    if sys.platform == "win32" or "TMPDIR" in os.environ or not MEMORY.is_dir():
+        yield {}
+    elif os.statvfs(MEMORY).f_flag & os.ST_NOEXEC or shutil.disk_usage(MEMORY).free < ROOM:
+        # Some tests start programs from their folders, and a container often has 64 MB there.
+        yield {}
+    else:
+        with tempfile.TemporaryDirectory(prefix="incrowd-tests-", dir=MEMORY) as folder:
+            yield {"TMPDIR": folder}
+
+
 @task("test")
 def test() -> None:
     """Set up and run the tests, all but the slow ones."""
-    pytest("-m", "not slow")
+    with files_in_memory() as folder:
+        pytest("-m", "not slow", **folder)
 
 
 def tests_of(file: Path) -> Path:

@@ -104,6 +104,29 @@ def test_the_exit_status_of_a_command_is_that_of_the_task(monkeypatch, tmp_path)
     assert ran[-1][1:] == ["-m", "fuzz", "--minutes", "10", "--seed", "7"]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such folder")
+@pytest.mark.parametrize("has_room", [True, False])
+def test_files_of_quick_tests_lie_in_memory_where_there_is_room(monkeypatch, tmp_path, has_room):
+    tasks, _ = loaded(monkeypatch, "linux", tmp_path / "venv")
+    monkeypatch.setattr(tasks, "MEMORY", tmp_path)
+    monkeypatch.setattr(tasks, "ROOM", 0 if has_room else 10**18)
+    monkeypatch.setattr(tasks, "install", lambda extra: None)
+    monkeypatch.delenv("TMPDIR", raising=False)
+    folders = []
+
+    def run(command, env, check):
+        folders.append(env.get("TMPDIR"))
+        assert not has_room or list(tmp_path.iterdir()) == [Path(env["TMPDIR"])]
+        return subprocess.CompletedProcess(command, 1)
+
+    monkeypatch.setattr(tasks.subprocess, "run", run)
+    with pytest.raises(SystemExit):
+        tasks.main(["test"])
+    assert [folder is not None for folder in folders] == [has_room]
+    # Nothing stays in memory, also of a run that failed.
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_unknown_task_is_refused_and_none_lists_all(monkeypatch, tmp_path, capsys):
     tasks, ran = loaded(monkeypatch, "linux", tmp_path)
     with pytest.raises(SystemExit, match="no task 'tset'; there are demo, test"):

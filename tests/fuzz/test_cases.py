@@ -57,7 +57,7 @@ def test_what_failed_once_passes_every_check(path, services):
 def test_no_draw_is_wasted_on_a_null_value_that_is_always_refused():
     """``*`` means suppressed, and no null value may be ``*``."""
     draw = Draw(1, MODELS.names(), ALGORITHMS.names(), HERE, Counter())
-    drawn = Counter(text for _ in range(1500) for text in draw.case()["null_values"])
+    drawn = Counter(text for _ in range(700) for text in draw.case()["null_values"])
     assert "*" not in drawn
     assert {text for texts in TYPED_NULLS.values() for text in texts} <= set(drawn)
 
@@ -65,7 +65,7 @@ def test_no_draw_is_wasted_on_a_null_value_that_is_always_refused():
 def test_spelled_columns_are_drawn_for_every_place_and_most_can_be_read():
     draw = Draw(2, MODELS.names(), ALGORITHMS.names(), list(SOURCES), Counter())
     told, read = set(), Counter()
-    for number in range(400):
+    for number in range(200):
         for column in draw.case(SOURCES[number % len(SOURCES)])["columns"]:
             spelling = spelling_of(column)
             if spelling is not None:
@@ -80,7 +80,7 @@ def test_databases_that_ignore_case_get_no_names_that_differ_by_it_alone():
     differing = Counter()
     for source in ("polars", *CASELESS):
         draw = Draw(3, MODELS.names(), ALGORITHMS.names(), list(SOURCES), Counter())
-        for _ in range(4000):
+        for _ in range(1500):
             names = draw.names(source)
             differing[source] += len({name.lower() for name in names}) < len(names)
     assert differing["polars"] > 0
@@ -91,7 +91,7 @@ def test_types_of_databases_are_drawn_for_columns_and_people_that_they_can_hold(
     drawn, people = set(), set()
     for source in STORED:
         draw = Draw(6, MODELS.names(), ALGORITHMS.names(), list(SOURCES), Counter(), people=1.0)
-        for case in (draw.case(source) for _ in range(250)):
+        for case in (draw.case(source) for _ in range(150)):
             assert has_persons(case)
             for column in case["columns"]:
                 if "stored" in column:
@@ -138,7 +138,7 @@ def test_random_cases_hold(seed, tmp_path):
 
 def test_every_model_and_algorithm_is_drawn():
     draw = Draw(0, MODELS.names(), ALGORITHMS.names(), HERE, Counter())
-    cases = [draw.case() for _ in range(600)]
+    cases = [draw.case() for _ in range(300)]
     drawn = {model["model"] for case in cases for model in case["models"]}
     assert drawn == set(MODELS.names())
     assert {case["algorithm"]["name"] for case in cases} == set(ALGORITHMS.names())
@@ -147,7 +147,7 @@ def test_every_model_and_algorithm_is_drawn():
 def test_people_are_drawn_for_every_place_with_several_rows_and_one_and_attackers_with_them():
     met = Counter({("person", source): 1 for source in SOURCES})
     draw = Draw(5, MODELS.names(), ALGORITHMS.names(), list(SOURCES), met)
-    cases = [draw.case(SOURCES[number % len(SOURCES)]) for number in range(1500)]
+    cases = [draw.case(SOURCES[number % len(SOURCES)]) for number in range(700)]
     named = [case for case in cases if has_persons(case)]
     assert 0.25 < len(named) / len(cases) < 0.4
     assert {case["source"] for case in named} == set(SOURCES)

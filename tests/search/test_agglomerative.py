@@ -231,12 +231,12 @@ def test_a_seed_decides_what_is_random():
 
 def test_keys_of_large_tables_are_joined_in_smaller_blocks(monkeypatch):
     """Exchanging keys wins nearly all of the loss back."""
-    table = hospital(2000, seed=6).select("age", "zip", "length_of_stay")
+    table = hospital(1000, seed=6).select("age", "zip", "length_of_stay")
     schema = ic.Schema(quasi={"age": None, "zip": ZIPS, "length_of_stay": None})
     problem = problem_of(table, schema, 5)
     monkeypatch.setattr(agglomerative, "_SWEEP", 0)
     whole, _ = ic.Agglomerative().assign(problem)
-    monkeypatch.setattr(agglomerative, "_JOINED", 100)
+    monkeypatch.setattr(agglomerative, "_JOINED", 50)
     parted, _ = ic.Agglomerative().assign(problem)
     assert parted.tolist() != whole.tolist()
     assert min(sizes_of(problem, parted)) >= 5

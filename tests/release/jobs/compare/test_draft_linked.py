@@ -19,7 +19,7 @@ def folder(path, tables):
 
 
 def test_keys_and_joins_are_found_and_the_draft_runs(tmp_path, monkeypatch, capsys):
-    tables = {name: table for name, table in ic.samples.omop(300).items() if not name.startswith("concept")}
+    tables = {name: table for name, table in ic.samples.omop(120).items() if not name.startswith("concept")}
     tables["person"] = tables["person"].rename({"gender_concept_id": "gender"})
     tables["note"] = pl.DataFrame({"words": ["some", "words"]})
     where = folder(tmp_path / "in", tables)

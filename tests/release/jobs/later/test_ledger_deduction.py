@@ -139,7 +139,7 @@ def test_what_is_too_large_to_decide_counts_as_exposed(setting, most, monkeypatc
     monkeypatch.setattr(deduction, setting, most)
     monkeypatch.setattr(deduction, "_NEAR", most)
     more = 0
-    for seed in range(60):
+    for seed in range(30):
         records, values, least = history(seed)
         result, sure = (
             names_of(deduced_people(shown_of(records, values, least))),
