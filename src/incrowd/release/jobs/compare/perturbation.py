@@ -7,13 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.core.documents import envelope
-from incrowd.core.errors import (
-    ParameterError,
-    SchemaError,
-    named,
-    null_values_setting,
-    setting,
-)
+from incrowd.core.errors import ParameterError, SchemaError, named, null_values_setting, setting
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.markup import InNotebooks
 from incrowd.core.table.schema import Schema
