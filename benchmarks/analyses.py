@@ -159,7 +159,7 @@ def tuning(chosen: argparse.Namespace) -> None:
         frame = frame.select(list(dict.fromkeys((*quasi, *analysis.columns)))).drop_nulls()
         if kind == "cox":
             frame = frame.with_columns(status=pl.col("status") - 1)
-        hierarchies = {each: _hierarchy(frame[each]) for each in quasi}
+        hierarchies = {each: _hierarchy(frame[each], plain=chosen.plain) for each in quasi}
         accepted = [
             ic.Accepted(point, column, "a public data set")
             for column in frame.columns
@@ -180,10 +180,12 @@ def tuning(chosen: argparse.Namespace) -> None:
         )
 
 
-def _hierarchy(column: pl.Series) -> Any:
-    """Return ranges of three widths for numbers of many values, else the value or ``*``."""
+def _hierarchy(column: pl.Series, *, plain: bool) -> Any:
+    """Return ranges of three widths or nothing for numbers of many values, else the value or ``*``."""
     if not column.dtype.is_numeric() or column.n_unique() < 8:
         return ic.Hierarchy.flat()
+    if plain:
+        return None
     span = float(column.max()) - float(column.min())
     width = 10.0 ** np.floor(np.log10(span / 10))
     return ic.Hierarchy.intervals(width, 5 * width, 10 * width)
@@ -198,6 +200,7 @@ def main() -> None:
     parser.add_argument("--k", type=int, default=5)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--most", type=int, default=20, help="settings that tune tries")
+    parser.add_argument("--plain", action="store_true", help="numbers have no hierarchies")
     chosen = parser.parse_args()
     {"readings": readings, "tuning": tuning}[chosen.what](chosen)
 

@@ -18,6 +18,7 @@ LISTS = {
     "release.jobs.make.anonymize", "release.jobs.make.release", "release.jobs.compare.draft",
     "release.jobs.later.next_release", "release.drafting.roles",
     "release.jobs.make.account", "release.jobs.measure.evaluate", "release.report.content",
+    "release.jobs.compare.perturbation", "search.cell_suppression",
 }  # fmt: skip
 """Files of the core that call a guest: lists of engines, of policies' parts, and verbs that pass a call on.
 

@@ -757,6 +757,11 @@ class Draw:
                     settings["target"] = r.choice(targets)
                 if r.random() < 0.15:
                     settings["max_depth"] = r.choice([0, 1, 2])
+            case "cell-suppression":
+                quasi = [c for c in case["columns"] if c["role"] == "quasi"]
+                plain = case["output"] == "auto" and not any(c.get("output") for c in quasi)
+                if plain and len(quasi) > 1 and r.random() < 0.4:
+                    settings["strata"] = r.choice(quasi)["name"]
             case "top-down-specialization" | "bottom-up-generalization":
                 settings = {"target": r.choice(targets)}
             case _ if name in FULL_DOMAIN:

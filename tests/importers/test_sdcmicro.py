@@ -62,11 +62,24 @@ def test_a_script_becomes_a_policy(read):
     assert [name for name, _ in result.questions] == ["height"]
 
 
+def test_cells_are_suppressed_within_strata(read):
+    result = read(made("sdc <- localSuppression(sdc, k = 4)", more=', strataVar = "region"'))
+    assert result.policy.algorithm == ic.CellSuppression(strata="region")
+    assert [each.name for each in result.policy.schema.quasi] == ["age", "zip", "region"]
+    assert not any("strataVar" in line for line in result.unread)
+    levels = read(
+        made("sdc <- kAnon(sdc, k = 4)", 'sdc <- globalRecode(sdc, column = "age", breaks = c(0, 30, 60))',
+             more=', strataVar = "region"')
+    )  # fmt: skip
+    assert levels.policy.schema["region"].role == "insensitive"
+    assert any("strataVar: k-anonymity is not within it, since levels" in line for line in levels.unread)
+
+
 def test_what_is_not_taken_over_is_named_with_its_line(read):
     text = "\n".join(read(SCRIPT).unread)
     for line in (
         "line 5: createSdcObj: seed",
-        "line 5: createSdcObj: strataVar",
+        "line 5: createSdcObj: strataVar: k-anonymity is not within it, since its treatments need it as it is",
         "line 11: pram: pd is",
         "line 12: suda2: measures .*incrowd risk",
         "line 13: report: measures .*the report of a release",

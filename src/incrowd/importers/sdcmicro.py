@@ -143,6 +143,7 @@ class _Script:
         self._prefixes()
         quasi = [name for name, role in self.roles.items() if role == "quasi"]
         weights = self._weights(quasi)
+        search = self._search()
         schema = self._with_treatments(weights)
         questions = [
             (name, "may somebody know it (quasi), or must nobody learn it (sensitive)?")
@@ -151,16 +152,29 @@ class _Script:
         ]
         if self.k is None and not self.sets:
             self.unread.append("no kAnon and no localSuppression says k: it is 3 in the policy, change it")
-        search = CellSuppression()
-        if self.hierarchies or self.sets:
-            search = Optimal()  # type: ignore[assignment]
-            why = "recoded key variables" if self.hierarchies else "combs"
-            self.unread.append(f"{why}: a search of levels stands for local suppression, and may go higher")
         # A suppressed cell is missing there, and matches any.
         all_columns = [] if self.k is None and self.sets else [KAnonymity(self.k or 3)]
         models = (*all_columns, *dict.fromkeys(self.sets))
         policy = Policy(schema, models, search, wildcards="matches-any", ends="exact", suppressed="keep")
         return Imported(policy, unread=tuple(self.unread), questions=tuple(questions))
+
+    def _search(self) -> CellSuppression | Optimal:
+        """Return what stands for local suppression, within the strata where cells of the strata stay."""
+        levels = bool(self.hierarchies or self.sets)
+        if levels:
+            why = "recoded key variables" if self.hierarchies else "combs"
+            self.unread.append(f"{why}: a search of levels stands for local suppression, and may go higher")
+        treated = any(self.within in each.columns for each in self.treatments.values())
+        if self.within is None:
+            return Optimal() if levels else CellSuppression()
+        if levels or treated or self.k is None or self.roles[self.within] not in ("insensitive", "quasi"):
+            why = "levels are searched" if levels else "its treatments need it as it is"
+            if self.k is None:
+                why = "nothing is suppressed"
+            self.leave(self.calls["strataVar"], f"strataVar: k-anonymity is not within it, since {why}")
+            return Optimal() if levels else CellSuppression()
+        self.roles[self.within] = "quasi"
+        return CellSuppression(strata=self.within)
 
     def _prefixes(self) -> None:
         """Make hierarchies for truncated texts, and list the truncations without a hierarchy."""
@@ -235,7 +249,7 @@ def _create(script: _Script, call: Call) -> None:
     script.within = strata[0] if len(strata) == 1 else None
     if script.within is not None:
         script.roles.setdefault(script.within, "insensitive")
-        script.leave(call, "strataVar: treatments are within it, k-anonymity is not")
+        script.calls["strataVar"] = call
     for parameter, why in (
         ("ghostVars", "columns that follow others; link them where a treatment is (linked = [...])"),
         ("seed", "a seed of R; treatments draw anew for every release"),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations, islice
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.core.lazy import NDArray, np
+from incrowd.core.parameters import parameter
 from incrowd.search.base import SearchProblem, Solution, all_hold
 from incrowd.search.local import LocalAlgorithm, unreleasable
 
@@ -263,6 +265,7 @@ class _Block:
 _SUBSETS = 4096
 
 
+@dataclass(frozen=True)
 class CellSuppression(LocalAlgorithm):
     """Replaces single cells by ``*`` and leaves all other cells unchanged.
 
@@ -289,6 +292,12 @@ class CellSuppression(LocalAlgorithm):
 
     A quasi-identifier with an output style of its own gets a cell of that style instead of ``*``.
 
+    Parameters
+    ----------
+    strata
+        A quasi-identifier whose cells stay. The models hold within each of its values, as with sdcMicro's
+        ``strataVars``.
+
     References
     ----------
     Local suppression as in Hundepool et al., Statistical Disclosure Control, 2012, section 3.2.3, and in
@@ -296,6 +305,8 @@ class CellSuppression(LocalAlgorithm):
     JSS 67(4), 2015, section 4.1; Meyerson and Williams, On the complexity of optimal k-anonymity, PODS
     2004.
     """
+
+    strata: str | None = parameter("column in whose values cells are suppressed", kind=str, optional=True)
 
     name: ClassVar[str] = "cell-suppression"
     summary: ClassVar[str] = "suppresses as few single cells as it can and leaves all others as they are"
@@ -306,6 +317,10 @@ class CellSuppression(LocalAlgorithm):
 
     def search(self, problem: SearchProblem) -> Solution:
         """Search by value, then for fewer cells where ``*`` matches any (see `Algorithm.search`)."""
+        if self.strata is not None:
+            from incrowd.search.strata import within_strata
+
+            return Solution(within_strata(problem, self.strata, replace(self, strata=None)))
         solution = super().search(problem)
         if problem.wildcards != "matches-any":
             return solution

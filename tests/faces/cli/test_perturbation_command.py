@@ -46,6 +46,23 @@ def test_a_release_is_compared_by_its_row_map_and_policy(run, saved):
         assert words in outcome.out
 
 
+def test_the_analyses_of_the_policy_are_compared(run, tmp_path):
+    RAW.write_csv(tmp_path / "raw.csv")
+    RAW.with_columns(pl.col("pay") + 20).write_csv(tmp_path / "release.csv")
+    schema = ic.Schema(["age"], insensitive=["pay", "bonus"], treatments={"pay": "noise:0.2"})
+    pay = ic.Analysis("pay", "pay ~ bonus")
+    ic.Policy(schema, ("k-anonymity:2",), analyses=(pay,)).write(tmp_path / "policy.toml")
+    call = ("perturbation", str(tmp_path / "raw.csv"), str(tmp_path / "release.csv"))
+    result = run(*call, "--policy", str(tmp_path / "policy.toml"))
+    assert result.status == 0, result.err
+    words = " ".join(result.out.split())
+    # The intercept moves, and the slope does not.
+    assert "The analysis 'pay' keeps 100% of its intervals: bonus keeps its sign, 100%" in words
+    document = json.loads(run(*call, "--policy", str(tmp_path / "policy.toml"), "--json").out)
+    assert document["analyses"][0]["kept"] == pytest.approx(1)
+    assert "estimates" not in document["analyses"][0]
+
+
 def test_a_key_takes_the_place_of_the_row_map(run, tmp_path):
     RAW.write_csv(tmp_path / "raw.csv")
     RAW.reverse().with_columns(pay=pl.col("pay") + 1).write_csv(tmp_path / "out.csv")

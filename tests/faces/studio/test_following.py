@@ -486,3 +486,11 @@ def test_a_sample_answers_before_the_table_does(window, monkeypatch):
     with pytest.raises(ParameterError):
         window.recode(Watched(), quick=True)
     assert not window.infeasible
+
+
+def test_an_estimate_has_no_analyses_and_the_release_has(window, monkeypatch):
+    """A sample of the table may lack what an analysis needs, so the page showed an error for a moment."""
+    monkeypatch.setattr(work, "QUICK", 60)
+    window.chosen.document["analyses"] = [{"name": "cost", "formula": "cost ~ age"}]
+    assert window.recode(Watched(), quick=True).start.analyses is None
+    assert follow(window).analyses["cost"].before.records > 60

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
+import io
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -85,6 +88,33 @@ def test_descriptive_figures(people, frame):
     assert 0.3 < learned.low < learned.value < learned.high < 0.8
     mine = ic.Analysis("a", function=lambda rows: {"top": (rows["cost"].max(), 0, 1)}, columns=["cost"])
     assert fitted(people, mine).estimates["top"][:1] == (frame["cost"].max(),)
+
+
+ADULT = (
+    "age", "workclass", "fnlwgt", "education", "years", "marital", "occupation", "relationship", "race", "sex",
+    "gain", "loss", "hours", "country", "salary",
+)  # fmt: skip
+
+
+def test_fits_of_adult_equal_those_of_statsmodels(shared_data):
+    """The fits of a table that everybody knows, by statsmodels on pandas alone."""
+    raw = gzip.decompress((shared_data / "adult" / "adult.all.txt.gz").read_bytes())
+    frame = pd.read_csv(io.BytesIO(raw), names=ADULT, skipinitialspace=True).head(4_000)
+    frame["rich"] = frame["salary"].str.startswith(">50k").astype(int)
+    table = pl.DataFrame({name: frame[name].to_numpy() for name in ("age", "years", "sex", "hours", "rich")})
+    hours = ic.Analysis("a", "hours ~ age + np.log(years) + C(sex)")
+    same(fitted(table, hours).estimates, smf.ols(hours.formula, frame).fit())
+    rich = ic.Analysis("a", "rich ~ age + years + C(sex) + hours", "logit")
+    same(fitted(table, rich).estimates, smf.logit(rich.formula, frame).fit(disp=0))
+    years = ic.Analysis("a", "years ~ age * C(sex)", "poisson")
+    same(fitted(table, years).estimates, smf.poisson(years.formula, frame).fit(disp=0))
+    means = fitted(table, ic.Analysis("a", "hours ~ sex", "means")).estimates
+    for sex, own in frame.groupby("sex")["hours"]:
+        assert means[f"mean sex[{sex}]"][:2] == pytest.approx((own.mean(), own.sem()))
+    # A release without any recoding keeps everything.
+    schema = ic.Schema(quasi=["age", "sex"], unlisted="keep")
+    kept = ic.evaluate(table, table, schema, aligned=True, analyses=[hours]).analyses["a"]
+    assert (kept.kept, kept.before.records) == (1.0, 4_000)
 
 
 SURVEY = pl.DataFrame(

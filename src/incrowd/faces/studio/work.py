@@ -318,6 +318,9 @@ class Work(WindowTable):
             # What is known of the others is shown while questions are open.
             give_role(document["columns"][name], name, "identifying")
         policy, clock = with_histories(self.policy(document)), Clock(progress)
+        if quick:
+            # A sample may lack what an analysis needs, and an estimate has none.
+            policy = replace(policy, analyses=())
         fixed = {key: value for key, value in document.items() if key not in _LIMITS}
         needs = any(model.is_joint for model in policy.models), policy.algorithm.predicts, self.population
         counted_for = fixed, needs

@@ -42,14 +42,9 @@ class Suda(InNotebooks):
     """
 
     _shown = (
-        "quasi",
-        "rows_with_one",
-        "minimal_sample_uniques",
-        "largest_score",
-        "dis",
-        "largest_dis_score",
+        "quasi", "rows_with_one", "minimal_sample_uniques", "largest_score", "dis", "largest_dis_score",
         "contributions",
-    )
+    )  # fmt: skip
 
     quasi: tuple[str, ...]
     scores: NDArray[np.float64]

@@ -53,6 +53,21 @@ def test_figures_are_those_of_their_definitions(columns):
     assert "planted" not in repr(measures)
 
 
+def test_analyses_are_compared_by_treatment_too():
+    """A recoding alone was compared, so whoever perturbs numbers did not see what a model loses."""
+    slope = ic.Analysis("slope", "b ~ a")
+    measures = ic.perturbation(RAW, NOISY, ["a"], analyses=[slope])
+    estimate = measures.analyses["slope"].estimates["a"]
+    after = np.polyfit(NOISY["a"], NOISY["b"], 1)[0]
+    assert estimate.before.value == pytest.approx(np.polyfit(RAW["a"], RAW["b"], 1)[0])
+    assert estimate.after.value == pytest.approx(after)
+    assert measures.to_dict()["analyses"][0]["name"] == "slope"
+    assert "before_value" not in str(measures.to_dict())
+    same = ic.perturbation(RAW, RAW, ["a"], analyses=[slope])
+    assert same.analyses["slope"].kept == 1
+    assert "analyses" not in ic.perturbation(RAW, NOISY, ["a"]).to_dict()
+
+
 def test_what_is_not_perturbed_loses_nothing_and_is_found():
     measures = ic.perturbation(RAW, RAW, ["a", "b"], one_to_one=True)
     assert (measures.il1s_mean, measures.covariances, measures.eigenvalues) == (0, 0, 0)

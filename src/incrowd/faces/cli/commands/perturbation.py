@@ -56,9 +56,11 @@ def perturbation(
     from incrowd.faces.cli.tables import console, progress
     from incrowd.release.jobs.compare.perturbation import perturbation as measure_numbers
     from incrowd.release.jobs.compare.transitions import transitions
+    from incrowd.release.jobs.measure.evaluate import compare_analyses
     from incrowd.release.policy.policy import Policy
 
-    schema = Schema(()) if policy is None else Policy.read(policy).schema
+    chosen = Policy(Schema(())) if policy is None else Policy.read(policy)
+    schema = chosen.schema
     numbers, categories = _columns_by_kind(names_of(columns), schema)
     settings: dict[str, Any] = {"row_map": row_map, "by": by, "schema": schema}
     settings["null_values"] = null_value or ()
@@ -71,6 +73,7 @@ def perturbation(
             measure_numbers(before, after, numbers, one_to_one=one_to_one, **settings) if numbers else None
         )
         categories_results = transitions(before, after, categories, **settings) if categories else []
+        computed = compare_analyses(before, after, schema, chosen.analyses)
     if json:
         document = (
             {**envelope("perturbation"), "columns": []}
@@ -79,12 +82,15 @@ def perturbation(
         )
         if categories_results:
             document["categories"] = [each.to_dict() for each in categories_results]
+        document |= {} if computed is None else computed.public()
         outputs.print_json(document)
         return
     if numbers_result is not None:
         show_perturbation(console(), numbers_result)
     for each in categories_results:
         show_transitions(console(), each)
+    for sentence in () if computed is None else computed.sentences():
+        console().print(sentence)
 
 
 def _columns_by_kind(names: Sequence[str] | None, schema: Schema) -> tuple[list[str], list[str]]:

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.core.documents import envelope
-from incrowd.core.errors import (
-    ParameterError,
-    SchemaError,
-    named,
-    null_values_setting,
-    setting,
-)
+from incrowd.core.errors import ParameterError, SchemaError, named, null_values_setting, setting
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.markup import InNotebooks
+from incrowd.core.table.schema import Schema
 from incrowd.measures.utility.base import mean_of
+from incrowd.release.jobs.measure.evaluate import compare_analyses
 from incrowd.release.jobs.measure.row_pairs import columns_of, map_by_key
 
 if TYPE_CHECKING:
-    from incrowd.core.table.schema import Schema
+    from incrowd.release.analyses.analysis import Analysis
+    from incrowd.release.analyses.measure import AnalysisResults
 
 _INTERVAL = 0.05
 _MOST = 20_000
@@ -52,19 +49,14 @@ class Perturbation(InNotebooks):
     linked_one_to_one
         The same if every row is given a released one of its own so that the sum of squared distances is
         least; None where that was not asked for.
+    analyses
+        What the release keeps of the analyses; None without any.
     """
 
     _shown = (
-        "columns",
-        "records",
-        "il1s",
-        "means",
-        "covariances",
-        "eigenvalues",
-        "interval_disclosure",
-        "linked",
+        "columns", "records", "il1s", "means", "covariances", "eigenvalues", "interval_disclosure", "linked",
         "linked_one_to_one",
-    )
+    )  # fmt: skip
 
     columns: tuple[str, ...]
     records: int
@@ -75,6 +67,7 @@ class Perturbation(InNotebooks):
     interval_disclosure: float
     linked: float
     linked_one_to_one: float | None = None
+    analyses: AnalysisResults | None = field(default=None, repr=False)
 
     @property
     def il1s_mean(self) -> float:
@@ -85,19 +78,13 @@ class Perturbation(InNotebooks):
         """Return plain data for JSON, without any value of the table."""
         return {
             **envelope("perturbation"),
+            **{name: getattr(self, name) for name in self._shown},
             "columns": list(self.columns),
-            "records": self.records,
-            "il1s": self.il1s,
-            "means": self.means,
-            "covariances": self.covariances,
-            "eigenvalues": self.eigenvalues,
-            "interval_disclosure": self.interval_disclosure,
-            "linked": self.linked,
-            "linked_one_to_one": self.linked_one_to_one,
+            **({} if self.analyses is None else self.analyses.public()),
         }
 
 
-def perturbation(
+def perturbation(  # noqa: PLR0913
     table: Any,
     released: Any,
     columns: Sequence[str],
@@ -107,6 +94,7 @@ def perturbation(
     by: str | None = None,
     schema: Schema | None = None,
     null_values: Sequence[str] = (),
+    analyses: Iterable[Analysis] = (),
 ) -> Perturbation:
     """Compare columns of numbers before and after perturbation, row by row.
 
@@ -131,6 +119,8 @@ def perturbation(
         written plainly.
     null_values
         Further texts that mean missing.
+    analyses
+        What a recipient wants to compute of any columns, as in a `Policy`.
 
     Raises
     ------
@@ -167,7 +157,8 @@ def perturbation(
         raise ParameterError(
             f"perturbation: distances between {len(before):,} rows take too long; give {_MOST:,} rows at most"
         )
-    return _measure(tuple(columns), before, after, one_to_one=one_to_one)
+    computed = compare_analyses(table, comparison.released, comparison.schema or Schema(()), analyses)
+    return replace(_measure(tuple(columns), before, after, one_to_one=one_to_one), analyses=computed)
 
 
 class Comparison(NamedTuple):

@@ -282,19 +282,11 @@ def release_of(recoded: Recoded, clock: Clock, driver_keys: int | None = None) -
         share = result.suppression.share(after.records)
         is_shorter = result.suppression.left_out and engine.in_order
         leaving_rows = engine_for(released) if is_shorter else result.rows
-        points = points_of(
-            Evidence(
-                start.treatments.raw,
-                leaving_rows,
-                policy,
-                start.counted,
-                recoding,
-                after.records,
-                share,
-                result.suppression.exposed,
-                result.suppression.failing,
-            )
-        )
+        evidence = Evidence(
+            start.treatments.raw, leaving_rows, policy, start.counted, recoding, after.records, share,
+            result.suppression.exposed, result.suppression.failing,
+        )  # fmt: skip
+        points = points_of(evidence)
     order = None if policy.keep_order else RandomOrder()
     with clock.stage("order"):
         if order is not None:

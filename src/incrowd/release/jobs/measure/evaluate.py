@@ -342,7 +342,6 @@ def evaluate(
     from incrowd.core.recoding.suppression_marks import with_stars
     from incrowd.engines import engine_for, loaded
     from incrowd.release.accounts.row_map import numbers_of
-    from incrowd.release.analyses.measure import RawAnalyses
     from incrowd.release.jobs.measure.row_pairs import map_by_key, moved_values
 
     quasi = [replace(each, key_of=()) for each in schema.quasi]
@@ -372,8 +371,6 @@ def evaluate(
         weights = Sampling.of_weights(sampling.column, key, sampling.of_row, frequency.keys)
         frequency = frequency.with_sampling(weights)
     classes = recoding.classes(frequency)
-    computed = tuple(analyses)
-    raw = RawAnalyses.of_table(engine_for(loaded(table)), schema, computed) if computed else None
     return Evaluation(
         frequency.rows,
         classes.suppressed,
@@ -385,8 +382,20 @@ def evaluate(
         measure_all(frequency, recoding, of_classes=bool(recoding.unread)),
         frequency,
         recoding,
-        None if raw is None else raw.compare(engine_for(starred)),
+        compare_analyses(table, starred, schema, analyses),
     )
+
+
+def compare_analyses(
+    table: Any, released: Any, schema: Schema, analyses: Iterable[Analysis]
+) -> AnalysisResults | None:
+    """Compute analyses from a raw table and from its release, and compare them; None without analyses."""
+    from incrowd.engines import engine_for, loaded
+    from incrowd.release.analyses.measure import RawAnalyses
+
+    computed = tuple(analyses)
+    raw = RawAnalyses.of_table(engine_for(loaded(table)), schema, computed) if computed else None
+    return None if raw is None else raw.compare(engine_for(loaded(released)))
 
 
 def _in_raw_order(released: FrequencyTable, places: NDArray[np.int64], rows: int) -> FrequencyTable:
