@@ -173,6 +173,7 @@ def linked_checks_as_sql(path: str | Path, policy: str | Path | None = None) -> 
         script = Script(con)
         begin_script(script, folder, file, confidential=False)
         _joined(script, folder, tables, data, scratch, unchecked)
+        script.note("Not looked at: each table alone, and how many people left all tables.")
         end_script(script)
     if unchecked:
         raise ParameterError(f"no script can check {named(unchecked)}; ask for other limits, or use verify")

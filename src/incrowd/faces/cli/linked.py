@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, fields
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -25,11 +26,9 @@ def linked_content(policy: Path | None) -> dict[str, Any] | None:
 
 def is_linked_release(path: Any, policy: Path | None) -> TypeGuard[Path]:
     """Say whether a path is a folder of released linked tables, by the policy or the one in the folder."""
-    if not isinstance(path, Path) or not path.is_dir():
-        return False
     from incrowd_verify.linked import is_linked
 
-    return is_linked(path, policy)
+    return isinstance(path, Path) and is_linked(path, policy)
 
 
 def is_folder_of_tables(path: Any, standard: str | None = None) -> TypeGuard[Path]:
@@ -175,9 +174,8 @@ def draft_folder(folder: Path, output: Path | None, *, standard: str | None = No
                 f"not written: {', '.join(draft.hierarchies)}; -o FILE writes them beside the policy"
             )
     else:
-        trees = [
-            (files.add(output.parent / name, parents=True), tree) for name, tree in draft.hierarchies.items()
-        ]
+        new = partial(files.add, private=True, parents=True)
+        trees = [(new(output.parent / name), tree) for name, tree in draft.hierarchies.items()]
         with files, writing(target) as place:
             place.write_text(draft.text, encoding="utf-8", newline="\n")
             for file, tree in trees:
