@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import random
 
 import polars as pl
 import pytest
 
 import incrowd as ic
 from crossed import quick
-from incrowd.core.errors import InfeasibleError, PolicyError, SchemaError
+from emitted_sql import checks, verdict
+from incrowd.core.errors import InfeasibleError, ParameterError, PolicyError, SchemaError
 from incrowd.faces.cli import main
-from incrowd_verify.linked import is_linked, verify_linked
+from incrowd_verify.cli import main as verifier
+from incrowd_verify.linked import is_linked, linked_checks_as_sql, verify_linked
 from linked_readings import SHAPES, draw, fewest, saved
 
 pytestmark = pytest.mark.gated
@@ -64,6 +68,108 @@ def test_diversity_is_read_a_second_time(tmp_path):
             text = (out / "policy.toml").read_text().replace("l = 2", "l = 3")
             (out / "policy.toml").write_text(text)
             assert [point.columns for point in verify_linked(out).verdict.broken] == [("visit.code",)]
+
+
+def _ill(seed, known):
+    """Return random people and visits in few views, with a sensitive number, and their tables as they stand."""
+    rng = random.Random(seed)
+    people = pl.DataFrame({"id": [f"p{n}" for n in range(12)], "sex": ["f"] * 6 + ["m"] * 6})
+    of = (
+        [person for person in people["id"] for _ in range(rng.choice((1, 1, 2)))]
+        if known != "all"
+        else people["id"]
+    )
+    visits = pl.DataFrame({"of": of, "ward": rng.choices("AAAB", k=len(of))})
+    visits = visits.with_columns(cost=pl.Series(rng.choices(range(4), k=len(of))))
+    linked = [ic.LinkedTable("person"), ic.LinkedTable("visit", join={"of": "person.id"}, known=known)]
+    schema = ic.Schema(["person.sex", "visit.ward"], ["visit.cost"], insensitive=["person.id"])
+    return {"person": people, "visit": visits}, linked, schema
+
+
+@pytest.mark.parametrize(
+    "seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)]
+)
+@pytest.mark.parametrize(
+    ("model", "known"),
+    [
+        (ic.LDiversity(1), 1),
+        (ic.LDiversity(1, "entropy"), 1),
+        (ic.LDiversity(1, "entropy"), "all"),
+        (ic.LDiversity(1, "grassberger"), 2),
+        (ic.LDiversity(1, "recursive", 2), 2),
+        (ic.LDiversity(1, "recursive", 2), "all"),
+        (ic.TCloseness(1), "all"),
+        (ic.TCloseness(1, distance="equal"), "all"),
+    ],
+)
+def test_each_model_reaches_what_incrowd_says(tmp_path, model, known, seed):
+    tables, linked, schema = _ill(seed, known)
+    policy = ic.LinkedPolicy(linked, ic.Policy(schema, [ic.KAnonymity(1), model]))
+    [reached] = [each.value for each in ic.assess_linked(tables, policy).results if each.model == model.name]
+    name = model.limit_name
+    worse = -0.01 if name == "t" else 0.01
+    for step in (0, worse):
+        limit = max(reached + step, 0.0 if name == "t" else 1.0)
+        if name == "l" and model.kind in ("distinct", "recursive"):
+            limit = max(int(reached) + (step > 0), 1)
+        asked = dataclasses.replace(model, **{name: limit})
+        out = tmp_path / str(step)
+        saved(out, tables, ic.LinkedPolicy(linked, ic.Policy(schema, [ic.KAnonymity(1), asked])))
+        holds = limit <= reached + 1e-9 if name == "l" else limit >= reached - 1e-9
+        points = [each for each in verify_linked(out).verdict.points if each.name in ("limit", "not-checked")]
+        assert {each.columns for each in points} == (set() if holds else {("visit.cost",)})
+        assert verdict(linked_checks_as_sql(out)) == holds
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [pytest.param(seed, marks=[pytest.mark.slow] * (seed not in (1, 5))) for seed in range(len(SHAPES))],
+)
+def test_a_script_holds_where_the_views_do_and_notices_a_change(tmp_path, seed):
+    tables, terms = draw(seed, people=20)
+    least = fewest(tables, terms)
+    out = saved(tmp_path / "out", tables, terms)
+    text = (out / "policy.toml").read_text()
+    for k in (least, least + 1):
+        (out / "policy.toml").write_text(text.replace("k = 2", f"k = {k}"))
+        script = linked_checks_as_sql(out)
+        assert verdict(script) == (k == least)
+    (out / "policy.toml").write_text(text.replace("k = 2", "k = 1"))
+    script = linked_checks_as_sql(out)
+    assert verdict(script)
+    # Somebody is gone from the people, and has rows in another table.
+    owner = tables["visit"]["of"][0]
+    tables["person"].filter(pl.col("id") != owner).write_csv(out / "person.csv")
+    assert not verdict(script)
+    assert "rows of table visit that belong to nobody" in [
+        what for what, holds in checks(script) if not holds
+    ]
+
+
+def test_the_commands_write_the_script(tmp_path, monkeypatch, capsys):
+    tables, terms = draw(0)
+    out = saved(tmp_path / "out", tables, terms)
+    for number, entry in enumerate((main, verifier)):
+        place = tmp_path / f"{number}.sql"
+        words = ["verify"] if entry is main else []
+        for force, code in (([], (0, 1)), ([], (2,)), (["--force"], (0, 1))):
+            monkeypatch.setattr("sys.argv", ["x", *words, str(out), "--emit-sql", str(place), *force])
+            with pytest.raises(SystemExit) as ended:
+                entry()
+            assert (ended.value.code or 0) in code
+        assert place.read_text() == linked_checks_as_sql(out)
+        assert f"written: {place}" in capsys.readouterr().out
+
+
+def test_what_no_script_can_check_is_refused(tmp_path):
+    tables, linked, schema = _ill(0, 1)
+    terms = ic.LinkedPolicy(linked, ic.Policy(schema, [ic.KAnonymity(1)]))
+    out = saved(tmp_path / "out", tables, terms)
+    with (out / "policy.toml").open("a") as file:
+        file.write('\n[[models]]\nmodel = "t-closeness"\nt = 0.5\n')
+    with pytest.raises(ParameterError, match=r"no script can check 't-closeness of visit\.cost"):
+        linked_checks_as_sql(out)
+    assert "not-checked" in {point.name for point in verify_linked(out).verdict.open}
 
 
 def test_what_cannot_be_read_is_refused(tmp_path):

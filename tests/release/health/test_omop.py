@@ -102,6 +102,18 @@ def test_upper_case_parquet_and_empty_tables_are_recognized(tmp_path):
     assert [*draft.hierarchies] == ["hierarchies/condition_occurrence-condition_concept_id.csv"]
 
 
+def test_damaged_files_are_named_and_end_no_other_draft(tmp_path):
+    where = folder(tmp_path / "in", ic.samples.omop(20))
+    (where / "concept_ancestor.csv").write_text("above,below\n1,2\n")
+    with pytest.raises(TableError, match="lacks a column of OMOP"):
+        draft_omop(where)
+    (where / "concept_ancestor.csv").write_bytes(b"")
+    with pytest.raises(TableError, match=r"concept_ancestor\.csv: cannot be read"):
+        draft_omop(where)
+    (where / "person.csv").write_text("person_id,gender_concept_id,year_of_birth\n", encoding="utf-16")
+    assert standard_of(where) is None
+
+
 def test_places_of_people_become_states(tmp_path):
     tables = ic.samples.omop(4)
     person = tables["person"].with_columns(location_id=pl.Series([1, 2, 3, 3]))

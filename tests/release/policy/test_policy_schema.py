@@ -186,3 +186,41 @@ def test_what_is_read_validates(case, tmp_path):
 def test_what_is_refused_does_not_validate(case):
     assert not reads(BAD[case])
     assert wrong(BAD[case])
+
+
+@pytest.mark.parametrize(
+    ("visit", "fits"),
+    [
+        ('join = { of = "person.id" }\nknown = 2', True),
+        ('join = { of = "person.id" }\nknown = "all"\nfile = "v/visits.parquet"', True),
+        ('join = { of = "id" }', False),
+        ('join = { of = "person.id" }\nknown = 6', False),
+        ('join = { of = "person.id" }\nknown = "some"', False),
+        ('join = { of = "person.id" }\njoins = "x"', False),
+    ],
+)
+def test_linked_tables_fit_the_schema_as_they_are_read(visit, fits):
+    text = f"""version = 1
+[[linked]]
+name = "person"
+[[linked]]
+name = "visit"
+{visit}
+[columns."person.id"]
+role = "insensitive"
+[columns."person.sex"]
+role = "quasi"
+[columns."visit.ward"]
+role = "quasi"
+[[models]]
+model = "k-anonymity"
+k = 2
+"""
+    assert bool(wrong(text)) is not fits
+    try:
+        ic.LinkedPolicy.from_dict(tomllib.loads(text), ROOT)
+        read = True
+    except ic.InputError:
+        read = False
+    assert read is fits
+    assert not wrong(PLAIN.replace("version = 1", "version = 1\nlinked = true"))

@@ -131,12 +131,16 @@ def main() -> None:
 
 def _run(given: Namespace) -> int:
     from incrowd_verify.count_tables import is_tables, verify_tables
-    from incrowd_verify.linked import is_linked, verify_linked
+    from incrowd_verify.linked import is_linked, linked_checks_as_sql, verify_linked
     from incrowd_verify.verification import checks_as_sql, verify
 
+    if given.emit_sql is not None and given.emit_sql.exists() and not given.force:
+        raise TableError(f"{given.emit_sql} exists already; choose another name or say --force")
     if is_linked(given.path, given.policy):
+        text = linked_checks_as_sql(given.path, given.policy) if given.emit_sql else ""
         linked = verify_linked(given.path, given.policy, against=given.against)
-        return show_linked(Screen(), linked, as_json=given.json)
+        _write_script(given, text)
+        return show_linked(Screen(), linked, given.emit_sql, as_json=given.json)
     if is_tables(given.path):
         refuse_of_rows(**vars(given))
         tables = verify_tables(given.path, given.policy, raw=_raw_of(given))
@@ -154,19 +158,10 @@ def _run(given: Namespace) -> int:
     text = ""
     if given.emit_sql is not None:
         refuse_with_script(**settings)
-        if given.emit_sql.exists() and not given.force:
-            raise TableError(f"{given.emit_sql} exists already; choose another name or say --force")
         text = checks_as_sql(given.path, policy, **{name: settings[name] for name in _TABLES})
     settings["names"] = [name.strip() for name in (given.names or "").split(",") if name.strip()]
     result = verify(policy_path=policy, **settings)
-    if text:
-        with suppress(FileNotFoundError):
-            given.emit_sql.unlink()
-        # A script that was made beside the raw table has values of it, and is for its owner alone.
-        mode = 0o666 if given.against is None and given.population is None else 0o600
-        place = os.open(given.emit_sql, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        with open(place, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+    _write_script(given, text)
     if given.json:
         print(json.dumps(result.to_dict(), indent=1, ensure_ascii=False))
     else:
@@ -175,6 +170,18 @@ def _run(given: Namespace) -> int:
         if text:
             print(f"written: {given.emit_sql}; run it with duckdb < {given.emit_sql}")
     return exit_status(result)
+
+
+def _write_script(given: Namespace, text: str) -> None:
+    if not text:
+        return
+    with suppress(FileNotFoundError):
+        given.emit_sql.unlink()
+    # A script that was made beside the raw table has values of it, and is for its owner alone.
+    mode = 0o666 if given.against is None and given.population is None else 0o600
+    place = os.open(given.emit_sql, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    with open(place, "w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
 
 
 def _raw_of(given: Namespace) -> RawTable | None:
@@ -243,7 +250,7 @@ def show_tables(out: Console, result: TableVerification) -> None:
     show_verdict(out, result.verdict)
 
 
-def show_linked(out: Console, result: LinkedVerification, *, as_json: bool) -> int:
+def show_linked(out: Console, result: LinkedVerification, script: Path | None, *, as_json: bool) -> int:
     """Print the counts of linked tables and the verdict, and return the exit status."""
     if as_json:
         print(json.dumps(result.to_dict(), indent=1, ensure_ascii=False))
@@ -251,6 +258,8 @@ def show_linked(out: Console, result: LinkedVerification, *, as_json: bool) -> i
         for line in result.lines():
             out.print(line)
         show_verdict(out, result.verdict)
+        if script is not None:
+            out.print(f"written: {script}; run it with duckdb < {script}", soft_wrap=True)
     return 0 if result.ok else 1
 
 

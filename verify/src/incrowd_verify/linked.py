@@ -15,15 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from incrowd_gate import wording
-from incrowd_gate.errors import PolicyError, SchemaError, TableError, named, quoted
-from incrowd_gate.lazy import duckdb
+from incrowd_gate.errors import ParameterError, PolicyError, SchemaError, TableError, named, quoted
 from incrowd_gate.points import Accepted, Point, answered, in_order
 from incrowd_gate.scratch import PrivateFolder
 from incrowd_gate.verdict import Verdict
-from incrowd_verify.policy import read_toml
+from incrowd_verify.attribute import Attribute
+from incrowd_verify.checks import Checks, Script
+from incrowd_verify.demands import read_demands
+from incrowd_verify.models import Measuring
+from incrowd_verify.policy import Policy, read_policy, read_toml
 from incrowd_verify.source import CsvFormat, Table, connect, reworded
-from incrowd_verify.tables import Wanted, load
-from incrowd_verify.values import as_text
+from incrowd_verify.tables import Wanted, load, write_plainly
+from incrowd_verify.values import as_text, cell
 
 WHO = "whoever joins the tables"
 _OF_KEYS = ("unique-column", "unique-together", "repeated-id")
@@ -86,6 +89,8 @@ class _Linked:
     quasi: list[str] = field(default_factory=list)
     sensitive: list[str] = field(default_factory=list)
     records: int = 0
+    alone: Policy | None = None
+    loaded: Table | None = None
 
     @property
     def above(self) -> str | None:
@@ -112,13 +117,10 @@ def verify_linked(
     - `path`: the folder that they were saved in. The policy of each table alone is read from ``policies``.
     - `policy`: the policy of all tables; by default the ``policy.toml`` of the folder.
     - `against`: the folder of the raw tables. People who left are counted with it, and no cell is compared.
-    - Raises `PolicyError`: the policy cannot be read, or names no linked tables.
-    - Raises `TableError`, `SchemaError`: a file cannot be read, or lacks a column.
+    - Raises `PolicyError`, `TableError`, `SchemaError`: the policy or a file cannot be read, or lacks a part.
     """
     folder = Path(path)
-    file = folder / "policy.toml" if policy is None else Path(policy)
-    data = read_toml(file)
-    tables = _tables(data, file)
+    _, data, tables = _read(folder, policy)
     points: list[Point] = []
     unchecked: list[str] = []
     accepted = [
@@ -135,23 +137,65 @@ def verify_linked(
         reworded(folder),
         connect(scratch, [*files, *([raw] if raw and not patients else [])]) as con,
     ):
-        for table in tables.values():
-            points += _loaded(con, folder / table.file, table, tables, scratch)
-        people = _views(con, tables)
-        smallest, limits = _judged(con, tables, data, unchecked)
-        points += limits
+        checks = Checks(con)
+        smallest, limits = _joined(checks, folder, tables, data, scratch, unchecked)
+        points += [*map(wording.conformity, checks.remarks.problems), *limits]
+        people = tables[next(iter(tables))].records
         if raw is None:
             unchecked.append("how many people left all tables: that needs the raw tables, to compare with")
         else:
             if not (rows := patients or 0):
                 load(con, Wanted("raw", str(raw), None, [], CsvFormat()), scratch)
-                rows = _number(con, "SELECT count(*) FROM raw")
+                (rows,) = checks.row("SELECT count(*) FROM raw")
             most = float(data.get("max_suppression", 0.0))
             if (share := 1 - people / max(rows, 1)) > most + 1e-12:
                 points.append(wording.limit("suppression", None, None, "max_suppression", share, most))
     verdict = Verdict(tuple(in_order(answered(points, accepted))))
     records = {name: table.records for name, table in tables.items()}
     return LinkedVerification(verdict, people, records, smallest, tuple(dict.fromkeys(unchecked)))
+
+
+def linked_checks_as_sql(path: str | Path, policy: str | Path | None = None) -> str:
+    """Write the checks of linked tables as a script of SQL for DuckDB, as `verification.checks_as_sql`.
+
+    It checks what the tables tell together. Each table alone has a script of its own.
+
+    - Raises `ParameterError`: a limit cannot be checked in SQL, or DuckDB alone does not read a table.
+    - Raises `PolicyError`, `TableError`, `SchemaError`: as `verify_linked` does.
+    """
+    from incrowd_verify.verification import begin_script, end_script
+
+    folder = Path(path)
+    file, data, tables = _read(folder, policy)
+    unchecked: list[str] = []
+    files = (folder / table.file for table in tables.values())
+    with PrivateFolder() as scratch, reworded(folder), connect(scratch, files, in_order=True) as con:
+        script = Script(con)
+        begin_script(script, folder, file, confidential=False)
+        _joined(script, folder, tables, data, scratch, unchecked)
+        script.note("Not looked at: each table alone, and how many people left all tables.")
+        end_script(script)
+    if unchecked:
+        raise ParameterError(f"no script can check {named(unchecked)}; ask for other limits, or use verify")
+    return "\n".join(script.lines) + "\n"
+
+
+def _joined(
+    con: Checks,
+    folder: Path,
+    tables: Mapping[str, _Linked],
+    data: Mapping[str, Any],
+    scratch: Path,
+    unchecked: list[str],
+) -> tuple[int, list[Point]]:
+    """Join the tables and judge the views, as `_judged`."""
+    _load(con, folder, tables, scratch)
+    for table in tables.values():
+        con.note(f"Rows of {table.name}: the row above, the person, and the cells that others may know.")
+        _join(con, table, tables)
+    con.note("The view of each person, or of each set of known rows, as a text.")
+    _views(con, tables)
+    return _judged(con, tables, data, unchecked)
 
 
 def _patients(folder: Path) -> int:
@@ -162,12 +206,9 @@ def _patients(folder: Path) -> int:
         if not name.endswith((".ndjson", ".jsonl", ".json")):
             continue
         content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        lines = [content] if name.endswith(".json") else content.splitlines()
         try:
-            found = (
-                [json.loads(content)]
-                if name.endswith(".json")
-                else list(map(json.loads, content.splitlines()))
-            )
+            found = [json.loads(line) for line in lines if line.strip()]
             for each in found:
                 found += [entry["resource"] for entry in each.get("entry", [])]
                 if each["resourceType"] == "Patient":
@@ -175,6 +216,17 @@ def _patients(folder: Path) -> int:
         except (ValueError, KeyError, TypeError, AttributeError):
             raise TableError(f"{path}: this is no file of FHIR that can be read") from None
     return len(ids)
+
+
+def _read(folder: Path, policy: str | Path | None) -> tuple[Path, dict[str, Any], dict[str, _Linked]]:
+    """Read the policy of all tables, and that of each alone."""
+    file = folder / "policy.toml" if policy is None else Path(policy)
+    data = read_toml(file)
+    tables = _tables(data, file)
+    for table in tables.values():
+        if (own := folder / "policies" / table.name / "policy.toml").is_file():
+            table.alone = read_policy(own)
+    return file, data, tables
 
 
 def _tables(data: Mapping[str, Any], file: Path) -> dict[str, _Linked]:
@@ -221,23 +273,18 @@ def _tables(data: Mapping[str, Any], file: Path) -> dict[str, _Linked]:
 
 
 def _alone(
-    folder: Path,
-    table: _Linked,
-    tables: Mapping[str, _Linked],
-    data: Mapping[str, Any],
-    unchecked: list[str],
+    folder: Path, table: _Linked, tables: Mapping[str, _Linked], data: Mapping[str, Any], unchecked: list[str]
 ) -> Iterator[Point]:
     """Yield the points of a table alone, without those that the views answer."""
     from incrowd_verify.verification import verify
 
     policy = folder / "policies" / table.name / "policy.toml"
-    if not policy.is_file():
+    if table.alone is None:
         unchecked.append(f"table {table.name} alone: there is no policies/{table.name}/policy.toml")
         yield wording.unanswered("conformity", None, f"table {table.name} has no policy of its own")
         return
-    columns = read_toml(policy).get("columns", {})
     for role, asked in (("quasi", table.quasi), ("sensitive", table.sensitive)):
-        if {name for name, column in columns.items() if column.get("role") == role} != {*asked}:
+        if {column.name for column in table.alone.named(role)} != {*asked}:
             yield wording.conformity(f"the policy of table {table.name} alone has other {role} columns")
     result = verify(folder / table.file, policy)
     unchecked += (f"{table.name}: {each}" for each in result.unchecked)
@@ -260,20 +307,36 @@ def _keys(table: _Linked, tables: Mapping[str, _Linked]) -> list[str]:
     return sorted({key for each in tables.values() for name, key in each.join.values() if name == table.name})
 
 
-def _loaded(
-    con: duckdb.DuckDBPyConnection,
-    file: Path,
-    table: _Linked,
-    tables: Mapping[str, _Linked],
-    scratch: Path,
-) -> Iterator[Point]:
-    """Load a table as ``rN`` (id, row above, person, cells), and yield points of rows that do not join."""
-    keys = _keys(table, tables)
-    wanted = [*dict.fromkeys((*table.join, *keys, *table.quasi, *table.sensitive))]
-    here = table.place
-    loaded = load(con, Wanted(f"f{here}", str(file), None, wanted, CsvFormat(header_row=1)), scratch)
-    if lacking := [column for column in wanted if not loaded.has(column)]:
-        raise SchemaError(f"{file}: the table has no column {named(lacking)}")
+def _load(con: Checks, folder: Path, tables: Mapping[str, _Linked], scratch: Path) -> None:
+    """Load the columns of each table that the views need, as ``fN``."""
+    from incrowd_verify.verification import load_by_script, make_checks, reader_of
+
+    asked = {}
+    for table in tables.values():
+        columns = [*dict.fromkeys((*table.join, *_keys(table, tables), *table.quasi, *table.sensitive))]
+        file = str(folder / table.file)
+        asked[table.name] = Wanted(f"f{table.place}", file, None, columns, CsvFormat(header_row=1))
+    readers = {}
+    if isinstance(con, Script):
+        readers = {name: reader_of(con, wanted, scratch) for name, wanted in asked.items()}
+        make_checks(con)
+    for name, wanted in asked.items():
+        if isinstance(con, Script):
+            tables[name].loaded = load_by_script(con, wanted, *readers[name])
+        else:
+            tables[name].loaded = load(con.con, wanted, scratch)
+        if lacking := [column for column in wanted.columns if not _of(tables[name]).has(column)]:
+            raise SchemaError(f"{wanted.given}: the table has no column {named(lacking)}")
+
+
+def _of(table: _Linked) -> Table:
+    assert table.loaded is not None
+    return table.loaded
+
+
+def _join(con: Checks, table: _Linked, tables: Mapping[str, _Linked]) -> None:
+    """Make ``rN`` (id, row above, person, cells), and check that all rows join."""
+    keys, loaded, here = _keys(table, tables), _of(table), table.place
     cells = " || ".join(_text(loaded, column) for column in table.quasi) or "''"
     if table.above is None:
         upper, on = "(SELECT rowid AS id, rowid AS person FROM f0)", "a.rowid = b.id"
@@ -289,23 +352,21 @@ def _loaded(
         f"CREATE TABLE r{here} AS SELECT a.rowid AS id, b.id AS up, b.person AS person, {cells} AS cells "
         f"FROM f{here} a LEFT JOIN {upper} b ON {on}"
     )
-    nobody = _number(con, f"SELECT count(*) FROM r{here} WHERE person IS NULL")
+    con.check(
+        f"rows of table {table.name} that belong to nobody",
+        f"SELECT count(*) FROM r{here} WHERE person IS NULL",
+        problem=lambda rows: f"{rows:,} rows of table {table.name} belong to nobody",
+    )
     con.execute(f"DELETE FROM r{here} WHERE person IS NULL")
-    table.records = _number(con, f"SELECT count(*) FROM r{here}")
-    if nobody:
-        yield wording.conformity(f"{nobody:,} rows of table {table.name} belong to nobody")
+    (table.records,) = con.row(f"SELECT count(*) FROM r{here}")
     if keys:
         columns = ", ".join(f"CAST(c{loaded.place(key)} AS VARCHAR) AS u{n}" for n, key in enumerate(keys))
         con.execute(f"CREATE TABLE k{here} AS SELECT rowid AS own, {columns} FROM f{here}")
         groups = ", ".join(f"u{n}" for n in range(len(keys)))
-        twice = _number(
-            con, f"SELECT count(*) FROM (SELECT {groups} FROM k{here} GROUP BY ALL HAVING count(*) > 1)"
-        )
-        if twice:
-            yield wording.conformity(f"{twice:,} keys of table {table.name} stand in several rows")
-    for n, column in enumerate(table.sensitive):
-        con.execute(
-            f"CREATE TABLE s{here}_{n} AS SELECT rowid AS id, {_text(loaded, column)} AS value FROM f{here}"
+        con.check(
+            f"keys of table {table.name} that stand in several rows",
+            f"SELECT count(*) FROM (SELECT {groups} FROM k{here} GROUP BY ALL HAVING count(*) > 1)",
+            problem=lambda twice: f"{twice:,} keys of table {table.name} stand in several rows",
         )
 
 
@@ -315,13 +376,8 @@ def _text(table: Table, column: str) -> str:
     return f"coalesce(length({text}) || ':' || {text}, '-') || ';'"
 
 
-def _number(con: duckdb.DuckDBPyConnection, statement: str) -> int:
-    (number,) = con.execute(statement).fetchone() or (0,)
-    return int(number or 0)
-
-
-def _views(con: duckdb.DuckDBPyConnection, tables: Mapping[str, _Linked]) -> int:
-    """Write the view of each person, or of each set of known rows, as a text; return the number of people."""
+def _views(con: Checks, tables: Mapping[str, _Linked]) -> None:
+    """Write the view of each person, or of each set of known rows, as a text."""
     con.execute("CREATE TABLE v0 AS SELECT person FROM r0")
     step = 0
     for table in tables.values():
@@ -366,10 +422,9 @@ def _views(con: duckdb.DuckDBPyConnection, tables: Mapping[str, _Linked]) -> int
             f"FROM ({nodes}) n JOIN r{here} r USING (id) LEFT JOIN ({texts}) b USING (view, id) "
             "GROUP BY n.view, n.id"
         )
-    return _number(con, "SELECT count(*) FROM r0")
 
 
-def _known_sets(con: duckdb.DuckDBPyConnection, place: int, known: int) -> None:
+def _known_sets(con: Checks, place: int, known: int) -> None:
     """List the sets of as many rows of each person, or all rows of who has fewer."""
     con.execute(
         f"CREATE TABLE n{place} AS SELECT person, id, row_number() OVER (PARTITION BY person ORDER BY id) "
@@ -386,54 +441,61 @@ def _known_sets(con: duckdb.DuckDBPyConnection, place: int, known: int) -> None:
         _refuse_many(con, f"sets{place}", "")
 
 
-def _refuse_many(con: duckdb.DuckDBPyConnection, table: str, name: str) -> None:
-    if (views := _number(con, f"SELECT count(*) FROM {table}")) > _VIEWS:
+def _refuse_many(con: Checks, table: str, name: str) -> None:
+    (views,) = con.row(f"SELECT count(*) FROM {table}")
+    if views > _VIEWS:
         where = f" of table {quoted(name)}" if name else ""
         raise PolicyError(f"an attacker may know {views:,} sets of rows{where}, and {_VIEWS:,} are looked at")
 
 
 def _judged(
-    con: duckdb.DuckDBPyConnection,
-    tables: Mapping[str, _Linked],
-    data: Mapping[str, Any],
-    unchecked: list[str],
+    con: Checks, tables: Mapping[str, _Linked], data: Mapping[str, Any], unchecked: list[str]
 ) -> tuple[int, list[Point]]:
     """Return the fewest people who share a view, and the limits that fail or were not checked."""
     con.execute("CREATE TABLE w AS SELECT v.view, v.person, f.form FROM v JOIN form0 f USING (view)")
-    smallest = _number(
-        con, "SELECT min(people) FROM (SELECT count(DISTINCT person) AS people FROM w GROUP BY form)"
-    )
+    fewest = "SELECT min(people) FROM (SELECT count(DISTINCT person) AS people FROM w GROUP BY form)"
+    (smallest,) = con.row(fewest)
     points: list[Point] = []
     few = any(table.known is not None for table in tables.values() if table.above is not None)
-    for model in data.get("models", []):
-        name, attribute = model.get("model"), model.get("attribute")
-        if name == "k-anonymity":
-            if smallest < model["k"]:
-                points.append(wording.limit(name, None, WHO, "k", smallest, model["k"]))
-            continue
-        limit = "l" if name == "l-diversity" else "t" if name == "t-closeness" else "limit"
-        asked = float(model.get(limit, 0))
-        for table in tables.values():
-            for n, column in enumerate(table.sensitive):
-                path = f"{table.name}.{column}"
-                if attribute not in (None, path):
-                    continue
-                mixed = few and table.above is not None and table.known is None
-                if name != "l-diversity" or model.get("kind", "distinct") != "distinct" or mixed:
-                    unchecked.append(f"{name} of {path} against {WHO}")
-                    points.append(wording.not_checked(str(name), path, WHO, limit, asked))
-                elif (reached := _diversity(con, table, tables, n)) < asked:
-                    points.append(wording.limit(name, path, WHO, "l", reached, asked))
-    return smallest, points
+    paths = {f"{each.name}.{column}": (each, column) for each in tables.values() for column in each.sensitive}
+    measured: dict[str, Measuring] = {}
+    for demand in read_demands(data.get("models"), [*paths]):
+        path, title = demand.attribute, f"{demand.model} {demand.quantity} against {WHO}"
+        if demand.model == "k-anonymity":
+            con.note(f"{title}, at least {demand.limit:g}")
+            reached, holds = con.judge(title, fewest, demand.is_met, demand.limit, None)
+        else:
+            table = paths[path][0] if path is not None else None
+            # Few known rows overlap, and those of a table that is known as a whole stand beside few others.
+            mixed = table is not None and few and table.above is not None and table.known is None
+            overlapping = few and demand.model != "l-diversity"
+            if path is None or table is None or table.alone is None or mixed or overlapping:
+                unchecked.append(f"{demand.model} of {path} against {WHO}")
+                points.append(
+                    wording.not_checked(demand.model, path, WHO, demand.quantity, float(demand.limit))
+                )
+                continue
+            if path not in measured:
+                measured[path] = _facts(con, tables, path, paths[path], len(measured))
+            finding = measured[path].find(demand)
+            reached, holds = finding.reached, bool(finding.holds)
+        if not holds:
+            points.append(wording.limit(demand.model, path, WHO, demand.quantity, reached, demand.limit))
+    return int(smallest or 0), points
 
 
-def _diversity(
-    con: duckdb.DuckDBPyConnection, table: _Linked, tables: Mapping[str, _Linked], column: int
-) -> int:
-    """Return the fewest values that rows have which look alike beside the same view."""
-    here = table.place
-    joins, looks = f"JOIN s{here}_{column} s ON s.id = q.id", ["w.form"]
-    row, at = "q.id", table
+def _facts(
+    con: Checks, tables: Mapping[str, _Linked], path: str, whose: tuple[_Linked, str], number: int
+) -> Measuring:
+    """Make the classes of rows that look alike beside the same view, with the values of a column.
+
+    They are the tables of `classes`, of which those of an earlier column go. People are counted.
+    """
+    table, name = whose
+    here, loaded, alone = table.place, _of(table), table.alone
+    assert alone is not None
+    con.note(f"Rows that look alike beside the same view, with s{number}: the values of {path}.")
+    joins, looks, row, at = "", ["w.form"], "q.id", table
     while at.above is not None:
         n = at.place
         joins += (
@@ -441,8 +503,18 @@ def _diversity(
         )
         looks.append(f"f{n}.form")
         row, at = f"r{n}.up", tables[at.above]
-    return _number(
-        con,
-        f"SELECT min(many) FROM (SELECT count(DISTINCT s.value) AS many FROM known{here} q "
-        f"JOIN w ON w.view = q.view {joins} GROUP BY {', '.join(looks)})",
+    con.execute(
+        f"CREATE OR REPLACE TABLE member AS SELECT dense_rank() OVER (ORDER BY {', '.join(looks)}) AS class, "
+        f"w.person, {cell(loaded, name, alone.null_values, 's')} AS s{number} FROM known{here} q "
+        f"JOIN w ON w.view = q.view{joins} JOIN f{here} s ON s.rowid = q.id"
     )
+    sizes = "count(*)::HUGEINT AS records, count(DISTINCT person)::HUGEINT AS size"
+    con.execute(f"CREATE OR REPLACE TABLE classes AS SELECT class, {sizes} FROM member GROUP BY class")
+    [column] = [each for each in alone.named("sensitive") if each.name == name]
+    stored = write_plainly(
+        con, "member", f"s{number}", loaded.type_of(name), column, alone.null_values, of_file=loaded.in_order
+    )
+    attribute = Attribute(con, number, column, stored, by_person=True)
+    attribute.check_kind()
+    (classes,) = con.row("SELECT count(*) FROM classes")
+    return Measuring(con, 0, int(classes), {path: attribute})

@@ -419,7 +419,7 @@ def _write(script: Script, scratch: Path, sources: Sources, policy_file: Path, p
         if count_rows(script, released) + missing != count_rows(script, raw):
             # Nothing else of both is compared.
             script.never("the tables had as many records")
-            _end(script)
+            end_script(script)
             return
         if placed:
             raw = as_released(script, released, raw, found["row_map"])
@@ -436,7 +436,7 @@ def _write(script: Script, scratch: Path, sources: Sources, policy_file: Path, p
         script.note("The clauses of the profile.")
         list(judge_clauses(script, policy, ReleasedRows(script, policy, tables)))
     check_suppressed(script, policy, tables, measuring, findings)
-    _end(script)
+    end_script(script)
 
 
 def _load(
@@ -444,13 +444,9 @@ def _load(
 ) -> dict[str, Table]:
     """Write how the tables are read, and return the given tables by name."""
     wanted = wanted_tables(policy, sources, by_script=True)
-    _begin(script, Path(title_of(sources.released)), policy_file, confidential=len(wanted) > 1)
+    begin_script(script, Path(title_of(sources.released)), policy_file, confidential=len(wanted) > 1)
     places = [reader_of(script, each, scratch) for each in wanted]
-    script.note("What is found: a row for each check.")
-    script.execute(
-        'CREATE TABLE checks(number INTEGER, "check" VARCHAR, "column" VARCHAR, reached DOUBLE, '
-        "asked DOUBLE, holds BOOLEAN)"
-    )
+    make_checks(script)
     script.note("The columns that the policy speaks of. One that is missing ends the script with an error.")
     tables = {}
     for each, (reader, parts) in zip(wanted, places, strict=True):
@@ -463,7 +459,17 @@ def _load(
     return tables
 
 
-def _begin(script: Script, release: Path, policy_file: Path, *, confidential: bool) -> None:
+def make_checks(script: Script) -> None:
+    """Write the table of the checks."""
+    script.note("What is found: a row for each check.")
+    script.execute(
+        'CREATE TABLE checks(number INTEGER, "check" VARCHAR, "column" VARCHAR, reached DOUBLE, '
+        "asked DOUBLE, holds BOOLEAN)"
+    )
+
+
+def begin_script(script: Script, release: Path, policy_file: Path, *, confidential: bool) -> None:
+    """Write what the script is, and where the tables are."""
     digest = hashlib.sha256(policy_file.read_bytes()).hexdigest()
     holds = [
         "Every figure is computed anew from the file. The script holds limits, names of columns, and cells",
@@ -511,7 +517,8 @@ def _find_people(script: Script, tables: Tables, policy: Policy) -> Persons | No
     return persons
 
 
-def _end(script: Script) -> None:
+def end_script(script: Script) -> None:
+    """Write the result."""
     points = ", ".join(ANSWERABLE)
     script.note(
         "Every check, and whether all hold. That is no verdict on the release. This script does not look at",

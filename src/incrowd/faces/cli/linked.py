@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, fields
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -12,36 +13,29 @@ from incrowd.core.errors import ParameterError
 from incrowd.faces.cli import outputs
 
 
-def is_linked_policy(policy: Path | None) -> TypeGuard[Path]:
-    """Say whether a policy file names linked tables.
-
-    Raises
-    ------
-    PolicyError
-        When the file cannot be read.
-    """
+def linked_content(policy: Path | None) -> dict[str, Any] | None:
+    """Return the content of a policy file that names linked tables, else None."""
     if policy is None:
-        return False
+        return None
     from incrowd.release.linked.policy import is_linked
     from incrowd.release.policy.policy_file import read_toml
 
-    return is_linked(read_toml(policy))
+    content = read_toml(policy)
+    return content if is_linked(content) else None
 
 
 def is_linked_release(path: Any, policy: Path | None) -> TypeGuard[Path]:
     """Say whether a path is a folder of released linked tables, by the policy or the one in the folder."""
-    if not isinstance(path, Path) or not path.is_dir():
-        return False
     from incrowd_verify.linked import is_linked
 
-    return is_linked(path, policy)
+    return isinstance(path, Path) and is_linked(path, policy)
 
 
 def is_folder_of_tables(path: Any, standard: str | None = None) -> TypeGuard[Path]:
     """Say whether a path is a folder of tables, or raise `ParameterError` where a standard needs one."""
+    if standard is not None and not (isinstance(path, Path) and path.is_dir()):
+        raise ParameterError(f"--{standard} is for a folder of tables; give the folder, not one file")
     if not isinstance(path, Path) or not path.is_dir():
-        if standard is not None:
-            raise ParameterError(f"--{standard} is for a folder of tables; give the folder, not one file")
         return False
     from incrowd.release.health import standard_of
     from incrowd.release.jobs.compare.draft_linked import has_different_tables
@@ -56,7 +50,7 @@ def refuse_linked(policy: Path) -> None:
     ------
     ParameterError
     """
-    if is_linked_policy(policy):
+    if linked_content(policy) is not None:
         raise ParameterError(
             f"{policy} is about linked tables, which anonymize, assess and verify know; give a policy of one "
             "table here"
@@ -84,14 +78,16 @@ def refuse_given(*groups: Any, **single: Any) -> None:
 
 
 def anonymize_folder(
-    folder: Any, policy: Path, output: Path | None, gate: Any, *, force: bool, json: bool
+    folder: Any,
+    policy: Path,
+    content: dict[str, Any],
+    output: Path | None,
+    gate: Any,
+    *,
+    force: bool,
+    json: bool,
 ) -> None:
-    """Release the tables of a folder together, and print the verdict and the levels.
-
-    Raises
-    ------
-    InputError, InfeasibleError
-    """
+    """Release the tables of a folder together by the content of a policy, and print the verdict."""
     from dataclasses import replace
 
     from incrowd.faces.cli.summary import last_line
@@ -104,7 +100,7 @@ def anonymize_folder(
     files = outputs.outputs_of(folder, policy=policy, force=force)
     with progress() as job, files:
         target = files.add(output, folder=True)
-        linked = LinkedPolicy.read(policy)
+        linked = LinkedPolicy.from_dict(content, policy.parent, str(policy))
         linked = replace(linked, terms=gate.applied_to(linked.terms))
         release = anonymize_linked(folder, linked, progress=job, unanswered=gate.choice)
         job.stage("write")
@@ -120,13 +116,13 @@ def anonymize_folder(
     out.print(last_line(release.verdict, f"{output} ({rows} rows)", "every model holds"))
 
 
-def assess_folder(folder: Any, policy: Path, *, json: bool) -> None:
+def assess_folder(folder: Any, policy: Path, content: dict[str, Any], *, json: bool) -> None:
     """Print the joined view of a folder's tables, and leave with status 1 if a limit is broken."""
     from incrowd.faces.cli.tables import console
-    from incrowd.release.linked import assess_linked
+    from incrowd.release.linked import LinkedPolicy, assess_linked
     from incrowd_verify.cli import show_verdict
 
-    view = assess_linked(folder, policy)
+    view = assess_linked(folder, LinkedPolicy.from_dict(content, policy.parent, str(policy)))
     if json:
         outputs.print_json({**view.to_dict(), "verdict": view.verdict.to_dict()})
     else:
@@ -137,13 +133,23 @@ def assess_folder(folder: Any, policy: Path, *, json: bool) -> None:
         raise typer.Exit(1)
 
 
-def verify_folder(folder: Path, policy: Path | None, against: Any, *, json: bool) -> None:
+def verify_folder(
+    folder: Path, policy: Path | None, against: Any, emit_sql: Path | None, *, force: bool, json: bool
+) -> None:
     """Print the second reading of a folder's tables, and leave with status 1 unless its verdict holds."""
+    from incrowd.core.io.targets import writing
     from incrowd.faces.cli.tables import console
     from incrowd_verify.cli import show_linked
-    from incrowd_verify.linked import verify_linked
+    from incrowd_verify.linked import linked_checks_as_sql, verify_linked
 
-    if status := show_linked(console(), verify_linked(folder, policy, against=against), as_json=json):
+    files = outputs.outputs_of(folder, against, force=force)
+    script = outputs.add_output(files, emit_sql)
+    text = "" if script is None else linked_checks_as_sql(folder, policy)
+    result = verify_linked(folder, policy, against=against)
+    if script is not None:
+        with files, writing(script) as path:
+            path.write_text(text, encoding="utf-8", newline="\n")
+    if status := show_linked(console(), result, emit_sql, as_json=json):
         raise typer.Exit(status)
 
 
@@ -168,17 +174,15 @@ def draft_folder(folder: Path, output: Path | None, *, standard: str | None = No
                 f"not written: {', '.join(draft.hierarchies)}; -o FILE writes them beside the policy"
             )
     else:
-        trees = [
-            (files.add(output.parent / name, parents=True), tree) for name, tree in draft.hierarchies.items()
-        ]
+        new = partial(files.add, private=True, parents=True)
+        trees = [(new(output.parent / name), tree) for name, tree in draft.hierarchies.items()]
         with files, writing(target) as place:
             place.write_text(draft.text, encoding="utf-8", newline="\n")
             for file, tree in trees:
                 with writing(file) as tree_place:
                     tree.write(tree_place)
     policy = output or "policy.toml"
-    todo = "Check joins and known" if not draft.questions else 'Answer every "?", and check joins and known,'
-    lines += [f"1. {todo} in {policy}."]
-    lines += [f"2. {program()} anonymize {folder} --policy {policy} -o FOLDER"]
-    for line in lines:
+    todo = 'Answer every "?", and check joins and known,' if draft.questions else "Check joins and known"
+    steps = [f"1. {todo} in {policy}.", f"2. {program()} anonymize {folder} --policy {policy} -o FOLDER"]
+    for line in (*lines, *steps):
         LOG.say(line, err=target is None)

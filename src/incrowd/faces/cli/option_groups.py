@@ -16,7 +16,7 @@ from incrowd.core.lazy import pl
 from incrowd.core.treatments import TREATMENTS
 from incrowd.core.treatments.base import treatment_of, treatment_texts
 from incrowd.faces.cli.flattening import Without
-from incrowd.faces.cli.linked import is_linked_policy, refuse_linked
+from incrowd.faces.cli.linked import linked_content, refuse_linked
 from incrowd.faces.cli.options import (
     Accept,
     AlgorithmName,
@@ -241,7 +241,7 @@ class ColumnOptions:
         from incrowd.core.hierarchy import builders_of_texts, find_files
         from incrowd.core.table.schema import Schema
 
-        if self.policy is not None and not is_linked_policy(self.policy):
+        if self.policy is not None and linked_content(self.policy) is None:
             _ = self._policy_of_file
             return
         builders_of_texts(self.hierarchy or ())

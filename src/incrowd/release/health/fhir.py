@@ -196,7 +196,8 @@ def draft_fhir(folder: str | os.PathLike[str]) -> LinkedDraft:
 
 def fhir_files(folder: str | os.PathLike[str]) -> list[Path]:
     """Return the files of a folder that may have resources, in order of their names."""
-    return sorted(each for each in Path(folder).iterdir() if each.name.lower().endswith((*_LINES, *_WHOLE)))
+    there = (each for each in Path(folder).iterdir() if each.is_file())
+    return sorted(each for each in there if each.name.lower().endswith((*_LINES, *_WHOLE)))
 
 
 def _resources(path: Path) -> Iterator[tuple[str, str | None, dict[str, Any]]]:

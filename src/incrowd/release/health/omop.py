@@ -11,6 +11,7 @@ import gzip
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from incrowd.core.errors import TableError, named
@@ -58,8 +59,12 @@ _LEVELS = 4
 
 def is_omop(folder: Path) -> bool:
     """Say whether a folder has a table of people of OMOP."""
-    person = _files(folder).get("person")
-    return person is not None and all(name in map(str.lower, _scan(person)[0]) for name in _PERSON)
+    if (person := _files(folder).get("person")) is None:
+        return False
+    # Whoever reads the file says that it is damaged.
+    with suppress(TableError):
+        return {*_PERSON} <= {*map(str.lower, _scan(person)[0])}
+    return False
 
 
 def draft_omop(folder: str | os.PathLike[str]) -> LinkedDraft:
@@ -158,10 +163,13 @@ def _trees(files: Mapping[str, Path], tables: Mapping[str, pl.DataFrame]) -> dic
             name = column.name.lower()
             values = sorted(column.drop_nulls().cast(pl.String).unique())
             paths: list[list[str]] = []
-            if "concept_ancestor" in files and re.fullmatch(f"({_CONCEPT})_concept_id", name):
-                paths = _paths_of_concepts(values, files)
-            elif "location" in files and (table, name) == ("person", "location_id"):
-                paths = _paths_of_places(values, files["location"])
+            try:
+                if "concept_ancestor" in files and re.fullmatch(f"({_CONCEPT})_concept_id", name):
+                    paths = _paths_of_concepts(values, files)
+                elif "location" in files and (table, name) == ("person", "location_id"):
+                    paths = _paths_of_places(values, files["location"])
+            except pl.exceptions.PolarsError:
+                raise TableError("concept_ancestor, concept or location lacks a column of OMOP 5.4") from None
             if any(len(path) > 2 for path in paths):
                 trees[_tree_file(table, column.name)] = Hierarchy.from_paths(paths, column.name)
     return trees
@@ -169,17 +177,19 @@ def _trees(files: Mapping[str, Path], tables: Mapping[str, pl.DataFrame]) -> dic
 
 def _scan(path: Path) -> tuple[list[str], pl.LazyFrame]:
     """Return a table's names of columns as they stand, and the table as texts with names in lower case."""
-    if path.suffix in (".parquet", ".pq"):
-        frame = pl.scan_parquet(path)
-    else:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as lines:
-            head = lines.readline()
-        # Files of the vocabulary have tabs and no quotes, and a quote in them is a sign as any other.
-        mark = max("\t;,", key=lambda each: head.count(each.encode()))
-        frame = pl.scan_csv(
-            path, separator=mark, quote_char=None if mark == "\t" else '"', infer_schema=False
-        )
-    names = frame.collect_schema().names()
+    try:
+        if path.suffix in (".parquet", ".pq"):
+            frame = pl.scan_parquet(path)
+        else:
+            with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as lines:
+                head = lines.readline()
+            # Files of the vocabulary have tabs and no quotes, and a quote in them is a sign as any other.
+            mark = max("\t;,", key=lambda each: head.count(each.encode()))
+            quote = None if mark == "\t" else '"'
+            frame = pl.scan_csv(path, separator=mark, quote_char=quote, infer_schema=False)
+        names = frame.collect_schema().names()
+    except (OSError, EOFError, pl.exceptions.PolarsError):
+        raise TableError(f"{path}: cannot be read; write it as CSV in UTF-8, or as Parquet") from None
     return names, frame.select(column_named(name).cast(pl.String).alias(name.lower()) for name in names)
 
 

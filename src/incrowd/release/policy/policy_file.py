@@ -146,7 +146,7 @@ class PolicyFile(
     """The whole document."""
 
     model_config = ConfigDict(extra="forbid")
-    linked: StrictBool = Field(False, description="whether anyone can join the rows of a person")
+    linked: StrictBool = Field(False, description="whether anyone can join the rows of a person; or tables")
     null_values: list[StrictStr] = Field([], description="texts that mean missing, besides empty fields")
     unlisted: Literal["drop", "keep"] | None = Field(
         None, description="what becomes of columns that are not named; without it they are refused"

@@ -47,6 +47,9 @@ def policy_schema() -> Schema:
     definitions = shape.pop("$defs")
     settings = shape["properties"]
     definitions |= {model.name: _entry(model, "model") for model in MODELS}
+    settings["linked"] = _any_of(
+        settings["linked"], [_linked_tables(), {"type": "boolean", "default": False}]
+    )
     settings["models"]["items"] = _one_of(MODELS)
     settings["tables"]["items"] = _count_table()
     settings["analyses"]["items"] = _analysis()
@@ -71,6 +74,18 @@ def policy_schema() -> Schema:
         "properties": settings,
         "definitions": definitions,
     }
+
+
+def _linked_tables() -> Schema:
+    target = {"type": "string", "pattern": r"^[^.]+\..+$", "description": "a column TABLE.COLUMN"}
+    known = {"anyOf": [{"const": "all"}, {"type": "integer", "minimum": 1, "maximum": 5}]}
+    settings: Schema = {
+        "name": {"type": "string", "pattern": r"^[^./\\]+$"},
+        "file": {"type": "string", "description": "its file in the folder of the tables, else NAME.csv"},
+        "join": {"type": "object", "additionalProperties": target},
+        "known": {**known, "description": "how many rows of a person an attacker knows"},
+    }
+    return {"type": "array", "minItems": 1, "items": _table(settings, ["name"], "a table of `LinkedPolicy`")}
 
 
 def _without_titles(node: Any) -> Any:

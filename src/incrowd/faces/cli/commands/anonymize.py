@@ -15,7 +15,7 @@ from rich.table import Table
 
 from incrowd.core.errors import InfeasibleError, ParameterError, VerdictError
 from incrowd.faces.cli import option_groups, options, outputs
-from incrowd.faces.cli.linked import anonymize_folder, is_linked_policy, refuse_given
+from incrowd.faces.cli.linked import anonymize_folder, linked_content, refuse_given
 from incrowd.faces.cli.logs import LOG
 from incrowd.faces.cli.tables import percent
 
@@ -213,10 +213,10 @@ def anonymize(
     from incrowd.release.accounts.row_map import ROW_MAP
 
     began = time.perf_counter()
-    if is_linked_policy(columns.policy):
+    if columns.policy is not None and (content := linked_content(columns.policy)) is not None:
         refuse_given(source, columns, limits, search, places, population=population, keep_order=keep_order,
                      seed=seed, goal=goal, dry_run=dry_run)  # fmt: skip
-        anonymize_folder(data, columns.policy, places.output, gate, force=places.force, json=json)
+        anonymize_folder(data, columns.policy, content, places.output, gate, force=places.force, json=json)
         return
     places.require_place(data, dry_run=dry_run)
     files = outputs.outputs_of(

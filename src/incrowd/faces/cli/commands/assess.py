@@ -8,7 +8,7 @@ import typer
 
 from incrowd.core.documents import envelope
 from incrowd.faces.cli import option_groups, options, outputs
-from incrowd.faces.cli.linked import assess_folder, is_linked_policy, refuse_given
+from incrowd.faces.cli.linked import assess_folder, linked_content, refuse_given
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,9 +45,9 @@ def assess(
     from incrowd.faces.cli.tables import console, progress, show_assessment
     from incrowd.release.jobs.measure.assess import assess as measure
 
-    if is_linked_policy(columns.policy):
+    if columns.policy is not None and (content := linked_content(columns.policy)) is not None:
         refuse_given(source, columns, limits, population=population, by_class=by_class, report=report)
-        assess_folder(data, columns.policy, json=json)
+        assess_folder(data, columns.policy, content, json=json)
         return
     files = outputs.outputs_of(data, population, columns.hierarchies, policy=columns.policy, force=force)
     page = outputs.add_report(files, report)

@@ -154,8 +154,8 @@ def verify(
         "profile": profile,
     }
     if is_linked_release(released, policy):
-        refuse_given(**arguments | {"against": None}, emit_sql=emit_sql)
-        verify_folder(released, policy, sources.against, json=json)
+        refuse_given(**arguments | {"against": None})
+        verify_folder(released, policy, sources.against, emit_sql, force=force, json=json)
         return
     if isinstance(released, Path) and is_tables(released):
         from incrowd_verify.cli import refuse_of_rows
