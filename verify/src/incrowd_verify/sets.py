@@ -74,7 +74,12 @@ def check_sets(con: Checks, policy: Policy, tables: Tables) -> tuple[Policy, Tab
 def with_sets(result: Verification, policy: Policy, finding: Finding) -> Verification:
     """Add the limit on sets to a result; without other quasi-identifiers it is the only one."""
     alone = all(each.kind == "set" for each in policy.named("quasi"))
-    return replace(result, findings=(*(() if alone else result.findings), finding))
+    cells = f"cells of column {policy.sets[0].name!r}"
+    return replace(
+        result,
+        findings=(*(() if alone else result.findings), finding),
+        unchecked=tuple(each for each in result.unchecked if cells not in each),
+    )
 
 
 def _lists(table: Table, column: Column) -> tuple[str, str]:
@@ -143,6 +148,10 @@ def _check_tree(
         nested = len(above & chosen)
     else:
         unknown = 0
+        if column.hierarchy is not None or raw is None:
+            con.remarks.unchecked.append(
+                f"whether the items of {name} stand in its hierarchy: the policy does not list them"
+            )
         prefixes = {text.rstrip(SUPPRESSED) for text in items if text.endswith(SUPPRESSED)}
         nested = sum(
             text[:length] in prefixes for text in items for length in range(len(text.rstrip(SUPPRESSED)))

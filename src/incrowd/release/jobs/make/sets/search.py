@@ -303,13 +303,14 @@ class _Search:
                     yield tuple(n for part in each for n in part)
 
         safe = [
-            (float(self.cost[list(cut)].sum()), len(self.parents) - len(cut), cut)
+            # Of equal losses the one of the lowest nodes, whose labels say most.
+            (float(self.cost[list(cut)].sum()), -len(cut), [-node for node in cut])
             for cut in below(0)
             if not lack[np.ix_(cut, cut)].any()
         ]
         if not safe:
             return None
         active = np.zeros(self.nodes, np.bool_)
-        active[list(min(safe)[2])] = True
+        active[[-node for node in min(safe)[2]]] = True
         cut = self._of_nodes(active)
         return cut, np.ones(len(self.baskets.at(cut).row), np.bool_)
