@@ -128,3 +128,28 @@ def test_a_policy_that_says_too_little_or_too_much_is_refused(tmp_path, old, new
 def test_no_script_is_written(tmp_path):
     with pytest.raises(ParameterError, match="no SQL script judges the sets of column 'codes'"):
         checks_as_sql(*written(tmp_path, pl.DataFrame({"codes": ["a1", "a1"]}), policy()))
+
+
+@pytest.mark.parametrize("suppressed", ["judged", "drop", "keep"])
+def test_suppressed_records_have_a_star_in_place_of_their_set(tmp_path, suppressed):
+    towns = [*(f"t{n % 4}" for n in range(180)), *["far"] * 4]
+    tree = ic.Hierarchy.from_paths([[f"t{n}", "T", "*"] for n in range(4)] + [["far", "F", "*"]])
+    raw = draw(2, 184).with_columns(town=pl.Series(towns))
+    raw.write_csv(tmp_path / "raw.csv")
+    schema = ic.Schema.of_attributes([ic.Attribute("town", "quasi", hierarchy=tree), policy().schema.sets[0]])
+    asked = ic.Policy(schema, "k-anonymity:5", "optimal", max_suppression=0.04, suppressed=suppressed)
+    release = ic.anonymize(tmp_path / "raw.csv", asked, unanswered="write")
+    stars = release.table.filter(pl.col("codes") == "*")
+    assert set(stars["town"]) <= {"*"}
+    assert len(stars) == (4 if suppressed == "keep" else 0)
+    release.write_row_map(tmp_path / "rows.parquet")
+    result = verify(
+        *written(tmp_path, release.table, asked),
+        against=tmp_path / "raw.csv",
+        row_map=tmp_path / "rows.parquet",
+    )
+    assert result.keeps_limits
+    assert [each.reached for each in result.findings] == [
+        each.value for each in release.privacy.results.asked
+    ]
+    assert [each.name for each in result.points] == [each.name for each in release.points]

@@ -13,6 +13,7 @@ from incrowd.core.errors import ParameterError, SchemaError, did_you_mean, those
 from incrowd.core.parameters import COUNT, SEED
 from incrowd.core.progress import Progress, Silent, in_job, with_bar
 from incrowd.core.recoding.suppression_marks import with_stars
+from incrowd.core.table.parts import refuse_sets
 from incrowd.core.table.schema import Schema
 
 if TYPE_CHECKING:
@@ -122,6 +123,7 @@ def attack(  # noqa: PLR0913
                 f"there is no attack {kind!r}; there are {', '.join(ATTACKS)}" + did_you_mean(kind, ATTACKS)
             )
     columns_of = schema if isinstance(schema, Schema) else schema.schema
+    refuse_sets(columns_of.quasi)
     secret = _secret(columns_of, secret)
     if by is not None:
         row_map = map_by_key(table, released, by, row_map, columns_of, "attack")

@@ -100,7 +100,7 @@ def test_totals_of_people_have_those_of_suppressed_rows():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: ic.Attribute("dx", "quasi", parts=";"), "has the role quasi; leave parts out"),
+        (lambda: ic.Attribute("dx", "quasi", parts=";"), "has the role quasi; say kind = 'set', too"),
         (lambda: ic.Attribute("dx", "insensitive", parts=";"), "has the role insensitive"),
         (lambda: lists(""), "must be the text between the parts"),
         (lambda: lists(5), "must be the text between the parts"),

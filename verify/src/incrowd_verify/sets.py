@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 ANY = "any"
 """What the other checks see of a set."""
+_BLANKS = r"'^[\s\p{Z}]+|[\s\p{Z}]+$', '', 'g'"
+"""What is left out at the ends of an item, of any alphabet."""
 _SETS = 100_000_000
 """Sets of items that are looked at."""
 
@@ -74,7 +76,12 @@ def check_sets(con: Checks, policy: Policy, tables: Tables) -> tuple[Policy, Tab
 def with_sets(result: Verification, policy: Policy, finding: Finding) -> Verification:
     """Add the limit on sets to a result; without other quasi-identifiers it is the only one."""
     alone = all(each.kind == "set" for each in policy.named("quasi"))
-    return replace(result, findings=(*(() if alone else result.findings), finding))
+    cells = f"cells of column {policy.sets[0].name!r}"
+    return replace(
+        result,
+        findings=(*(() if alone else result.findings), finding),
+        unchecked=tuple(each for each in result.unchecked if cells not in each),
+    )
 
 
 def _lists(table: Table, column: Column) -> tuple[str, str]:
@@ -94,9 +101,9 @@ def _unnest(con: Checks, table: Table, column: Column, name: str, home: str = "0
     """Make a table of the items of each record that is not suppressed: place, class, item."""
     texts, stars = _lists(table, column)
     con.execute(
-        f"CREATE TABLE {name} AS SELECT DISTINCT place, class, trim(item) AS item FROM (SELECT rowid AS "
-        f"place, {home} AS class, unnest(CASE WHEN {stars} THEN []::VARCHAR[] ELSE {texts} END) AS item "
-        f"FROM {table.name}) WHERE trim(item) <> ''"
+        f"CREATE TABLE {name} AS SELECT DISTINCT * FROM (SELECT place, class, regexp_replace(item, "
+        f"{_BLANKS}) AS item FROM (SELECT rowid AS place, {home} AS class, unnest(CASE WHEN {stars} THEN "
+        f"[]::VARCHAR[] ELSE {texts} END) AS item FROM {table.name})) WHERE item <> ''"
     )
 
 
@@ -110,7 +117,8 @@ def _check_form(con: Checks, released: Table, column: Column) -> None:
     (wrong,) = con.row(
         f"SELECT count(DISTINCT place) FROM (SELECT place FROM {rows} WHERE texts <> "
         "list_sort(list_distinct(texts)) UNION ALL SELECT place FROM (SELECT place, unnest(texts) AS item "
-        f"FROM {rows}) WHERE item IS NULL OR item = '' OR item <> trim(item) OR item = {literal(SUPPRESSED)})"
+        f"FROM {rows}) WHERE item IS NULL OR item = '' OR item = {literal(SUPPRESSED)} OR "
+        f"item <> regexp_replace(item, {_BLANKS}))"
     )
     if wrong:
         con.remarks.problems.append(
@@ -143,6 +151,10 @@ def _check_tree(
         nested = len(above & chosen)
     else:
         unknown = 0
+        if column.hierarchy is not None or raw is None:
+            con.remarks.unchecked.append(
+                f"whether the items of {name} stand in its hierarchy: the policy does not list them"
+            )
         prefixes = {text.rstrip(SUPPRESSED) for text in items if text.endswith(SUPPRESSED)}
         nested = sum(
             text[:length] in prefixes for text in items for length in range(len(text.rstrip(SUPPRESSED)))
@@ -204,10 +216,12 @@ def _check_against(con: Checks, policy: Policy, tables: Tables, tree: Tree | Non
         con.remarks.problems.append(
             f"{wrong} records have an item of {column.name!r} that stands for none of their raw items"
         )
+    _, stars = _lists(tables.released, column)
     lost, every = con.row(
         "SELECT count(*) FILTER (NOT kept), count(*) FROM (SELECT w.place, w.item, coalesce(bool_or(r.item "
         "IS NOT NULL), false) AS kept FROM raw_item w LEFT JOIN true_item t ON t.place = w.place AND t.raw = "
-        "w.item LEFT JOIN released_item r ON r.place = t.place AND r.item = t.item GROUP BY w.place, w.item)"
+        "w.item LEFT JOIN released_item r ON r.place = t.place AND r.item = t.item WHERE w.place NOT IN "
+        f"(SELECT rowid FROM {tables.released.name} WHERE {stars}) GROUP BY w.place, w.item)"
     )
     if every and lost / every > policy.max_suppression + SLACK:
         con.remarks.problems.append(

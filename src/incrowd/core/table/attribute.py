@@ -375,7 +375,9 @@ class Attribute:
         return replace(self, format=None, decimal=None, thousands=None)
 
     def as_sensitive(self) -> Attribute:
-        """Return the attribute as a sensitive column, without settings of recoding."""
+        """Return the attribute as a sensitive column without settings of recoding, its items as parts."""
+        if self.kind == "set":
+            return Attribute(self.name, "sensitive", parts=self.parts or ";", missing=self.missing)
         return replace(
             self, role="sensitive", levels=None, output=None, weight=1.0, ends=None, grid=None, key_of=()
         )
@@ -386,7 +388,8 @@ class Attribute:
 
     def as_texts(self) -> Attribute:
         """Return the attribute untreated, without kind and hierarchy, so that texts tell values apart."""
-        return replace(self, kind="category", hierarchy=None, treatment=None, ends=None, grid=None)
+        kind: Kind = "set" if self.kind == "set" else "category"
+        return replace(self, kind=kind, hierarchy=None, treatment=None, ends=None, grid=None)
 
 
 def _is_level(value: object) -> TypeGuard[int]:

@@ -12,13 +12,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
 
-from incrowd.core.errors import (
-    HierarchyError,
-    ParameterError,
-    SchemaError,
-    null_values_setting,
-    read_as_labels,
-)
+from incrowd.core.errors import HierarchyError, SchemaError, null_values_setting, read_as_labels
 from incrowd.core.hierarchy import Builder, Hierarchy
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.reading.cells import Span
@@ -27,7 +21,7 @@ from incrowd.core.reading.missing import null_values_of
 from incrowd.core.reading.spellings import read_spelled, refuse_unclear_points, with_comma, without_comma
 from incrowd.core.reading.texts import column_of, picked
 from incrowd.core.table.attribute import WithCommas, WithPoints
-from incrowd.core.table.parts import Parts
+from incrowd.core.table.parts import Parts, refuse_sets
 from incrowd.core.table.schema import Attribute
 from incrowd.core.table.settings import Grid, grid_of
 
@@ -200,11 +194,7 @@ class Domain:
         SchemaError
             When the column was declared a number or a date and has a value that is none.
         """
-        if attribute.kind == "set":
-            raise ParameterError(
-                f"column {attribute.name!r} holds sets, which only anonymize and verify know; leave the "
-                "column out here (identifying), or leave out that its kind is set"
-            )
+        refuse_sets([attribute])
         if attribute.missing:
             others = replace(attribute, missing=())
             return cls._without(attribute.missing, others, dictionary, attribute.nulls(null_values))

@@ -6,12 +6,12 @@ Example: with the separator ``;`` the cell ``F32; E11`` has the parts ``E11`` an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from incrowd.core.errors import SchemaError
+from incrowd.core.errors import ParameterError, SchemaError
 from incrowd.core.lazy import NDArray, np
 
 if TYPE_CHECKING:
@@ -92,6 +92,21 @@ def check_set(attribute: Any) -> None:
         raise SchemaError(f"{where}: parts must be the text between the items of a cell, e.g. ';'")
     if given := [name for name, empty in _OF_CELLS.items() if getattr(attribute, name) != empty]:
         raise SchemaError(f"{where}: {given[0]} sees a cell as one value, and it holds sets; leave that out")
+
+
+def refuse_sets(attributes: Iterable[Any]) -> None:
+    """Raise for a column of sets, in a job that is not defined for such.
+
+    Raises
+    ------
+    ParameterError
+    """
+    for attribute in attributes:
+        if attribute.kind == "set":
+            raise ParameterError(
+                f"column {attribute.name!r} holds sets, which only anonymize and verify know; leave the "
+                "column out here (identifying), or leave out that its kind is set"
+            )
 
 
 @dataclass(frozen=True, eq=False)

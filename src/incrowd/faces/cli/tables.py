@@ -243,9 +243,11 @@ def show_release(out: Console, release: Release) -> None:
         ("suppressed records", before.suppressed, release.suppression.records),
         ("records left out", 0, release.left_out),
         *_people_rows(before.people, after.people),
-        ("prosecutor risk, largest", before.risk["prosecutor"]["max"], after.risk["prosecutor"]["max"]),
-        ("prosecutor risk, mean", before.risk["prosecutor"]["mean"], after.risk["prosecutor"]["mean"]),
     ]
+    if "prosecutor" in after.risk:
+        for name, key in (("largest", "max"), ("mean", "mean")):
+            was, is_ = (risk["prosecutor"][key] for risk in (before.risk, after.risk))
+            rows.append((f"prosecutor risk, {name}", was, is_))
     for name, was, is_ in rows:
         limit = percent(release.policy.max_suppression) if name.startswith("suppressed") else ""
         table.add_row(name, number(was), number(is_), f"<= {limit}" if limit else "", "")

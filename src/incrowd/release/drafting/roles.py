@@ -111,6 +111,8 @@ class Guess:
         Whom it names besides: a column of households where nobody says whose row it is.
     missing
         Texts that mean missing in it, as its file says.
+    lists
+        The sign between the items of its cells, where these hold lists; else empty.
     """
 
     name: str
@@ -137,6 +139,7 @@ class Guess:
     bits: float = 0.0
     key_of: tuple[Party, ...] = ()
     missing: tuple[str, ...] = ()
+    lists: str = ""
 
 
 def guess_role(column: Profile) -> Guess:
@@ -175,6 +178,7 @@ def _with_profile(guess: Guess, column: Profile) -> Guess:
         bits=column.bits,
         by_way=tuple({} if each is None else each.settings() for each in column.roundings),
         refused=frozenset(refused),
+        lists=column.lists,
     )
 
 
@@ -308,8 +312,7 @@ def _quasi_by_name(column: Profile) -> Guess | None:
         return None
     word, evidence = subject
     if column.kind == "category" and column.share > _UNIQUE and column.known > FEW_ROWS and not column.codes:
-        reason = f"{evidence}, but nearly every row has its own value"
-        return Guess(column.name, "identifying", f"{reason}; {column.counted}")
+        return _of_own_values(column, evidence)
     what = word if subject_of(column.name) else evidence
     return _quasi(column, f"others may know it: {what}; {column.counted}")
 
@@ -331,8 +334,7 @@ def _sensitive_by_name(column: Profile) -> Guess | None:
         )
     if column.known > FEW_ROWS:
         if column.kind == "category" and column.share > _UNIQUE and not column.ways:
-            reason = f"{word[1]}, but nearly every row has its own value"
-            return Guess(column.name, "identifying", f"{reason}; {column.counted}")
+            return _of_own_values(column, word[1])
         if column.rounding is not None and column.rounding.step is None:
             reason = f"{word[1]}, but too few rows share a number even if it is rounded"
             return Guess(
@@ -340,6 +342,14 @@ def _sensitive_by_name(column: Profile) -> Guess | None:
             )
     treatment, why = treatment_of(column)
     return Guess(column.name, "sensitive", f"{word[1]}; {column.counted}", recipe=why, treatment=treatment)
+
+
+def _of_own_values(column: Profile, evidence: str) -> Guess:
+    """Leave out a column with a value of its own in nearly every row, or ask about one of lists of items."""
+    reason = f"{evidence}, but nearly every row has its own value; {column.counted}"
+    if column.lists:
+        return Guess(column.name, OPEN_ROLE, reason, alike="columns of lists")
+    return Guess(column.name, "identifying", reason)
 
 
 def _special(column: Profile) -> Guess | None:

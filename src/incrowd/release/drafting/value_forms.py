@@ -245,6 +245,7 @@ _POSTAL = (
 
 
 _SEPARATORS = (";", "|", ",", "/", "+")
+_OF_CODES = (";", "|")
 _FEW = 5
 """Distinct texts that a form needs to tell anything."""
 _ITEMS = 200
@@ -284,7 +285,9 @@ def separator_of(texts: Sequence[str]) -> str:
         # The same words at several places of lists of several lengths: not a name before a first name.
         later = {item for cell in several for item in cell[1:]} & {cell[0] for cell in cells}
         lengths = {len(cell) for cell in cells}
-        if len(items) <= min(_ITEMS, len(texts)) and len(lengths) > 1 and len(later) * 4 >= len(items):
+        # Codes are many, and no prose is parted by such signs.
+        most = len(texts) if sign in _OF_CODES else min(_ITEMS, len(texts))
+        if len(items) <= most and len(lengths) > 1 and len(later) * 4 >= len(items):
             return sign
     return ""
 

@@ -274,6 +274,7 @@ def counted_attribute(schema: Schema, layout: CountTable, column: str) -> Attrib
         column,
         "quasi",
         kind=attribute.kind,
+        known=attribute.known,
         hierarchy=attribute.hierarchy or Flat(),
         format=attribute.format,
         decimal=attribute.decimal,

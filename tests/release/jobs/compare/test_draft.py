@@ -731,3 +731,22 @@ def test_the_last_quasi_identifier_is_not_left_out():
     assert [point.name for point in draft.trial.verdict.open] == ["personal-text"]
     other = draft_policy(table.with_columns(sex=pl.Series(some("m", "f"))), "people.csv", ask=False)
     assert (other.having("quasi"), other.trial.verdict.state) == (["sex"], "holds")
+
+
+def test_a_column_of_codes_is_asked_about_with_the_settings_of_sets(tmp_path):
+    rng = np.random.default_rng(0)
+    codes = [f"{letter}{number}" for letter in "EIJ" for number in range(10, 40)]
+    cells = [";".join(rng.choice(codes, rng.integers(2, 6), replace=False)) for _ in range(300)]
+    table = pl.DataFrame({"diagnoses": cells})
+    text = draft_policy(table, "people.csv").text
+    assert '[columns.diagnoses]\nrole = "?"' in text
+    settings = ['kind = "set"', 'parts = ";"', "known = 2", "hierarchy = { prefix = true }"]
+    for setting in settings:
+        assert f"# {setting}" in text
+        text = text.replace(f"# {setting}", setting)
+    (tmp_path / "policy.toml").write_text(text.replace('role = "?"', 'role = "quasi"'))
+    policy = ic.Policy.read(tmp_path / "policy.toml")
+    [column] = policy.schema.sets
+    assert (column.parts, column.known) == (";", 2)
+    alone = ic.Policy(policy.schema, "k-anonymity:5", max_suppression=0.5)
+    assert ic.anonymize(table, alone).privacy.holds

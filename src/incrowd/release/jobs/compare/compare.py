@@ -19,6 +19,7 @@ from incrowd.core.errors import IncrowdError, ParameterError, TableError
 from incrowd.core.lazy import np, nw, pl
 from incrowd.core.markup import ROWS, cards, table
 from incrowd.core.progress import Progress, Silent, in_job, with_bar
+from incrowd.core.table.parts import refuse_sets
 from incrowd.core.table.schema import Schema
 from incrowd.measures.privacy import KAnonymity, LDiversity, TCloseness
 from incrowd.measures.utility import METRICS
@@ -268,6 +269,7 @@ def compare(  # noqa: PLR0913
         When the table cannot be read, or there is nothing to run.
     """
     policy = schema if isinstance(schema, Policy) else Policy(as_schema(schema, " or a Policy"))
+    refuse_sets(policy.schema.quasi)
     policy = policy.with_models(models)
     if max_suppression is not None:
         policy = replace(policy, max_suppression=max_suppression)

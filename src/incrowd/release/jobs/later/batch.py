@@ -15,6 +15,7 @@ from incrowd.core.recoding import SUPPRESSED, Recoding
 from incrowd.core.recoding.people import add_people, add_sensitive
 from incrowd.core.table.classes import EquivalenceClasses
 from incrowd.core.table.frequency import FrequencyTable
+from incrowd.core.table.parts import refuse_sets
 from incrowd.core.table.schema import Schema
 from incrowd.core.table.union import Part, ReleasedCells, key_of_rows, together
 from incrowd.release.jobs.later.people_across_batches import BatchPeople, people_of_both
@@ -91,6 +92,7 @@ def count_batch(table: Any, recoding: Recoding, policy: Policy) -> Batch:
     (leaving := schema.after_treatment()).released(engine.columns)
     _refuse_unfit(recoding, policy)
     treatments = TableTreatments.of_table(engine, schema, recoding.treated)
+    refuse_sets(schema.quasi)
     plain_schema = _plain_schema(schema, recoding)
     counted = treatments.counted.count(plain_schema, joint=any(model.is_joint for model in policy.models))
     return Batch(table, treatments, leaving, counted, labels_of(recoding, counted.frequency))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.core.documents import loss_in_words, rounded
 from incrowd.core.errors import InfeasibleError, ParameterError, SchemaError, named, setting
-from incrowd.core.io.columns import first_value
+from incrowd.core.io.columns import columns_named, first_value
 from incrowd.core.io.frames import column_like, with_columns, without_traces
 from incrowd.core.lazy import NDArray, np, nw, pl
 from incrowd.core.progress import Clock
@@ -109,6 +109,11 @@ class SetRelease(Release):
                 ]
         return document
 
+    def class_table(self, sensitive: str | None = None) -> pl.DataFrame:
+        """Summarize the classes of the other columns (see `Decision.class_table`)."""
+        table = super().class_table(sensitive)
+        return table.select(columns_named(each for each in table.columns if each != self.column.name))
+
     def _assessment(self, written: Any, *, judged_alone: bool = False) -> Assessment:
         """Measure a written table: the classes of the other columns, then the sets within each."""
         frame = _in_memory(written)
@@ -204,7 +209,7 @@ def anonymize_sets(
             "policy": policy,
             "sources": (*paths, *engine.sources),
             "privacy": _with_sets(inner.privacy, texts, policy, sets),
-            "_measure_before": lambda: _of_others(inner.before, policy),
+            "_measure_before": lambda: _before(inner, policy),
             "utility": _losses(inner, attribute.name, sets.loss),
             "sets": sets,
             "_inner": inner,
@@ -364,7 +369,7 @@ def _losses(inner: Release, name: str, loss: float) -> dict[str, MetricResult]:
 
 
 def _with_sets(measured: Assessment, frame: pl.DataFrame, policy: Policy, sets: SetRecoding) -> Assessment:
-    """Add what is counted of the sets of a table to what is measured of its classes."""
+    """Add the count of a table's sets to the measures of its classes."""
     attribute = policy.schema.sets[0]
     others = [each.name for each in policy.schema.quasi if each.kind != "set"]
     result = judge_sets(frame, attribute, others, _k_of(policy), sets.released.items)
@@ -372,8 +377,15 @@ def _with_sets(measured: Assessment, frame: pl.DataFrame, policy: Policy, sets: 
     return replace(measured, results=Results((*measured.results.asked, result)))
 
 
+def _before(inner: Release, policy: Policy) -> Assessment:
+    """Return the measures of the raw classes, without a count of sets."""
+    measured, name = _of_others(inner.before, policy), policy.schema.sets[0].name
+    unknown = ModelResult("km-anonymity", "k", {"power": policy.schema.sets[0].known}, name, None)
+    return replace(measured, results=Results((*measured.results.asked, unknown)))
+
+
 def _of_others(measured: Assessment, policy: Policy) -> Assessment:
-    """Return what is measured of the classes of the other quasi-identifiers; nothing without any."""
+    """Return the measures of classes of the other quasi-identifiers; none without any."""
     others = tuple(each.name for each in policy.schema.quasi if each.kind != "set")
     if not others:
         return replace(measured, results=Results(()), risk={})

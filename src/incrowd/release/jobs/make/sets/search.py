@@ -47,7 +47,10 @@ class SetRecoding:
 
 
 class Limit(NamedTuple):
-    """What is asked of a column: `k` people share any `known` items; a `share` of items may be left out."""
+    """A limit on a column: `k` people share any `known` items, and a `share` of items may be left out.
+
+    The share is one of the items of rows that are not suppressed.
+    """
 
     column: str
     k: int
@@ -72,7 +75,7 @@ def recode_sets(baskets: Baskets, of_class: NDArray[np.int64], limit: Limit) -> 
     ----------
     Terrovitis, Mamoulis and Kalnis, Privacy-preserving anonymization of set-valued data, PVLDB 1(1), 2008.
     """
-    search = _Search(baskets.only(of_class[baskets.row] >= 0), of_class, limit, len(baskets.row))
+    search = _Search(baskets.only(of_class[baskets.row] >= 0), of_class, limit)
     whole = len(baskets.row) - len(search.baskets.row)
     best = search.best()
     if best is None:
@@ -96,9 +99,9 @@ def recode_sets(baskets: Baskets, of_class: NDArray[np.int64], limit: Limit) -> 
 class _Search:
     """A search: the baskets, and sums by node that cuts are compared by."""
 
-    def __init__(self, baskets: Baskets, of_class: NDArray[np.int64], limit: Limit, occurrences: int) -> None:
+    def __init__(self, baskets: Baskets, of_class: NDArray[np.int64], limit: Limit) -> None:
         self.baskets, self.of_class, self.limit = baskets, of_class, limit
-        self.most_left_out = int(limit.share * occurrences + 1e-9)
+        self.most_left_out = int(limit.share * len(baskets.row) + 1e-9)
         items = baskets.items
         self.parents, self.share = items.parents, items.share
         self.nodes = len(items.labels)
@@ -303,13 +306,14 @@ class _Search:
                     yield tuple(n for part in each for n in part)
 
         safe = [
-            (float(self.cost[list(cut)].sum()), len(self.parents) - len(cut), cut)
+            # Of equal losses the one of the lowest nodes, whose labels say most.
+            (float(self.cost[list(cut)].sum()), -len(cut), [-node for node in cut])
             for cut in below(0)
             if not lack[np.ix_(cut, cut)].any()
         ]
         if not safe:
             return None
         active = np.zeros(self.nodes, np.bool_)
-        active[list(min(safe)[2])] = True
+        active[[-node for node in min(safe)[2]]] = True
         cut = self._of_nodes(active)
         return cut, np.ones(len(self.baskets.at(cut).row), np.bool_)
