@@ -52,8 +52,8 @@ def covariance(
     Examples
     --------
     >>> deviations = np.array([[-1.0], [0.0], [1.0]]) / 3
-    >>> float(covariance(deviations)[0, 0])  # the variance 1, over 3 records
-    0.3333333333333333
+    >>> round(float(covariance(deviations)[0, 0]), 3)  # the variance 1, over 3 records
+    0.333
     """
     records = len(influence)
     strata = np.zeros(records, np.int64) if strata is None else strata

@@ -145,7 +145,7 @@ def blocks_of(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     pictures = [(words, partial(chart, trials))] if there else []
     return [
         *({"kind": "pictures", "title": _TITLE, "pictures": pictures, "wide": False} for _ in pictures),
-        {"kind": "table", "folded": False, **table_of(trials)._asdict()},
+        {"kind": "table", "folded": True, **table_of(trials)._asdict()},
     ]
 
 

@@ -50,7 +50,7 @@ class SearchForm(Panel):
 
         def draw() -> None:
             entry = ALGORITHMS.get(settings["name"])
-            columns = {"target": list(choices.columns)}
+            columns = {"target": list(choices.columns), "strata": list(choices.having("quasi"))}
             for place, known in zip((needed, further), declared.parameters_of(entry), strict=True):
                 with emptied(place):
                     entry_form(entry, settings, self._changed, columns, known)
