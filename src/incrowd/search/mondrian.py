@@ -426,6 +426,8 @@ class _Search:
         indptr = _work(starts, stops)
         if self.by_numpy:
             members = self.keys.numbers[numpy_fallback.members_of_runs(starts, stops)[0]]
+        elif len(starts) and (starts[1:] == stops[:-1]).all():
+            members = self.keys.numbers[starts[0] : stops[-1]]
         else:
             members = np.empty(indptr[-1], np.int64)
             over_ranges(partition.gather, indptr, starts, self.keys.numbers, indptr, members)

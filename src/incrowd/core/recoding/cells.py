@@ -20,7 +20,7 @@ from incrowd.core.reading.cells import read_span
 from incrowd.core.table.frequency import smallest_codes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from incrowd.core.table.domain import Domain
     from incrowd.core.table.schema import Style
@@ -365,22 +365,32 @@ def range_cells(
     Joined with the missing value, an interval stands for everything. On a grid, it stands for what its text
     covers, and loses as much.
     """
-    labels = [range_label(domain, int(a), int(b)) for a, b in zip(lo, hi, strict=True)]
-    starred = np.array([label == SUPPRESSED for label in labels], np.bool_)
-    loss = domain.span(lo, hi)
-    lo, hi = np.where(starred, 0, lo), np.where(starred, domain.size - 1, hi)
+    entry = np.arange(len(lo))
     if domain.grid is not None:
         # On a grid, many intervals have one text.
-        covered: dict[str, tuple[int, int, float]] = {}
-        for number in np.flatnonzero((lo < hi) & ~starred).tolist():
-            label = labels[number] or ""
-            if label not in covered:
-                span = read_span(label, domain.kind)
-                written = None if span is None else domain.covered(span)
-                assert written is not None  # it covers the values that it was made of
-                covered[label] = written
-            lo[number], hi[number], loss[number] = covered[label]
-    return labels, lo, hi, loss
+        lows, highs = _ends(domain, lo, domain.grid.down), _ends(domain, hi, domain.grid.up)
+        lows[lo == 0], highs[hi == len(domain.texts) - 1] = -1, -1
+        both = np.where(lo == hi, -1 - lo, (lows + 1) * (highs.max(initial=0) + 2) + highs + 1)
+        _, first, entry = np.unique(both, return_index=True, return_inverse=True)
+        lo, hi = lo[first], hi[first]
+    texts = [range_label(domain, a, b) for a, b in zip(lo.tolist(), hi.tolist(), strict=True)]
+    starred = np.array([text == SUPPRESSED for text in texts], np.bool_)
+    loss = domain.span(lo, hi)
+    lo, hi = np.where(starred, 0, lo), np.where(starred, domain.size - 1, hi)
+    for number in np.flatnonzero((lo < hi) & ~starred).tolist() if domain.grid is not None else ():
+        span = read_span(texts[number] or "", domain.kind)
+        written = None if span is None else domain.covered(span)
+        assert written is not None  # it covers the values that it was made of
+        lo[number], hi[number], loss[number] = written
+    return [texts[number] for number in entry.tolist()], lo[entry], hi[entry], loss[entry]
+
+
+def _ends(domain: Domain, ranks: NDArray[np.int32], rounded: Callable[[str], str]) -> NDArray[np.int64]:
+    """Return a number for the end that each rank's value is rounded to, once: int64[ranks]."""
+    distinct, place = np.unique(ranks, return_inverse=True)
+    values = (domain.values[rank] for rank in distinct.tolist())
+    _, number = np.unique(["" if value is None else rounded(value) for value in values], return_inverse=True)
+    return number[place]
 
 
 def depths_of(domain: Domain, lo: NDArray[np.int32], hi: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -9,7 +9,7 @@ import calendar
 import datetime as dt
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import Any, Literal
 
@@ -81,24 +81,14 @@ class Grid:
     """
 
     spec: str
-    # Many ranges of a column end at one value, which is rounded once.
-    _ends: dict[tuple[str, str], str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def down(self, text: str) -> str:
         """Return the next grid point at or below a number or day."""
-        return self._end(text, "down")
+        return _day(text, self.spec, last=False) if self.spec in CALENDAR else self._round(text, "down")
 
     def up(self, text: str) -> str:
         """Return the next grid point at or above a number or the end of a day."""
-        return self._end(text, "up")
-
-    def _end(self, text: str, way: str) -> str:
-        if (text, way) not in self._ends:
-            dated = self.spec in CALENDAR
-            self._ends[text, way] = (
-                _day(text, self.spec, last=way == "up") if dated else self._round(text, way)
-            )
-        return self._ends[text, way]
+        return _day(text, self.spec, last=True) if self.spec in CALENDAR else self._round(text, "up")
 
     def near(self, text: str) -> str:
         """Return the nearest grid number, or the nearest first day of a month or year."""
