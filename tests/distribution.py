@@ -14,7 +14,13 @@ ON_SPARK = ("release/jobs/make/test_distributed.py", "fuzz/test_cases.py")
 """Files of tests on the session of Spark, beside those whose names say so."""
 CLUSTER = "release/jobs/make/test_spark_cluster.py"
 """Has processes of its own and no use for the session; it waits for them half of its time."""
-
+ON_SOURCES = (
+    "engines/test_locked_connections.py", "engines/test_names.py", "faces/cli/test_messages.py",
+    "faces/studio/test_job.py", "tests/test_doors.py", "tests/test_guests.py", "tests/test_layers.py",
+    "tests/test_named_places.py", "tests/test_naming_of_settings.py", "tests/test_platforms.py",
+    "tests/test_sql_texts.py", "tests/test_words.py",
+)  # fmt: skip
+"""Files of tests that read all sources, which one process parses once for all."""
 
 LONG = (
     "fuzz/test_commands.py", "core/kernels/test_cache.py", "faces/studio/test_studio_hostile.py",
@@ -69,6 +75,7 @@ class FilesAndSpark(LoadFileScheduling):
 
     A session takes long to start and long to become fast, so there is one. Its tests are the longest
     part of a run that cannot be shared out. The next process begins with the cluster.
+    Tests of all sources stay together, too: parsing takes longer than looking.
     """
 
     def __init__(self, config: pytest.Config, log: Any = None) -> None:
@@ -81,6 +88,8 @@ class FilesAndSpark(LoadFileScheduling):
         file = super()._split_scope(nodeid)
         if file.endswith(CLUSTER):
             return "cluster"
+        if file.endswith(ON_SOURCES):
+            return "sources"
         return "spark" if "spark" in nodeid.lower() or file.endswith(ON_SPARK) else file
 
     def _assign_work_unit(self, node) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from distribution import GUESSED, GUESSED_LONG, Seconds, in_order
+from distribution import GUESSED, GUESSED_LONG, ON_SOURCES, Seconds, in_order
 
 
 class Cache(dict):
@@ -45,3 +46,14 @@ def test_a_first_run_goes_by_the_number_of_tests_and_the_files_known_to_be_long(
     assert seconds.of(["new", long]) == pytest.approx(GUESSED + GUESSED_LONG)
     units = {"few": ["p", "q"], "many": ["r", "s", "t"], "tests/fuzz/test_commands.py": [long]}
     assert in_order(units, seconds) == ["tests/fuzz/test_commands.py", "many", "few"]
+
+
+def test_all_tests_of_the_sources_are_in_one_process():
+    folder = Path(__file__).parent
+    readers = [
+        file.relative_to(folder.parent).as_posix()
+        for file in folder.rglob("test_*.py")
+        if "\nfrom package_sources import" in file.read_text(encoding="utf-8")
+    ]
+    assert len(readers) == len(ON_SOURCES)
+    assert [file for file in readers if not file.endswith(ON_SOURCES)] == []

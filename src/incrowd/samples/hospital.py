@@ -26,6 +26,7 @@ to one leaves the others as they were.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy.typing as npt
@@ -238,14 +239,21 @@ def _draw_admission_types(rng: np.random.Generator, diagnosis: Ints) -> Ints:
 
 def _draw_admission_days(rng: np.random.Generator, diagnosis: Ints, admission_type: Ints) -> Ints:
     """Draw days since FIRST_DAY, by season, weekday and growth."""
+    group = _profile("season", SEASONS)[diagnosis] * len(ADMISSION_TYPES) + admission_type
+    return _draw(rng, _weights_of_days(), group)
+
+
+@cache
+def _weights_of_days() -> Floats:
+    """Return the weight of each day by season and type of admission."""
     days = np.arange(FIRST_DAY, LAST_DAY + np.timedelta64(1, "D"))
     month = days.astype("datetime64[M]").astype(np.int64) % 12
     weekday = (days.astype(np.int64) + 3) % 7  # 1970-01-01 was a Thursday
     growth = 1 + _GROWTH * np.arange(len(days)) / 365.25
     season = np.array([SEASONS[name] for name in SEASONS])[:, month]
     rhythm = np.array([WEEKDAYS[name] for name in ADMISSION_TYPES])[:, weekday]
-    weights = (season[:, None, :] * rhythm[None, :, :] * growth).reshape(-1, len(days))
-    return _draw(rng, weights, _profile("season", SEASONS)[diagnosis] * len(ADMISSION_TYPES) + admission_type)
+    weights: Floats = (season[:, None, :] * rhythm[None, :, :] * growth).reshape(-1, len(days))
+    return weights
 
 
 def _draw_birth_days(rng: np.random.Generator, age: Ints, admission_type: Ints, admission_day: Ints) -> Days:
@@ -258,6 +266,7 @@ def _draw_birth_days(rng: np.random.Generator, age: Ints, admission_type: Ints, 
     return born.astype("datetime64[D]")
 
 
+@cache
 def _latest_births() -> Ints:
     """Return the last birth date (days since 1970) of people of at least `age` years, by age and day.
 
@@ -276,6 +285,7 @@ def _latest_births() -> Ints:
 # --- where -------------------------------------------------------------------------------------------
 
 
+@cache
 def _zips() -> list[str]:
     """Return every postal code, in the order of `_draw_places` and `_prices`."""
     return [
@@ -326,8 +336,14 @@ def _draw_names(rng: np.random.Generator, sex: Ints) -> pl.Series:
     weights[2] = weights[0] + weights[1]
     first = _draw(rng, weights, sex)
     last = _draw_one(rng, _falling(len(LAST_NAMES)), len(sex))
-    full = [f"{first_name} {family}" for first_name in women + men for family in LAST_NAMES]
-    return _texts(full, first * len(LAST_NAMES) + last)
+    return _full_names().gather(first * len(LAST_NAMES) + last)
+
+
+@cache
+def _full_names() -> pl.Series:
+    """Return every first name of women, then of men, with every last name."""
+    first = FIRST_NAMES["F"] + FIRST_NAMES["M"]
+    return pl.Series([f"{name} {family}" for name in first for family in LAST_NAMES], dtype=pl.String)
 
 
 def _falling(count: int) -> Floats:
