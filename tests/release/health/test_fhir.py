@@ -153,6 +153,19 @@ def test_a_resource_that_stands_twice_counts_once(tmp_path):
     assert read_fhir(where).tables["Patient"].equals(one["Patient"])
 
 
+def test_a_table_that_tells_nothing_is_left_out_and_said(tmp_path):
+    made = resources(3) + [
+        {"resourceType": "Condition", "id": f"bare-{n}", "subject": {"reference": "Patient/pat-0"}}
+        for n in range(2)
+    ]
+    bare = [
+        one for one in made if one["resourceType"] in ("Patient", "Encounter") or one["id"].startswith("bare")
+    ]
+    draft = draft_fhir(ndjson(tmp_path / "in", bare))
+    assert "left out, as it names no patient or nothing more: Condition" in draft.notes
+    assert [join.table for join in draft.joins] == ["Encounter"]
+
+
 def test_a_folder_without_patients_is_refused(tmp_path, monkeypatch, capsys):
     where = ndjson(tmp_path / "in", [{"resourceType": "Practitioner", "id": "doc"}])
     with pytest.raises(TableError, match="no file has a Patient"):

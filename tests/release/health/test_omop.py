@@ -74,17 +74,23 @@ def test_notes_are_asked_about_and_what_is_not_mapped_is_left_out_and_said(tmp_p
     note = visits.select(
         "person_id",
         "visit_occurrence_id",
+        note_date="visit_start_date",
         note_text=pl.lit("He came with a cough, and his wife called twice about it."),
         ward_phone=pl.lit("4711"),
+        language_concept_id=pl.lit(4180186),
+        note_type_concept_id=pl.lit(32817),
     )
     measured = visits.select(
         "person_id", measurement_concept_id=pl.lit(3004249), value_as_number=pl.lit(120.5)
     )
-    draft = draft_omop(folder(tmp_path / "in", {**tables, "note": note, "measurement": measured}))
+    bare = visits.select("person_id")
+    more = {"note": note, "measurement": measured, "death": bare}
+    draft = draft_omop(folder(tmp_path / "in", {**tables, **more}))
+    assert "left out, as it has no rows, or no column that others may know: death" in draft.notes
     assert roles(draft)["note.note_text"] == "?"
     assert roles(draft)["note.ward_phone"] == "identifying"
     assert roles(draft)["measurement.measurement_concept_id"] == "quasi"
-    assert "left out of note, as they are not mapped: ward_phone" in draft.notes
+    assert "left out of note, as they are not mapped: ward_phone, language_concept_id" in draft.notes
     assert draft.questions >= 1
 
 
@@ -98,7 +104,7 @@ def test_upper_case_parquet_and_empty_tables_are_recognized(tmp_path):
     draft = draft_omop(where)
     assert 'file = "PERSON.parquet"' in draft.text
     assert roles(draft)["person.YEAR_OF_BIRTH"] == "quasi"
-    assert "left out, as it has no rows: death" in draft.notes
+    assert "left out, as it has no rows, or no column that others may know: death" in draft.notes
     assert [*draft.hierarchies] == ["hierarchies/condition_occurrence-condition_concept_id.csv"]
 
 

@@ -181,7 +181,9 @@ def draft_fhir(folder: str | os.PathLike[str]) -> LinkedDraft:
 
     text = draft_text(Path(folder).name, linked, {kind: f"{kind}.csv" for kind in linked}, chosen, section)
     notes = [f"FHIR: {', '.join(linked)}; the release has a CSV file of each"]
-    notes += [f"left out, as it names no patient: {kind}" for kind in tables if kind not in linked]
+    notes += [
+        f"left out, as it names no patient or nothing more: {kind}" for kind in tables if kind not in linked
+    ]
     notes += [f"left out, as it is not mapped: {kind}" for kind in sorted(read.others)]
     notes += [
         f"left out of {kind}, as they are not mapped: {', '.join(sorted(names))}"
@@ -270,6 +272,8 @@ def _id_of(reference: str | None, column: str, ids: Mapping[str, str]) -> str | 
 def _join(kind: str, tables: Mapping[str, pl.DataFrame]) -> Join | None:
     """Return the join of a table: to the encounter where each row has one, and else to the patient."""
     frame = tables[kind]
+    if not any(MAPPING[kind][column].role == "quasi" for column in frame.columns):
+        return None
     for above, column, least in (("Encounter", "encounter", 1.0), ("Patient", "patient", 0.0)):
         if column in frame.columns and above in tables and above != kind:
             share = float(frame[column].is_in(tables[above]["id"].implode()).sum()) / frame.height

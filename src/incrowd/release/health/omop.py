@@ -44,13 +44,9 @@ _ROLES = (
     (rf"({_CONCEPT})_concept_id|location_id", "quasi", ""),
     (r".*_(start_)?date", "quasi", _DATES),
     (r"value_as_(number|concept_id)|unit_concept_id|quantity|days_supply", None, ""),
-    (
-        r"note_text",
-        "?",
-        '# Sentences about people: "identifying" leaves them out. With "insensitive" the verdict asks, also\n'
-        '# where treat = "presidio" hides what it finds.',
-    ),
-    (r".*_id|.*_(source_value|datetime)|(month|day)_of_birth|.*_end_date", "identifying", ""),
+    (r"note_text", "?", '# "identifying" leaves sentences out; of "insensitive" the verdict asks'),
+    (r".*_(source_value|datetime|end_date|(source|type)_concept_id)|(month|day)_of_birth", "identifying", ""),
+    (r".*(?<!_concept)_id", "identifying", ""),
 )
 """Columns by name: role and further lines. The role None is left to the usual draft, which asks."""
 _LEVELS = 4
@@ -83,14 +79,13 @@ def draft_omop(folder: str | os.PathLike[str]) -> LinkedDraft:
     folder = Path(folder)
     files = _files(folder)
     if not is_omop(folder):
-        raise TableError(
-            f"{folder}: there is no table person with the columns {named(_PERSON)}, as in the OMOP CDM 5.4; "
-            "name its file person.csv, and write all columns in its first line"
-        )
+        lacking = f"there is no table person with the columns {named(_PERSON)}"
+        raise TableError(f"{folder}: {lacking}; OMOP has them in person.csv")
     there: dict[str, pl.DataFrame] = {
         name: loaded(files[name]) for name in ("person", *_FACTS) if name in files
     }
-    tables = {name: frame for name, frame in there.items() if frame.height}
+    told = [name for name in there if any("quasi" in (_role(each) or ()) for each in there[name].columns)]
+    tables = {name: there[name] for name in told if there[name].height or name == "person"}
     chosen = {name: _join(name, tables) for name in tables if name != "person"}
     trees = _trees(files, tables)
 
@@ -109,8 +104,8 @@ def draft_omop(folder: str | os.PathLike[str]) -> LinkedDraft:
     notes += [f"public vocabulary, read and not released: {', '.join(read)}"] if read else []
     for name in files:
         if name not in (*tables, *read):
-            why = "as it has no rows" if name in there else "as it is not mapped"
-            notes.append(f"left out, {why}: {name}")
+            why = "has no rows, or no column that others may know" if name in there else "is not mapped"
+            notes.append(f"left out, as it {why}: {name}")
     for name, frame in tables.items():
         if columns := [column for column in frame.columns if _role(column) is None]:
             notes.append(f"left out of {name}, as they are not mapped: {', '.join(columns)}")

@@ -83,6 +83,20 @@ def test_the_strictest_k_counts_and_a_few_shared_people_are_found(ledger):
     add(ledger, others, ["ward"], k=3)
 
 
+def test_three_releases_are_joined_at_once(ledger):
+    # Each two of them leave two people in a joint class, and all three leave one.
+    tables = [
+        pl.DataFrame({"id": list("abcdefgh"), "ward": ["AB"[n >> bit & 1] for n in range(8)]})
+        for bit in range(3)
+    ]
+    add(ledger, tables[0], ["ward"], k=2)
+    add(ledger, tables[1], ["ward"], k=2)
+    with pytest.raises(
+        InfeasibleError, match="2 earlier releases of the ledger the release exposes 8 people"
+    ):
+        add(ledger, tables[2], ["ward"], k=2)
+
+
 def test_values_of_joint_classes_are_counted(ledger):
     may = VISITS.with_columns(ward=pl.lit("A"), ill=pl.Series(list("uuuuvvvv")))
     june = VISITS.with_columns(ward=pl.Series(list("AAAABBBB")))

@@ -517,10 +517,10 @@ class Ledger:
         for join in joins_of(Keys(entry, joined), earlier):
             people = "1 person" if join.least == 1 else f"{join.least:,} people"
             found_by = (
-                f"(joined by {join.column}, whose values are in {join.other} there, too; the smallest joint "
-                f"class has {people})"
+                f"(joined by {join.column}, whose values are in {', '.join(join.others)} there, too; the "
+                f"smallest joint class has {people})"
             )
-            _refuse_together(before, {join.number: join.earlier}, join.latest, found_by, _OTHER_KEY)
+            _refuse_together(before, join.earlier, join.latest, found_by, _OTHER_KEY)
 
     def _refuse(self, entry: Entry, people: pl.DataFrame | None, before: Sequence[Entry], new: bool) -> None:
         """Refuse a release that exposes people together with earlier releases, or spends too much."""

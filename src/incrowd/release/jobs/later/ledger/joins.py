@@ -6,8 +6,7 @@ class has four people. Only one woman was in ward B.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import product
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from incrowd.core.io.columns import column_named
@@ -49,12 +48,11 @@ class KeyTexts(NamedTuple):
 
 
 class Join(NamedTuple):
-    """Two releases that join: the earlier entry, both columns, people, and the smallest joint class."""
+    """Releases that join: columns of the latest and of earlier ones, people, and the smallest joint class."""
 
-    number: int
     column: str
-    other: str
-    earlier: ReleasePeople
+    others: tuple[str, ...]
+    earlier: Mapping[int, ReleasePeople]
     latest: ReleasePeople
     least: int
 
@@ -90,24 +88,26 @@ def key_values(release: Release | AppliedBatch, released: pl.DataFrame) -> dict[
     return values
 
 
-def joins_of(now: Keys, before: list[Keys]) -> list[Join]:
+def joins_of(now: Keys, before: Sequence[Keys]) -> list[Join]:
     """Return the columns that join earlier releases to the latest one, the smallest joint classes first."""
     joins = []
-    for each in before:
-        for (digest, key), (other, its) in product(now.entry["joins"].items(), each.entry["joins"].items()):
-            column, name = key["column"], its["column"]
-            if (column, name) == (now.entry["matched_by"], each.entry["matched_by"]):
-                continue  # People are compared by it anyway.
-            values, others = (
-                keys.rows[one].drop_nulls().unique() for keys, one in ((now, digest), (each, other))
-            )
-            shared = values.is_in(others.implode()).sum()
-            least = 0.0 if key["long"] else _SHARED
-            if shared and shared >= least * min(len(values), len(others)):
-                earlier, latest = each.people(other), now.people(digest)
-                joins.append(
-                    Join(each.entry["number"], column, name, earlier, latest, _fewest(earlier, latest))
-                )
+    for digest, key in now.entry["joins"].items():
+        values = now.rows[digest].drop_nulls().unique()
+        earlier, others = {}, []
+        for each in before:
+            for other, its in each.entry["joins"].items():
+                if (key["column"], its["column"]) == (now.entry["matched_by"], each.entry["matched_by"]):
+                    continue  # People are compared by it anyway.
+                known = each.rows[other].drop_nulls().unique()
+                shared = values.is_in(known.implode()).sum()
+                least = 0.0 if key["long"] else _SHARED
+                if shared and shared >= least * min(len(values), len(known)):
+                    earlier[each.entry["number"]] = each.people(other)
+                    others.append(its["column"])
+        if earlier:
+            latest = now.people(digest)
+            smallest = min(_fewest(each, latest) for each in earlier.values())
+            joins.append(Join(key["column"], tuple(dict.fromkeys(others)), earlier, latest, smallest))
     return sorted(joins, key=lambda join: join.least)
 
 
