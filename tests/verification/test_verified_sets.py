@@ -125,6 +125,11 @@ def test_a_policy_that_says_too_little_or_too_much_is_refused(tmp_path, old, new
         verify(release, terms)
 
 
+def test_a_profile_is_refused(tmp_path):
+    with pytest.raises(PolicyError, match="a profile or a context is not defined"):
+        verify(*written(tmp_path, draw(1), policy()), profile="ema-0070")
+
+
 def test_no_script_is_written(tmp_path):
     with pytest.raises(ParameterError, match="no SQL script judges the sets of column 'codes'"):
         checks_as_sql(*written(tmp_path, pl.DataFrame({"codes": ["a1", "a1"]}), policy()))

@@ -42,6 +42,10 @@ def check_sets(con: Checks, policy: Policy, tables: Tables) -> tuple[Policy, Tab
         The limit on how many people share known items.
     """
     [column] = policy.sets
+    if policy.profile is not None or policy.context is not None:
+        raise PolicyError(
+            f"column {column.name!r} holds sets, for which a profile or a context is not defined"
+        )
     released = tables.released
     others = [each.name for each in policy.named("quasi") if each.kind != "set"]
     keys = ", ".join(cell(released, name, policy.null_values) for name in others)

@@ -19,13 +19,14 @@ from incrowd.measures.privacy.attacker import Attacker
 from incrowd.measures.privacy.k_anonymity import KAnonymity
 from incrowd.measures.privacy.results import EquivalenceClass, ModelResult
 from incrowd.measures.utility.base import MetricResult, mean_of
+from incrowd.release.accounts.board import audience_facts, table_facts
 from incrowd.release.accounts.results import Results
 from incrowd.release.jobs.make.release import Release
 from incrowd.release.jobs.make.sets.cells import Baskets, separator_of
 from incrowd.release.jobs.make.sets.judged import ANY, classes_of, judge_sets, masked
 from incrowd.release.jobs.make.sets.search import Limit, SetRecoding, recode_sets
 from incrowd.release.jobs.measure.assess import Assessment, assess_table
-from incrowd_gate.wording import percent
+from incrowd_gate.wording import at_most, percent
 
 if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat
@@ -107,6 +108,19 @@ class SetRelease(Release):
                     {"label": self.sets.released.items.labels[node], "before": -count, "after": -count}
                     for count, node in often[:20]
                 ]
+        board, after, schema = document["board"], self.privacy, self.policy.schema
+        whole = replace(after, quasi=tuple(each.name for each in schema.quasi))
+        roles = table_facts(whole, schema, [each["name"] for each in document["columns"]["released"]])[1:]
+        # Risks are of the other columns alone; the roles and the attackers are not.
+        others = {"Quasi-identifiers", *(role for role, _ in roles), "Other columns"}
+        board["table"] = [*(fact for fact in board["table"] if fact[0] not in others), *roles]
+        told = replace(after, quasi=after.results.asked[-1].knows)
+        if (least := after.results.asked[-1].value) is not None:
+            least = min(least, after.smallest)
+            risk = ["Largest risk", at_most(1 / least), f"knowing {self.column.known} items"]
+            board["cards"] = [risk, *(card for card in board["cards"] if card[0] != risk[0])]
+        about = (settings.get(name, "") for name in ("recipient", "purpose", "owner"))
+        board["audience"] = audience_facts(self.policy, told, *about)
         return document
 
     def class_table(self, sensitive: str | None = None) -> pl.DataFrame:
@@ -257,6 +271,7 @@ def _refused(policy: Policy, population: Any, blocks: int | None) -> Attribute:
         setting("linked", "--linked"): policy.schema.linked,
         setting("wildcards", "--wildcards"): policy.wildcards != "value",
         "analyses": bool(policy.analyses),
+        "a profile or a context": policy.profile is not None or policy.context is not None,
     }
     for name, given in refused.items():
         if given:
