@@ -264,7 +264,7 @@ def _refused(policy: Policy, population: Any, blocks: int | None) -> Attribute:
             f"{where}, so k-anonymity says how many people share known items; add it (k-anonymity:5)"
         )
     refused = {
-        "output or ends of the column": first.output is not None or first.ends is not None,
+        "output, ends or weight of the column": (first.output, first.ends, first.weight) != (None, None, 1),
         setting("population", "--population"): population is not None,
         setting("blocks", "--blocks"): blocks is not None,
         setting("keep_order", "--keep-order or keep_order = true"): policy.keep_order,
