@@ -13,6 +13,7 @@ from incrowd.core.io.columns import columns_named, first_value
 from incrowd.core.io.frames import column_like, with_columns, without_traces
 from incrowd.core.lazy import NDArray, np, nw, pl
 from incrowd.core.progress import Clock
+from incrowd.core.recoding import SUPPRESSED
 from incrowd.core.table.attribute import Attribute
 from incrowd.engines import MemoryEngine, engine_for, open_table
 from incrowd.measures.privacy.attacker import Attacker
@@ -72,9 +73,9 @@ class SetRelease(Release):
         name, sets = self.column.name, self.sets
         items = len(np.unique(sets.released.node))
         yield (
-            f"{name} has sets of {items:,} different items, in order; {sets.generalized:,} raw items are "
-            f"released as groups, and {percent(sets.left_out / sets.occurrences)} of all items are left out. "
-            f"Its sets lose {loss_in_words(sets.loss)} (NCP)."
+            f"{name} has sets of {items:,} different items, in order, and "
+            f"{percent(sets.left_out / sets.occurrences)} of all items are left out. Its sets lose "
+            f"{loss_in_words(sets.loss)} (NCP)."
         )
         yield (
             f"Nothing is promised against whoever knows more items of {name}, an item that somebody has "
@@ -283,12 +284,13 @@ def _refuse_signs(baskets: Baskets, attribute: Attribute) -> None:
     """Refuse items that released cells could not hold: a text of a list has such in quotes."""
     signs = (separator_of(attribute), *(() if attribute.parts else ('"',)))
     if any(
-        label != label.strip() or any(map(label.__contains__, signs)) for label in baskets.items.labels[1:]
+        label == SUPPRESSED or label != label.strip() or any(map(label.__contains__, signs))
+        for label in baskets.items.labels[1:]
     ):
         raise SchemaError(
-            f"column {attribute.name!r}: an item or a group of its hierarchy has {named(signs)} in it, or a "
-            "blank at an end, so released sets could not be read; rename it, or say what else parts items "
-            "(parts = '|')"
+            f"column {attribute.name!r}: an item or a group of its hierarchy has {named(signs)} in it, a "
+            "blank at an end, or is *, so released sets could not be read; rename it, or say what else parts "
+            "items (parts = '|')"
         )
 
 
@@ -306,7 +308,6 @@ def _without_sets(policy: Policy) -> Policy:
         Attribute(each.name, "quasi", kind="category") if each.kind == "set" else each
         for each in policy.schema.attributes
     ]
-    # Points and clauses are about what leaves, and are looked for there.
     return replace(policy, schema=policy.schema.with_attributes(attributes))
 
 
@@ -329,7 +330,7 @@ def _best(
             with clock.stage("search"):
                 sets = recode_sets(baskets, _classes(recoded), limit)
         except InfeasibleError as error:
-            problem = problem or error
+            problem = error
             if best is not None:
                 break
             continue
