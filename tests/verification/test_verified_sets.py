@@ -125,6 +125,11 @@ def test_a_policy_that_says_too_little_or_too_much_is_refused(tmp_path, old, new
         verify(release, terms)
 
 
+def test_a_profile_is_refused(tmp_path):
+    with pytest.raises(PolicyError, match="a profile or a context is not defined"):
+        verify(*written(tmp_path, draw(1), policy()), profile="ema-0070")
+
+
 def test_no_script_is_written(tmp_path):
     with pytest.raises(ParameterError, match="no SQL script judges the sets of column 'codes'"):
         checks_as_sql(*written(tmp_path, pl.DataFrame({"codes": ["a1", "a1"]}), policy()))
@@ -153,3 +158,18 @@ def test_suppressed_records_have_a_star_in_place_of_their_set(tmp_path, suppress
         each.value for each in release.privacy.results.asked
     ]
     assert [each.name for each in result.points] == [each.name for each in release.points]
+
+
+@pytest.mark.parametrize(("repeat", "holds"), [(1, True), (2, None)])
+def test_sets_of_people_are_counted_where_each_has_one_record(tmp_path, repeat, holds):
+    schema = ic.Schema.of_attributes([*policy().schema.attributes, ic.Attribute("id", "person")])
+    asked = ic.Policy(schema, "k-anonymity:2", keep_order=False)
+    raw = pl.DataFrame({"codes": ["a1", "a1", "a1", "a1"], "id": [n // repeat for n in range(4)]})
+    raw.write_csv(tmp_path / "raw.csv")
+    release, terms = written(tmp_path, raw.drop("id"), asked)
+    pl.DataFrame({"row": [1, 2, 3, 4]}).write_parquet(tmp_path / "rows.parquet")
+    alone, beside = (
+        verify(release, terms, **given).findings[-1].holds
+        for given in ({}, {"against": tmp_path / "raw.csv", "row_map": tmp_path / "rows.parquet"})
+    )
+    assert (alone, beside) == (None, holds)

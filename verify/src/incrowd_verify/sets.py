@@ -42,6 +42,10 @@ def check_sets(con: Checks, policy: Policy, tables: Tables) -> tuple[Policy, Tab
         The limit on how many people share known items.
     """
     [column] = policy.sets
+    if policy.profile is not None or policy.context is not None:
+        raise PolicyError(
+            f"column {column.name!r} holds sets, for which a profile or a context is not defined"
+        )
     released = tables.released
     others = [each.name for each in policy.named("quasi") if each.kind != "set"]
     keys = ", ".join(cell(released, name, policy.null_values) for name in others)
@@ -53,6 +57,8 @@ def check_sets(con: Checks, policy: Policy, tables: Tables) -> tuple[Policy, Tab
     if tables.raw is not None:
         _check_against(con, policy, tables, tree)
     finding = _finding(con, policy, column, others)
+    if policy.person and finding.holds and not _has_single_rows(con, policy, tables.raw):
+        finding = replace(finding, holds=None)
     every = (released, tables.raw, tables.raw_in_order)
     for table in {table.name: table for table in every if table is not None}.values():
         _hide(con, table, column)
@@ -263,6 +269,19 @@ def _finding(con: Checks, policy: Policy, column: Column, others: Sequence[str])
         "km-anonymity", column.name, k, smallest, smallest is None or smallest >= k, quantity="k",
         knows=(*others, f"{number} of {column.name}"), settings={"power": known},
     )  # fmt: skip
+
+
+def _has_single_rows(con: Checks, policy: Policy, raw: Table | None) -> bool:
+    """Whether each person is known to have a single record; sets are counted by records."""
+    if raw is None or not all(raw.has(each.name) for each in policy.person):
+        return False
+    cells = [cell(raw, each.name, policy.null_values) for each in policy.person]
+    named = " OR ".join(f"({each}) IS NOT NULL" for each in cells)
+    (several,) = con.row(
+        f"SELECT count(*) FROM (SELECT 1 FROM {raw.name} WHERE {named} GROUP BY {', '.join(cells)} "
+        "HAVING count(*) > 1)"
+    )
+    return not several
 
 
 def _refuse_many(con: Checks, column: Column, size: int) -> None:

@@ -10,11 +10,13 @@ import pytest
 import incrowd as ic
 from incrowd.core.errors import InfeasibleError, ParameterError, SchemaError
 from incrowd.release.jobs.make.sets import search
+from incrowd_gate.profiles import Context
 from set_readings import draw, fewest, policy
 
 PAPER = pl.DataFrame({"codes": ["a1;b1;b2", "a2;b1", "a2;b1;b2", "a1;a2;b2"]})
 PAPER_TREE = ic.Hierarchy.from_nested({"root": {"A": ["a1", "a2"], "B": ["b1", "b2"]}})
 SEEDS = range(12)
+PUBLIC = Context.of_settings({"recipient": "public", "threshold": 0.5})
 
 
 def cells(table: pl.DataFrame) -> list[str | None]:
@@ -170,6 +172,10 @@ def test_the_account_says_what_the_judge_counts(tmp_path):
     document = release.document()
     [entry] = document["attributes"]
     assert entry["how"].startswith("sets of")
+    facts = dict([*document["board"]["table"], *document["board"]["audience"]])
+    assert facts["Quasi-identifiers"] == "codes"
+    assert facts["Against whom"] == "Whoever knows at most 2 items of codes, and nothing else"
+    assert "Other columns" not in facts
     release.report(tmp_path / "report.html")
 
 
@@ -188,6 +194,7 @@ def test_a_written_file_is_counted_again():
     [
         ({"wildcards": "matches-any"}, ParameterError, "wildcards"),
         ({"keep_order": True}, ParameterError, "keep_order"),
+        ({"context": PUBLIC}, ParameterError, "a profile or a context is not defined"),
         ({"models": ["l-diversity:2"]}, ParameterError, "l-diversity is not judged beside known items"),
         ({"models": ["k-anonymity:2", "km-anonymity:k=2"]}, ParameterError, "km-anonymity is not judged"),
     ],
@@ -224,7 +231,7 @@ def test_stars_and_signs_within_items_are_refused():
     with pytest.raises(SchemaError, match="an item is '\\*'"):
         ic.anonymize(pl.DataFrame({"codes": ["a1;*", "a1"]}), policy())
     tree = ic.Hierarchy.from_nested({"root": {"A;B": ["a1", "a2"]}})
-    with pytest.raises(SchemaError, match="has ';' in it, or a blank"):
+    with pytest.raises(SchemaError, match="has ';' in it, a blank"):
         ic.anonymize(pl.DataFrame({"codes": ["a1", "a2"]}), policy(hierarchy=tree))
 
 
@@ -241,3 +248,9 @@ def test_a_policy_of_sets_reads_as_it_was_written(tmp_path):
     asked = policy(hierarchy=ic.Hierarchy.prefix())
     asked.write(tmp_path / "policy.toml")
     assert ic.Policy.read(tmp_path / "policy.toml").schema.attributes == asked.schema.attributes
+
+
+def test_a_group_called_as_a_suppressed_cell_is_refused():
+    tree = ic.Hierarchy.from_nested({"all": {"*": ["a1", "a2"]}})
+    with pytest.raises(SchemaError, match="or is \\*, so released sets could not be read"):
+        ic.anonymize(pl.DataFrame({"codes": ["a1", "a2"]}), policy(hierarchy=tree))

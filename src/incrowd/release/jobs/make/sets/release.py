@@ -13,19 +13,21 @@ from incrowd.core.io.columns import columns_named, first_value
 from incrowd.core.io.frames import column_like, with_columns, without_traces
 from incrowd.core.lazy import NDArray, np, nw, pl
 from incrowd.core.progress import Clock
+from incrowd.core.recoding import SUPPRESSED
 from incrowd.core.table.attribute import Attribute
 from incrowd.engines import MemoryEngine, engine_for, open_table
 from incrowd.measures.privacy.attacker import Attacker
 from incrowd.measures.privacy.k_anonymity import KAnonymity
 from incrowd.measures.privacy.results import EquivalenceClass, ModelResult
 from incrowd.measures.utility.base import MetricResult, mean_of
+from incrowd.release.accounts.board import audience_facts, table_facts
 from incrowd.release.accounts.results import Results
 from incrowd.release.jobs.make.release import Release
 from incrowd.release.jobs.make.sets.cells import Baskets, separator_of
 from incrowd.release.jobs.make.sets.judged import ANY, classes_of, judge_sets, masked
 from incrowd.release.jobs.make.sets.search import Limit, SetRecoding, recode_sets
 from incrowd.release.jobs.measure.assess import Assessment, assess_table
-from incrowd_gate.wording import percent
+from incrowd_gate.wording import at_most, percent
 
 if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat
@@ -71,9 +73,9 @@ class SetRelease(Release):
         name, sets = self.column.name, self.sets
         items = len(np.unique(sets.released.node))
         yield (
-            f"{name} has sets of {items:,} different items, in order; {sets.generalized:,} raw items are "
-            f"released as groups, and {percent(sets.left_out / sets.occurrences)} of all items are left out. "
-            f"Its sets lose {loss_in_words(sets.loss)} (NCP)."
+            f"{name} has sets of {items:,} different items, in order, and "
+            f"{percent(sets.left_out / sets.occurrences)} of all items are left out. Its sets lose "
+            f"{loss_in_words(sets.loss)} (NCP)."
         )
         yield (
             f"Nothing is promised against whoever knows more items of {name}, an item that somebody has "
@@ -107,6 +109,19 @@ class SetRelease(Release):
                     {"label": self.sets.released.items.labels[node], "before": -count, "after": -count}
                     for count, node in often[:20]
                 ]
+        board, after, schema = document["board"], self.privacy, self.policy.schema
+        whole = replace(after, quasi=tuple(each.name for each in schema.quasi))
+        roles = table_facts(whole, schema, [each["name"] for each in document["columns"]["released"]])[1:]
+        # Risks are of the other columns alone; the roles and the attackers are not.
+        others = {"Quasi-identifiers", *(role for role, _ in roles), "Other columns"}
+        board["table"] = [*(fact for fact in board["table"] if fact[0] not in others), *roles]
+        told = replace(after, quasi=after.results.asked[-1].knows)
+        if (least := after.results.asked[-1].value) is not None:
+            least = min(least, after.smallest)
+            risk = ["Largest risk", at_most(1 / least), f"knowing {self.column.known} items"]
+            board["cards"] = [risk, *(card for card in board["cards"] if card[0] != risk[0])]
+        about = (settings.get(name, "") for name in ("recipient", "purpose", "owner"))
+        board["audience"] = audience_facts(self.policy, told, *about)
         return document
 
     def class_table(self, sensitive: str | None = None) -> pl.DataFrame:
@@ -250,13 +265,14 @@ def _refused(policy: Policy, population: Any, blocks: int | None) -> Attribute:
             f"{where}, so k-anonymity says how many people share known items; add it (k-anonymity:5)"
         )
     refused = {
-        "output or ends of the column": first.output is not None or first.ends is not None,
+        "output, ends or weight of the column": (first.output, first.ends, first.weight) != (None, None, 1),
         setting("population", "--population"): population is not None,
         setting("blocks", "--blocks"): blocks is not None,
         setting("keep_order", "--keep-order or keep_order = true"): policy.keep_order,
         setting("linked", "--linked"): policy.schema.linked,
         setting("wildcards", "--wildcards"): policy.wildcards != "value",
         "analyses": bool(policy.analyses),
+        "a profile or a context": policy.profile is not None or policy.context is not None,
     }
     for name, given in refused.items():
         if given:
@@ -268,12 +284,13 @@ def _refuse_signs(baskets: Baskets, attribute: Attribute) -> None:
     """Refuse items that released cells could not hold: a text of a list has such in quotes."""
     signs = (separator_of(attribute), *(() if attribute.parts else ('"',)))
     if any(
-        label != label.strip() or any(map(label.__contains__, signs)) for label in baskets.items.labels[1:]
+        label == SUPPRESSED or label != label.strip() or any(map(label.__contains__, signs))
+        for label in baskets.items.labels[1:]
     ):
         raise SchemaError(
-            f"column {attribute.name!r}: an item or a group of its hierarchy has {named(signs)} in it, or a "
-            "blank at an end, so released sets could not be read; rename it, or say what else parts items "
-            "(parts = '|')"
+            f"column {attribute.name!r}: an item or a group of its hierarchy has {named(signs)} in it, a "
+            "blank at an end, or is *, so released sets could not be read; rename it, or say what else parts "
+            "items (parts = '|')"
         )
 
 
@@ -291,7 +308,6 @@ def _without_sets(policy: Policy) -> Policy:
         Attribute(each.name, "quasi", kind="category") if each.kind == "set" else each
         for each in policy.schema.attributes
     ]
-    # Points and clauses are about what leaves, and are looked for there.
     return replace(policy, schema=policy.schema.with_attributes(attributes))
 
 
@@ -314,7 +330,7 @@ def _best(
             with clock.stage("search"):
                 sets = recode_sets(baskets, _classes(recoded), limit)
         except InfeasibleError as error:
-            problem = problem or error
+            problem = error
             if best is not None:
                 break
             continue

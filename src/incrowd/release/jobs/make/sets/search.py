@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 from itertools import product
 from typing import NamedTuple
 
@@ -35,15 +36,12 @@ class SetRecoding:
         NCP of the sets, 0 to 1; see `anonymize_sets`.
     occurrences, left_out
         How many items the raw cells have together, and how many of these no released item stands for.
-    generalized
-        How many different items are released as a group.
     """
 
     released: Baskets
     loss: float
     occurrences: int
     left_out: int
-    generalized: int
 
 
 class Limit(NamedTuple):
@@ -89,11 +87,8 @@ def recode_sets(baskets: Baskets, of_class: NDArray[np.int64], limit: Limit) -> 
     cut, kept = best
     released = search.baskets.at(cut).only(kept)
     loss, left_out = search.loss_of(cut, kept)
-    raw = np.unique(search.baskets.node)
-    return SetRecoding(
-        released, (loss + whole) / len(baskets.row), len(baskets.row), left_out + whole,
-        int((cut[raw] != raw).sum()),
-    )  # fmt: skip
+    items = len(baskets.row)
+    return SetRecoding(released, (loss + whole) / items, items, left_out + whole)
 
 
 class _Search:
@@ -210,18 +205,20 @@ class _Search:
         active = np.zeros(self.nodes, np.bool_)
         active[np.unique(cut[np.flatnonzero(self.leaves)])] = True
         row = lack[:, active].sum(axis=1)
-        while True:
-            groups = np.flatnonzero(active & ~self.leaves)
-            for group in groups[np.argsort(-self.cost[groups], kind="stable")].tolist():
-                below = self.children[group]
-                # The children are exposed to one another, or to what else is released.
-                others = row[below] - lack[below, group]
-                if not others.any() and not lack[np.ix_(below, below)].any():
-                    row += lack[:, below].sum(axis=1) - lack[:, group]
-                    active[group], active[below] = False, True
-                    break
-            else:
-                return self._of_nodes(active)
+        # A group that cannot go never can: what takes the place of others is exposed no less.
+        groups = [(-self.cost[group], group) for group in np.flatnonzero(active & ~self.leaves).tolist()]
+        heapify(groups)
+        while groups:
+            _, group = heappop(groups)
+            below = self.children[group]
+            # The children are exposed to one another, or to what else is released.
+            others = row[below] - lack[below, group]
+            if not others.any() and not lack[np.ix_(below, below)].any():
+                row += lack[:, below].sum(axis=1) - lack[:, group]
+                active[group], active[below] = False, True
+                for child in below[~self.leaves[below]].tolist():
+                    heappush(groups, (-self.cost[child], child))
+        return self._of_nodes(active)
 
     def _of_nodes(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Return the cut that has chosen nodes in place of all below."""
