@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from incrowd.faces.cli.logs import LOG
-from incrowd.faces.cli.tables import progress
 
 
 def warm() -> None:
@@ -12,6 +11,7 @@ def warm() -> None:
     It is kept for this Python on this machine.
     """
     from incrowd.core.kernels import warming
+    from incrowd.faces.cli.tables import progress
 
     with progress() as job:
         ready = warming.warm(job)
