@@ -17,9 +17,7 @@ from incrowd.core.io.addresses import file_path
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.markup import document
 from incrowd.core.reading.missing import null_values_of
-from incrowd.core.recoding.cells import (
-    starred,
-)
+from incrowd.core.recoding.cells import starred
 from incrowd.core.table.classes import EquivalenceClasses
 from incrowd.core.table.frequency import FrequencyTable, People, PopulationCounts, smallest_codes
 from incrowd.core.table.sensitive import SensitiveCounts

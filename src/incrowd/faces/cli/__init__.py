@@ -19,7 +19,7 @@ import typer
 from incrowd.core.errors import IncrowdError
 from incrowd.core.io.addresses import without_secrets
 from incrowd.core.progress import Cancelled
-from incrowd.faces.cli import completing, option_groups
+from incrowd.faces.cli import completing
 from incrowd.faces.cli.commands import NAMES, commands
 from incrowd.faces.cli.flattening import CommandHelp, Commands, GroupHelp
 from incrowd.faces.cli.interruption import Interruption
@@ -143,7 +143,9 @@ def main() -> None:
         LOG.write("info", "end", f"exit status {status}", exit_status=status, seconds=LOG.seconds)
         raise
     finally:
-        option_groups.close_sessions()
+        # A wrong command does not load the options of tables.
+        if options := sys.modules.get("incrowd.faces.cli.option_groups"):
+            options.close_sessions()
         if stopped or watch.number is not None:
             # A library may have replaced the exception, and its threads may go on. The handlers
             # stay: a second signal would end a process without them by another status.

@@ -17,7 +17,6 @@ from typer.main import get_command
 
 from incrowd.core.errors import ParameterError
 from incrowd.core.io.addresses import looks_like_address
-from incrowd.engines.dialects.addresses import BEGINNINGS
 from incrowd.faces.cli.commands import ELSEWHERE, PURPOSES
 from incrowd.faces.cli.logs import HIDDEN_OPTIONS
 from incrowd_gate.errors import options_taken
@@ -274,6 +273,8 @@ def _refuse_addresses(values: dict[str, Any]) -> None:
     for name, value in values.items():
         for path in value if isinstance(value, list | tuple) else (value,):
             if isinstance(path, Path) and looks_like_address(path):
+                from incrowd.engines.dialects.addresses import BEGINNINGS
+
                 # The address itself may have a password.
                 raise ParameterError(
                     f"{name.replace('_', ' ')}: an address stands where a file belongs; a database is "

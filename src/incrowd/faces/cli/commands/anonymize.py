@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from incrowd.core.errors import InfeasibleError, ParameterError, VerdictError
 from incrowd.faces.cli import option_groups, options, outputs
 from incrowd.faces.cli.linked import anonymize_folder, linked_content, refuse_given
 from incrowd.faces.cli.logs import LOG
-from incrowd.faces.cli.tables import percent
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
     from incrowd.attacks import Attack
     from incrowd.core.io.targets import Outputs, Target
     from incrowd.core.progress import Progress
@@ -366,6 +366,8 @@ def show_plan(out: Console, plan: Plan, places: Iterable[str]) -> None:
     places
         Outputs that a run would write.
     """
+    from incrowd.faces.cli.tables import percent
+
     policy = plan.policy
     out.print("Dry run: nothing is written.")
     whose = "" if plan.people is None else f" of {plan.people:,} people"
@@ -386,6 +388,8 @@ def show_plan(out: Console, plan: Plan, places: Iterable[str]) -> None:
 
 
 def _columns(columns: Iterable[PlannedColumn]) -> Table:
+    from rich.table import Table
+
     table = Table(box=None, pad_edge=False)
     for name in ("column", "role", "becomes", "read as", "values", "levels above", "treatment"):
         table.add_column(name, justify="right" if name in ("values", "levels above") else "left")

@@ -16,7 +16,6 @@ from incrowd.faces.cli.linked import is_linked_release, refuse_given, verify_fol
 from incrowd.faces.cli.logs import LOG
 from incrowd.faces.cli.parsing import data_name, file_or_address, names_of
 from incrowd_gate.profiles import PROFILES
-from incrowd_verify.count_tables import is_tables
 
 
 @dataclass(frozen=True)
@@ -157,6 +156,8 @@ def verify(
         refuse_given(**arguments | {"against": None})
         verify_folder(released, policy, sources.against, emit_sql, force=force, json=json)
         return
+    from incrowd_verify.count_tables import is_tables
+
     if isinstance(released, Path) and is_tables(released):
         from incrowd_verify.cli import refuse_of_rows
 

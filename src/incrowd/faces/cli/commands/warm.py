@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from incrowd.faces.cli.logs import LOG
 from incrowd.faces.cli.options import AlgorithmName
-from incrowd.faces.cli.tables import progress
 
 
 def warm(algorithm: AlgorithmName = None) -> None:
@@ -13,6 +12,7 @@ def warm(algorithm: AlgorithmName = None) -> None:
     It is kept for this Python on this machine.
     """
     from incrowd.core.kernels import warming
+    from incrowd.faces.cli.tables import progress
     from incrowd.search import ALGORITHMS
 
     with progress() as job:
