@@ -159,7 +159,7 @@ class _Script:
         return Imported(policy, unread=tuple(self.unread), questions=tuple(questions))
 
     def _search(self) -> CellSuppression | Optimal:
-        """Return what stands for local suppression, within the strata where cells of the strata stay."""
+        """Return cell suppression for local suppression, within the strata where cells of the strata stay."""
         levels = bool(self.hierarchies or self.sets)
         if levels:
             why = "recoded key variables" if self.hierarchies else "combs"

@@ -1,4 +1,4 @@
-"""A made-up extract in the OMOP Common Data Model: people, visits, conditions, and what concepts are."""
+"""A made-up extract in the OMOP Common Data Model: people, visits, conditions and concepts."""
 
 from __future__ import annotations
 

@@ -315,7 +315,7 @@ def _refuse_beside_sets(
     attackers: Sequence[Attacker],
     data: Mapping[str, Any],
 ) -> None:
-    """Refuse what is not defined for columns of sets."""
+    """Refuse settings that columns of sets do not know."""
     sets = [each.name for each in columns if each.kind == "set"]
     if not sets:
         return

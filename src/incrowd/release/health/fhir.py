@@ -31,7 +31,7 @@ _HEAD = 65_536
 
 
 class Column(NamedTuple):
-    """A column of a flat table: the elements that may hold it, what is taken, and the lines of a draft.
+    """A column of a flat table: the elements that may hold it, the part taken, and the lines of a draft.
 
     The first element that is there counts, and of a list the first entry.
     """
@@ -78,7 +78,7 @@ MAPPING: Mapping[str, Mapping[str, Column]] = {
 
 @dataclass
 class FhirTables:
-    """The flat tables of a folder, and what is not in them.
+    """The flat tables of a folder, and the elements that are left out.
 
     Attributes
     ----------

@@ -63,7 +63,7 @@ class Trial:
 
     @property
     def state(self) -> str:
-        """What became of it: chosen, holds or refused."""
+        """The outcome of the setting: chosen, holds or refused."""
         return "chosen" if self.chosen else "holds" if self.problem is None else "refused"
 
 
@@ -81,7 +81,7 @@ _SHOWN = ("setting", "kept", "loss", "suppressed", "risk", "average_risk")
 
 
 def chart(trials: Sequence[Mapping[str, Any]], *, width: int = 360, height: int = 220) -> Spec:
-    """Draw the average risk of each setting against what it keeps of the analysis.
+    """Draw the average risk of each setting against the share of the analysis that the setting keeps.
 
     The highest risk says less: where k is the limit, most settings just reach it.
 
@@ -127,7 +127,7 @@ def chart(trials: Sequence[Mapping[str, Any]], *, width: int = 360, height: int 
 
 
 def table_of(trials: Sequence[Mapping[str, Any]]) -> Table:
-    """Return a row for each setting: the share that is kept, the loss, the risk, and what became of it."""
+    """Return a row for each setting: the share that is kept, the loss, the risk and the outcome."""
     shares = ("kept", "loss", "suppressed", "risk", "average_risk")
     rows = [[each["setting"], *(_share(each[name]) for name in shares), each["state"]] for each in trials]
     return Table(

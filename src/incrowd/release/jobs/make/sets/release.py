@@ -242,7 +242,7 @@ def _with_cells(table: Any, name: str, places: NDArray[np.int64], cells: pl.Seri
 
 
 def _refused(policy: Policy, population: Any, blocks: int | None) -> Attribute:
-    """Return the column of sets, or raise for a policy that asks for what is not defined for sets."""
+    """Return the column of sets, or raise for a policy with settings that sets do not know."""
     first, *others = policy.schema.sets
     where = f"column {first.name!r} holds sets"
     if others:
