@@ -1,4 +1,4 @@
-"""The decision of a release, policy and recoding, and `judge`, which refuses a table that fails the policy."""
+"""The decision of a release, policy and recoding, and `judge`, which refuses tables that fail the policy."""
 
 from __future__ import annotations
 
