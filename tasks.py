@@ -120,6 +120,8 @@ def files_in_memory() -> Iterator[dict[str, str]]:
         yield {}
     else:
         with tempfile.TemporaryDirectory(prefix="incrowd-tests-", dir=MEMORY) as folder:
+            # Where we are root, servers of databases run as somebody else, in folders below.
+            Path(folder).chmod(0o711)
             yield {"TMPDIR": folder}
 
 

@@ -61,7 +61,8 @@ def running_server() -> Iterator[str]:
         log = (root / "log").open("wb")
         result = subprocess.run(
             [install, "--no-defaults", f"--datadir={data}", "--auth-root-authentication-method=normal",
-             "--skip-test-db", "--innodb-flush-log-at-trx-commit=0", "--innodb-use-native-aio=0"],
+             "--skip-test-db", "--innodb-flush-log-at-trx-commit=0", "--innodb-use-native-aio=0",
+             f"--tmpdir={root}"],
             stdout=log, stderr=log, cwd=root, check=False, **ids,
         )  # fmt: skip
         assert result.returncode == 0, (root / "log").read_text(errors="replace")[-2000:]

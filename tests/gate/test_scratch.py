@@ -61,7 +61,7 @@ def verified(folder):
     return ic.verify(folder / "people.csv", folder / "policy.toml", encoding="latin-1")
 
 
-def test_the_copy_is_private_and_a_living_run_keeps_it(started, tmp_path):
+def test_the_copy_is_private_and_stays_while_verify_removes_what_another_command_left(started, tmp_path):
     _, scratch = started
     (folder,) = scratch.iterdir()
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
@@ -70,6 +70,17 @@ def test_the_copy_is_private_and_a_living_run_keeps_it(started, tmp_path):
     remove_dead(scratch)
     assert copy.read_text(encoding="utf-8") == "name\nZoë\nZoë\n"
     assert list(scratch.iterdir()) == [folder]
+    # What another command left is nobody's.
+    left = scratch / "incrowd-0123456789ab.tmp"
+    left.mkdir(0o700)
+    (left / "lock").touch()
+    (left / "rows.parquet").touch()
+    not_ours = scratch / "incrowd-notes.tmp"
+    not_ours.mkdir()
+    (scratch / "incrowd-0123456789ac.tmp").symlink_to(not_ours)
+    assert verified(tmp_path).keeps_limits
+    assert not left.exists()
+    assert not_ours.exists()
 
 
 @pytest.mark.few(1)
@@ -82,20 +93,6 @@ def test_the_next_run_removes_what_a_killed_one_left(started, tmp_path, cleaner)
     assert list(folder.glob("*.csv"))
     verified(tmp_path) if cleaner == "verify" else remove_dead(scratch)
     assert list(scratch.iterdir()) == []
-
-
-def test_verify_removes_what_another_command_left(started, tmp_path):
-    _, scratch = started
-    left = scratch / "incrowd-0123456789ab.tmp"
-    left.mkdir(0o700)
-    (left / "lock").touch()
-    (left / "rows.parquet").touch()
-    not_ours = scratch / "incrowd-notes.tmp"
-    not_ours.mkdir()
-    (scratch / "incrowd-0123456789ac.tmp").symlink_to(not_ours)
-    assert verified(tmp_path).keeps_limits
-    assert not left.exists()
-    assert not_ours.exists()
 
 
 def test_a_signal_leaves_nothing(started):

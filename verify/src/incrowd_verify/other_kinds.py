@@ -342,7 +342,7 @@ def encoding_of(start: bytes) -> str:
     """Return the encoding of a text by the first bytes: UTF-8, or UTF-16 with or without a mark."""
     if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         return "utf-16"
-    pairs = [start[place : place + 2] for place in range(0, len(start) - 1, 2)]
+    pairs = [start[place : place + 2] for place in range(0, len(start) - 1, 2)] if 0 in start else []
     # Latin letters and signs between cells have one byte of two that is zero, always the same one.
     kinds = {bytes(byte != 0 for byte in pair) for pair in pairs} - {b"\x01\x01"}
     rare = 20 * sum(0 in pair for pair in pairs) < len(pairs)
