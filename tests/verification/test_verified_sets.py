@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd_gate.errors import ParameterError, PolicyError
+from incrowd_gate.errors import InfeasibleError, ParameterError, PolicyError
 from incrowd_verify import verify
 from incrowd_verify.verification import checks_as_sql
-from set_readings import draw, fewest, policy
+from set_readings import TREE, draw, fewest, policy
 
 
 def written(folder, table: pl.DataFrame, asked: ic.Policy, suffix: str = "csv") -> tuple[str, str]:
@@ -173,3 +174,33 @@ def test_sets_of_people_are_counted_where_each_has_one_record(tmp_path, repeat, 
         for given in ({}, {"against": tmp_path / "raw.csv", "row_map": tmp_path / "rows.parquet"})
     )
     assert (alone, beside) == (None, holds)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 140))
+def test_three_counts_of_any_release_agree(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    others, known, k = bool(rng.integers(2)), int(rng.integers(1, 5)), int(rng.integers(2, 6))
+    draw(seed, int(rng.integers(20, 250)), others=others).write_csv(tmp_path / "raw.csv")
+    trees = {"tree": TREE, "prefix": ic.Hierarchy.prefix(), "none": None}
+    asked = policy(
+        k, known, others=others, hierarchy=trees[str(rng.choice([*trees]))],
+        max_suppression=float(rng.choice([0, 0.05, 0.2, 0.5])),
+        suppressed=str(rng.choice(["judged", "drop", "keep"])),
+    )  # fmt: skip
+    try:
+        release = ic.anonymize(tmp_path / "raw.csv", asked, unanswered="write")
+    except InfeasibleError:
+        return
+    release.write(tmp_path / "safe.csv")
+    release.write_row_map(tmp_path / "rows.parquet")
+    asked.write(tmp_path / "policy.toml")
+    result = verify(
+        tmp_path / "safe.csv", tmp_path / "policy.toml",
+        against=tmp_path / "raw.csv", row_map=tmp_path / "rows.parquet",
+    )  # fmt: skip
+    least = fewest(release.table, "codes", ["age", "sex"] if others else [], known)
+    assert least is None or least >= k
+    assert release.privacy.results.asked[-1].value == least == result.findings[-1].reached
+    assert not result.problems
+    assert [each.name for each in result.points] == [each.name for each in release.points]

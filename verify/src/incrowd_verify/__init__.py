@@ -9,6 +9,7 @@ Six files are the heart, which decides whether each limit holds: `figures`, `mod
 `population`, `lists` and `groups`. They stand on the readers: of tables (`tables`, `databases`, `source`,
 `other_kinds`), of the policy (`policy`, `demands`, `spellings`), and of cells and hierarchies (`values`,
 `cells`, `recipes`, `tree_files`); `checks` runs their statements.
+A column whose cells hold sets has a limit of its own, which `sets` judges before all others.
 All other files stand around these. They may add a problem or a point, and never make a limit hold.
 
 The sentence of a limit is `incrowd_gate.wording.limit`; whether records or people were counted is the `unit`

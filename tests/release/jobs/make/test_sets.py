@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 from itertools import product
 
 import polars as pl
 import pytest
+from rich.console import Console
 
 import incrowd as ic
+from incrowd.attacks import attack
 from incrowd.core.errors import InfeasibleError, ParameterError, SchemaError
+from incrowd.faces.cli.tables import show_release
 from incrowd.release.jobs.make.sets import search
 from incrowd_gate.profiles import Context
 from set_readings import draw, fewest, policy
@@ -254,3 +258,44 @@ def test_a_group_called_as_a_suppressed_cell_is_refused():
     tree = ic.Hierarchy.from_nested({"all": {"*": ["a1", "a2"]}})
     with pytest.raises(SchemaError, match="or is \\*, so released sets could not be read"):
         ic.anonymize(pl.DataFrame({"codes": ["a1", "a2"]}), policy(hierarchy=tree))
+
+
+OTHERS = policy(3, others=True)
+KNOWS_NONE = "column 'codes' holds sets, which only anonymize and verify know; leave the column out here"
+DOORS = {
+    "assess": lambda table: ic.assess(table, OTHERS.schema),
+    "attack": lambda table: attack(table, table, OTHERS),
+    "compare": lambda table: ic.compare(table, OTHERS, ["mondrian"]),
+    "evaluate": lambda table: ic.evaluate(table, table, OTHERS.schema),
+    "explore": lambda table: ic.explore(table, OTHERS),
+    "tabulate": lambda table: ic.tabulate(
+        table, ic.Policy(OTHERS.schema, "k-anonymity:3", tables=[ic.CountTable("c", rows=["codes"])])
+    ),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_job_that_does_not_know_sets_says_so(door):
+    with pytest.raises(ParameterError, match=KNOWS_NONE):
+        DOORS[door](draw(1, 30, others=True))
+
+
+def test_the_next_batch_is_refused(tmp_path):
+    table = draw(1, 200, others=True)
+    ic.anonymize(table, OTHERS).save(tmp_path / "out")
+    with pytest.raises(ParameterError, match=KNOWS_NONE):
+        ic.apply_recoding(tmp_path / "out" / "internal" / "recoding", table, OTHERS)
+
+
+def test_rows_that_are_not_in_memory_are_refused():
+    with pytest.raises(ParameterError, match="give a frame or one file"):
+        ic.anonymize(draw(1, 30).lazy(), policy())
+
+
+@pytest.mark.parametrize("others", [False, True])
+def test_the_command_line_shows_a_release_of_sets(others):
+    out = Console(file=io.StringIO(), width=120)
+    show_release(out, ic.anonymize(draw(1, 200, others=others), policy(3, others=others)))
+    text = out.file.getvalue()
+    assert "km-anonymity" in text
+    assert ("prosecutor risk" in text) == others

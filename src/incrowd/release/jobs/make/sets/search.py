@@ -256,12 +256,13 @@ class _Search:
         """Say which items of a cut's baskets are kept, so that those who know few of them find k people.
 
         Of each set that too few people of a class share, the item goes that is in most of such sets there.
+        As soon as more go than may be left out, the rest is not looked at.
         """
         every = self.baskets.at(cut)
         kept = np.ones(len(every.row), np.bool_)
         keys = every.row * self.nodes + every.node
         size = 1
-        while size <= self.limit.known:
+        while size <= self.limit.known and (~kept).sum() <= self.most_left_out:
             rest = every.only(kept)
             found = shared(rest, self.of_class, size, self.limit.column)
             few = found.support < self.limit.k
