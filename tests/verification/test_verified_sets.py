@@ -204,3 +204,20 @@ def test_three_counts_of_any_release_agree(tmp_path, seed):
     assert release.privacy.results.asked[-1].value == least == result.findings[-1].reached
     assert not result.problems
     assert [each.name for each in result.points] == [each.name for each in release.points]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "algorithm", ["optimal", "datafly", "agglomerative", "k-member", "mdav", "cell-suppression"]
+)
+def test_every_kind_of_search_leaves_sets_that_are_counted_alike(tmp_path, algorithm):
+    draw(7, 150, others=True).write_csv(tmp_path / "raw.csv")
+    asked = policy(4, others=True, max_suppression=0.2, algorithm=algorithm)
+    release = ic.anonymize(tmp_path / "raw.csv", asked, unanswered="write")
+    release.write(tmp_path / "safe.csv")
+    asked.write(tmp_path / "policy.toml")
+    result = verify(tmp_path / "safe.csv", tmp_path / "policy.toml")
+    assert [each.reached for each in result.findings] == [
+        each.value for each in release.privacy.results.asked
+    ]
+    assert fewest(release.table, "codes", ["age", "sex"], 2) == result.findings[-1].reached
