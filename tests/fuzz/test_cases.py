@@ -147,7 +147,7 @@ def test_every_model_and_algorithm_is_drawn():
 def test_people_are_drawn_for_every_place_with_several_rows_and_one_and_attackers_with_them():
     met = Counter({("person", source): 1 for source in SOURCES})
     draw = Draw(5, MODELS.names(), ALGORITHMS.names(), list(SOURCES), met)
-    cases = [draw.case(SOURCES[number % len(SOURCES)]) for number in range(700)]
+    cases = [draw.case(SOURCES[number % len(SOURCES)]) for number in range(1100)]
     named = [case for case in cases if has_persons(case)]
     assert 0.25 < len(named) / len(cases) < 0.4
     assert {case["source"] for case in named} == set(SOURCES)
