@@ -113,7 +113,7 @@ def entries(book: Path | None, *, alone: bool = False) -> list[dict[str, Any]]:
         return []
     ledger = Ledger.open(book)
     assert ledger.verify() is None
-    kinds = ("file", "cells", "tables")
+    kinds = ("file", "cells", "keys", "tables")
     named = {each[kind]["name"] for each in ledger.entries for kind in kinds if each.get(kind)}
     names = {path.name for path in (book / "people").iterdir()}
     assert names == named if alone else names >= named
