@@ -34,7 +34,7 @@ from incrowd.release.jobs.later import apply
 from incrowd.release.jobs.later.batch import BatchJudge, Earlier
 from incrowd.release.jobs.later.ledger import Ledger
 from incrowd.release.jobs.later.next_release import _Plan
-from incrowd.release.jobs.make import decision, recode_batch
+from incrowd.release.jobs.make import recode_batch, released_rows
 from incrowd.search import ALGORITHMS
 from incrowd_verify import classes
 
@@ -130,7 +130,7 @@ MUTATIONS: dict[str, tuple[Patch, ...]] = {
     "ranges have no end on a grid": ((Grid, "down", lambda f: lambda self, text: text), (Grid, "up", lambda f: lambda self, text: text)),
     "sensitive values are counted for the next row": ((SensitiveCounts, "of_rows", _swapped),),
     "a set lacks its last value": (("incrowd.core.recoding.cells", "set_label", _without_last),),
-    "the limit of suppression is not looked at": ((decision, "judge", _missing_policy),),
+    "the limit of suppression is not looked at": ((released_rows, "judge", _missing_policy),),
     "every column leaves": ((Schema, "released", _identifying),),
     "a recoding is loaded with ends swapped": ((Recoding, "load", _shifted),),
     "diversity is counted one too high": ((LDiversity, "_values", _least),),

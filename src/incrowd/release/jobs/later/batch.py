@@ -428,7 +428,7 @@ class BatchJudge:
         return EquivalenceClasses.of_keys(counted)
 
     def _assessment(self, batch: Part, beside: Sequence[Part], made_from: MadeFrom) -> Assessment:
-        from incrowd.release.jobs.make.decision import judge
+        from incrowd.release.jobs.make.released_rows import judge
         from incrowd.release.jobs.measure.assess import assess_classes
 
         policy = self.policy

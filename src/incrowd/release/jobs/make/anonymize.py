@@ -18,10 +18,9 @@ from incrowd.core.table.settings import DEFAULT_ENDS
 from incrowd.engines import DRIVER_KEYS, TooManyKeysError, engine_for
 from incrowd.measures.utility import measure_all
 from incrowd.release.accounts.points import Evidence, points_of
-from incrowd.release.jobs.make.decision import judge
 from incrowd.release.jobs.make.leaving_rows import telling_columns
 from incrowd.release.jobs.make.release import Release
-from incrowd.release.jobs.make.released_rows import ReleasedRows, with_types
+from incrowd.release.jobs.make.released_rows import ReleasedRows, judge, with_types
 from incrowd.release.jobs.make.table_treatments import TableTreatments, treat_table, treatment_entries
 from incrowd.release.jobs.measure.assess import assess_classes, assess_table
 from incrowd.release.policy.arguments import as_algorithm, as_models, as_schema

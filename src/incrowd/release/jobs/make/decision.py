@@ -1,22 +1,21 @@
-"""The decision of a release, policy and recoding, and `judge`, which refuses tables that fail the policy."""
+"""The decision of a release, policy and recoding, by which written tables are judged."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from incrowd.core.errors import InfeasibleError, ParameterError, setting
+from incrowd.core.errors import ParameterError, setting
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.engines import read_classes
 from incrowd.measures.privacy import IdentityModel
+from incrowd.release.jobs.make.released_rows import judge
 from incrowd.release.jobs.make.suppressed_records import Suppression, refuse_failing
 from incrowd.release.jobs.measure.assess import Assessment, assess_table
-from incrowd.search.base import STARRED_ROOT, names_starred_root
 
 if TYPE_CHECKING:
     from incrowd.core.recoding import Recoding
     from incrowd.core.table.frequency import FrequencyTable
-    from incrowd.measures.privacy import ModelResult
     from incrowd.release.policy.policy import Policy
     from incrowd.search.lattice import SolutionSpace
 
@@ -135,68 +134,3 @@ def _by_sizes_alone(policy: Policy) -> bool:
     schema = policy.schema
     carried = schema.person or schema.household or schema.weights
     return not carried and all(isinstance(model, IdentityModel) for model in policy.models)
-
-
-def judge(assessment: Assessment, policy: Policy, suppression: Suppression | None = None) -> None:
-    """Refuse a release that fails the policy.
-
-    Parameters
-    ----------
-    suppression
-        The suppressed records, where some may be left out.
-
-    Raises
-    ------
-    InfeasibleError
-        Which says what failed, by how much, and what would help.
-    """
-    problems = [shortfall(measured) for measured in assessment.results.asked if measured.holds is False]
-    if problems and assessment.wildcards not in policy.algorithm.wildcards:
-        problems.append(
-            f"wildcards are {assessment.wildcards!r}, and {policy.algorithm.name} counts * as a value: use a "
-            "full-domain algorithm on a table without missing cells, name fewer quasi-identifiers, or set "
-            f"{setting('wildcards', '--wildcards')} to 'value'"
-        )
-    left_out = 0 if suppression is None else suppression.left_out
-    suppressed, records = assessment.suppressed + left_out, assessment.records + left_out
-    if suppressed and suppressed / records > policy.max_suppression:
-        problems.insert(
-            0,
-            f"{suppressed} of {records} records are suppressed (* in every "
-            f"quasi-identifier{', or left out for that' if left_out else ''}), {suppressed / records:.2%} "
-            f"where {policy.max_suppression:.2%} "
-            "may be; loosen the models, name fewer quasi-identifiers"
-            + _wide_ranges(policy)
-            + _starred_roots(policy)
-            + " or raise "
-            + setting("max_suppression", "--max-suppression"),
-        )
-    if problems:
-        raise InfeasibleError("nothing was released: " + "; ".join(problems))
-
-
-def _wide_ranges(policy: Policy) -> str:
-    """Return the remedy for ranges that become `*`, or "" if there is none."""
-    rounded = any(each.hierarchy is None and each.ends != "exact" for each in policy.schema.quasi)
-    if policy.ends == "exact" or not rounded or policy.algorithm.full_domain:
-        return ""
-    exact = setting("ends='exact'", "--ends exact")
-    return f", publish the ends of ranges ({exact})"
-
-
-def _starred_roots(policy: Policy) -> str:
-    """Return the remedy for classes of hierarchy roots that look suppressed, or "" if there is none."""
-    if not names_starred_root(policy.schema.quasi):
-        return ""
-    return f", give {STARRED_ROOT} to a hierarchy, since a class of * alone is suppressed,"
-
-
-def shortfall(measured: ModelResult) -> str:
-    """Compare the values reached with the limits, and count the classes that fail."""
-    text = measured.shortfall()
-    if measured.value is None:
-        return text
-    if measured.failing and measured.failing[0]:
-        people = "" if measured.failing_people is None else f", {measured.failing_people:,} people"
-        text += f" ({measured.failing[0]:,} classes, {measured.failing[1]:,} records{people})"
-    return text + "".join(f"; {reason}" for reason in measured.reasons)

@@ -1,4 +1,4 @@
-"""Released rows: perturbed values, drawn until the models hold, and means as numbers and dates."""
+"""Released rows: perturbed values, drawn until the models hold, and `judge`, which refuses a release."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from incrowd.measures.privacy import IdentityModel, PrivacyModel
 from incrowd.measures.privacy.attacker import Attacker
 from incrowd.release.accounts.results import results_of
 from incrowd.release.accounts.statements import model_entry, model_sentence
-from incrowd.release.jobs.make.decision import shortfall
 from incrowd.release.jobs.make.reasons import Reason, reasons_of
 from incrowd.release.jobs.make.recode_batch import RecodedBatch
 from incrowd.release.jobs.make.suppressed_records import Suppression, settle_suppression
+from incrowd.search.base import STARRED_ROOT, names_starred_root
 
 if TYPE_CHECKING:
     from incrowd.core.progress import Progress
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from incrowd.engines import Counted, Engine, Released
     from incrowd.measures.privacy import ModelResult
     from incrowd.release.jobs.make.table_treatments import TableTreatments
+    from incrowd.release.jobs.measure.assess import Assessment
     from incrowd.release.policy.policy import Policy
     from incrowd_gate.verdict import Verdict
 
@@ -472,3 +473,68 @@ def _type(labels: list[str | None], raw_type: pl.DataType) -> pl.DataType | None
     distinct, places = dictionary(values, "", ())
     texts = [*distinct.texts, None]
     return kind if [texts[place] for place in places.tolist()] == labels else None
+
+
+def judge(assessment: Assessment, policy: Policy, suppression: Suppression | None = None) -> None:
+    """Refuse a release that fails the policy.
+
+    Parameters
+    ----------
+    suppression
+        The suppressed records, where some may be left out.
+
+    Raises
+    ------
+    InfeasibleError
+        Which says what failed, by how much, and what would help.
+    """
+    problems = [shortfall(measured) for measured in assessment.results.asked if measured.holds is False]
+    if problems and assessment.wildcards not in policy.algorithm.wildcards:
+        problems.append(
+            f"wildcards are {assessment.wildcards!r}, and {policy.algorithm.name} counts * as a value: use a "
+            "full-domain algorithm on a table without missing cells, name fewer quasi-identifiers, or set "
+            f"{setting('wildcards', '--wildcards')} to 'value'"
+        )
+    left_out = 0 if suppression is None else suppression.left_out
+    suppressed, records = assessment.suppressed + left_out, assessment.records + left_out
+    if suppressed and suppressed / records > policy.max_suppression:
+        problems.insert(
+            0,
+            f"{suppressed} of {records} records are suppressed (* in every "
+            f"quasi-identifier{', or left out for that' if left_out else ''}), {suppressed / records:.2%} "
+            f"where {policy.max_suppression:.2%} "
+            "may be; loosen the models, name fewer quasi-identifiers"
+            + _wide_ranges(policy)
+            + _starred_roots(policy)
+            + " or raise "
+            + setting("max_suppression", "--max-suppression"),
+        )
+    if problems:
+        raise InfeasibleError("nothing was released: " + "; ".join(problems))
+
+
+def _wide_ranges(policy: Policy) -> str:
+    """Return the remedy for ranges that become `*`, or "" if there is none."""
+    rounded = any(each.hierarchy is None and each.ends != "exact" for each in policy.schema.quasi)
+    if policy.ends == "exact" or not rounded or policy.algorithm.full_domain:
+        return ""
+    exact = setting("ends='exact'", "--ends exact")
+    return f", publish the ends of ranges ({exact})"
+
+
+def _starred_roots(policy: Policy) -> str:
+    """Return the remedy for classes of hierarchy roots that look suppressed, or "" if there is none."""
+    if not names_starred_root(policy.schema.quasi):
+        return ""
+    return f", give {STARRED_ROOT} to a hierarchy, since a class of * alone is suppressed,"
+
+
+def shortfall(measured: ModelResult) -> str:
+    """Compare the values reached with the limits, and count the classes that fail."""
+    text = measured.shortfall()
+    if measured.value is None:
+        return text
+    if measured.failing and measured.failing[0]:
+        people = "" if measured.failing_people is None else f", {measured.failing_people:,} people"
+        text += f" ({measured.failing[0]:,} classes, {measured.failing[1]:,} records{people})"
+    return text + "".join(f"; {reason}" for reason in measured.reasons)

@@ -168,7 +168,7 @@ class DistributedRelease(InNotebooks, Release):
         escape_formulas: bool = False,
         progress: Progress | None = None,
     ) -> None:
-        from incrowd.release.jobs.make.decision import judge
+        from incrowd.release.jobs.make.released_rows import judge
 
         def check(written: Any) -> None:
             if self.policy.schema.person:
@@ -256,7 +256,7 @@ def in_blocks(
         About how many blocks; None for one per `ROWS_PER_BLOCK` rows.
     """
     from incrowd.core.progress import Clock
-    from incrowd.release.jobs.make.decision import judge
+    from incrowd.release.jobs.make.released_rows import judge
 
     clock = Clock(progress or Silent())
     with guarded(table.sparkSession), ExitStack() as at_end, ExitStack() as on_failure:
