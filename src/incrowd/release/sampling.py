@@ -60,7 +60,8 @@ def covariance(
     clusters = np.arange(records) if clusters is None else clusters
     drawn, unit = np.unique(np.column_stack([strata, clusters]), axis=0, return_inverse=True)
     totals = np.zeros((len(drawn), influence.shape[1]))
-    np.add.at(totals, unit, influence)
+    # NumPy 2.0 gives the inverse a second axis.
+    np.add.at(totals, unit.ravel(), influence)
     _, stratum, number = np.unique(drawn[:, 0], return_inverse=True, return_counts=True)
     means = np.zeros((len(number), influence.shape[1]))
     np.add.at(means, stratum, totals / number[stratum, None])
