@@ -193,6 +193,12 @@ def _check_against(con: Checks, policy: Policy, tables: Tables, tree: Tree | Non
             f"whether the sets of {column.name} are true of their records: nothing tells which is which"
         )
         return
+    if tree is None and not _has_no_groups(con):
+        con.remarks.unchecked.append(
+            f"whether the sets of {column.name} are true of their records: the policy has not the hierarchy "
+            "of the items"
+        )
+        return
     items = [text for (text,) in con.execute("SELECT DISTINCT item FROM raw_item").fetchall()]
     pairs = [(text, text) for text in items]
     for text in items if tree is not None else ():
@@ -202,18 +208,11 @@ def _check_against(con: Checks, policy: Policy, tables: Tables, tree: Tree | Non
             if label is not None and label != text:
                 pairs.append((text, label))
             at = tree.parents[at]  # type: ignore[union-attr]
-    known_tree = tree is not None or _has_no_groups(con)
     con.fill("stands_for", "raw VARCHAR, item VARCHAR", pairs)
     con.execute(
         "CREATE TABLE true_item AS SELECT DISTINCT place, raw_item.item AS raw, s.item FROM raw_item "
         "JOIN stands_for s ON s.raw = raw_item.item"
     )
-    if not known_tree:
-        con.remarks.unchecked.append(
-            f"whether the sets of {column.name} are true of their records: the policy has not the hierarchy "
-            "of the items"
-        )
-        return
     (wrong,) = con.row(
         "SELECT count(DISTINCT place) FROM released_item r WHERE NOT EXISTS (SELECT 1 FROM true_item t "
         "WHERE t.place = r.place AND t.item = r.item)"

@@ -194,8 +194,7 @@ class Domain:
         SchemaError
             When the column was declared a number or a date and has a value that is none.
         """
-        if attribute.kind == "set":
-            refuse_sets([attribute])
+        refuse_sets([attribute])
         if attribute.missing:
             others = replace(attribute, missing=())
             return cls._without(attribute.missing, others, dictionary, attribute.nulls(null_values))

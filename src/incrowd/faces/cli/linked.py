@@ -13,10 +13,8 @@ from incrowd.core.errors import ParameterError
 from incrowd.faces.cli import outputs
 
 
-def linked_content(policy: Path | None) -> dict[str, Any] | None:
+def linked_content(policy: Path) -> dict[str, Any] | None:
     """Return the content of a policy file that names linked tables, else None."""
-    if policy is None:
-        return None
     from incrowd.release.linked.policy import is_linked
     from incrowd.release.policy.policy_file import read_toml
 

@@ -21,9 +21,8 @@ from typing import Any, Literal, NamedTuple
 
 from incrowd.core.errors import TableError
 from incrowd.core.lazy import pl
-from incrowd.release.jobs.compare.draft_linked import Join, LinkedDraft, draft_text
+from incrowd.release.jobs.compare.draft_linked import DATES, Join, LinkedDraft, draft_text
 
-_DATES = 'hierarchy = { dates = ["month", "quarter", "year"] }'
 _LINES = (".ndjson", ".jsonl", ".ndjson.gz", ".jsonl.gz")
 _WHOLE = (".json", ".json.gz")
 _HEAD = 65_536
@@ -52,25 +51,25 @@ MAPPING: Mapping[str, Mapping[str, Column]] = {
         "birth_year": Column(("birthDate",), "year", lines="hierarchy = { intervals = [5, 10, 20] }"),
         "postal_code": Column(("address.postalCode",), lines="hierarchy = { prefix = true }"),
         "marital_status": Column(("maritalStatus",), "code"),
-        "death_date": Column(("deceasedDateTime",), "day", lines=_DATES),
+        "death_date": Column(("deceasedDateTime",), "day", lines=DATES),
     },
     "Encounter": {
         "id": _KEY,
         "patient": _PATIENT,
         "class": Column(("class",), "code"),
-        "start": Column(("period.start", "actualPeriod.start"), "day", lines=_DATES),
+        "start": Column(("period.start", "actualPeriod.start"), "day", lines=DATES),
     },
     "Condition": {
         "patient": _PATIENT,
         "encounter": _ENCOUNTER,
         "code": Column(("code",), "code"),
-        "onset": Column(("onsetDateTime",), "day", lines=_DATES),
+        "onset": Column(("onsetDateTime",), "day", lines=DATES),
     },
     "MedicationRequest": {
         "patient": _PATIENT,
         "encounter": _ENCOUNTER,
         "medication": Column(("medicationCodeableConcept", "medication.concept"), "code"),
-        "authored": Column(("authoredOn",), "day", lines=_DATES),
+        "authored": Column(("authoredOn",), "day", lines=DATES),
     },
 }
 """The columns of each resource that becomes a table; all other elements are left out."""

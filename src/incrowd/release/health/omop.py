@@ -18,7 +18,7 @@ from incrowd.core.errors import TableError, named
 from incrowd.core.hierarchy import Hierarchy
 from incrowd.core.io.columns import column_named
 from incrowd.core.lazy import pl
-from incrowd.release.jobs.compare.draft_linked import Join, LinkedDraft, draft_text, files_of
+from incrowd.release.jobs.compare.draft_linked import DATES, Join, LinkedDraft, draft_text, files_of
 from incrowd.release.policy.toml_lines import toml_value
 
 _PERSON = ("person_id", "gender_concept_id", "year_of_birth")
@@ -34,7 +34,6 @@ _VOCABULARY = (
     "drug_strength", "relationship", "vocabulary",
 )  # fmt: skip
 """Public tables, which say what concepts are."""
-_DATES = 'hierarchy = { dates = ["month", "quarter", "year"] }'
 _CONCEPT = (
     "gender|race|ethnicity|visit|visit_detail|condition|drug|procedure|device|measurement|observation|"
     "cause|note_class|specimen|payer|episode"
@@ -42,7 +41,7 @@ _CONCEPT = (
 _ROLES = (
     (r"year_of_birth", "quasi", "hierarchy = { intervals = [5, 10, 20] }"),
     (rf"({_CONCEPT})_concept_id|location_id", "quasi", ""),
-    (r".*_(start_)?date", "quasi", _DATES),
+    (r".*_(start_)?date", "quasi", DATES),
     (r"value_as_(number|concept_id)|unit_concept_id|quantity|days_supply", None, ""),
     (r"note_text", "?", '# "identifying" leaves sentences out; of "insensitive" the verdict asks'),
     (r".*_(source_value|datetime|end_date|(source|type)_concept_id)|(month|day)_of_birth", "identifying", ""),
@@ -84,8 +83,11 @@ def draft_omop(folder: str | os.PathLike[str]) -> LinkedDraft:
     there: dict[str, pl.DataFrame] = {
         name: loaded(files[name]) for name in ("person", *_FACTS) if name in files
     }
-    told = [name for name in there if any("quasi" in (_role(each) or ()) for each in there[name].columns)]
-    tables = {name: there[name] for name in told if there[name].height or name == "person"}
+    tables = {
+        name: rows
+        for name, rows in there.items()
+        if (rows.height or name == "person") and any("quasi" in (_role(each) or ()) for each in rows.columns)
+    }
     chosen = {name: _join(name, tables) for name in tables if name != "person"}
     trees = _trees(files, tables)
 
@@ -128,7 +130,7 @@ def _join(name: str, tables: Mapping[str, pl.DataFrame]) -> Join:
     for above in ("visit_occurrence", "person"):
         if above == name or above not in tables:
             continue
-        key = f"{above.removesuffix('_occurrence')}_id" if above == "person" else f"{above}_id"
+        key = f"{above}_id"
         own, target = _named(tables[name], key), _named(tables[above], key)
         if own is None or target is None:
             continue

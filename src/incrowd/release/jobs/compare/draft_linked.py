@@ -25,6 +25,8 @@ _INCLUDED = 0.95
 _ANY = ("id", "no", "nr", "key", "number")
 """Names of keys that say nothing of the table."""
 _KINDS = (".csv", ".csv.gz", ".tsv", ".parquet", ".pq")
+DATES = 'hierarchy = { dates = ["month", "quarter", "year"] }'
+"""The line of a draft by which dates are generalized."""
 Hint = Callable[[str, str], list[str]]
 """What is known of a column of a table by its name: the lines of its section; none where nothing is."""
 

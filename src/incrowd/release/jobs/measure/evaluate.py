@@ -393,9 +393,10 @@ def compare_analyses(
     from incrowd.engines import engine_for, loaded
     from incrowd.release.analyses.measure import RawAnalyses
 
-    computed = tuple(analyses)
-    raw = RawAnalyses.of_table(engine_for(loaded(table)), schema, computed) if computed else None
-    return None if raw is None else raw.compare(engine_for(loaded(released)))
+    if not (analyses := tuple(analyses)):
+        return None
+    raw = RawAnalyses.of_table(engine_for(loaded(table)), schema, analyses)
+    return raw.compare(engine_for(loaded(released)))
 
 
 def _in_raw_order(released: FrequencyTable, places: NDArray[np.int64], rows: int) -> FrequencyTable:

@@ -105,10 +105,17 @@ class Baskets:
                 f"{where} has {len(items.labels):,} items and groups of items, and {_MOST_NODES:,} are "
                 "searched; shorten its codes, or leave rare ones out"
             )
-        node = number[frame["item"].replace_strict(texts, np.arange(len(texts))).to_numpy()]
-        row = frame["row"].cast(pl.Int64).to_numpy()
+        return cls.of_entries(items, len(series), frame, texts, number)
+
+    @classmethod
+    def of_entries(
+        cls, items: Items, rows: int, entries: pl.DataFrame, texts: pl.Series, number: NDArray[np.int64]
+    ) -> Self:
+        """Return the baskets of entries as `listed` gives them, by the node of each text: int64[texts]."""
+        node = entries["item"].replace_strict(texts, number, return_dtype=pl.Int64).to_numpy()
+        row = entries["row"].cast(pl.Int64).to_numpy()
         order = np.lexsort((node, row))
-        return cls(items, len(series), row[order], node[order])
+        return cls(items, rows, row[order], node[order])
 
     def at(self, cut: NDArray[np.int64]) -> Self:
         """Return the baskets with each node replaced by the one that a cut has for it: int64[nodes]."""

@@ -69,10 +69,7 @@ def judge_sets(
     texts = entries["item"].unique().sort()
     _check_items(name, texts.to_list(), items)
     flat = Items([SUPPRESSED, *texts], np.array([-1] + [0] * len(texts)), np.zeros(len(texts) + 1))
-    node = entries["item"].replace_strict(texts, np.arange(len(texts)) + 1, return_dtype=pl.Int64).to_numpy()
-    row = entries["row"].cast(pl.Int64).to_numpy()
-    order = np.lexsort((node, row))
-    baskets = Baskets(flat, len(cells), row[order], node[order])
+    baskets = Baskets.of_entries(flat, len(cells), entries, texts, np.arange(len(texts)) + 1)
     of_class = classes_of([frame[other] for other in others], len(cells))
     smallest, weak = None, np.zeros(len(cells), np.bool_)
     for size in range(1, known + 1):

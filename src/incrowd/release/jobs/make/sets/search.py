@@ -7,7 +7,8 @@ allows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import product
@@ -239,18 +240,11 @@ class _Search:
     def _is_affordable(self, cut: NDArray[np.int64]) -> bool:
         return self.loss_of(cut, self._kept(cut))[1] <= self.most_left_out
 
-    def _first(self, low: int, steps: list[int], holds) -> int:  # type: ignore[no-untyped-def]
+    def _first(self, low: int, steps: list[int], holds: Callable[[NDArray[np.int64]], bool]) -> int:
         """Return how many steps it takes from `low` on until a cut holds; more than all if none does."""
-        high = len(steps) + 1
-        while low < high:
-            middle = (low + high) // 2
-            if middle <= len(steps) and holds(self._cut(steps[:middle])):
-                high = middle
-            elif middle > len(steps):
-                break
-            else:
-                low = middle + 1
-        return high
+        return bisect_left(
+            range(len(steps) + 1), True, lo=low, key=lambda count: holds(self._cut(steps[:count]))
+        )
 
     def _kept(self, cut: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Say which items of a cut's baskets are kept, so that those who know few of them find k people.
