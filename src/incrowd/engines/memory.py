@@ -200,7 +200,7 @@ class MemoryEngine(Engine):
 
         if len(columns) == 1:
             return int((self.values_of(columns)[1] == 1).sum())
-        # Those who ask have listed the values, so the codes are there.
+        # Callers have listed the values before, so the codes exist.
         coded = [self._codes.of(name, self._series(name)).codes for name in columns]
         numbers, first = group_codes(coded, len(self.frame))
         return int((group_sizes(numbers, len(first)) == 1).sum())

@@ -130,7 +130,7 @@ def _listed_forms(kind: str) -> list[str]:
     return list(_forms(kind))
 
 
-# Each is compiled when a text is not of the forms before: the cells of incrowd are of the first ones.
+# A form is compiled when no earlier one fits; the first forms fit the cells of incrowd.
 _compiled = cache(re.compile)
 
 

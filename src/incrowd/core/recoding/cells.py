@@ -367,7 +367,7 @@ def range_cells(
     """
     entry = np.arange(len(lo))
     if domain.grid is not None:
-        # On a grid, many intervals have one text.
+        # Many intervals share a text on a grid.
         lows, highs = _ends(domain, lo, domain.grid.down), _ends(domain, hi, domain.grid.up)
         lows[lo == 0], highs[hi == len(domain.texts) - 1] = -1, -1
         both = np.where(lo == hi, -1 - lo, (lows + 1) * (highs.max(initial=0) + 2) + highs + 1)

@@ -65,7 +65,7 @@ _OF_CELLS = {
     "grid": None, "levels": None, "treatment": None, "format": None, "decimal": None, "thousands": None,
     "key_of": (),
 }  # fmt: skip
-"""Settings that see a cell as one value, each with what it is where nothing is said."""
+"""Settings of cells with a single value, each with its default."""
 
 
 def check_set(attribute: Any) -> None:

@@ -319,7 +319,7 @@ class Work(WindowTable):
             give_role(document["columns"][name], name, "identifying")
         policy, clock = with_histories(self.policy(document)), Clock(progress)
         if quick:
-            # A sample may lack what an analysis needs, and an estimate has none.
+            # A sample may lack values that an analysis needs, and an estimate shows no analyses.
             policy = replace(policy, analyses=())
         fixed = {key: value for key, value in document.items() if key not in _LIMITS}
         needs = any(model.is_joint for model in policy.models), policy.algorithm.predicts, self.population

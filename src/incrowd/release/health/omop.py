@@ -92,9 +92,9 @@ def draft_omop(folder: str | os.PathLike[str]) -> LinkedDraft:
     trees = _trees(files, tables)
 
     def section(table: str, column: str) -> list[str]:
-        if (known := _role(column)) is None:
+        if (rule := _role(column)) is None:
             return ['role = "identifying"  # not mapped, so it is left out']
-        role, lines = known
+        role, lines = rule
         file = _tree_file(table, column)
         lines = f"hierarchy = {toml_value(file)}" if file in trees else lines
         return [] if role is None else [f'role = "{role}"', *lines.splitlines()]
@@ -230,8 +230,8 @@ def _paths_of_concepts(values: list[str], files: Mapping[str, Path]) -> list[lis
     higher = [
         level for below, level in zip(levels, levels[1:], strict=False) if 1 < len({*level}) < len({*below})
     ]
-    kept = [*levels[:1], *higher[:: max(1, -(-len(higher) // _LEVELS))]]
-    return [[*path, "*"] for path in zip(*kept, strict=True)]
+    chosen = [*levels[:1], *higher[:: max(1, -(-len(higher) // _LEVELS))]]
+    return [[*path, "*"] for path in zip(*chosen, strict=True)]
 
 
 def _paths_of_places(values: list[str], file: Path) -> list[list[str]]:

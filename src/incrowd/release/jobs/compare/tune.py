@@ -176,9 +176,9 @@ def tune(  # noqa: PLR0913
     frame = nw.from_native(table, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         frame = nw.from_native(nw.from_native(getattr(table, "frame", table)).collect())
-    tried_ones = list(_settings(policy, analysis, as_algorithms(list(algorithms)), raw.sheet.domains))[:most]
-    goals = (replace(analysis, tried=len(tried_ones)),)
-    settings = [(name, replace(setting, analyses=goals)) for name, setting in tried_ones]
+    candidates = list(_settings(policy, analysis, as_algorithms(list(algorithms)), raw.sheet.domains))[:most]
+    goals = (replace(analysis, tried=len(candidates)),)
+    settings = [(name, replace(setting, analyses=goals)) for name, setting in candidates]
     order = np.random.default_rng(seed).permutation(len(frame))
     display, trials = progress or Silent(), list[Trial]()
     make = partial(anonymize, population=population, csv_format=csv_format, force=force, unanswered="write")

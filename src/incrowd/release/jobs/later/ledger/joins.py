@@ -98,10 +98,10 @@ def joins_of(now: Keys, before: Sequence[Keys]) -> list[Join]:
             for other, its in each.entry["joins"].items():
                 if (key["column"], its["column"]) == (now.entry["matched_by"], each.entry["matched_by"]):
                     continue  # People are compared by it anyway.
-                known = each.rows[other].drop_nulls().unique()
-                shared = values.is_in(known.implode()).sum()
+                theirs = each.rows[other].drop_nulls().unique()
+                shared = values.is_in(theirs.implode()).sum()
                 least = 0.0 if key["long"] else _SHARED
-                if shared and shared >= least * min(len(values), len(known)):
+                if shared and shared >= least * min(len(values), len(theirs)):
                     earlier[each.entry["number"]] = each.people(other)
                     others.append(its["column"])
         if earlier:
