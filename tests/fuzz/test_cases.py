@@ -56,8 +56,8 @@ def test_what_failed_once_passes_every_check(path, services):
 
 def test_no_draw_is_wasted_on_a_null_value_that_is_always_refused():
     """``*`` means suppressed, and no null value may be ``*``."""
-    draw = Draw(1, MODELS.names(), ALGORITHMS.names(), HERE, Counter())
-    drawn = Counter(text for _ in range(700) for text in draw.case()["null_values"])
+    draw = Draw(1, ["k-anonymity"], ["mondrian"], HERE, Counter())
+    drawn = Counter(text for _ in range(1200) for text in draw.case()["null_values"])
     assert "*" not in drawn
     assert {text for texts in TYPED_NULLS.values() for text in texts} <= set(drawn)
 
@@ -165,12 +165,17 @@ def test_people_are_drawn_for_every_place_with_several_rows_and_one_and_attacker
         if column["role"] == "person"
         for null in case["null_values"]
     )
-    shared = [model for case in cases for model in case["models"] if model["model"] == "km-anonymity"]
-    assert {model["power"] for model in shared} == {0, 1, 2, 3}
     attackers = [attacker for case in cases for attacker in case.get("attackers", [])]
     assert {len(case.get("attackers", [])) for case in cases} == {0, 1, 2}
     assert {model["model"] for attacker in attackers for model in attacker["models"]} == set(ABOUT)
     assert {len(attacker["knows"]) for attacker in attackers} >= {1, 2, 3}
+
+
+def test_people_are_known_by_every_number_of_rows():
+    draw = Draw(0, ["k-anonymity", "km-anonymity"], ["optimal"], HERE, Counter(), people=1.0)
+    cases = [draw.case() for _ in range(150)]
+    powers = {model["power"] for case in cases for model in case["models"] if "power" in model}
+    assert powers == {0, 1, 2, 3}
 
 
 def test_a_run_ends_after_its_cases_or_when_its_time_is_over():
