@@ -78,13 +78,17 @@ class _Rows:
 
     def sample(self, names: Sequence[str]) -> pl.DataFrame:
         """Return some columns of even rows."""
-        columns = ", ".join(f"{_typed(self.table, name, 't')} AS v{n}" for n, name in enumerate(names))
+        rows = self.sample_of([_typed(self.table, name, "t") for name in names])
+        rows.columns = list(names)
+        return rows
+
+    def sample_of(self, texts: Sequence[str]) -> pl.DataFrame:
+        """Return some columns of even rows by their SQL over ``t``."""
+        columns = ", ".join(f"{text} AS v{n}" for n, text in enumerate(texts))
         # Multiples of the golden ratio: even, and in no rhythm that rows may have.
         share = min(_ROWS / max(self.records, 1), 1.0)
         chosen = f"t.rowid * 2654435761 % 4294967296 < {int(share * 2**32)}"
-        rows = self.con.frame(f"SELECT {columns} FROM {self.table.name} AS t WHERE {chosen} ORDER BY t.rowid")
-        rows.columns = list(names)
-        return rows
+        return self.con.frame(f"SELECT {columns} FROM {self.table.name} AS t WHERE {chosen} ORDER BY t.rowid")
 
 
 def _column(name: str, declared: Column | None, policy: Policy, table: Table) -> Released:

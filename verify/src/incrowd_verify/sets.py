@@ -6,17 +6,23 @@ of the other quasi-identifiers. Released and raw tables keep the order of their 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from incrowd_gate.errors import PolicyError, SchemaError
+from incrowd_gate.points import Point, answered
+from incrowd_gate.rules.columns import Values
+from incrowd_gate.rules.dependencies import plain_columns
+from incrowd_gate.rules.sets import Sets, points_of_sets
 from incrowd_verify.checks import Checks
 from incrowd_verify.limits import SLACK, Finding
 from incrowd_verify.policy import SUPPRESSED, Column, Policy
+from incrowd_verify.release_points import ReleasedRows
 from incrowd_verify.source import Table, literal
 from incrowd_verify.tables import Tables
-from incrowd_verify.tree_files import read_tree
+from incrowd_verify.tree_files import read_tree, tree_in
 from incrowd_verify.values import cell
 
 if TYPE_CHECKING:
@@ -31,7 +37,9 @@ _SETS = 100_000_000
 """Sets of items that are looked at."""
 
 
-def check_sets(con: Checks, policy: Policy, tables: Tables) -> tuple[Policy, Tables, Finding]:
+def check_sets(
+    con: Checks, policy: Policy, tables: Tables
+) -> tuple[Policy, Tables, Finding, tuple[Point, ...]]:
     """Count the sets of a release, and hide them from all other checks.
 
     Returns
@@ -40,6 +48,8 @@ def check_sets(con: Checks, policy: Policy, tables: Tables) -> tuple[Policy, Tab
         The policy and the tables with one value in place of each set.
     finding
         The limit on how many people share known items.
+    points
+        The points of the items, and of columns that tell raw sets.
     """
     [column] = policy.sets
     if policy.profile is not None or policy.context is not None:
@@ -59,6 +69,7 @@ def check_sets(con: Checks, policy: Policy, tables: Tables) -> tuple[Policy, Tab
     finding = _finding(con, policy, column, others)
     if policy.person and finding.holds and not _has_single_rows(con, policy, tables.raw):
         finding = replace(finding, holds=None)
+    points = tuple(_points(con, policy, tables, column))
     every = (released, tables.raw, tables.raw_in_order)
     for table in {table.name: table for table in every if table is not None}.values():
         _hide(con, table, column)
@@ -76,16 +87,20 @@ def check_sets(con: Checks, policy: Policy, tables: Tables) -> tuple[Policy, Tab
         for table in (released, tables.raw)
     ]  # fmt: skip
     assert shown[0] is not None
-    return replace(policy, columns=columns), replace(tables, released=shown[0], raw=shown[1]), finding
+    hidden = replace(tables, released=shown[0], raw=shown[1])
+    return replace(policy, columns=columns), hidden, finding, points
 
 
-def with_sets(result: Verification, policy: Policy, finding: Finding) -> Verification:
-    """Add the limit on sets to a result; without other quasi-identifiers it is the only one."""
+def with_sets(
+    result: Verification, policy: Policy, finding: Finding, points: Sequence[Point]
+) -> Verification:
+    """Add the limit on sets and the points to a result; alone, sets have the only limit."""
     alone = all(each.kind == "set" for each in policy.named("quasi"))
     cells = f"cells of column {policy.sets[0].name!r}"
     return replace(
         result,
         findings=(*(() if alone else result.findings), finding),
+        points=answered((*result.points, *points), policy.accepted),
         unchecked=tuple(each for each in result.unchecked if cells not in each),
     )
 
@@ -293,6 +308,28 @@ def _refuse_many(con: Checks, column: Column, size: int) -> None:
             f"column {column.name!r}: an attacker may know {sets:,.0f} sets of {size} items, and {_SETS:,} "
             "are looked at"
         )
+
+
+def _points(con: Checks, policy: Policy, tables: Tables, column: Column) -> Iterator[Point]:
+    """Ask the rules about the released items, and about raw cells beside columns that leave as they are."""
+    rows, name, raw = ReleasedRows(con, policy, tables), column.name, None
+    if rows.raw is not None:
+        shown = rows.raw.sample_of([_as_text(rows.raw.table, column)]).to_series().alias(name)
+        plain = plain_columns(rows, rows.raw)
+        raw = rows.raw.sample(plain).with_columns(shown) if plain else None
+    text, table = _as_text(tables.released, column), tables.released.name
+    counted = con.frame(f"SELECT {text} AS v, count(*) AS n FROM {table} AS t GROUP BY 1")
+    cells = Values(counted["v"], counted["n"].to_numpy(), are_labels=True, between=column.parts or ";")
+    tree = tree_in(column.hierarchy) if isinstance(column.hierarchy, Path) else None
+    labels = None if tree is None else (tree.labels, tree.parents)
+    yield from points_of_sets(Sets(name, cells, rows.records, labels, raw))
+
+
+def _as_text(table: Table, column: Column) -> str:
+    """Write the SQL of a set as one text."""
+    here = f"t.c{table.place(column.name)}"
+    is_list = table.type_of(column.name).endswith("]")
+    return f"array_to_string({here}, ';')" if is_list else f"CAST({here} AS VARCHAR)"
 
 
 def _hide(con: Checks, table: Table, column: Column) -> None:

@@ -260,9 +260,9 @@ def _verified(policy: Policy, sources: Sources, *, points: bool) -> Verification
             return _checked(con, policy, tables, only_limits=only_limits, points=points)
         from incrowd_verify.sets import check_sets, with_sets
 
-        shown, hidden, finding = check_sets(con, policy, tables)
+        shown, hidden, finding, of_items = check_sets(con, policy, tables)
         result = _checked(con, shown, hidden, only_limits=only_limits, points=points)
-        return with_sets(result, policy, finding)
+        return with_sets(result, policy, finding, of_items if points else ())
 
 
 @contextmanager

@@ -55,11 +55,13 @@ class Values:
     """The distinct values of a column, and how many records have each: int64[values].
 
     - `are_labels`: whether they are texts of cells, so that sets, ranges and masks are among them.
+    - `between`: the text between two items of a value, where the column holds sets.
     """
 
     values: pl.Series
     counts: NDArray[np.int64]
     are_labels: bool = False
+    between: str | None = None
 
     @property
     def is_readable(self) -> bool:
@@ -93,12 +95,14 @@ class Values:
         if len(texts) and texts.to_frame().select(are_plain).item():
             return None
         order = texts.arg_sort()
-        return Values(texts.gather(order), known.counts[order.to_numpy()], self.are_labels)
+        return replace(self, values=texts.gather(order), counts=known.counts[order.to_numpy()])
 
     @cached_property
     def parts(self) -> pl.DataFrame:
         """The texts that stand in texts: columns ``cell``, a position, and ``part``; see `parts_of`."""
         cells = self.values.to_frame("part").with_row_index("cell")
+        if self.between is not None:
+            cells = cells.with_columns(pl.col("part").str.split(self.between)).explode("part")
         return parts_of(cells) if self.are_labels else cells
 
     @cached_property

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from incrowd_gate import wording
 from incrowd_gate.lazy import NDArray, np, pl
 from incrowd_gate.points import Point
-from incrowd_gate.rules.columns import Release, UnansweredError
+from incrowd_gate.rules.columns import Release, Table, UnansweredError
 
 _ROWS = 100_000
 _FIRST = 1_000
@@ -28,13 +28,7 @@ def points_of_dependencies(release: Release) -> Iterator[Point]:
     """Look at columns that are released unchanged, and that no model looks at, beside the hidden columns."""
     if release.raw is None:
         return
-    given = {column.name for column in release.raw.columns}
-    plain = [
-        column.name
-        for column in release.columns
-        if column.name in given
-        and (column.role is None or (column.role == "insensitive" and not column.treatment))
-    ]
+    plain = plain_columns(release, release.raw)
     if not plain or not release.hidden:
         return
     try:
@@ -42,7 +36,23 @@ def points_of_dependencies(release: Release) -> Iterator[Point]:
     except UnansweredError as reason:
         yield wording.unanswered("derived-column", None, str(reason))
         return
-    plain, hidden = ([name for name in names if name in rows.columns] for names in (plain, release.hidden))
+    yield from derived_columns(rows, release.hidden, plain)
+
+
+def plain_columns(release: Table, raw: Table) -> list[str]:
+    """Return the columns of a raw table that are released as they are, and that no model looks at."""
+    given = {column.name for column in raw.columns}
+    return [
+        column.name
+        for column in release.columns
+        if column.name in given
+        and (column.role is None or (column.role == "insensitive" and not column.treatment))
+    ]
+
+
+def derived_columns(rows: pl.DataFrame, hidden: Sequence[str], plain: Sequence[str]) -> Iterator[Point]:
+    """Return the points of plain columns that tell hidden ones, by some raw rows that may lack columns."""
+    plain, hidden = ([name for name in names if name in rows.columns] for names in (plain, hidden))
     follows = set(determined_pairs(rows, hidden, plain))
     for other in plain:
         for one in hidden:

@@ -34,14 +34,14 @@ def points_of_identifiers(release: Release) -> Iterator[Point]:
         distinct = None if values.texts is None else values.texts.distinct
         if distinct is None and (texts := as_texts(values.values)) is not None:
             distinct = texts.drop_nulls().unique()
-        if distinct is not None and (reason := _name_of_people(column.name, distinct)) is not None:
+        if distinct is not None and (reason := name_of_people(column.name, distinct)) is not None:
             yield wording.named_identifier(column.name, reason)
         # A place of a quasi-identifier is one that enough people share.
         elif column.role != "quasi" and _are_coordinates(column.name, values.values):
             yield wording.named_identifier(column.name, "its numbers are a latitude or a longitude")
 
 
-def _name_of_people(name: str, distinct: pl.Series) -> str | None:
+def name_of_people(name: str, distinct: pl.Series) -> str | None:
     """Return why texts name or reach a person each: by the form, or by the name and a fitting form."""
     if len(distinct) >= _LEAST:
         forms = [pl.first().str.contains(pattern).sum().alias(what) for what, pattern in _FORMS]

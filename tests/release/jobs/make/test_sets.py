@@ -299,3 +299,32 @@ def test_the_command_line_shows_a_release_of_sets(others):
     text = out.file.getvalue()
     assert "km-anonymity" in text
     assert ("prosecutor risk" in text) == others
+
+
+@pytest.mark.gated
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("column", ["codes", "main", "some"])
+def test_maker_and_verifier_ask_the_same_of_items_and_of_columns_that_tell_them(column, kind, tmp_path):
+    table = draw(3, 60).filter(pl.col("codes").is_not_null())
+    parts, items = ";" if kind == "csv" else None, pl.col("codes").str.split(";")
+    attributes = [*policy(2, 1, hierarchy=None, parts=parts).schema.attributes]
+    if column == "codes":
+        mails = pl.Series([f"anna.{row % 3}@example.org" for row in range(table.height)])
+        table = table.with_columns(codes=pl.concat_str("codes", mails, separator=";"))
+    else:
+        of_row = items.list.last() if column == "main" else items.list.tail(2).list.join(";")
+        table = table.with_columns(of_row.alias(column))
+        attributes.append(ic.Attribute(column, "insensitive"))
+    asked = ic.Policy(ic.Schema.of_attributes(attributes), "k-anonymity:2", max_suppression=0.5)
+    if kind == "parquet":
+        table = table.with_columns(codes=pl.col("codes").str.split(";"))
+    raw, released = tmp_path / f"raw.{kind}", tmp_path / f"safe.{kind}"
+    getattr(table, f"write_{kind}")(raw)
+    release = ic.anonymize(raw, asked, unanswered="write")
+    kinds = {point.name for point in release.points}
+    assert ("personal-text" if column == "codes" else "derived-column") in kinds
+    assert not release.verdict.holds
+    release.write(released)
+    asked.write(tmp_path / "policy.toml")
+    result = ic.verify(released, tmp_path / "policy.toml", against=raw)
+    assert [each for each in result.points if each.name != "suppressed"] == [*release.points]

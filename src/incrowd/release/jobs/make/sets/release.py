@@ -25,8 +25,10 @@ from incrowd.release.accounts.results import Results
 from incrowd.release.jobs.make.release import Release
 from incrowd.release.jobs.make.sets.cells import Baskets, separator_of
 from incrowd.release.jobs.make.sets.judged import ANY, classes_of, judge_sets, masked
+from incrowd.release.jobs.make.sets.points import points_of_column
 from incrowd.release.jobs.make.sets.search import Limit, SetRecoding, recode_sets
 from incrowd.release.jobs.measure.assess import Assessment, assess_table
+from incrowd_gate.points import answered
 from incrowd_gate.wording import at_most, percent
 
 if TYPE_CHECKING:
@@ -217,6 +219,7 @@ def anonymize_sets(
     }
     own = {each.name: getattr(inner, each.name) for each in fields(Release)}
     texts = _in_memory(tables.get("_texts", tables["table"]))
+    of_items = points_of_column(engine, policy.schema, attribute, texts[attribute.name])
     release = SetRelease(
         **own
         | tables
@@ -226,6 +229,7 @@ def anonymize_sets(
             "privacy": _with_sets(inner.privacy, texts, policy, sets),
             "_measure_before": lambda: _before(inner, policy),
             "utility": _losses(inner, attribute.name, sets.loss),
+            "points": answered((*inner.points, *of_items), policy.accepted),
             "sets": sets,
             "_inner": inner,
         }
