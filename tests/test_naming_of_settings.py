@@ -5,9 +5,13 @@ from __future__ import annotations
 import ast
 from concurrent.futures import ThreadPoolExecutor
 
-from incrowd.core.errors import setting
+import pytest
+
+from incrowd.core.errors import VerdictError, setting
 from incrowd.faces.studio.page_words import in_the_page
+from incrowd_gate import wording
 from incrowd_gate.errors import on_the_command_line, options_taken
+from incrowd_gate.verdict import Verdict
 from package_sources import nodes, sources
 
 
@@ -46,6 +50,7 @@ def test_the_page_names_its_fields_and_roles_and_else_words():
         )
         assert setting("CsvFormat(encoding='latin-1')", "--encoding big5") == "the field Encoding (big5)"
         assert setting("person=", "--person") == "the role person"
+        assert setting('unanswered="write"', "--unanswered write") == ""
 
 
 def test_a_command_that_is_called_in_python_leaves_the_words_of_python():
@@ -78,3 +83,15 @@ def test_the_page_never_names_an_argument_an_option_or_a_table_of_a_file():
         named = {option: setting(argument, option) for argument, option in _settings()}
     assert len(named) > 60
     assert not {option: text for option, text in named.items() if set("=[]") & set(text) or "--" in text}
+
+
+@pytest.mark.gated
+def test_the_page_says_nothing_of_a_setting_that_it_lacks():
+    open_point = Verdict((wording.personal_text("a", {"mail addresses": (1, 0.1)}, 0.1),))
+    with pytest.raises(VerdictError, match=r"(?s)release it all the same.*unanswered="):
+        open_point.refuse()
+    with on_the_command_line():
+        in_the_page()
+        with pytest.raises(VerdictError) as refusal:
+            open_point.refuse()
+    assert "all the same" not in str(refusal.value)

@@ -113,8 +113,8 @@ class Verdict:
             if point.answer:
                 lines.append(f"  Or accept it: {point.answer}")
         lines += [f"- {line}" for line in _more(points)]
-        if not self.broken:
-            written = setting('unanswered="write"', "--unanswered write")
+        # The page has no such setting.
+        if not self.broken and (written := setting('unanswered="write"', "--unanswered write")):
             lines.append(f"Or release it all the same, which the account then says: {written}")
         raise VerdictError("\n".join(lines), self)
 

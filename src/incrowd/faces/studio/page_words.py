@@ -15,11 +15,11 @@ _FIELDS = {
     "treat": "Treatment in the panel Column", "levels": "the levels of a column in its policy file",
     "weights": "the role weight", "person": "the role person", "household": "the role household",
     "linked": "the question whether rows can be joined in the panel Column",
-    "ledger-new-people": "the switch Other people", "unanswered": "the field Why do you accept it",
+    "ledger-new-people": "the switch Other people", "unanswered": "",
     "accept": "the field Why do you accept it",
     "policy": "a policy", "m": "m of the ledger in a policy file",
 }  # fmt: skip
-"""How the studio names the setting of an option, or the place where an answer is given."""
+"""How the studio names the setting of an option, or the place where an answer is given; "" for none."""
 _SIGNS = set("=[]-")
 """Signs of options and arguments, which nobody reads on the page."""
 
@@ -34,7 +34,7 @@ def _in_the_page(argument: str, option: str, _: str) -> str:
     name, _, value = option.lstrip("-").partition(" ")
     if not option.startswith("-") and name not in _FIELDS:
         return option if not _SIGNS & set(option) else argument
-    place = _FIELDS.get(name) or f"the setting {name.replace('-', ' ')}"
+    place = _FIELDS.get(name, f"the setting {name.replace('-', ' ')}")
     if name.replace("-", "_") in SETTINGS and name not in _FIELDS:
         place += f" {_LIMITS}"
-    return f"{place} ({value})" if value and not {*_SIGNS, ","} & set(value) else place
+    return f"{place} ({value})" if place and value and not {*_SIGNS, ","} & set(value) else place
