@@ -289,6 +289,19 @@ def test_an_error_names_no_value(people, formula):
     assert people["zip"][0] not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("kind", "formula", "words"),
+    [
+        ("logit", "cost ~ age", "is 0 or 1; say which counts"),
+        ("poisson", "I(-cost) ~ age", "is not below 0"),
+        ("ols", "cost ~ 1", "no column beside the outcome"),
+    ],
+)
+def test_an_outcome_that_a_kind_does_not_have_is_refused(people, kind, formula, words):
+    with pytest.raises(ic.ParameterError, match=words):
+        fitted(people, ic.Analysis("a", formula, kind))
+
+
 def test_an_extra_that_is_absent_is_named(people, monkeypatch):
     monkeypatch.setattr("incrowd.core.errors.find_spec", lambda name: None)
     with pytest.raises(ic.MissingExtraError, match=r"analysis a needs statsmodels.*\[analyses\]"):

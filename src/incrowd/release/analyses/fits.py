@@ -26,6 +26,8 @@ else:
     stats = LazyModule("scipy.stats")
     weightstats = LazyModule("statsmodels.stats.weightstats")
 
+_OUTCOMES = {"logit": (0.0, 1.0), "poisson": (0.0, math.inf), "cox": (0.0, math.inf)}
+"""The least and the largest outcome of a kind; a group of the two values is a share of the second."""
 _ALIASED = 1e-7
 """A column of a design is a sum of those before it where no more than this part of its length is left."""
 _FOLDS = 5
@@ -282,6 +284,14 @@ def _designs(sample: Sample) -> tuple[NDArray[np.float64], NDArray[np.float64], 
         )
     if not (np.isfinite(design).all() and np.isfinite(outcome).all()):
         raise ParameterError(f"analysis {sample.analysis.name}: a term is infinite, as the logarithm of 0")
+    least, largest = _OUTCOMES.get(sample.analysis.kind, (-math.inf, math.inf))
+    if (outcome < least).any() or (outcome > largest).any():
+        raise ParameterError(
+            f"analysis {sample.analysis.name}: the outcome of kind = {sample.analysis.kind!r} "
+            + ("is 0 or 1; say which counts, as I(outcome > 5) ~ ..." if largest == 1 else "is not below 0")
+        )
+    if not {*names} - {"Intercept"}:
+        raise ParameterError(f"analysis {sample.analysis.name}: the formula has no column beside the outcome")
     length = np.linalg.norm(design, axis=0)
     left_over = np.abs(np.diag(np.linalg.qr(design / np.where(length > 0, length, 1), mode="r")))
     kept = np.flatnonzero(left_over > _ALIASED) if len(left_over) == len(names) else np.arange(0)
