@@ -6,7 +6,7 @@ import html
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from incrowd_gate.errors import PolicyError, did_you_mean, named, setting, visible
 from incrowd_gate.parameters import Parameter
@@ -19,7 +19,7 @@ Unanswered = Literal["refuse", "write"]
 UNANSWERED = Parameter(
     str,
     "what becomes of a release with open points: it is refused, or written all the same",
-    choices=("refuse", "write"),
+    choices=get_args(Unanswered),
 )
 
 

@@ -33,11 +33,7 @@ class Clustering(LocalAlgorithm):
     name: ClassVar[str] = "clustering"
     summary: ClassVar[str] = "gathers k-1 records around the one farthest from all earlier clusters"
     paper: ClassVar[str] = "COMP 430 2024, after Byun et al. 2007"
-
-    def pairs_at_most(self, problem: SearchProblem) -> int:
-        """Count the distinct records that every centroid is compared with."""
-        frequency = problem.frequency
-        return (frequency.keys // problem.least) * len(frequency.combinations[1])
+    by_cluster: ClassVar[bool] = True
 
     def assign(self, problem: SearchProblem) -> tuple[NDArray[np.int32], int]:
         """Cluster the records."""

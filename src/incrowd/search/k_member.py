@@ -32,14 +32,8 @@ class KMember(LocalAlgorithm):
     summary: ClassVar[str] = "grows clusters of k records, one after the other, at the least loss"
     paper: ClassVar[str] = "Byun et al. 2007"
     seeded: ClassVar[bool] = True
-
-    def pairs_at_most(self, problem: SearchProblem) -> int:
-        """Count the records that each cluster is compared with.
-
-        For its start and for its first member, these are half of all distinct ones on average. Then it is
-        seldom compared with all of them again.
-        """
-        return (problem.frequency.keys // problem.least) * len(problem.frequency.combinations[1])
+    # Its start and its first member are compared with half of them on average, later ones with few.
+    by_cluster: ClassVar[bool] = True
 
     def assign(self, problem: SearchProblem) -> tuple[NDArray[np.int32], int]:
         """Cluster the records."""

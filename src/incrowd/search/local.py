@@ -92,9 +92,12 @@ class LocalAlgorithm(Algorithm):
     ----------
     joins
         Whether that is needed; an algorithm that asks the models itself gives classes that hold.
+    by_cluster
+        Whether every class of k is compared with all distinct records.
     """
 
     joins: ClassVar[bool] = True
+    by_cluster: ClassVar[bool] = False
     by_record: ClassVar[bool] = True
 
     def search(self, problem: SearchProblem) -> Solution:
@@ -131,7 +134,9 @@ class LocalAlgorithm(Algorithm):
 
     def pairs_at_most(self, problem: SearchProblem) -> int:
         """Return the number of compared pairs of records, or 0 if irrelevant."""
-        return 0
+        frequency = problem.frequency
+        clusters = frequency.keys // problem.least
+        return clusters * len(frequency.combinations[1]) if self.by_cluster else 0
 
     def styles(self, attributes: Sequence[Attribute]) -> list[Style]:
         """Return the output style of each quasi-identifier."""

@@ -38,11 +38,7 @@ class MDAV(LocalAlgorithm):
     name: ClassVar[str] = "mdav"
     summary: ClassVar[str] = "microaggregation: clusters of k around the records farthest from the average"
     paper: ClassVar[str] = "Domingo-Ferrer and Torra 2005"
-
-    def pairs_at_most(self, problem: SearchProblem) -> int:
-        """Count the distinct records that every centre is compared with."""
-        frequency = problem.frequency
-        return (frequency.keys // problem.least) * len(frequency.combinations[1])
+    by_cluster: ClassVar[bool] = True
 
     def assign(self, problem: SearchProblem) -> tuple[NDArray[np.int32], int]:
         """Cluster the records."""

@@ -193,6 +193,14 @@ def test_case_and_the_underscore_count(tmp_path):
     assert names(tmp_path, ["age", "page", "sex"]) == {"sex": "hierarchy_sex.yml"}
 
 
+def test_every_format_that_is_read_is_looked_for(tmp_path):
+    (tmp_path / "region.hrc").write_text("North\n@Bergen\n@Oslo\nSouth\n@Rome\n")
+    assert names(tmp_path, ["region"]) == {"region": "region.hrc"}
+    assert Hierarchy.read(tmp_path / "region.hrc").n_leaves == 3
+    (tmp_path / "region.hrc").rename(tmp_path / "region.orc")
+    assert names(tmp_path, ["region"]) == {}
+
+
 def test_two_files_for_a_column(tmp_path):
     for name in ("age.txt", "age.csv"):
         (tmp_path / name).touch()

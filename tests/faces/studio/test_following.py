@@ -432,6 +432,7 @@ def test_the_limit_on_the_bar_is_the_strictest_k():
         return result.limit
 
     assert limit(K, {"model": "k-anonymity", "k": 20}) == 1 / 20
+    assert limit(K, {"model": "maximum-risk", "risk": 0.1}) == 0.1
     assert limit({"model": "l-diversity", "l": 3}, {"model": "k-anonymity"}) is None
 
 

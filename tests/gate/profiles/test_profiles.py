@@ -237,7 +237,7 @@ def test_a_class_size_below_that_of_the_context_is_refused_by_both_readers(tmp_p
     from incrowd.release.verification import verify
 
     (tmp_path / "policy.toml").write_text(POLICY + "\n[context]\nrecipient = 'public'\nthreshold = 0.09\n")
-    with pytest.raises(InputError, match="needs classes of 12 records, and k-anonymity asks for 5: raise k"):
+    with pytest.raises(InputError, match="needs classes of 12 records, and the models ask for 5: raise k"):
         ic.Policy.read(tmp_path / "policy.toml")
     (tmp_path / "safe.csv").write_text("age,diagnosis\n" + "3*,a\n" * 5 + "4*,b\n" * 12)
     verification = verify(tmp_path / "safe.csv", tmp_path / "policy.toml")

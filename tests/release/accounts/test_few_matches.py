@@ -17,9 +17,8 @@ pytestmark = pytest.mark.gated
 
 def policy_of(k: int, names: list[str], **settings) -> Policy:
     settings = {"wildcards": "matches-any", "suppressed": "keep", "max_suppression": 1.0, **settings}
-    return Policy(
-        ic.Schema(names, unlisted="drop"), [ic.KAnonymity(k)], algorithm=ic.CellSuppression(), **settings
-    )
+    models = settings.pop("models", [ic.KAnonymity(k)])
+    return Policy(ic.Schema(names, unlisted="drop"), models, algorithm=ic.CellSuppression(), **settings)
 
 
 def by_hand(raw: pl.DataFrame, released: pl.DataFrame, k: int) -> int:
@@ -47,6 +46,21 @@ def test_the_record_that_alone_fits_a_person(tmp_path):
     assert "wildcards='value'" in point.way_out
     strict = replace(policy, wildcards="value")
     assert not points(ic.anonymize(raw, strict, unanswered="write").verdict)
+
+
+def test_a_risk_asks_for_as_many_records_as_its_k(tmp_path):
+    raw = pl.DataFrame({"age": ["30"] * 4 + ["40"] * 2, "zip": ["1", "1", "2", "2", "3", "3"]})
+    raw.write_csv(tmp_path / "raw.csv")
+    for model in (ic.KAnonymity(3), ic.MaximumRisk(1 / 3)):
+        policy = policy_of(3, ["age", "zip"], models=[model], keep_order=True)
+        release = ic.anonymize(raw, policy, unanswered="write")
+        release.write(tmp_path / "out.csv", force=True)
+        policy.write(tmp_path / "policy.toml", force=True)
+        checked = verify(tmp_path / "out.csv", tmp_path / "policy.toml", against=tmp_path / "raw.csv")
+        for result in (release.verdict, checked):
+            (point,) = points(result)
+            assert point.share * len(raw) == by_hand(raw, release.table, 3) == 4
+            assert "fit fewer than 3" in point.text
 
 
 @pytest.mark.few(1)

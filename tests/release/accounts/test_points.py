@@ -255,6 +255,31 @@ def test_the_people_of_each_class_are_counted_by_a_key_that_does_not_leave(most)
     assert "repeated-id" not in {name for name, *_ in found(named)}
 
 
+@pytest.mark.parametrize(
+    ("model", "text"),
+    [
+        (K, "1 of 7 classes hold fewer than 5"),
+        ("maximum-risk:0.2", "1 of 7 classes hold fewer than 5"),
+        # Without a limit on sizes each class needs as many people as the smallest has records.
+        ("average-risk:0.9", "7 of 7 classes hold fewer than 6"),
+    ],
+)
+def test_a_class_needs_as_many_people_as_the_limit_on_its_size_says(model, text, tmp_path):
+    """The class of age 20 has 6 records of 2 people, and each of the others has 12 of 5."""
+    people = [(20, person % 2) for person in range(6)]
+    people += [(age, person % 5) for age in range(30, 90, 10) for person in range(12)]
+    rows = pl.DataFrame(
+        {"age": [age for age, _ in people], "pid": [f"K{age}{person:03}" for age, person in people]}
+    ).sample(fraction=1.0, shuffle=True, seed=1)
+    release = write(rows, ic.Schema(["age"], identifying=["pid"]), model, keep_order=True)
+    assert text in found(release)["repeated-id", "pid"].text
+    rows.write_csv(tmp_path / "raw.csv")
+    release.write(tmp_path / "out.csv")
+    release.policy.write(tmp_path / "policy.toml")
+    checked = verify(tmp_path / "out.csv", tmp_path / "policy.toml", against=tmp_path / "raw.csv")
+    assert [text in point.text for point in checked.points if point.name == "repeated-id"] == [True]
+
+
 def test_a_key_that_repeats_is_none_where_every_class_has_enough_people():
     """Two rows each, far from each other: any person is among five."""
     people = [f"K{number % (ROWS // 2):05}" for number in range(ROWS)]

@@ -224,6 +224,23 @@ def test_the_first_page_says_what_a_board_has_to_know(decided):
     assert {"Risk models", "Loss", "Every privacy model", "Policy"} <= set(folded)
 
 
+@pytest.mark.parametrize(
+    ("model", "limit"),
+    [
+        ("k-anonymity:4", "25.0%"),
+        ("maximum-risk:0.3", "30.0%"),
+        (ic.AlphaKAnonymity(0.9, 5), "20.0%"),
+        # What an attacker of one column may find is another risk.
+        ([ic.KAnonymity(4), ic.Attacker("insurer", "age", ic.KAnonymity(10))], "25.0%"),
+    ],
+)
+def test_the_limit_of_the_largest_risk_is_what_the_models_ask(model, limit):
+    table = pl.DataFrame({"age": [30, 40] * 10, "zip": ["1"] * 20, "ill": ["a", "b", "c", "d"] * 5})
+    schema = ic.Schema(["age", "zip"], sensitive=["ill"])
+    document = ic.anonymize(table, schema, model, unanswered="write").document()
+    assert f"; the limit is {limit}" in to_html(document)
+
+
 def test_all_that_is_signed_stands_on_one_page_of_the_pdf(release, tmp_path):
     document = release.document(owner="City Hospital", recipient="an institute", purpose="a study")
     point = {"point": "unique-column", "columns": [], "share": None, "state": "holds", "way_out": ""}

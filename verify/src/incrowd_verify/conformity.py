@@ -21,7 +21,7 @@ from incrowd_verify.classes import count_rows
 from incrowd_verify.databases import is_address
 from incrowd_verify.figures import judge_suppressed
 from incrowd_verify.forms import check_form, check_raw_left, check_sums
-from incrowd_verify.limits import Finding
+from incrowd_verify.limits import SLACK, Finding
 from incrowd_verify.models import Measuring
 from incrowd_verify.persons import Persons
 from incrowd_verify.policy import UNRELEASED, USUAL, Column, Policy
@@ -29,8 +29,6 @@ from incrowd_verify.recipes import day_of
 from incrowd_verify.source import Table, literal
 from incrowd_verify.tables import GROUP, Tables
 from incrowd_verify.values import written
-
-_TOLERANCE = 1e-12
 
 
 def remark(
@@ -92,7 +90,7 @@ def check_columns(con: Checks, policy: Policy, released: Table) -> None:
 def _too_much_suppressed(policy: Policy, missing: int, records: int, suppressed: int) -> list[str]:
     problems = []
     gone, everybody = suppressed + missing, records + missing
-    if gone / everybody > policy.max_suppression + _TOLERANCE:
+    if gone / everybody > policy.max_suppression + SLACK:
         left_out = f" ({missing} of them are not in the release)" if missing else ""
         problems.append(
             f"{gone} of {everybody} records are suppressed{left_out}, more than the share of "

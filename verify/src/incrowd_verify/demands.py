@@ -207,9 +207,7 @@ def of_histories(demands: Sequence[Demand]) -> tuple[Demand, ...]:
 
     Raises `PolicyError`: nothing says how many these are.
     """
-    least = [_people_asked(demand) for demand in demands]
-    k = max(least, default=1)
-    if k == 1:
+    if (k := class_size(demands)) == 1:
         if any(demand.model == "km-anonymity" and demand.settings["power"] == 0 for demand in demands):
             return tuple(demands)
         raise PolicyError(
@@ -220,8 +218,12 @@ def of_histories(demands: Sequence[Demand]) -> tuple[Demand, ...]:
     return (*kept, Demand("km-anonymity", "k", None, k, at_least=True, settings={"power": 0}))
 
 
-def _people_asked(demand: Demand) -> int:
-    """Return how many people a demand asks for in a class, 1 where the demand does not say."""
+def class_size(demands: Sequence[Demand]) -> int:
+    """Return how many people, or records, the demands ask every class to have, 1 where none says."""
+    return max(map(_class_size, demands), default=1)
+
+
+def _class_size(demand: Demand) -> int:
     if demand.quantity == "k" and demand.model in ("k-anonymity", "km-anonymity", "alpha-k-anonymity"):
         return int(demand.limit)
     if demand.model == "maximum-risk":

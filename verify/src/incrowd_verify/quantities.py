@@ -21,9 +21,9 @@ from typing import Any
 from incrowd_gate.errors import PolicyError
 from incrowd_verify.attribute import Attribute
 from incrowd_verify.checks import Checks
+from incrowd_verify.limits import SLACK
 
 _EULER = 0.57721566490153286
-_SLACK = 1e-12
 
 
 def of_model(attribute: Attribute, counts: str, model: str, settings: Mapping[str, Any]) -> str:
@@ -111,7 +111,7 @@ def gain(attribute: Attribute, counts: str, kind: str) -> str:
     whole = f"whole_{attribute.coded()}"
     bounded = "gain"
     if kind == "enhanced":
-        bounded = f"CASE WHEN gain > {_SLACK} - ln(q) THEN 'inf'::DOUBLE ELSE gain END"
+        bounded = f"CASE WHEN gain > {SLACK} - ln(q) THEN 'inf'::DOUBLE ELSE gain END"
     return (
         f"SELECT part, home, max({bounded}) AS value FROM (SELECT part, home, "
         f"greatest(c.n * {everybody} - w.n * size, 0)::DOUBLE / (w.n * size)::DOUBLE AS gain, "

@@ -6,7 +6,7 @@ import datetime
 import itertools
 import math
 import re
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -110,13 +110,14 @@ class Tree:
 _ROOT = "*"
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _LONGEST = 400
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].+)?")
+DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_DATE = re.compile(DAY + "([T ].+)?")
 _DECIMAL = r"-?[0-9]+(?:\.[0-9]+)?"
 _PART_OF_NUMBER = re.compile(r"-|-?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]*)?")
 _PART_OF_DAY = re.compile(r"[0-9]+(?:-[0-9]*){0,2}(?:[T ][0-9:.]*)?")
 _OPEN_BIN = re.compile(rf"\[({_DECIMAL}), ({_DECIMAL})\)")
 _CALENDAR = {
-    "day": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}"),
+    "day": re.compile(DAY),
     "month": re.compile(r"[0-9]{4}-[0-9]{2}"),
     "quarter": re.compile(r"[0-9]{4}-Q[1-4]"),
     "year": re.compile(r"[0-9]{4}"),
@@ -132,13 +133,10 @@ def recipe_named(spec: dict[str, Any], column: str) -> str:
 
     Raises `PolicyError`: it is no recipe that verify knows, or has a setting that it does not know.
     """
-    options = {
-        "flat": (), "order": ("fanout",), "intervals": ("origin",), "bands": (), "prefix": (), "dates": (),
-    }  # fmt: skip
-    names = [name for name in options if name in spec]
+    names = [name for name in _RECIPES if name in spec]
     if len(names) != 1:
-        raise PolicyError(f"column {column!r}: the hierarchy must name one builder of {', '.join(options)}")
-    unknown = sorted(set(spec) - {names[0], *options[names[0]]})
+        raise PolicyError(f"column {column!r}: the hierarchy must name one builder of {', '.join(_RECIPES)}")
+    unknown = sorted(set(spec) - {names[0], *_RECIPES[names[0]][1:]})
     if unknown:
         raise PolicyError(f"column {column!r}: verify does not know {named(unknown)} of {names[0]!r}")
     return names[0]
@@ -149,17 +147,14 @@ def tree_of(spec: dict[str, Any], values: Sequence[str], column: str) -> Tree:
 
     Raises `HierarchyError`: a value does not suit it.
     """
-    builders: dict[str, Callable[[dict[str, Any], Sequence[str], str], _Paths]] = {
-        "flat": lambda spec, values, column: ((value, ()) for value in values), "order": _order,
-        "intervals": _intervals, "bands": _bands, "prefix": _prefix, "dates": _dates,
-    }  # fmt: skip
     name = recipe_named(spec, column)
+    build = _RECIPES[name][0]
     if name in ("flat", "prefix") and spec[name] is not True:
         raise PolicyError(f"column {column!r}: the builder must be written {name} = true")
     tree = Tree()
     tree.add(_ROOT, -1)
     try:
-        for value, groups in builders[name](spec, values, column):
+        for value, groups in build(spec, values, column):
             if value == _ROOT:
                 raise TreeError("the root is no value")
             node = 0
@@ -298,23 +293,15 @@ def _prefix(spec: dict[str, Any], values: Sequence[str], column: str) -> _Paths:
     longest = max(map(len, values), default=0)
     for value in values:
         padded = value.ljust(longest, "\0")
-        yield (
-            value,
-            [
-                (padded[:kept], _as_text(value[:kept] + "*" * (longest - kept)))
-                for kept in range(longest - 1, 0, -1)
-            ],
-        )
+        lengths = range(longest - 1, 0, -1)
+        yield value, [(padded[:kept], _as_text(value[:kept] + "*" * (longest - kept))) for kept in lengths]
 
 
 def is_mask(cell: str, measure: str | None) -> bool:
     """Say whether a cell is the beginning of a number or date, masked as by a recipe of prefixes."""
     masked = cell[1:] if cell.startswith("'") and _as_text(cell[1:]) == cell else cell
-    kept = masked.rstrip("*")
-    return (
-        len(kept) < len(masked)
-        and (_PART_OF_DAY if measure == "date" else _PART_OF_NUMBER).fullmatch(kept) is not None
-    )
+    kept, form = masked.rstrip("*"), _PART_OF_DAY if measure == "date" else _PART_OF_NUMBER
+    return len(kept) < len(masked) and form.fullmatch(kept) is not None
 
 
 def _as_text(label: str) -> str:
@@ -341,6 +328,14 @@ def _dates(spec: dict[str, Any], values: Sequence[str], column: str) -> _Paths:
             groups = [f"{year}-{day.month:02}-{day.day:02}"] if timed else []
             groups += [parts[level] for level in levels]
             yield value, [((level, text), text) for level, text in enumerate(groups)]
+
+
+_RECIPES: dict[str, tuple[Any, ...]] = {
+    "flat": (lambda spec, values, column: ((value, ()) for value in values),),
+    "order": (_order, "fanout"), "intervals": (_intervals, "origin"), "bands": (_bands,),
+    "prefix": (_prefix,), "dates": (_dates,),
+}  # fmt: skip
+"""By the name of each recipe the function that follows it, and its further settings."""
 
 
 def _calendar_levels(spec: dict[str, Any], column: str) -> list[str]:

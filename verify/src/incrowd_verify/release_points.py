@@ -19,22 +19,22 @@ from incrowd_gate.rules.columns import Losses, People, Values
 from incrowd_verify.cells import CellReader
 from incrowd_verify.checks import Checks
 from incrowd_verify.classes import count_rows
+from incrowd_verify.demands import class_size
 from incrowd_verify.persons import raw_wanted
 from incrowd_verify.policy import SUPPRESSED, Column, Policy
 from incrowd_verify.recipes import exact_number
-from incrowd_verify.source import Table, literal
+from incrowd_verify.source import INTEGERS, Table, literal
 from incrowd_verify.spellings import missing_in
 from incrowd_verify.tables import GROUP, Tables
 from incrowd_verify.tree_files import tree_in
-from incrowd_verify.values import as_text, cell, written
+from incrowd_verify.values import PLAIN, as_text, cell, written
 
 FULL_DOMAIN = ("bottom-up", "datafly", "flash", "incognito", "ola", "optimal", "samarati")
 """The algorithms that recode a column to one level."""
 _ROWS = 20_000
 """Rows, spread evenly, of which columns are compared with each other."""
 _READABLE = ("VARCHAR", "BOOLEAN", "ENUM", "DECIMAL", "FLOAT", "DOUBLE", "DATE", "TIMESTAMP", "NULL", '"NULL')
-_INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
-"""Types of values that are read, or how they begin; of whole numbers also with a U before."""
+"""Types of values that are read beside whole numbers, or how they begin."""
 
 
 def points_of_release(policy: Policy, rows: ReleasedRows) -> tuple[Point, ...]:
@@ -110,7 +110,7 @@ def _column(name: str, declared: Column | None, policy: Policy, table: Table) ->
 
 def _is_readable(declared: str) -> bool:
     """Say whether a type of DuckDB has texts, numbers, dates or truth values."""
-    return declared.lstrip("U") in _INTEGERS or (declared.startswith(_READABLE) and "[" not in declared)
+    return declared in INTEGERS or (declared.startswith(_READABLE) and "[" not in declared)
 
 
 def _typed(table: Table, name: str, alias: str = "") -> str:
@@ -260,11 +260,11 @@ class ReleasedRows(_Rows):
             f"SELECT count(*) AS records, count(DISTINCT {person}) AS people FROM {released.name} AS r "
             f"JOIN {table.name} AS w ON r.rowid = w.rowid WHERE {kept} GROUP BY {', '.join(quasi)}"
         )
-        asked = [int(each.limit) for each in policy.demands if each.model == "k-anonymity"]
         least, classes, smallest = con.row(f"SELECT min(people), count(*), min(records) FROM ({sizes})")
         if not classes:
             return None
-        k = max(asked, default=int(smallest))
+        # Without a limit on the class size, a class has as many people as the smallest has records.
+        k = asked if (asked := class_size(policy.demands)) > 1 else int(smallest)
         (small,) = con.row(f"SELECT count(*) FROM ({sizes}) WHERE people < {k}")
         return People(k, int(small), int(classes), int(least))
 
@@ -318,9 +318,6 @@ def _for_all(
     return [text for text in cells if text is not None and all(covers(text, value) for value in values)]
 
 
-_PLAIN = "-?(0|[1-9][0-9]*)([.][0-9]+)?"
-
-
 def few_matches(con: Checks, policy: Policy, released: Table, raw: Table) -> tuple[int, int]:
     """Count the raw records that fit some released records, but fewer than k; return also k.
 
@@ -328,7 +325,8 @@ def few_matches(con: Checks, policy: Policy, released: Table, raw: Table) -> tup
     throughout fit nobody.
     """
     quasi = policy.named("quasi")
-    least = max((int(each.limit) for each in policy.demands if each.model == "k-anonymity"), default=2)
+    # Without a limit on the class size, no record may be alone.
+    least = max(2, class_size(policy.demands))
     if policy.wildcards != "matches-any":
         return 0, least
     values = [_number_plainly(con, policy, raw, column) for column in quasi]
@@ -395,7 +393,7 @@ def _number_plainly(con: Checks, policy: Policy, table: Table, column: Column) -
     if is_number and table.kind_of(column.name) == "text":
         (others,) = con.row(
             f"SELECT count(*) FROM {table.name} AS t WHERE {text} <> '{SUPPRESSED}' "
-            f"AND NOT regexp_full_match({text}, '{_PLAIN}')"
+            f"AND NOT regexp_full_match({text}, '{PLAIN}')"
         )
         is_number = not others
     if not is_number:

@@ -38,8 +38,9 @@ from incrowd_verify.other_kinds import (
     named_row,
 )
 
-_INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
-_EXACT = (*_INTEGERS, *(f"U{name}" for name in _INTEGERS))
+_SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+INTEGERS = (*_SIGNED, *(f"U{name}" for name in _SIGNED))
+"""Types of whole numbers."""
 _FLOATS = ("FLOAT", "DOUBLE")
 _DELIMITERS = (",", ";", "\t", "|")
 _ZIPPED = b"\x1f\x8b"
@@ -159,7 +160,7 @@ class Table:
 
 def group_of(declared: str) -> str:
     """Return our kind of a DuckDB type: number, float, date or text (all the rest)."""
-    if declared in _EXACT or declared.startswith("DECIMAL"):
+    if declared in INTEGERS or declared.startswith("DECIMAL"):
         return "number"
     if declared in _FLOATS:
         return "float"

@@ -18,7 +18,7 @@ from typing import Any
 from incrowd_gate.errors import PolicyError, SchemaError
 from incrowd_gate.lazy import pl
 from incrowd_verify.checks import Checks
-from incrowd_verify.recipes import range_pattern
+from incrowd_verify.recipes import DAY, range_pattern
 from incrowd_verify.source import literal
 
 _SIGNS = ("$", "€", "£", "¥", "₹", "₺", "₽", "₩", "₪", "₫", "฿", "₴", "₦", "₱", "R$", "%", "‰")
@@ -28,10 +28,9 @@ _NAMES = (
     "NOK NZD PEN PHP PLN RON RUB SAR SEK SGD THB TRY TWD UAH USD UYU VND ZAR"
 )
 _BLANKS = " \u00a0\u202f"
-_DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 # Null values that are numbers, days or points of time mean these however they are written.
 _NULL_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,4})?"
-_NULL_MOMENT = _DAY + r"([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?)?"
+MOMENT = DAY + r"([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?)?"
 _LONGEST = 400
 """Digits up to which a number is looked for without an exponent."""
 
@@ -212,7 +211,7 @@ def _other_ways(value: str) -> list[str]:
             rest = text[power + 1 :] if power >= 0 else "0" * (-power - 1) + text
             patterns.append(minus + whole + (rf"\.{rest}0*" if rest else r"(\.0+)?"))
         return patterns
-    day = re.fullmatch(_NULL_MOMENT, value)
+    day = re.fullmatch(MOMENT, value)
     if day is None:
         return []
     try:

@@ -18,7 +18,7 @@ from incrowd_verify.source import CsvFormat, Part, Table, group_of, literal, ope
 from incrowd_verify.spellings import is_spelled, means_missing, point_cells, refuse_unclear_points
 from incrowd_verify.values import written
 
-_ENDINGS = (".csv", ".csv.gz", ".parquet", ".pq")
+ENDINGS = (".csv.gz", ".csv", ".parquet", ".pq")
 _BY_FOLDERS = ("hive_partitioning = false", "hive_partitioning = true, hive_types_autocast = false")
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
@@ -125,7 +125,7 @@ def files_of(wanted: Wanted) -> list[Path]:
         files = [
             file
             for file in sorted(path.rglob("*"))
-            if file.name.lower().endswith(_ENDINGS)
+            if file.name.lower().endswith(ENDINGS)
             and not any(step[0] in "._" for step in file.relative_to(path).parts)
         ]
     elif any(mark in named for mark in "*?[") and not path.exists():

@@ -6,20 +6,16 @@ from incrowd_gate.errors import SchemaError
 from incrowd_verify.cells import moment_of
 from incrowd_verify.checks import Checks
 from incrowd_verify.policy import NO_NULLS, Column, Nulls
-from incrowd_verify.recipes import exact_number
+from incrowd_verify.recipes import DAY, exact_number
 from incrowd_verify.source import Table, group_of, literal
-from incrowd_verify.spellings import means_missing
+from incrowd_verify.spellings import MOMENT, means_missing
 from incrowd_verify.tree_files import read_tree
 
 # A number as people write it without a second thought; anything else makes a column of texts a category.
-_PLAIN = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?"
+PLAIN = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?"
 
 # A number when the policy says that the column holds numbers.
 _NUMBER = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,6})?"
-
-_DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
-
-_MOMENT = _DAY + r"([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?)?"
 
 
 def cell(table: Table, name: str, null_values: Nulls = NO_NULLS, alias: str = "") -> str:
@@ -196,9 +192,9 @@ class Values:
 
     def _kind_tests(self, *, declared: bool) -> dict[str, str]:
         """Write whether a cell's text is a number, and whether a date, in freer forms where declared."""
-        number, date, day = _PLAIN, _DAY, f"TRY_CAST({self.cell} AS DATE)"
+        number, date, day = PLAIN, DAY, f"TRY_CAST({self.cell} AS DATE)"
         if declared:
-            number, date, day = _NUMBER, _MOMENT, f"TRY_CAST(left({self.cell}, 10) AS DATE)"
+            number, date, day = _NUMBER, MOMENT, f"TRY_CAST(left({self.cell}, 10) AS DATE)"
         return {
             "number": f"regexp_full_match({self.cell}, {literal(number)})",
             "date": f"regexp_full_match({self.cell}, {literal(date)}) AND {day} IS NOT NULL",

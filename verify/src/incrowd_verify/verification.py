@@ -41,6 +41,7 @@ from incrowd_verify.release_points import ReleasedRows, points_of_release
 from incrowd_verify.result import ClauseResult, PeopleFound, Verification
 from incrowd_verify.source import CsvFormat, Part, Table, connect, glob_free, literal, reworded
 from incrowd_verify.tables import (
+    ENDINGS,
     Sources,
     Tables,
     Wanted,
@@ -535,7 +536,6 @@ def end_script(script: Script) -> None:
 
 _READS = "a script reads Parquet, JSON lines, or CSV with a header in UTF-8, UTF-16 or Latin-1"
 _WAY_OUT = "write the table into a Parquet or CSV file, or a DuckDB database, first"
-_ENDINGS = (".csv.gz", ".csv", ".parquet", ".pq")
 
 
 def reader_of(script: Script, wanted: Wanted, scratch: Path) -> tuple[str, Sequence[Part]]:
@@ -627,7 +627,7 @@ def _where(script: Script, given: str, files: Sequence[Path]) -> str:
     if not Path(given).is_file():
         pattern = literal(given)
         if Path(given).is_dir():
-            endings = {next(end for end in _ENDINGS if file.name.lower().endswith(end)) for file in files}
+            endings = {next(end for end in ENDINGS if file.name.lower().endswith(end)) for file in files}
             pattern = f"{glob_free(Path(given))[:-1]}/**/*{min(endings)}'"
         found = _names(script, f"SELECT file FROM glob({pattern})")
         if [Path(file) for file in found] == list(files):

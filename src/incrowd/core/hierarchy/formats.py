@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-import itertools
 import json
 import math
 import os
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from incrowd.core.errors import HierarchyError, TableError, named, quoted
 from incrowd.core.hierarchy.foreign import is_amnesia, read_amnesia, read_hrc
@@ -20,21 +19,29 @@ from incrowd.core.hierarchy.tree import Hierarchy, TreeBuilder
 from incrowd.core.io.addresses import file_path, require_regular
 from incrowd.core.lazy import np
 
-_LARGEST = {".yaml": 1 << 24, ".yml": 1 << 24}
-"""Bytes of a file that is read, where it is slow to read: a second for every quarter of a million."""
 _LARGEST_FILE = 1 << 28
 _NESTED = 200
 """Levels of a tree that is written nested. How deep Python reads hangs on its version and on the caller."""
 
 
+class Format(NamedTuple):
+    """A format of hierarchy files: its name, reader and writer, and the most bytes where it is slow to read.
+
+    Slow is a second for every quarter of a million. A format without a writer is only read.
+    """
+
+    title: str
+    read: Callable[[str, str], Hierarchy]
+    write: Callable[[Hierarchy, Path], str] | None = None
+    largest: int | None = None
+
+
 def read(path: Path, encoding: str = "utf-8") -> Hierarchy:
     """Read a hierarchy file in the format of the suffix; see `Hierarchy.read`."""
-    readers = {".txt": _read_text, ".csv": _read_arx, ".json": _read_json, ".hrc": read_hrc}
-    readers |= {".yaml": _read_yaml, ".yml": _read_yaml}
-    reader = readers.get(path.suffix.lower())
-    if reader is None:
-        raise HierarchyError(f"{path}: no hierarchy format has this suffix; use {', '.join(readers)}")
-    largest = _largest(path)
+    suffix = path.suffix.lower()
+    if suffix not in FORMATS:
+        raise HierarchyError(f"{path}: no hierarchy format has this suffix; use {', '.join(FORMATS)}")
+    largest = FORMATS[suffix].largest or _LARGEST_FILE
     try:
         require_regular(path)
         with path.open("rb") as file:
@@ -52,20 +59,17 @@ def read(path: Path, encoding: str = "utf-8") -> Hierarchy:
             f"{path}: byte {error.start} is not {encoding}; save the file as UTF-8"
         ) from None
     try:
-        return reader(text, str(path))
+        return FORMATS[suffix].read(text, str(path))
     except RecursionError:
         raise HierarchyError(f"{path}: nested too deep, or in itself; write it as .csv or .txt") from None
 
 
-def _largest(path: Path) -> int:
-    return _LARGEST.get(path.suffix.lower(), _LARGEST_FILE)
-
-
 def _refuse_large(path: Path, size: float) -> None:
-    if size > _largest(path):
-        other = "write it as .csv or .txt" if path.suffix.lower() in _LARGEST else "use .txt, or fewer levels"
+    slow = FORMATS[path.suffix.lower()].largest
+    if size > (slow or _LARGEST_FILE):
+        other = "write it as .csv or .txt" if slow else "use .txt, or fewer levels"
         raise HierarchyError(
-            f"{path}: more than {_largest(path) >> 20} MiB, which is too large for a hierarchy in "
+            f"{path}: more than {(slow or _LARGEST_FILE) >> 20} MiB, which is too large for a hierarchy in "
             f"{path.suffix}; {other}"
         )
 
@@ -80,26 +84,11 @@ def write(hierarchy: Hierarchy, target: str | os.PathLike[str]) -> None:
     from incrowd.core.io.targets import writing
 
     path = file_path(target)
-    suffix = path.suffix.lower()
+    form = FORMATS.get(path.suffix.lower())
+    if form is None or form.write is None:
+        raise HierarchyError(f"{path}: no hierarchy format has this suffix; use .txt, .csv, .json or .yaml")
     try:
-        if suffix == ".txt":
-            text = _indented(hierarchy, path)
-        elif suffix == ".csv":
-            text = _arx(hierarchy, path)
-        elif hierarchy.height > _NESTED and suffix in (".json", ".yaml", ".yml"):
-            raise RecursionError
-        elif suffix == ".json":
-            text = json.dumps(hierarchy.to_nested(), ensure_ascii=False, indent=1) + "\n"
-        elif suffix in (".yaml", ".yml"):
-            import yaml
-
-            # PyYAML folds the line breaks of Unicode inside a label unless it escapes them.
-            odd = any(mark in label for label in hierarchy.labels for mark in "\x85\u2028\u2029")
-            text = yaml.safe_dump(hierarchy.to_nested(), allow_unicode=not odd, sort_keys=False)
-        else:
-            raise HierarchyError(
-                f"{path}: no hierarchy format has this suffix; use .txt, .csv, .json or .yaml"
-            )
+        text = form.write(hierarchy, path)
     except RecursionError:
         raise HierarchyError(f"{path}: the tree is too deep for this format; use .csv or .txt") from None
     if text.startswith("\ufeff"):
@@ -152,44 +141,50 @@ def _indented(hierarchy: Hierarchy, path: Path) -> str:
 def _read_arx(text: str, source: str) -> Hierarchy:
     if not text.strip():
         raise HierarchyError(f"{source}: the file is empty")
-    problem = ""
-    parsed: list[tuple[tuple[bool, bool, int], list[int], list[list[str]]]] = []
+    readings: list[dict[int, list[str]]] = []
+    problems: list[HierarchyError] = []
     for delimiter in ";,":
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-        lines: list[int] = []
-        rows: list[list[str]] = []
-        ended = 0
         try:
-            for row in reader:
-                if row:
-                    lines.append(ended + 1)
-                    rows.append(row)
-                ended = reader.line_num
-        except csv.Error as error:
-            problem = problem or f"{source}, line {ended + 1}: not a readable CSV ({error})"
-            continue
-        # A label may hold the other character. The right one gives every line a parent and all the same
-        # root, and leaves no quotes inside labels.
-        quotes = sum(label.count('"') for row in rows for label in row)
-        alone = min(map(len, rows)) < 2
-        if not (alone and problem):
-            parsed.append(((alone, len({row[-1] for row in rows}) > 1, quotes), lines, rows))
-    if not parsed or (problem and parsed[0][0][0]):
-        raise HierarchyError(problem)
-    _, lines, rows = min(parsed, key=lambda one: one[0])
-    # The empty value is the missing one, which is generalized to the root at once.
-    missing = [len(row) > 1 and not row[0] and all(row[1:]) for row in rows]
-    tree = Hierarchy.from_paths(
-        [row[-1:] if out else row for row, out in zip(rows, missing, strict=True)], source, lines
-    )
-    for line, row in itertools.compress(zip(lines, rows, strict=True), missing):
-        if between := [label for label in row[1:-1] if label != row[-1]]:
+            readings.append(_rows_by_line(text, source, delimiter))
+        except HierarchyError as problem:
+            problems.append(problem)
+    rows = min(readings, key=_oddness, default={})
+    if problems and (not rows or _oddness(rows)[0]):
+        raise problems[0]
+    paths = []
+    for line, row in rows.items():
+        # The empty value is the missing one, which is generalized to the root at once.
+        missing = len(row) > 1 and not row[0] and all(row[1:])
+        paths.append(row[-1:] if missing else row)
+        if missing and (between := [label for label in row[1:-1] if label != row[-1]]):
             warnings.warn(
                 f"{source}, line {line}: a missing value is generalized to the root {row[-1]!r} at once; "
                 f"{named(between)} is passed over",
                 stacklevel=2,
             )
-    return tree
+    return Hierarchy.from_paths(paths, source, list(rows))
+
+
+def _rows_by_line(text: str, source: str, delimiter: str) -> dict[int, list[str]]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    rows, ended = {}, 0
+    try:
+        for row in reader:
+            if row:
+                rows[ended + 1] = row
+            ended = reader.line_num
+    except csv.Error as error:
+        raise HierarchyError(f"{source}, line {ended + 1}: not a readable CSV ({error})") from None
+    return rows
+
+
+def _oddness(rows: Mapping[int, list[str]]) -> tuple[bool, bool, int]:
+    """Say what is odd of rows under a delimiter: a line without a parent, several roots, stray quotes.
+
+    A label may hold the other delimiter, and under that one of these is there.
+    """
+    quotes = sum(label.count('"') for row in rows.values() for label in row)
+    return min(map(len, rows.values())) < 2, len({row[-1] for row in rows.values()}) > 1, quotes
 
 
 def _arx(hierarchy: Hierarchy, path: Path) -> str:
@@ -216,6 +211,24 @@ def _arx(hierarchy: Hierarchy, path: Path) -> str:
         labels = hierarchy.path(rank)
         writer.writerow([*labels, *[labels[-1]] * (hierarchy.height + 1 - len(labels))])
     return buffer.getvalue()
+
+
+def _nested(hierarchy: Hierarchy) -> dict[str, object]:
+    if hierarchy.height > _NESTED:
+        raise RecursionError
+    return hierarchy.to_nested()
+
+
+def _json(hierarchy: Hierarchy, path: Path) -> str:
+    return json.dumps(_nested(hierarchy), ensure_ascii=False, indent=1) + "\n"
+
+
+def _yaml(hierarchy: Hierarchy, path: Path) -> str:
+    import yaml
+
+    # PyYAML folds the line breaks of Unicode inside a label unless it escapes them.
+    odd = any(mark in label for label in hierarchy.labels for mark in "\x85\u2028\u2029")
+    return str(yaml.safe_dump(_nested(hierarchy), allow_unicode=not odd, sort_keys=False))
 
 
 def _read_json(text: str, source: str) -> Hierarchy:
@@ -293,7 +306,15 @@ def _line(node: Any) -> int:
     return int(node.start_mark.line) + 1
 
 
-SUFFIXES = (".txt", ".csv", ".json", ".yaml", ".yml")
+FORMATS = {
+    ".txt": Format("text, depth by tabs", _read_text, _indented),
+    ".csv": Format("CSV of ARX, leaf first", _read_arx, _arx),
+    ".json": Format("nested JSON", _read_json, _json),
+    ".yaml": Format("nested YAML", _read_yaml, _yaml, 1 << 24),
+    ".yml": Format("nested YAML", _read_yaml, _yaml, 1 << 24),
+    ".hrc": Format("code list of ARGUS", read_hrc),
+}
+"""The formats of hierarchy files, by suffix."""
 
 
 def find_files(folder: str | os.PathLike[str], columns: Iterable[str]) -> dict[str, Path]:
@@ -311,7 +332,7 @@ def find_files(folder: str | os.PathLike[str], columns: Iterable[str]) -> dict[s
     """
     path = file_path(folder)
     try:
-        files = sorted(child for child in path.iterdir() if child.suffix.lower() in SUFFIXES)
+        files = sorted(child for child in path.iterdir() if child.suffix.lower() in FORMATS)
     except OSError as error:
         raise HierarchyError(f"{path}: cannot read the folder of hierarchies ({error.strerror})") from None
     names_of_columns = list(columns)

@@ -34,6 +34,7 @@ from incrowd.core.io.files import (
 )
 from incrowd.core.io.kinds.files import (
     LONGEST_SIGNATURE,
+    PARQUET,
     refuse_content,
     refuse_header_row,
     refuse_sheet,
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from incrowd.core.io.shuffle import ShuffledRows
 
 _CHUNK = 1 << 22
-_SUFFIXES = (".csv", ".csv.gz", ".parquet", ".pq")
+_SUFFIXES = (".csv", ".csv.gz", *PARQUET)
 _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 _SHARE = 0.5
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"

@@ -15,8 +15,12 @@ from incrowd.core.lazy import NDArray, np
 NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:e(?:\+[0-9]{2,3}|-[0-9]{1,3}))?"
 """A plain number, or one with an exponent as columns of floats are written: ``1.5e+16``, ``1e-7``."""
 
-MOMENT = r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?)?"
+DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+MOMENT = rf"{DAY}(?:T[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(?:\.[0-9]+)?)?"
 """A day, or a day and a time of it: ``2020-02-29``, ``2020-02-29T08:30:00.25``."""
+
+EPOCH = dt.date(1970, 1, 1).toordinal()
+"""The day from which numbers of days count."""
 
 _NUMBER = re.compile(NUMBER)
 _MOMENT = re.compile(MOMENT)

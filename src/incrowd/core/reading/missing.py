@@ -16,9 +16,10 @@ from functools import lru_cache
 from typing import Any
 
 from incrowd.core.lazy import np, pl
+from incrowd.core.reading.exact import DAY
 
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,4})?")
-_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_DAY = re.compile(DAY)
 _ZONE = r"(Z|[+-][0-9]{2}(:?[0-9]{2})?)?"
 _PLAIN_DIGITS = 400
 """Digits up to which a number is looked for in texts in all ways to write it."""

@@ -81,8 +81,8 @@ def recognize(texts: Sequence[str]) -> Recognized | None:
     >>> len(recognize(["03/05/2020"]).ways)
     2
     """
-    fillers = tuple(text for text in texts if text in _FILLERS)
-    rest = [text for text in texts if text not in _FILLERS and text != "*"]
+    fillers = tuple(text for text in texts if text in MISSING_TEXTS)
+    rest = [text for text in texts if text not in MISSING_TEXTS and text != "*"]
     if not rest:
         return None
     if all(re.fullmatch(NUMBER, text) for text in rest):
@@ -120,7 +120,7 @@ def day_formats(texts: Sequence[str], most: int = 3) -> tuple[str, ...]:
     >>> day_formats(["2023-01-31", "05.03.2020", "Mar 07, 2020"])
     ('%Y-%m-%d', '%d.%m.%Y', '%b %d, %Y')
     """
-    rest = [text for text in texts if text not in _FILLERS and text != "*"]
+    rest = [text for text in texts if text not in MISSING_TEXTS and text != "*"]
     formats: list[str] = []
     while rest and len(formats) < most:
         unread = {way.format: [text for text in rest if way.read(text) is None] for way in _patterns(rest[0])}
@@ -132,9 +132,6 @@ def day_formats(texts: Sequence[str], most: int = 3) -> tuple[str, ...]:
             return ()
         rest = unread[best]
     return () if rest else tuple(formats)
-
-
-_FILLERS = frozenset(MISSING_TEXTS)
 
 
 def _reads(way: Spelling, texts: Sequence[str]) -> bool:

@@ -14,6 +14,7 @@ from incrowd.core.hierarchy import Builder, Hierarchy, builder_from_spec
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.reading.cells import read_span
 from incrowd.core.recoding.cells import SUPPRESSED, Cells, level_cells, range_label, read_set
+from incrowd.core.table.attribute import ValueKind
 from incrowd.core.table.domain import MISSING, Domain
 from incrowd.core.table.frequency import smallest_codes
 from incrowd.core.table.settings import Grid
@@ -30,7 +31,7 @@ class _Attribute(BaseModel):
     """A quasi-identifier with the values before recoding and the released cells."""
 
     name: StrictStr
-    kind: Literal["number", "date", "category"]
+    kind: ValueKind
     values: list[StrictStr | None]
     numbers: list[StrictFloat | StrictInt | None]
     missing: StrictInt

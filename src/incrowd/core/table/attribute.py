@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Literal, TypeGuard
+from typing import TYPE_CHECKING, Literal, TypeGuard, get_args
 
 from incrowd.core.errors import ParameterError, SchemaError, null_values_setting, open_roles, setting
 from incrowd.core.io.addresses import file_path
@@ -170,22 +170,15 @@ def _read_as(kind: str, treatment: Treatment) -> Reads | Literal["auto"]:
 
 
 Role = Literal["identifying", "person", "household", "weight", "quasi", "sensitive", "insensitive"]
-Kind = Literal["auto", "number", "date", "category", "set"]
+ValueKind = Literal["number", "date", "category"]
+Kind = Literal["auto", ValueKind, "set"]
 Party = Literal["person", "household"]
 Style = Literal["auto", "range", "ancestor", "set", "mean", "suppress"]
 
-ROLES: tuple[Role, ...] = (
-    "identifying",
-    "person",
-    "household",
-    "weight",
-    "quasi",
-    "sensitive",
-    "insensitive",
-)
-KINDS: tuple[Kind, ...] = ("auto", "number", "date", "category", "set")
-PARTIES: tuple[Party, ...] = ("person", "household")
-STYLES: tuple[Style, ...] = ("auto", "range", "ancestor", "set", "mean", "suppress")
+ROLES: tuple[Role, ...] = get_args(Role)
+KINDS: tuple[Kind, ...] = get_args(Kind)
+PARTIES: tuple[Party, ...] = get_args(Party)
+STYLES: tuple[Style, ...] = get_args(Style)
 UNRELEASED: tuple[Role, ...] = ("identifying", "person", "household", "weight")
 """The roles of columns that never leave."""
 OPEN_ROLE: Literal["?"] = "?"

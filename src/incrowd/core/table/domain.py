@@ -16,11 +16,11 @@ from incrowd.core.errors import HierarchyError, SchemaError, null_values_setting
 from incrowd.core.hierarchy import Builder, Hierarchy
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.reading.cells import Span
-from incrowd.core.reading.exact import Line, days_of, moment_of, number_of
+from incrowd.core.reading.exact import DAY, EPOCH, Line, days_of, moment_of, number_of
 from incrowd.core.reading.missing import null_values_of
 from incrowd.core.reading.spellings import read_spelled, refuse_unclear_points, with_comma, without_comma
 from incrowd.core.reading.texts import column_of, picked
-from incrowd.core.table.attribute import WithCommas, WithPoints
+from incrowd.core.table.attribute import ValueKind, WithCommas, WithPoints
 from incrowd.core.table.parts import Parts, refuse_sets
 from incrowd.core.table.schema import Attribute
 from incrowd.core.table.settings import Grid, grid_of
@@ -37,10 +37,6 @@ _LARGE = 400
 _DEEP, _CELLS = 100, 20_000_000
 """Levels of a deep hierarchy, and the largest product of values and levels that is searched."""
 _WHOLE = re.compile(r"-?[0-9]+(?:\.0+)?")
-
-_DATE_PATTERN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
-
-_EPOCH = dt.date(1970, 1, 1).toordinal()
 
 _LOOKED_AT = 100
 """Texts that are looked at before all are."""
@@ -71,7 +67,7 @@ class Dictionary:
 
     texts: Sequence[str]
     has_missing: bool = False
-    kind: Literal["number", "date", "category"] | None = None
+    kind: ValueKind | None = None
     numbers: NDArray[np.float64] | None = None
     in_order: bool = False
 
@@ -115,7 +111,7 @@ class Domain:
     """
 
     name: str
-    kind: Literal["number", "date", "category"]
+    kind: ValueKind
     texts: Sequence[str]
     hierarchy: Hierarchy | None
     numbers: NDArray[np.float64]
@@ -418,7 +414,7 @@ class Domain:
     def _place(self, end: Any, absent: float) -> float:
         """Return the position of an exact end among `places`."""
         if self.kind == "date":
-            return dt.date.fromisoformat(end[:10]).toordinal() - _EPOCH if end[:1].isdigit() else absent
+            return dt.date.fromisoformat(end[:10]).toordinal() - EPOCH if end[:1].isdigit() else absent
         if end.is_infinite():
             return absent
         return float(Fraction(end) / 2**self.exponent) if self.exponent else float(end)
@@ -459,9 +455,7 @@ def followed(attribute: Attribute, kind: str) -> Hierarchy | Builder | None:
     return None if attribute.output in ("range", "mean") and by_number else hierarchy
 
 
-def _kind(
-    attribute: Attribute, dictionary: Dictionary
-) -> tuple[Literal["number", "date", "category"], NDArray[np.float64] | None]:
+def _kind(attribute: Attribute, dictionary: Dictionary) -> tuple[ValueKind, NDArray[np.float64] | None]:
     """Choose the kind of the values, and read numbers or dates."""
     declared = attribute.kind
     if (
@@ -482,9 +476,9 @@ def _kind(
             return "number", texts.cast(pl.Float64).to_numpy()
         if declared == "number" and wrong:
             raise SchemaError(_not_all(attribute.name, wrong, len(texts), "plain numbers"))
-    if declared == "date" or (declared == "auto" and _all_like(texts, _DATE_PATTERN)):
+    if declared == "date" or (declared == "auto" and _all_like(texts, f"^{DAY}$")):
         dates = texts.str.to_date("%Y-%m-%d", strict=False)
-        wrong = int((dates.is_null() | ~texts.str.contains(_DATE_PATTERN)).sum())
+        wrong = int((dates.is_null() | ~texts.str.contains(f"^{DAY}$")).sum())
         if not wrong and len(texts):
             return "date", dates.cast(pl.Int32).cast(pl.Float64).to_numpy()
         if declared == "date" and wrong:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from incrowd.core.errors import SchemaError
 from incrowd.core.parameters import Parameter
@@ -19,7 +19,7 @@ from incrowd.core.reading.exact import number_of
 
 Wildcards = Literal["value", "matches-any", "conservative"]
 
-WILDCARDS: tuple[Wildcards, ...] = ("value", "matches-any", "conservative")
+WILDCARDS: tuple[Wildcards, ...] = get_args(Wildcards)
 """Values that a `*` or a missing cell matches: only itself, any, or none."""
 
 WILDCARD = Parameter(
@@ -29,20 +29,18 @@ WILDCARD = Parameter(
 )
 
 Judge = Literal["released", "original"]
-JUDGES: tuple[Judge, ...] = ("released", "original")
 JUDGE = Parameter(
     str,
     "perturbed values that models judge: before and as released (released), or before (original)",
-    choices=JUDGES,
+    choices=get_args(Judge),
 )
 
 SuppressedRecords = Literal["judged", "drop", "keep"]
-SUPPRESSED_RECORDS: tuple[SuppressedRecords, ...] = ("judged", "drop", "keep")
 SUPPRESSED_SETTING = Parameter(
     str,
     "whether suppressed records leave: if they satisfy the models as a class (judged), never (drop), or "
     "always (keep)",
-    choices=SUPPRESSED_RECORDS,
+    choices=get_args(SuppressedRecords),
 )
 
 
@@ -50,11 +48,12 @@ Ends = Literal["outward", "exact"]
 ENDS = Parameter(
     str,
     "ends of ranges, and means: outward (rounded, open at the tails) or exact (values of people)",
-    choices=("outward", "exact"),
+    choices=get_args(Ends),
 )
 DEFAULT_ENDS: Ends = "outward"
 """Default for the ends of ranges, the same for every way to make a release."""
-CALENDAR = ("day", "month", "year")
+Calendar = Literal["day", "month", "year"]
+CALENDAR = get_args(Calendar)
 """Grids of dates."""
 _DIGITS = "digits"
 _FIVES = "fives"

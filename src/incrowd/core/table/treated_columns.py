@@ -12,6 +12,7 @@ from incrowd.core.io.columns import nameless
 from incrowd.core.io.frames import without_negative_zero
 from incrowd.core.io.shuffle import Draws
 from incrowd.core.lazy import NDArray, np, pl
+from incrowd.core.reading.exact import EPOCH
 from incrowd.core.reading.missing import null_values_of
 from incrowd.core.reading.spellings import Spelling, refuse_unclear_points
 from incrowd.core.treatments._linked import Linked
@@ -26,7 +27,6 @@ _NUMBER = r"^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?$"
 _DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}($|[T ])"
 _EXACT = 2.0**53
 _WIDEST = 2.0**62
-_EPOCH = dt.date(1970, 1, 1).toordinal()
 _DATE = len("2020-03-05")
 
 
@@ -347,7 +347,7 @@ def _parse_spelled_days(texts: pl.Series, column: TreatedColumn) -> pl.Series:
     moments = [column.attribute.spelling.moment(text) for text in texts]
     if wrong := moments.count(None):
         raise _refuse(column, wrong, "dates")
-    days = [moment.toordinal() - _EPOCH for moment in moments if moment is not None]
+    days = [moment.toordinal() - EPOCH for moment in moments if moment is not None]
     return pl.Series(days, dtype=pl.Int64)
 
 
@@ -400,7 +400,7 @@ def _write_days(days: pl.Series) -> pl.Series:
 def _write_spelled_days(days: pl.Series, spelling: Spelling) -> pl.Series:
     assert spelling.format is not None
     try:
-        dates = [dt.date.fromordinal(_EPOCH + day) for day in days]
+        dates = [dt.date.fromordinal(EPOCH + day) for day in days]
     except (OverflowError, ValueError):
         raise _at_the_ends() from None
     midnight = dt.time()

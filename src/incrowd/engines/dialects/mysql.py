@@ -48,22 +48,12 @@ _CODES = {
     (1021, 1114, 1030, 3): "the server's disk is full; nothing was kept",
     (5, 1037, 1038, 1041): "the server is out of memory; nothing was kept",
     (1040, 1203, 1226): "the server has too many connections; try again later",
-    (
-        2002,
-        2003,
-        2005,
-    ): "no connection; look at host, port, database and user in the address, and whether the "
-    "server is running",
+    (2002, 2003, 2005): "no connection; look at host, port, database and user in the address, and whether "
+    "the server is running",
     (2014,): "rows are still being fetched; fetch them to their end first",
     (0, 1053, 1152, 1153, 1927, 2006, 2013): "the connection was lost; nothing was kept",
-    (
-        1059,
-        1060,
-        1117,
-        1118,
-        1166,
-    ): "a row of the new table would be too long, or it has names that the server "
-    "does not take; nothing was kept",
+    (1059, 1060, 1117, 1118, 1166): "a row of the new table would be too long, or it has names that the "
+    "server does not take; nothing was kept",
     (1264, 1292, 1366, 1406): "a value cannot be computed; look at the views and the types of the columns",
     (1049,): "there is no such database",
     (1050,): "a table of that name was made by another session meanwhile; nothing was kept",

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from incrowd.core.documents import loss_in_words
 from incrowd.core.table.schema import OPEN_ROLE
 from incrowd.faces.studio.work import RISK, Work
+from incrowd.release.report.details import risk_limit
 from incrowd_gate.wording import at_most, who_knows
 
 
@@ -58,8 +59,8 @@ def mark(work: Work) -> tuple[str, str] | None:
 def figures(work: Work) -> Figures:
     """Return the known figures of the risk and the loss of a window's table."""
     quasi = work.chosen.having("quasi")
-    sizes = [each["k"] for each in work.chosen.models if each["model"] == "k-anonymity" and each.get("k")]
-    limit = 1 / max(sizes) if sizes else None
+    given = ((each["model"], name, each.get(name)) for each in work.chosen.models for name in ("k", "risk"))
+    limit = risk_limit((model, name, limit) for model, name, limit in given if limit)
     knows = who_knows(quasi) if quasi else "who knows some columns"
     before, after, loss, counts = work.risk_before, work.privacy, work.loss, work.suppressed
     if after is None or loss is None or counts is None:

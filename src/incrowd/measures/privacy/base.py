@@ -406,6 +406,15 @@ class IdentityModel(PrivacyModel):
         """Measure every class; there is at least one class."""
 
 
+def class_size(models: Sequence[PrivacyModel]) -> int:
+    """Return how many people, or records, the models ask every class to have, 1 where none says.
+
+    Other models are left out: for 3 values of diversity a class needs 3 records, but nobody asks for them.
+    """
+    parts = (part for model in models for part in model.parts() if isinstance(part, IdentityModel))
+    return max((part.least_size for part in parts), default=1)
+
+
 class SensitiveModel(PrivacyModel):
     """A model of the sensitive values of a class, such as l-diversity or t-closeness.
 

@@ -11,7 +11,7 @@ from incrowd.core.lazy import NDArray, np
 from incrowd.core.markup import InNotebooks
 from incrowd.core.parameters import parameter
 from incrowd.measures.privacy._one_call import Columns, read_for
-from incrowd.measures.privacy.base import Monotone, SensitiveModel
+from incrowd.measures.privacy.base import TOLERANCE, Monotone, SensitiveModel
 from incrowd.measures.privacy.normalized_entropy import NormalizedEntropy
 from incrowd.measures.privacy.results import ModelResult
 from incrowd.measures.privacy.t_closeness import TCloseness
@@ -195,7 +195,7 @@ class P29(SensitiveModel):
             result = replace(result, weakest=None, ties=0)
         if not asked:
             return result
-        return replace(result, holds=score.value is not None and score.value >= self.score - 1e-12)
+        return replace(result, holds=score.value is not None and score.value >= self.score - TOLERANCE)
 
     def of(self, classes: EquivalenceClasses, *, describe: bool = True) -> P29Score:
         """Compute the score of a table's classes.

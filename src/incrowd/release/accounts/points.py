@@ -23,7 +23,6 @@ from incrowd.core.table.matching import are_wildcards
 from incrowd.core.table.schema import Attribute, Schema
 from incrowd.engines.base import NotAtHandError
 from incrowd.measures.privacy.base import SensitiveModel
-from incrowd.measures.privacy.k_anonymity import KAnonymity
 from incrowd_gate import rules
 from incrowd_gate.rules.columns import Column, Losses, People, UnansweredError, Values
 
@@ -381,7 +380,8 @@ class _RecodedRows(RowsThatLeave):
     def _few_matches(self) -> tuple[int, int]:
         """Count the records that fit some released rows, but fewer than k; return also k."""
         policy, recoding = self.evidence.policy, self.evidence.recoding
-        least = max((model.k for model in policy.models if isinstance(model, KAnonymity)), default=2)
+        # Without a limit on the class size, no record may be alone.
+        least = max(2, policy.k)
         if policy.wildcards != "matches-any" or not _is_starred(recoding):
             return 0, least
         fits = records_that_fit(self.frequency, recoding)
@@ -396,8 +396,9 @@ class _RecodedRows(RowsThatLeave):
         people = self._values_of_classes(name, classes)
         if people is None:
             return None
-        limits = [int(model.limit) for model in evidence.policy.models if isinstance(model, KAnonymity)]
-        k = max(limits, default=int(classes.sizes.min()))
+        # Without a limit on the class size, a class has as many people as the smallest has records.
+        k = evidence.policy.k
+        k = k if k > 1 else int(classes.sizes.min())
         return People(k, int((people < k).sum()), len(classes), int(people.min()))
 
     def _values_of_classes(self, name: str, classes: EquivalenceClasses) -> NDArray[np.int64] | None:

@@ -25,19 +25,6 @@ Kind = Literal[
 Ranges = Literal["middle", "mean", "draws", "interval"]
 Categories = Literal["level", "fractions"]
 
-SUMMARIES = {
-    "ols": "linear regression by least squares",
-    "logit": "logistic regression of an outcome with two values",
-    "poisson": "Poisson regression of counts",
-    "cox": "Cox regression of times to an event",
-    "kaplan-meier": "survival curves of groups",
-    "means": "means of a number, by group",
-    "quantiles": "quantiles of a number, by group",
-    "correlation": "correlations of all pairs of numbers",
-    "classifier": "accuracy of gradient-boosted trees, cross-validated",
-    "table": "shares of the combinations of values",
-}
-"""What each kind of analysis is."""
 _ONE_SIDED = ("correlation", "table")
 """Kinds whose formula has no outcome."""
 _TIMES = ("cox", "kaplan-meier")
@@ -45,7 +32,7 @@ _TIMES = ("cox", "kaplan-meier")
 _DESIGNED = ("ols", "logit", "poisson", "cox", "means", "table")
 """Kinds whose errors may be those of a sample with strata and clusters."""
 SETTINGS: dict[str, Any] = {
-    "kind": Parameter(str, "the model", choices=tuple(SUMMARIES)).field("ols"),
+    "kind": Parameter(str, "the model", choices=get_args(Kind)).field("ols"),
     "ranges": Parameter(
         str,
         "how a range counts as a number: middle, mean of the raw values in it, draws, or interval regression",
@@ -87,8 +74,10 @@ class Analysis:
         The model in the notation of R and statsmodels, as ``"cost ~ age + C(sex)"``. A column whose name is
         no word stands in ``Q("...")``. Formulas may call functions of patsy, and a few of ``np``.
     kind
-        ``ols``, ``logit``, ``poisson``, ``cox``, ``kaplan-meier``, ``means``, ``quantiles``, ``correlation``,
-        ``classifier`` or ``table``.
+        A regression: ``ols`` (least squares), ``logit`` (of an outcome with two values), ``poisson`` (of
+        counts) or ``cox`` (of times to an event). By group: ``kaplan-meier`` (survival curves), ``means`` or
+        ``quantiles`` of a number. Or ``correlation`` of all pairs of numbers, ``classifier`` (accuracy of
+        gradient-boosted trees, cross-validated) or ``table`` (shares of the combinations of values).
     function
         A function in place of a formula, for Python alone. It takes a frame of pandas, and returns numbers
         by name, each with the ends of its interval where it has one: ``{"rate": (0.2, 0.1, 0.3)}``.

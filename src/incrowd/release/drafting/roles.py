@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
+from incrowd.core.hierarchy.builders import DATE_LEVELS
 from incrowd.core.reading.spellings import Spelling
 from incrowd.core.recoding.cells import is_nearly_unique
 from incrowd.core.table.schema import OPEN_ROLE, UNRELEASED, Party, Role
@@ -591,7 +592,7 @@ _POSTAL_DIGITS = 4
 def recipe_of(column: Profile) -> tuple[dict[str, object] | None, str]:
     """Choose a suitable recipe of a hierarchy and the reason, or None."""
     if column.kind == "date":
-        return {"dates": ["month", "quarter", "year", "decade"]}, "a date climbs the calendar"
+        return {"dates": list(DATE_LEVELS)}, "a date climbs the calendar"
     if _is_postal(column):
         return {"prefix": True}, "postal codes are masked from the right, one digit a level"
     if column.kind == "number":

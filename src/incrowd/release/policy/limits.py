@@ -13,7 +13,7 @@ from incrowd.core.recoding import FullDomain
 from incrowd.core.recoding.cells import effective_style, is_nearly_unique
 from incrowd.core.recoding.observed import set_sizes
 from incrowd.measures.privacy.attacker import Attacker
-from incrowd.measures.privacy.base import IdentityModel, PrivacyModel
+from incrowd.measures.privacy.base import PrivacyModel, class_size
 from incrowd.measures.privacy.km_anonymity import KMAnonymity
 
 if TYPE_CHECKING:
@@ -151,9 +151,7 @@ def of_histories(models: Sequence[PrivacyModel], schema: Schema) -> tuple[Privac
             f"{_linked_setting()}: attackers who know some of the columns are not judged by whole histories; "
             "leave the attackers out, and ask for the largest of their limits against everybody"
         )
-    parts = (part for model in models for part in model.parts() if isinstance(part, IdentityModel))
-    k = max((part.least_size for part in parts), default=1)
-    if k == 1:
+    if (k := class_size(models)) == 1:
         return tuple(models)
     others = (model for model in models if not (isinstance(model, KMAnonymity) and model.power == 0))
     return (*others, KMAnonymity(k, 0))

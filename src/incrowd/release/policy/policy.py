@@ -19,7 +19,7 @@ from incrowd.core.treatments import TREATMENTS
 from incrowd.core.treatments.base import treatment_of
 from incrowd.measures.privacy import MODELS, PrivacyModel
 from incrowd.measures.privacy.attacker import Attacker
-from incrowd.measures.privacy.k_anonymity import KAnonymity
+from incrowd.measures.privacy.base import class_size
 from incrowd.release.analyses.analysis import Analysis, check_analyses
 from incrowd.release.policy.arguments import as_algorithm, as_models, as_schema
 from incrowd.release.policy.settings import SETTINGS
@@ -151,12 +151,16 @@ class Policy:
             self._refuse_small_classes(self.context)
 
     def _refuse_small_classes(self, context: Context) -> None:
-        k = max((model.limit for model in self.models if isinstance(model, KAnonymity)), default=1)
-        if k < context.needed:
+        if self.k < context.needed:
             raise ParameterError(
-                f"the context needs classes of {context.needed} records, and k-anonymity asks for {k:g}: "
+                f"the context needs classes of {context.needed} records, and the models ask for {self.k}: "
                 f"raise k, or change the answers in [context] ({context.arithmetic()})"
             )
+
+    @property
+    def k(self) -> int:
+        """How many people, or records, the models ask every class to have: five for a risk of 0.2, else 1."""
+        return class_size(self.models)
 
     @property
     def written(self) -> Schema:

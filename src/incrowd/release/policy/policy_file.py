@@ -24,10 +24,9 @@ from incrowd.core.errors import PolicyError, did_you_mean, named, open_roles, qu
 from incrowd.core.io.addresses import read_bytes
 from incrowd.core.reading.spellings import QUESTIONS, open_spelling
 from incrowd.core.table.schema import OPEN_ROLE, Kind, Party, Role, Style
-from incrowd.core.table.settings import Ends
+from incrowd.core.table.settings import Calendar, Ends
 from incrowd.release.policy.settings import SETTINGS
 
-Calendar = Literal["day", "month", "year"]
 Above = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
 Width = Annotated[StrictInt, Field(gt=0)] | Above
 _PROBLEMS = 8

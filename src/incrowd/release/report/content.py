@@ -6,14 +6,13 @@ A block is plain data with a ``kind``: ``verdict``, ``cards``, ``facts``, ``list
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 from incrowd.core.documents import loss_in_words
 from incrowd.release.report import charts, trials
-from incrowd.release.report.details import Table, losses_of, number, tables_of
+from incrowd.release.report.details import Table, losses_of, number, risk_limit, tables_of
 from incrowd.release.report.document import ComparisonRun
 
 Block = dict[str, Any]
@@ -215,8 +214,9 @@ def _risk_and_loss(document: Mapping[str, Any]) -> Block | None:
     pictures: list[charts.Picture] = []
     risk = {when: figures.get("prosecutor", {}).get("max") for when, figures in document["risk"].items()}
     if (after := risk.get("after")) is not None:
-        sizes = (each["asked"] for each in document["models"] if each["model"] == "k-anonymity")
-        limit = 1 / max(sizes, default=math.inf) or None
+        # An attacker who knows other columns has other limits.
+        models = (each for each in document["models"] if "attacker" not in each)
+        limit = risk_limit((each["model"], each["quantity"], each["asked"]) for each in models)
         known = ", ".join(f"{each:.1%} {when}" for when, each in risk.items() if each is not None)
         most = "" if limit is None else f"; the limit is {limit:.1%}"
         draw = partial(charts.risk_scale, risk.get("before"), after, limit)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from incrowd.core.documents import figure, loss_in_words
@@ -66,6 +66,17 @@ def _columns(document: Mapping[str, Any]) -> Table:
     if not how:
         return Table("Columns", ["column", "role"], [row[:2] for row in rows])
     return Table("Columns", ["column", "role", "loss", "recoding"], rows)
+
+
+def risk_limit(limits: Iterable[tuple[str, str, float]]) -> float | None:
+    """Return the largest risk of being found that models allow: each is a name, a quantity and a limit."""
+    risks = [
+        1 / limit if quantity == "k" else limit
+        for model, quantity, limit in limits
+        if (model, quantity) == ("maximum-risk", "risk")
+        or (quantity == "k" and model in ("k-anonymity", "km-anonymity", "alpha-k-anonymity"))
+    ]
+    return min(risks, default=None)
 
 
 def losses_of(document: Mapping[str, Any]) -> dict[str, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from incrowd.core.errors import ParameterError, did_you_mean, named, those_are
 from incrowd.core.parameters import Parameter, check_fields
@@ -21,9 +21,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.-]{0,59}")
 _RULE = re.compile(r"([0-9]{1,3})-([1-9][0-9]{0,2})")
 
 _SETTINGS: dict[str, Any] = {
-    "count": Parameter(str, "whether people or records are counted", choices=("people", "records")).field(
-        "people"
-    ),
+    "count": Parameter(str, "whether people or records are counted", choices=get_args(Count)).field("people"),
     "threshold": Parameter(int, "a cell of fewer people is small", low=2).field(5),
     "p_percent": Parameter(
         float,
@@ -31,15 +29,11 @@ _SETTINGS: dict[str, Any] = {
         above=0,
         optional=True,
     ).field(None),
-    "zeros": Parameter(str, "whether empty cells are shown or hidden", choices=("show", "hide")).field(
-        "show"
+    "zeros": Parameter(str, "whether empty cells are shown or hidden", choices=get_args(Zeros)).field("show"),
+    "protect": Parameter(str, "what becomes of a table with small cells", choices=get_args(Protection)).field(
+        "suppress"
     ),
-    "protect": Parameter(
-        str, "what becomes of a table with small cells", choices=("suppress", "round", "cell-key")
-    ).field("suppress"),
-    "cost": Parameter(str, "what suppression keeps small", choices=("cells", "people", "values")).field(
-        "people"
-    ),
+    "cost": Parameter(str, "what suppression keeps small", choices=get_args(Cost)).field("people"),
     "width": Parameter(
         int, "how wide the interval of a suppressed count is; the threshold by default", low=1, optional=True
     ).field(None),
@@ -49,7 +43,7 @@ _SETTINGS: dict[str, Any] = {
     "rounding": Parameter(
         str,
         "how counts are rounded: so that sums hold, at random, the small ones alone, or to midpoints",
-        choices=("controlled", "random", "small", "midpoint"),
+        choices=get_args(Way),
     ).field("controlled"),
     "deviation": Parameter(int, "the most that a cell key changes a count", low=1).field(5),
     "variance": Parameter(float, "the variance of the change by a cell key", above=0).field(3.0),

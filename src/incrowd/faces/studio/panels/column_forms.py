@@ -11,6 +11,7 @@ from nicegui import background_tasks, ui
 from incrowd.core.errors import InputError, visible
 from incrowd.core.hierarchy import Hierarchy, builder_from_spec
 from incrowd.core.hierarchy.builders import DATE_LEVELS
+from incrowd.core.hierarchy.formats import FORMATS
 from incrowd.core.table.schema import OPEN_ROLE, UNRELEASED
 from incrowd.core.treatments import TREATMENTS
 from incrowd.faces.studio import declared
@@ -261,7 +262,7 @@ class ColumnForms:
             settings["hierarchy"] = str(path)
             self._changed()
 
-        now, hint = settings.get("hierarchy", ""), ".csv (ARX), .json, .yaml or .txt"
+        now, hint = settings.get("hierarchy", ""), f"one of {', '.join(FORMATS)}"
         path_field("Path of a hierarchy file", "file", now, hint, read)
 
     def _numbers(self, recipe: str, label: str, hint: str, settings: dict[str, Any]) -> None:

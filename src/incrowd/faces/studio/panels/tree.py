@@ -10,6 +10,7 @@ from nicegui import ui
 
 from incrowd.core.errors import InputError
 from incrowd.core.hierarchy import Hierarchy
+from incrowd.core.hierarchy.formats import FORMATS
 from incrowd.faces.studio.bars import histogram
 from incrowd.faces.studio.fields import button, choice_field, dropping, text_field
 from incrowd.faces.studio.panels.panel import Panel
@@ -17,7 +18,7 @@ from incrowd.faces.studio.parts import box, cut, emptied, heading, marked, note,
 from incrowd.faces.studio.tables import called, path_of
 from incrowd.faces.studio.trees import Line, TreeEditor
 
-_FORMATS = {".csv": "CSV, as ARX has it", ".json": "JSON", ".yaml": "YAML", ".txt": "text, depth by tabs"}
+_FORMATS = {suffix: each.title for suffix, each in FORMATS.items() if each.write and suffix != ".yml"}
 _CHILDREN = 100
 """Values below one group that are shown; others are chosen by their name."""
 _DEPTH = 100
@@ -295,6 +296,6 @@ class Tree(Panel):
     async def _uploaded(self, event: Any) -> None:
         name = Path(event.file.name.replace("\\", "/")).name
         suffix = Path(name).suffix.lower()
-        path = self.work.place(suffix if suffix in (*_FORMATS, ".yml") else ".other")
+        path = self.work.place(suffix if suffix in FORMATS else ".other")
         await event.file.save(path)
         self._read_tree(str(path), name)

@@ -55,8 +55,6 @@ _SHOWN = ("max_suppression", "output", "seed", "ends", "suppressed")
 _PAIRS = 12
 _SOME = 1000
 """Values of a column beside which its name is looked at."""
-_SURE = frozenset(MISSING_TEXTS)
-"""Fillers that the draft takes for missing. Of numbers it only tells: 99 may be an age in another column."""
 
 
 @dataclass(frozen=True)
@@ -273,7 +271,8 @@ def _profiles(
         return profile_of(table[name], name, (*texts, *codes.get(name, ())), labels.get(name, ""))
 
     raw = [profile(name, null_values) for name in table.columns]
-    sure = {text for column in raw for text, _ in column.fillers if text in _SURE}
+    # Of numbers the draft only tells: 99 may be an age in another column.
+    sure = {text for column in raw for text, _ in column.fillers if text in MISSING_TEXTS}
     missing = tuple(dict.fromkeys([*null_values, *sorted(sure)]))
     # Without its fillers a column may turn out to hold numbers or dates.
     profiles = [

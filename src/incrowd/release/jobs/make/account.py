@@ -194,8 +194,7 @@ class Account(Decision, LeavingRows):
         after, before, policy = self.privacy, self.before, self.policy
         shield: Callable[[Any], Any] = (lambda exact: exact) if internal else rounded
         models = _limited_models(self)
-        sizes = [int(model.settings()["k"]) for model in policy.models if model.name == "k-anonymity"]
-        floor = 0 if internal else max([_LEAST, *sizes])
+        floor = 0 if internal else max(_LEAST, policy.k)
         suppression = self.suppression
         columns = [column["name"] for column in _released_columns(self)]
         treatments = treatment_entries(policy.schema) if policy.schema.treated else []

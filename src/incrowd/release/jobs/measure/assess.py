@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from incrowd.core.documents import envelope
@@ -244,10 +244,7 @@ class Assessment:
             "largest": self.largest,
             "mean": self.mean_size,
             "unique": self.unique,
-            "distribution": [
-                {"least": each.least, "most": each.most, "classes": each.classes, "records": each.records}
-                for each in self.distribution
-            ],
+            "distribution": [asdict(each) for each in self.distribution],
         }
 
     def report(self, path: str | os.PathLike[str], schema: Schema, *, force: bool = False) -> None:
@@ -296,6 +293,8 @@ class Assessment:
             Whether to describe the weakest and the failing classes by their cells, which are values of the
             table.
         """
+        classes = self.size_entry()
+        unique = classes.pop("unique")
         return {
             "quasi": list(self.quasi),
             "sensitive": list(self.sensitive),
@@ -303,17 +302,8 @@ class Assessment:
             "records": self.records,
             "suppressed": self.suppressed,
             "suppressed_share": self.suppressed_share,
-            "classes": {
-                "count": self.classes,
-                "smallest": self.smallest,
-                "largest": self.largest,
-                "mean": self.mean_size,
-                "distribution": [
-                    {"least": bin_.least, "most": bin_.most, "classes": bin_.classes, "records": bin_.records}
-                    for bin_ in self.distribution
-                ],
-            },
-            "unique": self.unique,
+            "classes": classes,
+            "unique": unique,
             **({} if self.people is None else {"people": self.people.to_dict()}),
             "privacy": [measured.to_dict(cells=cells) for measured in self.privacy],
             "risk": dict(self.risk),
