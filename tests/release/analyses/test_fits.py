@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import math
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ import incrowd as ic
 from imported_late import LateModule
 from incrowd.engines import engine_for
 from incrowd.release.analyses.cells import RawSheet
-from incrowd.release.analyses.fits import fit
+from incrowd.release.analyses.fits import at, fit
 from incrowd.release.sampling import Design
 
 sm, smf = LateModule("statsmodels.api"), LateModule("statsmodels.formula.api")
@@ -72,6 +73,49 @@ def test_times_equal_those_of_statsmodels(people, frame):
     times, shares = curves["survival sex[F]"]
     assert times.tolist() == curve.surv_times.tolist()
     assert shares == pytest.approx(curve.surv_prob)
+
+
+def test_a_cox_regression_has_the_exact_solution_of_a_small_table():
+    """Appendix E of Therneau and Grambsch 2000, and the vignette `validate` of R's survival: log((3 + sqrt 33) / 2).
+
+    That is with the ties of Breslow, as in statsmodels, Stata and SAS. Those of Efron give 1.676857.
+    """
+    table = pl.DataFrame({"time": [1, 1, 6, 6, 8, 9], "status": [1, 0, 1, 1, 0, 1], "x": [1, 1, 1, 0, 0, 0]})
+    cox = ic.Analysis("a", "time ~ x", "cox", event="status")
+    [estimate] = fitted(table, cox, schema=ic.Schema(quasi=["x"], unlisted="keep")).estimates.values()
+    assert estimate.value == pytest.approx(math.log((3 + math.sqrt(33)) / 2))
+    assert estimate[:2] == pytest.approx((1.475285, 0.6341681**-0.5), rel=1e-6)
+
+
+def test_survival_curves_equal_those_that_r_prints():
+    """summary(survfit(Surv(time, status) ~ x, aml)) and its print, as on many pages; data of Miller 1981."""
+    lines = {
+        "Maintained": "9 13 13+ 18 23 28+ 31 34 45+ 48 161+",
+        "Nonmaintained": "5 5 8 8 12 16+ 23 27 30 33 43 45",
+    }
+    rows = [(x, each) for x, line in lines.items() for each in line.split()]
+    table = pl.DataFrame(
+        {
+            "x": [x for x, _ in rows],
+            "time": [int(each.rstrip("+")) for _, each in rows],
+            "status": [int(not each.endswith("+")) for _, each in rows],
+        }
+    )
+    kept = ic.Analysis("a", "time ~ x", "kaplan-meier", event="status")
+    fit = fitted(table, kept, schema=ic.Schema(quasi=["x"], unlisted="keep"))
+    printed = {
+        "Maintained": {9: 0.909, 13: 0.818, 18: 0.716, 23: 0.614, 31: 0.491, 34: 0.368, 48: 0.184},
+        "Nonmaintained": {
+            5: 0.8333, 8: 0.6667, 12: 0.5833, 23: 0.4861, 27: 0.3889, 30: 0.2917, 33: 0.1944, 43: 0.0972, 45: 0
+        },
+    }  # fmt: skip
+    for x, shares in printed.items():
+        there = at(fit.curves[f"survival x[{x}]"], np.array([*shares], np.float64))
+        assert there == pytest.approx([*shares.values()], abs=6e-4), x
+    # The medians are 31 and 23. R has no upper end of either, and so there is no interval to compare.
+    for x, median in (("Maintained", 31), ("Nonmaintained", 23)):
+        times, shares = fit.curves[f"survival x[{x}]"]
+        assert times[shares <= 0.5][0] == median
 
 
 def test_descriptive_figures(people, frame):
