@@ -29,6 +29,8 @@ SOURCES = {
     "comp430": "COMP 430/530, homework 1: its text in exact arithmetic, read by somebody else",
     "sdcmicro": "sdcMicro, the figures of its tests of individual risk",
     "mdav": "Domingo-Ferrer and Torra, MDAV, 2005, on the tables that sdcMicro ships",
+    "synthpop": "Quintana, a primer of synthpop, what its `compare` prints of a regression",
+    "survival": "R's package survival, its own validation, and what it prints of Miller's patients",
     "guide": "Benschop, Machingauta and Welch, Statistical disclosure control: a practice guide",
 }
 HEAD = """# Evidence

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import replace
 from types import SimpleNamespace
 
 import polars as pl
@@ -13,6 +14,7 @@ from crossed import quick
 from incrowd.faces.studio import exploring
 from incrowd.faces.studio.cancelling import Cancelled, Watched
 from incrowd.faces.studio.exploring import Try
+from incrowd.faces.studio.tables import read_policy
 from incrowd.faces.studio.work import Source, Work
 from incrowd.samples import hospital
 from incrowd.search.lattice.node import Node
@@ -256,6 +258,80 @@ def test_examples_are_cells_of_the_most_frequent_value(window):
     assert float(window.examples(["age", "sex"])["age"][0]) % 5 == 0
     window.choices.columns["age"]["format"] = "?"
     assert "age" not in window.examples(["age", "sex"])
+
+
+@pytest.fixture
+def stays(tmp_path):
+    """A window on a table, with an analysis in its policy and a hierarchy in a file."""
+    hospital(300).select("age", "sex", "length_of_stay").write_csv(tmp_path / "stays.csv")
+    ic.Hierarchy.flat().build(["F", "M", "X"], "sex").write(tmp_path / "sex.csv")
+    (tmp_path / "policy.toml").write_text(POLICY)
+    work = Work(read_policy(tmp_path / "policy.toml"))
+    work.open(Source(tmp_path / "stays.csv", "stays.csv"))
+    yield work
+    work.close()
+
+
+POLICY = """version = 1
+max_suppression = 0.05
+
+[columns.age]
+role = "quasi"
+hierarchy = { intervals = [5, 10, 20, 40] }
+
+[columns.sex]
+role = "quasi"
+hierarchy = "sex.csv"
+
+[columns.length_of_stay]
+role = "insensitive"
+
+[[models]]
+model = "k-anonymity"
+k = 10
+
+[[analyses]]
+name = "stay"
+formula = "length_of_stay ~ age"
+
+[algorithm]
+name = "datafly"
+"""
+
+
+def figures(trials):
+    """Rows in a random order are summed in another order, so that the last digits differ."""
+    return [
+        {name: round(value, 9) if isinstance(value, float) else value for name, value in vars(each).items()}
+        for each in trials
+    ]
+
+
+def test_the_setting_that_keeps_an_analysis_is_that_of_python_and_is_taken(stays, tmp_path):
+    tuned = exploring.keep_analysis(stays, "stay", 3, Watched())
+    table = pl.read_csv(tmp_path / "stays.csv", infer_schema=False)
+    same = ic.tune(table, ic.Policy.read(tmp_path / "policy.toml"), "analysis:stay", most=3)
+    assert (figures(tuned.trials), tuned.sentence) == (figures(same.trials), same.sentence)
+    assert tuned.document["algorithm"]["name"] == "mondrian"
+    # What was not varied stays as somebody wrote it.
+    assert tuned.document["columns"]["sex"]["hierarchy"] == "sex.csv"
+    assert tuned.document["columns"]["age"]["hierarchy"] == {"intervals": [5, 10, 20, 40]}
+    assert tuned.document["analyses"][0]["tried"] == 3
+    files = {"sex": "sex.csv"}
+    assert stays.policy(tuned.document).to_toml(files) == same.policy.to_toml(files)
+    stays.tuned = tuned
+    before = stays.choices.document
+    stays.choices = replace(stays.choices, document=deepcopy(dict(tuned.document)))
+    stays.changed()
+    stays.recode(Watched())
+    release = stays.judge(Watched())
+    assert release.analyses["stay"].kept == pytest.approx(same.release.analyses["stay"].kept)
+    # So its report has the picture, which that of another setting has not.
+    assert stays.account["trials"] == same.release.document()["trials"]
+    assert release.verdict.remark == same.release.verdict.remark
+    stays.choices = replace(stays.choices, document=before)
+    stays.changed()
+    assert stays.anonymize(Watched()).analyses.trials == ()
 
 
 @pytest.mark.slow

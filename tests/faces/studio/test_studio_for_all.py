@@ -29,6 +29,20 @@ def open_people(visit: Visit, tmp_path: Path, rows: int) -> None:
     visit.judged()
 
 
+def search_setting(visit: Visit, most: str) -> None:
+    """Name an analysis, and search the setting that keeps it best."""
+    visit.choose("[data-field=kind]", "logit")
+    visit.fill("[data-field=formula]", "I(diagnosis == 'A41') ~ age + C(sex)")
+    visit.fill("[data-field=name]", "sepsis")
+    visit.mark("add-analysis")
+    visit.judged()
+    visit.fill("[data-field=most]", most)
+    visit.mark("tune")
+    visit.wait("[data-mark=trials] svg")
+    visit.click("[data-mark=tuned] .q-expansion-item .q-item")
+    visit.wait("[data-mark=trials-table]")
+
+
 def use(visit: Visit, panel: str) -> None:
     """Show all of a panel, as in use."""
     visit.go(panel)
@@ -47,6 +61,7 @@ def use(visit: Visit, panel: str) -> None:
         visit.fill("[data-field=sizes]", "3, 11")
         visit.mark("compare")
         visit.wait("[data-mark=front]")
+        search_setting(visit, "2")
     elif panel == "Verdict":
         visit.mark("attack")
         visit.wait("[data-mark=attacked] table")
@@ -310,7 +325,7 @@ def test_what_has_the_focus_can_be_seen(visit):
     ("name", "panel", "page"),
     [
         ("roles", "Column", "studio.md"), ("limits", "Limits", "studio.md"), ("explore", "Explore", "studio.md"),
-        ("tables", "Tables", "studio.md"), ("look", "Verdict", "studio.md"), ("light", "Explore", "../README.md"), ("dark", "Explore", "../README.md"),
+        ("analysis", "Explore", "studio.md"), ("tables", "Tables", "studio.md"), ("look", "Verdict", "studio.md"), ("light", "Explore", "../README.md"), ("dark", "Explore", "../README.md"),
     ],
 )  # fmt: skip
 def test_the_pictures_of_the_docs(any_screen, tmp_path, name, panel, page):
@@ -320,6 +335,10 @@ def test_the_pictures_of_the_docs(any_screen, tmp_path, name, panel, page):
     if panel == "Column":
         visit.column(0)
         visit.wait("[data-mark=distribution] table")
+    elif name == "analysis":
+        visit.mark("wide")
+        visit.go("Explore")
+        search_setting(visit, "10")
     elif panel == "Explore":
         visit.go("Explore")
         visit.mark("compare")
@@ -339,6 +358,7 @@ def test_the_pictures_of_the_docs(any_screen, tmp_path, name, panel, page):
         " e.textContent = 'people.csv'; document.activeElement.blur(); scrollTo(0, 0);"
         " document.querySelectorAll('.side .q-tab-panel').forEach(e => e.scrollTo(0, 0));"
         " document.querySelector('[data-mark=tables]')?.scrollIntoView();"
+        " document.querySelector('[data-mark=tuned]')?.scrollIntoView();"
     )
     visit.settle()
     taken = visit.browser.get_screenshot_as_png()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import math
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ import incrowd as ic
 from imported_late import LateModule
 from incrowd.engines import engine_for
 from incrowd.release.analyses.cells import RawSheet
-from incrowd.release.analyses.fits import fit
+from incrowd.release.analyses.fits import at, fit
 from incrowd.release.sampling import Design
 
 sm, smf = LateModule("statsmodels.api"), LateModule("statsmodels.formula.api")
@@ -72,6 +73,51 @@ def test_times_equal_those_of_statsmodels(people, frame):
     times, shares = curves["survival sex[F]"]
     assert times.tolist() == curve.surv_times.tolist()
     assert shares == pytest.approx(curve.surv_prob)
+
+
+def test_a_cox_regression_has_the_exact_solution_of_a_small_table(evidence):
+    """Appendix E of Therneau and Grambsch 2000, and the vignette `validate` of R's survival: log((3 + sqrt 33) / 2).
+
+    That is with the ties of Breslow, as in statsmodels, Stata and SAS. Those of Efron give 1.676857.
+    """
+    table = pl.DataFrame({"time": [1, 1, 6, 6, 8, 9], "status": [1, 0, 1, 1, 0, 1], "x": [1, 1, 1, 0, 0, 0]})
+    cox = ic.Analysis("a", "time ~ x", "cox", event="status")
+    [estimate] = fitted(table, cox, schema=ic.Schema(quasi=["x"], unlisted="keep")).estimates.values()
+    assert estimate.value == pytest.approx(math.log((3 + math.sqrt(33)) / 2))
+    what = "logarithm of the hazard ratio of test data 1, and its information"
+    evidence("survival", what, "1.475285, 0.6341681", [estimate.value, estimate.error**-2])
+
+
+def test_survival_curves_equal_those_that_r_prints(evidence):
+    """summary(survfit(Surv(time, status) ~ x, aml)) and its print, as on many pages; data of Miller 1981."""
+    lines = {
+        "Maintained": "9 13 13+ 18 23 28+ 31 34 45+ 48 161+",
+        "Nonmaintained": "5 5 8 8 12 16+ 23 27 30 33 43 45",
+    }
+    rows = [(x, each) for x, line in lines.items() for each in line.split()]
+    table = pl.DataFrame(
+        {
+            "x": [x for x, _ in rows],
+            "time": [int(each.rstrip("+")) for _, each in rows],
+            "status": [int(not each.endswith("+")) for _, each in rows],
+        }
+    )
+    kept = ic.Analysis("a", "time ~ x", "kaplan-meier", event="status")
+    fit = fitted(table, kept, schema=ic.Schema(quasi=["x"], unlisted="keep"))
+    printed = {
+        "Maintained": ((9, 13, 18, 23, 31, 34, 48), "0.909, 0.818, 0.716, 0.614, 0.491, 0.368, 0.184"),
+        "Nonmaintained": (
+            (5, 8, 12, 23, 27, 30, 33, 43),
+            "0.8333, 0.6667, 0.5833, 0.4861, 0.3889, 0.2917, 0.1944, 0.0972",
+        ),
+    }
+    for x, (times, shares) in printed.items():
+        there = at(fit.curves[f"survival x[{x}]"], np.array(times, np.float64))
+        evidence("survival", f"survival of {x.lower()} patients", shares, there.tolist())
+    # The medians are 31 and 23. R has no upper end of either, and so there is no interval to compare.
+    for x, median in (("Maintained", 31), ("Nonmaintained", 23)):
+        times, shares = fit.curves[f"survival x[{x}]"]
+        assert times[shares <= 0.5][0] == median
 
 
 def test_descriptive_figures(people, frame):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from statistics import NormalDist
 
 import polars as pl
 import pytest
@@ -12,7 +13,7 @@ import incrowd as ic
 from fuzz.sources import Services, placed
 from incrowd.core.progress import Silent
 from incrowd.release.analyses.fits import Estimate
-from incrowd.release.analyses.measure import overlap
+from incrowd.release.analyses.measure import Kept, overlap
 from incrowd.release.jobs.make.distributed import refuse_divided
 from incrowd.release.policy.policy import Policy
 
@@ -38,6 +39,45 @@ def interval(low, high):
 )
 def test_the_overlap_of_intervals(before, after, expected):
     assert overlap(interval(*before), interval(*after)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        # Ends and overlaps that the README of UrbanInstitute/syntheval prints for body_mass_g ~ bill_length_mm
+        # + sex of the penguins: `util_ci_overlap`, commit e90781c. The ends have three digits.
+        ((186, 1306), (200, 1237), 0.963),
+        ((60.9, 87.1), (62.7, 87.2), 0.965),
+        ((262, 548), (255, 527), 0.951),
+    ],
+)
+def test_the_overlap_equals_figures_that_another_program_prints(before, after, expected):
+    assert overlap(interval(*before), interval(*after)) == pytest.approx(expected, abs=0.002)
+
+
+def shifted(difference):
+    """Compare two estimates with one standard error, so many errors apart, as synthpop does."""
+    z = NormalDist().inv_cdf(0.975)
+    before, after = (Estimate(at, 1.0, at - z, at + z, tested=True) for at in (0.0, difference))
+    return Kept.of_estimates(before, after)
+
+
+def test_the_overlap_equals_that_of_synthpop(evidence):
+    """Four coefficients of gist bffe351d590830500b444931f6ec5cb2, and three of iris in Nguyen's Data Analysis.
+
+    The latter is lm.synds(Sepal.Length ~ Sepal.Width + Petal.Length) in the chapter on synthetic data.
+    """
+    published, differences = (
+        "0.7998578, 0.7745433, 0.6994383, 0.6864850",
+        (-0.7845429, 0.8837740, 1.1781803, -1.2289564),
+    )
+    overlaps = [shifted(each).overlap for each in differences]
+    evidence("synthpop", "overlap of four intervals", published, overlaps)
+    assert [shifted(each).difference for each in differences] == pytest.approx(
+        [abs(each) for each in differences]
+    )
+    iris = {2.884829: 0.2640608, -2.933611: 0.2516161, -1.124602: 0.7131064}
+    assert [shifted(each).overlap for each in iris] == pytest.approx([*iris.values()], abs=1e-6)
 
 
 @pytest.fixture(scope="module")

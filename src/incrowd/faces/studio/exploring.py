@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.core.documents import loss_in_words
 from incrowd.core.errors import InfeasibleError, InputError, visible
@@ -17,6 +18,7 @@ from incrowd_gate.wording import at_most
 if TYPE_CHECKING:
     from incrowd.core.progress import Progress
     from incrowd.release.jobs.make.release import Release
+    from incrowd.release.report.trials import Trial
     from incrowd.search.lattice.node import Node
 
 _MODEL = "k-anonymity"
@@ -165,6 +167,47 @@ def of_levels(work: Any, progress: Progress) -> list[Try]:
         return True
 
     return [tries[tuple(node.levels)] for node in space.front(is_released)[:_MOST]]
+
+
+class Tuned(NamedTuple):
+    """A search for the setting that keeps an analysis best.
+
+    Attributes
+    ----------
+    sentence
+        What is kept of the analysis before and after.
+    trials
+        The settings that were tried.
+    document
+        The policy document with the chosen setting.
+    """
+
+    sentence: str
+    trials: tuple[Trial, ...]
+    document: Mapping[str, Any]
+
+
+def keep_analysis(work: Any, name: str, most: int, progress: Progress) -> Tuned:
+    """Search the setting that keeps an analysis of a window's policy best, as ``--goal`` does."""
+    document = deepcopy(work.chosen.document)
+    policy = work.policy(document)
+    files = {column: str(each.get("hierarchy")) for column, each in document["columns"].items()}
+    tuning = work.tune(policy, f"analysis:{name}", most, progress)
+    before, after = (tomllib.loads(each.to_toml(files)) for each in (policy, tuning.policy))
+    carry_over(document, before, after)
+    return Tuned(tuning.sentence, tuning.trials, document)
+
+
+def carry_over(document: dict[str, Any], before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+    """Change in a document what differs between two policies, and leave the rest as somebody wrote it."""
+    for name in {**before, **after}:
+        old, new = before.get(name), after.get(name)
+        if isinstance(old, dict) and isinstance(new, dict) and isinstance(document.get(name), dict):
+            carry_over(document[name], old, new)
+        elif old != new and name in after:
+            document[name] = new
+        elif old != new:
+            document.pop(name, None)
 
 
 def best(tries: Sequence[Try]) -> int | None:

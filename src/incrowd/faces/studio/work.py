@@ -20,7 +20,7 @@ from incrowd.core.table.schema import OPEN_ROLE
 from incrowd.engines import open_table
 from incrowd.faces.studio.choices import DRAFTED
 from incrowd.faces.studio.declared import give_role
-from incrowd.faces.studio.exploring import Try, keep, try_of
+from incrowd.faces.studio.exploring import Try, Tuned, keep, try_of
 from incrowd.faces.studio.history import State
 from incrowd.faces.studio.places import Batch, Project
 from incrowd.faces.studio.sampling import leaving, places_of, recoded_rows, sampled, sliced
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from incrowd.measures.utility import MetricResult
     from incrowd.release.jobs.compare.fidelity import Fidelity
     from incrowd.release.jobs.compare.suggest import Suggestion
+    from incrowd.release.jobs.compare.tune import Tuning
     from incrowd.release.jobs.make.anonymize import Recoded, SearchStart
     from incrowd.release.jobs.make.release import Release
     from incrowd.release.jobs.make.tabulate import TableRelease
@@ -119,6 +120,7 @@ class Work(WindowTable):
         self._session = ExitStack()
         self._lock = threading.Lock()
         self.tries: list[Try] = []
+        self.tuned: Tuned | None = None
         self.batch: Batch | None = None
         self.refined: dict[str, Try | None] = {}
         self._measured: tuple[Recoded | None, MetricResult | None] = None, None
@@ -153,7 +155,7 @@ class Work(WindowTable):
         self.assessment = self.release = self.recoded = self.estimate = self.batch = self.tables = None
         self._counted = {}
         self._session.close()
-        self.tries, self.refined, self._measured = [], {}, (None, None)
+        self.tries, self.tuned, self.refined, self._measured = [], None, {}, (None, None)
         self.reasons.clear()
 
     def begin_batch(
@@ -230,6 +232,7 @@ class Work(WindowTable):
             self._session = session.pop_all()
         # Figures are measured when they are first asked for: here, and not while the page waits.
         progress.stage("report")
+        release = self._with_trials(release)
         account = release.document()
         self.recoded = None
         return self._keep(release, account)
@@ -265,6 +268,12 @@ class Work(WindowTable):
                 progress=progress,
             )
         return Tabulated(policy, release)
+
+    def _with_trials(self, release: Release) -> Release:
+        """Return a release with the trials by which its setting was chosen, if it was."""
+        if self.tuned is None or release.analyses is None or self.tuned.document != self.chosen.document:
+            return release
+        return replace(release, analyses=replace(release.analyses, trials=self.tuned.trials))
 
     def _keep(self, release: Release, account: dict[str, Any]) -> Release:
         """Store a release as the window's release, with an account, and among the tried settings."""
@@ -352,7 +361,7 @@ class Work(WindowTable):
         recoded = self.recoded
         if recoded is None:
             raise Cancelled  # A change came between.
-        release = release_of(recoded, Clock(progress))
+        release = self._with_trials(release_of(recoded, Clock(progress)))
         progress.stage("report")
         account = release.document()
         with self._lock:
@@ -406,6 +415,13 @@ class Work(WindowTable):
             release = anonymize(table, policy, progress=progress, unanswered="write", **self._beside)
             release.verdict.refuse(only_broken=True)
             return release
+
+    def tune(self, policy: Policy, goal: str, most: int, progress: Progress) -> Tuning:
+        """Search the setting that keeps an analysis of a policy best, among so many."""
+        from incrowd.release.jobs.compare.tune import tune
+
+        with self._asked() as table:
+            return tune(table, policy, goal, most=most, progress=progress, **self._beside)
 
     def explore(self, progress: Progress) -> SolutionSpace:
         """Search the lattice of full-domain recodings."""

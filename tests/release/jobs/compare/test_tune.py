@@ -160,7 +160,9 @@ def test_no_setting_is_weaker_than_the_policy():
     assert {each.schema["age"].levels for each in settings.values()} == {(2, 3), (2, 2)}
     assert {each.schema["sex"].levels for each in settings.values()} == {(1, 1)}
     treatments = {each.schema["pay"].treatment for each in settings.values()}
-    assert treatments == {ic.Round(500, how=how) for how in ("nearest", "random", "controlled")}
+    ways = {ic.Round(500, how=how) for how in ("nearest", "random", "controlled")}
+    # Twice the base tells less; half of it, or no rounding, would tell more.
+    assert treatments == ways | {ic.Round(1000)}
     assert {each.max_suppression for each in settings.values()} == {0.1, 0.05, 0.0}
 
     plain = ic.Schema.of_attributes(
@@ -171,6 +173,39 @@ def test_no_setting_is_weaker_than_the_policy():
     assert {each.schema["pay"].treatment for each in outward.values()} == {ic.Round(500)}
     exact = settings_of(plain, analysis, ends="exact")
     assert {each.schema["age"].ends for each in exact.values()} == {None, "outward"}
+
+
+def test_a_sensitive_number_is_rounded_and_what_goes_along_with_it_is_not():
+    analysis = ic.Analysis("a", "pay ~ age")
+
+    def treatments(**pay):
+        others = [ic.Attribute("age", "quasi"), ic.Attribute("sex", "insensitive")]
+        schema = ic.Schema.of_attributes([*others, ic.Attribute("pay", **pay)])
+        return [each.schema["pay"].treatment for each in settings_of(schema, analysis).values()]
+
+    assert {*treatments(role="sensitive")} == {None, ic.Round(100)}
+    # It is among the first: there are more settings than are tried.
+    assert ic.Round(100) in treatments(role="sensitive")[:4]
+    assert {*treatments(role="insensitive")} == {None}
+    told = ic.Round(500, linked="sex")
+    assert {*treatments(role="sensitive", treatment=told)} == {told}
+
+
+def test_rounding_of_a_sensitive_number_lets_classes_be_smaller(tmp_path):
+    """Amounts that are nearly all distinct are never close to those of the table; rounded ones are."""
+    table = ic.samples.hospital(400).select("age", "cost")
+    schema = ic.Schema(quasi=["age"], sensitive=["cost"])
+    cost = ic.Analysis("cost", "cost ~ age")
+    models = ("k-anonymity:5", ic.TCloseness(0.5, distance="equal"))
+    policy = ic.Policy(schema, models, analyses=(cost,))
+    tuned = ic.tune(table, policy, cost, algorithms=[], most=2)
+    before, rounded = tuned.trials
+    assert rounded.setting.endswith("cost rounded to 2000")
+    assert (rounded.chosen, rounded.problem) == (True, None)
+    assert before.kept < 0.5
+    assert rounded.kept > 0.9
+    tuned.release.save(tmp_path / "out")
+    assert ic.verify(tmp_path / "out" / "release.csv", tmp_path / "out" / "policy.toml").ok
 
 
 def test_a_median_may_become_a_mean_and_never_the_other_way():
@@ -213,3 +248,16 @@ def test_what_suits_no_other_algorithm_is_no_error(people, policy):
     assert tuned.release.verdict.holds
     with pytest.raises(ic.ParameterError, match="fetch the rows of a database or of Spark first"):
         ic.tune(duckdb.sql("select 30 as age, 'f' as sex"), heavy, MEAN)
+
+
+def test_a_policy_that_was_tuned_before_counts_both_searches(people, tuned):
+    again = ic.tune(people.head(200), tuned.policy, "analysis:age", algorithms=[], most=1)
+    assert again.policy.analyses[0].tried == 7
+    assert "among 7 by" in again.release.verdict.text
+
+
+def test_a_sentence_says_what_was_kept_before_and_after(tuned):
+    first, chosen = tuned.trials[0], next(trial for trial in tuned.trials if trial.chosen)
+    assert tuned.sentence == tuned.to_dict()["sentence"]
+    assert f"as it was keeps {first.kept:.0%} of 'age'" in tuned.sentence
+    assert tuned.sentence.endswith(f"the chosen setting keeps {chosen.kept:.0%}: {chosen.setting}.")

@@ -14,6 +14,7 @@ from incrowd.faces.studio.exploring import Try
 from incrowd.faces.studio.fields import button, choice_field, text_field
 from incrowd.faces.studio.figures import LOOKS
 from incrowd.faces.studio.job import Job
+from incrowd.faces.studio.panels.analyses import Analyses
 from incrowd.faces.studio.panels.panel import Panel
 from incrowd.faces.studio.parts import bullets, emptied, fold, grid, heading, marked, note, words
 from incrowd.search import ALGORITHMS
@@ -33,6 +34,7 @@ class Explore(Panel):
         super().__init__(page)
         self._job = Job(page, "Try them", "compare", self._compare, self._add)
         self._levels = Job(page, "Try one level for each column", "levels", self._try_levels, self._add)
+        self._analyses = Analyses(page)
         self._methods: list[str] = list(_FIRST)
         self._sizes = _SIZES
         self._picked: set[int] = set()
@@ -83,6 +85,7 @@ class Explore(Panel):
         note("Or every column is lifted to one level of its hierarchy, the same for all its values.")
         self._levels.draw()
         self._tell_levels()
+        self._analyses.draw()
         self._last = marked(ui.element("div").classes("cards"), "last")
 
     def draw_last(self) -> None:

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import chain, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from incrowd.core.documents import envelope
+from incrowd.core.documents import envelope, loss_in_words
 from incrowd.core.errors import IncrowdError, InfeasibleError, MissingExtraError, ParameterError
 from incrowd.core.lazy import np, nw, pl
 from incrowd.core.markup import InNotebooks
@@ -82,19 +82,31 @@ class Tuning(InNotebooks):
         return svg_if_drawn(chart(entries_of(self.trials))) + super()._repr_html_()
 
     @property
-    def _whole(self) -> list[Trial]:
+    def _ends(self) -> tuple[Trial, Trial]:
+        """The trials of the policy as it was and of the chosen setting, on all records."""
         most = max(trial.records for trial in self.trials)
-        return [trial for trial in self.trials if trial.records == most]
+        first = next(trial for trial in self.trials if trial.records == most)
+        return first, next(trial for trial in self.trials if trial.chosen)
+
+    @property
+    def sentence(self) -> str:
+        """What the policy as it was keeps of the analysis, and what the chosen setting keeps."""
+        first, chosen = self._ends
+        before = "gives no release" if first.kept is None else f"keeps {loss_in_words(first.kept)}"
+        assert chosen.kept is not None
+        after = f"the chosen setting keeps {loss_in_words(chosen.kept)}"
+        return f"The policy as it was {before} of {self.analysis.name!r}, {after}: {chosen.setting}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON. The figures are of the raw table's analysis: keep them."""
-        [chosen] = [trial for trial in self.trials if trial.chosen]
+        first, chosen = self._ends
         return {
             **envelope("tuning"),
             "goal": f"analysis:{self.analysis.name}",
             "setting": chosen.setting,
             "kept": chosen.kept,
-            "kept_before": self._whole[0].kept,
+            "kept_before": first.kept,
+            "sentence": self.sentence,
             "trials": [vars(trial) for trial in self.trials],
         }
 
@@ -177,7 +189,8 @@ def tune(  # noqa: PLR0913
     if not isinstance(frame, nw.DataFrame):
         frame = nw.from_native(nw.from_native(getattr(table, "frame", table)).collect())
     candidates = list(_settings(policy, analysis, as_algorithms(list(algorithms)), raw.sheet.domains))[:most]
-    goals = (replace(analysis, tried=len(candidates)),)
+    # A policy that was tuned before keeps the settings of that search in the count.
+    goals = (replace(analysis, tried=analysis.tried + len(candidates)),)
     settings = [(name, replace(setting, analyses=goals)) for name, setting in candidates]
     order = np.random.default_rng(seed).permutation(len(frame))
     display, trials = progress or Silent(), list[Trial]()
@@ -270,6 +283,13 @@ def _settings(
 def _changes(policy: Policy, analysis: Analysis, domains: Mapping[str, Domain]) -> Iterator[_Change]:
     """Yield the changes of the columns of an analysis, none of which is weaker than the policy."""
     own = {each.name: each for each in policy.schema.quasi if each.name in analysis.columns}
+    yield _Change("", {}, lambda _: True, of_search=True)
+    # They come early: with many ways to write and to weight cells, what comes last is tried by nobody.
+    for each in policy.schema.attributes:
+        if each.name in analysis.columns and each.role != "quasi":
+            for words, treatment in _ways(each, domains[each.name]):
+                changed = {each.name: replace(each, treatment=treatment)}
+                yield _Change(f", {each.name} {words}", changed, lambda _: True)
     for written, factor in product(_written(policy, own.values(), domains), _WEIGHTS if own else (1,)):
         heavy = [replace(each, weight=each.weight * factor) for each in (own | written.attributes).values()]
         words = f", weight of {', '.join(own)} times {factor}" if factor > 1 else ""
@@ -292,11 +312,6 @@ def _changes(policy: Policy, analysis: Analysis, domains: Mapping[str, Domain]) 
         yield _Change(
             f", {', '.join(low)} at most one level up", low, lambda algorithm: algorithm.full_domain
         )
-    for each in policy.schema.treated:
-        ways = _ways(each.treatment) if each.name in analysis.columns and each.role != "quasi" else ()
-        for words, treatment in ways:
-            changed = {each.name: replace(each, treatment=treatment)}
-            yield _Change(f", {each.name} {words}", changed, lambda _: True)
 
 
 def _written(policy: Policy, own: Iterable[Attribute], domains: Mapping[str, Domain]) -> Iterator[_Change]:
@@ -328,13 +343,28 @@ def _written(policy: Policy, own: Iterable[Attribute], domains: Mapping[str, Dom
             yield _Change(f", {', '.join(changed)} {words}", changed, lambda _: True)
 
 
-def _ways(treatment: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the same treatment in ways that tell no more: means for medians, rounding that keeps sums."""
+def _ways(column: Attribute, domain: Domain) -> Iterator[tuple[str, Any]]:
+    """Yield treatments of a column that tell no more than its own.
+
+    Means stand for medians, and rounding keeps sums. A sensitive number is rounded, or rounded to twice its
+    base: its values are then closer to those of the whole table, which t-closeness asks for, and so classes
+    may be smaller. Half the base, or less noise, would tell more than the policy allows. No limit sees that,
+    so such a setting would always be chosen.
+    """
+    treatment = column.treatment
+    if getattr(treatment, "linked", None):
+        return
     if isinstance(treatment, Round) and treatment.how == "nearest":
         yield "rounded at random", replace(treatment, how="random")
         yield "rounded so that sums stay", replace(treatment, how="controlled")
     if isinstance(treatment, Microaggregate) and treatment.how == "median":
         yield "as means of groups", replace(treatment, how="mean")
+    if column.role != "sensitive" or column.hierarchy is not None or domain.kind != "number":
+        return
+    if treatment is None and (base := _base(domain)):
+        yield f"rounded to {base:g}", Round(base)
+    elif isinstance(treatment, Round):
+        yield f"rounded to {2 * treatment.base:g}", replace(treatment, base=2 * treatment.base)
 
 
 def _base(domain: Domain) -> float | None:
