@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _INCLUDED = 0.95
 """Least share of rows whose value is a key of another table where both columns have one name."""
-_ANY = ("id", "no", "nr", "key", "number")
+ANY_KEY = ("id", "no", "nr", "key", "number")
 """Names of keys that say nothing of the table."""
 _KINDS = (".csv", ".csv.gz", ".tsv", ".parquet", ".pq")
 DATES = 'hierarchy = { dates = ["month", "quarter", "year"] }'
@@ -134,7 +134,7 @@ def find_joins(tables: Mapping[str, pl.DataFrame]) -> list[Join]:
                     continue
                 same = column.name == key
                 # Numbers from 1 are in every other column of such numbers, and many tables have an "id".
-                if key in _ANY and (name, key) in keys if same else is_short:
+                if key in ANY_KEY and (name, key) in keys if same else is_short:
                     continue
                 share = float(texts.is_in(values.cast(pl.String).implode()).sum()) / frame.height
                 if share >= (_INCLUDED if same else 1.0):

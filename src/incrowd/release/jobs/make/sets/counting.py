@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import comb
 from typing import TYPE_CHECKING, NamedTuple
 
 from incrowd.core.errors import ParameterError
 from incrowd.core.kernels.grouping.grouping import group_columns
-from incrowd.core.kernels.people.histories import subsets
+from incrowd.core.kernels.people.histories import choose, subsets
 from incrowd.core.lazy import NDArray, np
 
 if TYPE_CHECKING:
@@ -47,12 +46,11 @@ def shared(baskets: Baskets, of_class: NDArray[np.int64], size: int, column: str
         When there are too many sets.
     """
     lengths = np.bincount(baskets.row, minlength=baskets.rows)
-    histogram = zip(*np.unique(lengths, return_counts=True), strict=True)
-    total = sum(comb(int(length), size) * int(rows) for length, rows in histogram)
+    total = choose(lengths, size).sum()
     if total > _MOST_SETS:
         raise ParameterError(
-            f"column {column!r}: an attacker may know {total:,} sets of {size} items, and {_MOST_SETS:,} are "
-            "looked at; lower known, or shorten the sets"
+            f"column {column!r}: an attacker may know {total:,.0f} sets of {size} items, and {_MOST_SETS:,} "
+            "are looked at; lower known, or shorten the sets"
         )
     indptr = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
     sets, counts = subsets(indptr, baskets.node, size)

@@ -71,10 +71,9 @@ class SetRelease(Release):
 
     def _of_sets(self) -> Iterator[str]:
         name, sets = self.column.name, self.sets
-        items = len(np.unique(sets.released.node))
         yield (
-            f"{name} has sets of {items:,} different items, in order, and "
-            f"{percent(sets.left_out / sets.occurrences)} of all items are left out. Its sets lose "
+            f"{name} has sets of {sets.items:,} different items, in order, and "
+            f"{percent(sets.share_left_out)} of all items are left out. Its sets lose "
             f"{loss_in_words(sets.loss)} (NCP)."
         )
         yield (
@@ -90,8 +89,8 @@ class SetRelease(Release):
             "sets": {
                 "column": self.column.name,
                 "known": self.column.known,
-                "items": len(np.unique(sets.released.node)),
-                "left_out": rounded(sets.left_out / sets.occurrences),
+                "items": sets.items,
+                "left_out": rounded(sets.share_left_out),
             },
         }
 

@@ -44,6 +44,16 @@ class SetRecoding:
     occurrences: int
     left_out: int
 
+    @property
+    def items(self) -> int:
+        """Number of different items that are released."""
+        return len(np.unique(self.released.node))
+
+    @property
+    def share_left_out(self) -> float:
+        """Share of all items that no released item stands for, 0 to 1."""
+        return self.left_out / self.occurrences
+
 
 class Limit(NamedTuple):
     """A limit on a column: `k` people share any `known` items, and a `share` of items may be left out.
