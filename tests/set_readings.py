@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -15,18 +16,32 @@ TREE = ic.Hierarchy.from_nested(
 )
 
 
-def fewest(table: pl.DataFrame, column: str, others: list[str], known: int) -> int | None:
+def items_of(row: dict, columns: list[str]) -> frozenset:
+    """Return the items of a row, each with its column."""
+    return frozenset((name, item) for name in columns for item in (row[name] or "").split(";")) - {
+        (name, item) for name in columns for item in ("", "*")
+    }
+
+
+def fewest(table: pl.DataFrame, column: str | list[str], others: list[str], known: int) -> int | None:
     """Return the fewest rows of a class that hold a set of at most `known` items that a row has."""
+    columns = [column] if isinstance(column, str) else column
     least = None
     groups = table.group_by(others) if others else [((), table)]
     for _, rows in groups:
-        sets = [frozenset((cell or "").split(";")) - {"", "*"} for cell in rows[column].to_list()]
+        sets = [items_of(row, columns) for row in rows.to_dicts()]
         for one in sets:
             for size in range(1, known + 1):
                 for some in combinations(sorted(one), size):
                     people = sum(set(some) <= other for other in sets)
                     least = people if least is None else min(least, people)
     return least
+
+
+def two_columns(seed: int, rows: int = 40, *, others: bool = False) -> pl.DataFrame:
+    """Draw a table with a second column of sets, whose items have the texts of the first."""
+    second = draw(seed + 1_000, rows)["codes"].alias("drugs")
+    return draw(seed, rows, others=others).with_columns(second)
 
 
 def draw(seed: int, rows: int = 40, *, others: bool = False) -> pl.DataFrame:
@@ -45,6 +60,9 @@ def policy(k: int = 2, known: int = 2, *, others: bool = False, hierarchy=TREE, 
         "codes", "quasi", kind="set", parts=settings.pop("parts", ";"), known=known, hierarchy=hierarchy
     )
     plain = [ic.Attribute("age", "quasi"), ic.Attribute("sex", "quasi")] if others else []
+    more = [replace(column, name=name) for name in settings.pop("more", ())]
     return ic.Policy(
-        ic.Schema.of_attributes([*plain, column]), settings.pop("models", [ic.KAnonymity(k)]), **settings
+        ic.Schema.of_attributes([*plain, column, *more]),
+        settings.pop("models", [ic.KAnonymity(k)]),
+        **settings,
     )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.core.errors import TableError, named
 from incrowd.core.lazy import pl
+from incrowd.core.reading.keys import ANY_KEY
 from incrowd.release.jobs.compare.draft import draft_policy
 from incrowd.release.policy.toml_lines import toml_settings, toml_value
 from incrowd_gate.points import Point
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 _INCLUDED = 0.95
 """Least share of rows whose value is a key of another table where both columns have one name."""
-ANY_KEY = ("id", "no", "nr", "key", "number")
-"""Names of keys that say nothing of the table."""
 _KINDS = (".csv", ".csv.gz", ".tsv", ".parquet", ".pq")
 DATES = 'hierarchy = { dates = ["month", "quarter", "year"] }'
 """The line of a draft by which dates are generalized."""

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 from incrowd.core.io.columns import column_named
 from incrowd.core.lazy import pl
-from incrowd.core.reading.keys import key_texts
-from incrowd.release.jobs.compare.draft_linked import ANY_KEY
+from incrowd.core.reading.keys import ANY_KEY, key_texts
 from incrowd.release.jobs.later.apply import AppliedBatch
 from incrowd.release.jobs.later.ledger.exposure import RECORDS, ReleasePeople
 from incrowd.release.jobs.make.release import Release

@@ -30,15 +30,15 @@ class Shared(NamedTuple):
     support: NDArray[np.int64]
 
 
-def shared(baskets: Baskets, of_class: NDArray[np.int64], size: int, column: str) -> Shared:
+def shared(baskets: Baskets, of_class: NDArray[np.int64], size: int, where: str) -> Shared:
     """Count the rows of each class that have the same sets of items.
 
     Parameters
     ----------
     of_class
         int64[rows]: the class of each row.
-    column
-        The name, for errors.
+    where
+        The columns, for errors.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def shared(baskets: Baskets, of_class: NDArray[np.int64], size: int, column: str
     total = choose(lengths, size).sum()
     if total > _MOST_SETS:
         raise ParameterError(
-            f"column {column!r}: an attacker may know {total:,.0f} sets of {size} items, and {_MOST_SETS:,} "
+            f"{where}: an attacker may know {total:,.0f} sets of {size} items, and {_MOST_SETS:,} "
             "are looked at; lower known, or shorten the sets"
         )
     indptr = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)

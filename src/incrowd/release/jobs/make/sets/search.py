@@ -8,7 +8,7 @@ allows.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import product
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from incrowd.core.errors import InfeasibleError, setting
 from incrowd.core.lazy import NDArray, np
-from incrowd.release.jobs.make.sets.cells import Baskets
+from incrowd.release.jobs.make.sets.cells import Baskets, joined, parted
 from incrowd.release.jobs.make.sets.counting import lacking, shared
 
 _MOST_CUTS = 4_096
@@ -56,22 +56,24 @@ class SetRecoding:
 
 
 class Limit(NamedTuple):
-    """A limit on a column: `k` people share any `known` items, and a `share` of items may be left out.
+    """A limit on columns: `k` people share any `known` items, and a `share` of items may be left out.
 
-    The share is one of the items of rows that are not suppressed.
+    The share is one of the items of rows that are not suppressed. `where` names the columns, for errors.
     """
 
-    column: str
+    where: str
     k: int
     known: int
     share: float
 
 
-def recode_sets(baskets: Baskets, of_class: NDArray[np.int64], limit: Limit) -> SetRecoding:
-    """Choose the released items of each row.
+def recode_sets(columns: Sequence[Baskets], of_class: NDArray[np.int64], limit: Limit) -> list[SetRecoding]:
+    """Choose the released items of each row, of each column.
 
     Parameters
     ----------
+    columns
+        The items of each column; known ones may be of several.
     of_class
         int64[rows]: the class of each row, -1 for a row that is suppressed and releases no item.
 
@@ -84,22 +86,28 @@ def recode_sets(baskets: Baskets, of_class: NDArray[np.int64], limit: Limit) -> 
     ----------
     Terrovitis, Mamoulis and Kalnis, Privacy-preserving anonymization of set-valued data, PVLDB 1(1), 2008.
     """
-    search = _Search(baskets.only(of_class[baskets.row] >= 0), of_class, limit)
-    whole = len(baskets.row) - len(search.baskets.row)
+    baskets = joined(columns)
+    leaves = of_class[baskets.row] >= 0
+    search = _Search(baskets.only(leaves), of_class, limit)
     best = search.best()
     if best is None:
         allowed = setting("max_suppression", "--max-suppression", "max_suppression")
         raise InfeasibleError(
-            f"nothing was released: of column {limit.column!r} at least {limit.k} people have to share any "
-            f"{limit.known} items, and no groups of items below the root of its hierarchy are so frequent; "
-            f"give it a hierarchy with larger groups, lower known, or raise {allowed}, so that rare items "
+            f"nothing was released: of {limit.where} at least {limit.k} people have to share any "
+            f"{limit.known} items, and no groups of items below the root of a hierarchy are so frequent; "
+            f"give a hierarchy with larger groups, lower known, or raise {allowed}, so that rare items "
             "are left out"
         )
     cut, kept = best
-    released = search.baskets.at(cut).only(kept)
-    loss, left_out = search.loss_of(cut, kept)
-    items = len(baskets.row)
-    return SetRecoding(released, (loss + whole) / items, items, left_out + whole)
+    # An item of a suppressed row is left out, too.
+    there = leaves.copy()
+    there[leaves] = search.there(cut, kept)
+    loss = np.where(there, search.share[cut[baskets.node]], 1.0)
+    released = parted(search.baskets.at(cut).only(kept), columns)
+    return [
+        SetRecoding(part, float(loss[here].mean()), int(here.sum()), int((~there[here]).sum()))
+        for (part, _), (_, here) in zip(released, parted(baskets, columns), strict=True)
+    ]
 
 
 class _Search:
@@ -155,12 +163,16 @@ class _Search:
 
     def loss_of(self, cut: NDArray[np.int64], kept: NDArray[np.bool_]) -> tuple[float, int]:
         """Return the sum of the losses of all raw items, and how many of these are left out."""
+        there = self.there(cut, kept)
+        left_out = int((~there).sum())
+        return float(self.share[cut[self.baskets.node[there]]].sum()) + left_out, left_out
+
+    def there(self, cut: NDArray[np.int64], kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Say of which raw items a released one stands: bool[entries]."""
         released = self.baskets.at(cut)
         keys = released.row * self.nodes + released.node
         raw = self.baskets.row * self.nodes + cut[self.baskets.node]
-        there = kept[np.searchsorted(keys, raw)]
-        left_out = int((~there).sum())
-        return float(self.share[cut[self.baskets.node[there]]].sum()) + left_out, left_out
+        return kept[np.searchsorted(keys, raw)]
 
     def _cut(self, steps: list[int]) -> NDArray[np.int64]:
         """Return the node of each node after some groups took the place of all below."""
@@ -243,7 +255,7 @@ class _Search:
     def _is_safe(self, cut: NDArray[np.int64]) -> bool:
         released = self.baskets.at(cut)
         return all(
-            (shared(released, self.of_class, size, self.limit.column).support >= self.limit.k).all()
+            (shared(released, self.of_class, size, self.limit.where).support >= self.limit.k).all()
             for size in range(1, self.limit.known + 1)
         )
 
@@ -268,7 +280,7 @@ class _Search:
         size = 1
         while size <= self.limit.known and (~kept).sum() <= self.most_left_out:
             rest = every.only(kept)
-            found = shared(rest, self.of_class, size, self.limit.column)
+            found = shared(rest, self.of_class, size, self.limit.where)
             few = found.support < self.limit.k
             if not few.any():
                 size += 1
