@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING
 
 from incrowd_gate.errors import PolicyError, SchemaError
 from incrowd_verify.checks import Checks
 from incrowd_verify.limits import SLACK, Finding
+from incrowd_verify.persons import Persons, find_persons
 from incrowd_verify.policy import SUPPRESSED, Column, Policy
 from incrowd_verify.source import Table, literal
 from incrowd_verify.tables import Tables
@@ -58,8 +60,9 @@ def check_sets(con: Checks, policy: Policy, tables: Tables) -> tuple[Policy, Tab
         trees.append(_check_tree(con, column, tables.raw))
     if tables.raw is not None:
         _check_against(con, policy, tables, trees)
-    finding = _finding(con, policy, others)
-    if policy.person and finding.holds and not _has_single_rows(con, policy, tables.raw):
+    persons = find_persons(con, tables, policy)
+    finding = _finding(con, policy, others, _views(con, tables, sets, persons, home))
+    if persons is not None and persons.unknown and finding.holds:
         finding = replace(finding, holds=None)
     every = (released, tables.raw, tables.raw_in_order)
     for table in {table.name: table for table in every if table is not None}.values():
@@ -266,24 +269,47 @@ def _names(sets: Sequence[Column]) -> str:
     return " and ".join(column.name for column in sets)
 
 
-def _finding(con: Checks, policy: Policy, others: Sequence[str]) -> Finding:
-    """Count the records of each class that have the same items, for sets of each size that is known."""
+def _views(
+    con: Checks, tables: Tables, sets: Sequence[Column], persons: Persons | None, home: str
+) -> list[str]:
+    """Make tables of what may be known together, and return their names: place, class, person, item.
+
+    Of people with several records, these are the items of a record, and in each class of a person the items
+    of all records.
+    """
+    several = persons is not None and persons.several and not persons.unknown
+    person, join = ("w.person", " JOIN whose w USING (place)") if several else ("r.place", "")
+    con.execute(
+        f"CREATE TABLE basket AS SELECT r.place, class, {person} AS person, dense_rank() OVER (ORDER BY set, "
+        f"item) AS item FROM released_item r{join}"
+    )
+    if not several:
+        return ["basket"]
+    stars = " AND ".join(_lists(tables.released, column)[1] for column in sets)
+    con.execute(
+        f"CREATE TABLE whole AS SELECT dense_rank() OVER (ORDER BY h.person, h.class) AS place, h.class, "
+        "h.person, i.item FROM (SELECT DISTINCT w.person, p.class FROM (SELECT rowid AS place, "
+        f"{home} AS class, {stars} AS starred FROM {tables.released.name}) p JOIN whose w USING (place) "
+        "WHERE NOT p.starred) h JOIN (SELECT DISTINCT person, item FROM basket) i USING (person)"
+    )
+    return ["basket", "whole"]
+
+
+def _finding(con: Checks, policy: Policy, others: Sequence[str], views: Sequence[str]) -> Finding:
+    """Count the people of each class who have the same items, for sets of each size that is known."""
     names, known = _names(policy.sets), policy.sets[0].known or 0
     k = max(demand.limit for demand in policy.demands if demand.model == "k-anonymity")
-    con.execute(
-        "CREATE TABLE basket AS SELECT place, class, dense_rank() OVER (ORDER BY set, item) AS item "
-        "FROM released_item"
-    )
     smallest = None
-    for size in range(1, known + 1):
-        _refuse_many(con, names, size)
+    people = "count(DISTINCT b0.person)" if views[1:] else "count(*)"
+    for view, size in product(views, range(1, known + 1)):
+        _refuse_many(con, view, names, size)
         joins = "".join(
-            f" JOIN basket b{n} ON b{n}.place = b0.place AND b{n}.item > b{n - 1}.item"
+            f" JOIN {view} b{n} ON b{n}.place = b0.place AND b{n}.item > b{n - 1}.item"
             for n in range(1, size)
         )
         keys = ", ".join(f"b{n}.item" for n in range(size))
         (least,) = con.row(
-            f"SELECT min(people) FROM (SELECT count(*) AS people FROM basket b0{joins} "
+            f"SELECT min(people) FROM (SELECT {people} AS people FROM {view} b0{joins} "
             f"GROUP BY b0.class, {keys})"
         )
         if least is not None:
@@ -295,23 +321,10 @@ def _finding(con: Checks, policy: Policy, others: Sequence[str]) -> Finding:
     )  # fmt: skip
 
 
-def _has_single_rows(con: Checks, policy: Policy, raw: Table | None) -> bool:
-    """Whether each person is known to have a single record; sets are counted by records."""
-    if raw is None or not all(raw.has(each.name) for each in policy.person):
-        return False
-    cells = [cell(raw, each.name, policy.null_values) for each in policy.person]
-    named = " OR ".join(f"({each}) IS NOT NULL" for each in cells)
-    (several,) = con.row(
-        f"SELECT count(*) FROM (SELECT 1 FROM {raw.name} WHERE {named} GROUP BY {', '.join(cells)} "
-        "HAVING count(*) > 1)"
-    )
-    return not several
-
-
-def _refuse_many(con: Checks, names: str, size: int) -> None:
+def _refuse_many(con: Checks, view: str, names: str, size: int) -> None:
     factors = " * ".join(f"greatest(n - {at}, 0) / {at + 1}" for at in range(size))
     (sets,) = con.row(
-        f"SELECT coalesce(sum({factors}), 0) FROM (SELECT count(*)::DOUBLE AS n FROM basket GROUP BY place)"
+        f"SELECT coalesce(sum({factors}), 0) FROM (SELECT count(*)::DOUBLE AS n FROM {view} GROUP BY place)"
     )
     if sets > _SETS:
         raise PolicyError(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 from dataclasses import replace
-from itertools import product
+from itertools import combinations_with_replacement, product
 
+import numpy as np
 import polars as pl
 import pytest
 from rich.console import Console
@@ -14,9 +15,10 @@ import incrowd as ic
 from incrowd.attacks import attack
 from incrowd.core.errors import InfeasibleError, ParameterError, SchemaError
 from incrowd.faces.cli.tables import show_release
-from incrowd.release.jobs.make.sets import search
+from incrowd.release.jobs.make.sets import counting, search
+from incrowd.release.jobs.make.sets.cells import Baskets
 from incrowd_gate.profiles import Context
-from set_readings import draw, fewest, policy, two_columns
+from set_readings import draw, fewest, fewest_people, people_of, policy, two_columns
 
 PAPER = pl.DataFrame({"codes": ["a1;b1;b2", "a2;b1", "a2;b1;b2", "a1;a2;b2"]})
 PAPER_TREE = ic.Hierarchy.from_nested({"root": {"A": ["a1", "a2"], "B": ["b1", "b2"]}})
@@ -293,13 +295,85 @@ def test_stars_and_signs_within_items_are_refused():
         ic.anonymize(pl.DataFrame({"codes": ["a1", "a2"]}), policy(hierarchy=tree))
 
 
-def test_people_with_several_rows_are_refused():
-    schema = ic.Schema.of_attributes([*policy().schema.attributes, ic.Attribute("id", "person")])
-    asked = ic.Policy(schema, "k-anonymity:2")
-    with pytest.raises(ParameterError, match="give each person one row"):
-        ic.anonymize(draw(1).with_columns(id=pl.int_range(pl.len()) // 2), asked)
-    one_each = draw(1, 200).with_row_index("id")
-    assert ic.anonymize(one_each, asked).privacy.holds
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    ("known", "share", "others", "both"),
+    [
+        (1, 0, False, False),
+        (2, 0, True, False),
+        (2, 0.3, True, True),
+        (3, 0.6, False, True),
+        (3, 0.4, True, False),
+    ],
+)
+def test_people_with_several_rows_are_counted_once(seed, known, share, others, both):
+    columns = ["codes", "drugs"][: 1 + both]
+    raw = two_columns(seed, 90, others=others).drop({"drugs"} - {*columns})
+    whose, person = people_of(seed, 90)
+    asked = policy(2, known, others=others, max_suppression=share, more=columns[1:], people=True)
+    try:
+        release = ic.anonymize(raw.with_columns(whose), asked)
+    except InfeasibleError:
+        return
+    places = release.row_map()["row"].to_numpy() - 1
+    shown = ["age", "sex"] if others else []
+    least = fewest_people(release.table, columns, shown, known, [person[at] for at in places])
+    assert release.privacy.results.asked[-1].value == least
+    assert least is None or least >= 2
+    assert sum(each.left_out for each in release.sets.values()) <= share * sum(
+        each.occurrences for each in release.sets.values()
+    )
+
+
+@pytest.mark.parametrize("runs", [counting._RUN, 5], ids=["one run", "small runs"])
+@pytest.mark.parametrize("seed", range(4))
+def test_pairs_lack_people_and_not_rows(seed, runs, monkeypatch):
+    monkeypatch.setattr(counting, "_RUN", runs)
+    raw, (_, person) = draw(seed, 30), people_of(seed, 30)
+    column = policy(hierarchy=None).schema.sets[0]
+    baskets = Baskets.of_cells(raw["codes"], column, ())
+    of_class = np.random.default_rng(seed).integers(0, 2, 30)
+    for view in counting.views_of(baskets, of_class, np.array(person)):
+        lack = counting.lacking(view, 3, 2)
+        expected = np.zeros_like(lack)
+        nodes = [set(view.baskets.node[view.baskets.row == row].tolist()) for row in range(view.baskets.rows)]
+        for home in (0, 1):
+            for pair in combinations_with_replacement(range(1, len(baskets.items.labels)), 2):
+                people = {
+                    int(view.person[row])
+                    for row, items in enumerate(nodes)
+                    if view.of_class[row] == home and {*pair} <= items
+                }
+                if people:
+                    expected[pair] += max(3 - len(people), 0)
+        assert (lack == np.maximum(expected, expected.T)).all()
+
+
+def test_known_items_may_stand_in_several_rows_of_somebody():
+    # Each row has company, and Ann alone has both items.
+    raw = pl.DataFrame({"id": [1, 1, 2, 3], "codes": ["a1", "b1", "a1", "b1"]})
+    with pytest.raises(InfeasibleError):
+        ic.anonymize(raw, policy(2, hierarchy=None, people=True))
+    # Both rows of an item are Ann's.
+    alone = pl.DataFrame({"id": [1, 1, 2, 3], "codes": ["a1", "a1", "b1", "b1"]})
+    with pytest.raises(InfeasibleError):
+        ic.anonymize(alone, policy(2, 1, hierarchy=None, people=True))
+    # Both have both items, but Ann alone has them in one row.
+    split = pl.DataFrame({"id": [1, 2, 2], "codes": ["a1;b1", "a1", "b1"]})
+    with pytest.raises(InfeasibleError):
+        ic.anonymize(split, policy(2, hierarchy=None, people=True))
+    whole = pl.DataFrame({"id": [1, 1, 2, 2], "codes": ["a1", "b1", "b1", "a1"]})
+    release = ic.anonymize(whole, policy(2, hierarchy=None, people=True))
+    assert sorted(cells(release.table)) == ["a1", "a1", "b1", "b1"]
+    assert "Known items may be of one row of somebody or of all rows." in " ".join(release.sentences())
+
+
+def test_people_with_one_row_each_are_rows():
+    raw = draw(1, 200)
+    asked = policy(2, people=True)
+    assert ic.anonymize(raw.with_row_index("id"), asked).sets["codes"].loss == (
+        ic.anonymize(raw, policy(2)).sets["codes"].loss
+    )
 
 
 def test_a_policy_of_sets_reads_as_it_was_written(tmp_path):

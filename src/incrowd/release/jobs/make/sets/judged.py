@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import TYPE_CHECKING
 
 from incrowd.core.errors import InfeasibleError
@@ -11,7 +12,7 @@ from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.recoding import SUPPRESSED
 from incrowd.measures.privacy.results import ModelResult
 from incrowd.release.jobs.make.sets.cells import Baskets, Items, joined, listed
-from incrowd.release.jobs.make.sets.counting import shared
+from incrowd.release.jobs.make.sets.counting import shared, views_of
 
 if TYPE_CHECKING:
     from incrowd.core.table.attribute import Attribute
@@ -42,7 +43,12 @@ def classes_of(columns: Sequence[pl.Series], rows: int) -> NDArray[np.int64]:
 
 
 def judge_sets(
-    frame: pl.DataFrame, sets: Sequence[Attribute], others: Sequence[str], k: int, trees: Sequence[Items]
+    frame: pl.DataFrame,
+    sets: Sequence[Attribute],
+    others: Sequence[str],
+    k: int,
+    trees: Sequence[Items],
+    person: NDArray[np.int64] | None,
 ) -> ModelResult:
     """Measure k^m-anonymity of a released table: the fewest people of a class who share known items.
 
@@ -56,6 +62,8 @@ def judge_sets(
         The other quasi-identifiers.
     trees
         The tree of the items of each column, as it came in.
+    person
+        int64[rows]: the number of each row's person; None where nobody has a second row.
 
     Raises
     ------
@@ -67,13 +75,17 @@ def judge_sets(
         [_released(frame[each.name], each, tree) for each, tree in zip(sets, trees, strict=True)]
     )
     of_class = classes_of([frame[other] for other in others], len(frame))
-    smallest, weak = None, np.zeros(len(frame), np.bool_)
-    for size in range(1, known + 1):
-        found = shared(baskets, of_class, size, names)
+    starred = np.all([suppressed_cells(frame[each.name]) for each in sets], axis=0)
+    views = views_of(baskets, np.where(starred, -1, of_class), person)
+    smallest, homes = None, np.zeros(0, np.int64)
+    for view, size in product(views, range(1, known + 1)):
+        found = shared(view, size, names)
         if len(found.support):
             least = int(found.support.min())
             smallest = least if smallest is None else min(least, smallest)
-            weak[found.owner[found.support < k]] = True
+            few = found.owner[found.support < k]
+            homes = np.append(homes, view.of_class[few] + (of_class.max(initial=0) + 1) * view.person[few])
+    weak = np.isin(of_class + (of_class.max(initial=0) + 1) * views[0].person, homes)
     failing = len(np.unique(of_class[weak])), int(weak.sum())
     number = "1 item" if known == 1 else f"at most {known} items"
     return ModelResult(

@@ -59,6 +59,7 @@ class SetRelease(Release):
 
     sets: Mapping[str, SetRecoding]
     _inner: Release
+    _person: NDArray[np.int64] | None
 
     def sentences(self, *, conditions: bool = True) -> list[str]:
         """Describe the release as `Release` does, then the items."""
@@ -73,6 +74,7 @@ class SetRelease(Release):
             )
         names = names_of(self.policy.schema.sets)
         yield (
+            f"{'' if self._person is None else 'Known items may be of one row of somebody or of all rows. '}"
             f"Nothing is promised against whoever knows more items of {names}, an item that somebody has "
             "not, or how many somebody has."
         )
@@ -125,7 +127,7 @@ class SetRelease(Release):
         frame = _in_memory(written)
         hidden = masked(frame, self.policy.schema.sets)
         measured = self._inner._assessment(hidden, judged_alone=judged_alone)
-        return _with_sets(measured, frame, self.policy, self.sets)
+        return _with_sets(measured, frame, self.policy, self.sets, self._person)
 
     def _judge_rows(self, written: Any, measured: Assessment) -> None:
         self._inner._judge_rows(masked(_in_memory(written), self.policy.schema.sets), measured)
@@ -195,14 +197,11 @@ def anonymize_sets(
         hidden = with_columns(room, {each.name: pl.Series([ANY] * len(cells)) for each in attributes})
     plain = _without_sets(policy)
     start = steps.start(hidden, plain, None, csv_format, clock)
-    if start.frequency.people.table is not None:
-        raise ParameterError(
-            f"{where} sets, and a person has several rows; give each person one row "
-            "with all items, or leave the role person out"
-        )
-    recoded, sets = _best(start, plain, baskets, policy, clock, steps)
+    person = _person_of_row(start)
+    recoded, sets = _best(start, plain, baskets, person, policy, clock, steps)
     inner = steps.release(recoded, clock)
     places = inner.row_map()["row"].to_numpy() - 1
+    whose = None if person is None else person[places]
     suppressed = _classes(recoded) < 0
     released = {
         each.name: sets[each.name].released.cells(
@@ -223,11 +222,12 @@ def anonymize_sets(
         | {
             "policy": policy,
             "sources": (*paths, *engine.sources),
-            "privacy": _with_sets(inner.privacy, texts, policy, sets),
+            "privacy": _with_sets(inner.privacy, texts, policy, sets, whose),
             "_measure_before": lambda: _before(inner, policy),
             "utility": _losses(inner, sets),
             "sets": sets,
             "_inner": inner,
+            "_person": whose,
         }
     )
     release._judge_rows(texts, release.privacy)
@@ -317,7 +317,13 @@ def _without_sets(policy: Policy) -> Policy:
 
 
 def _best(
-    start: Any, plain: Policy, baskets: Sequence[Baskets], policy: Policy, clock: Clock, steps: Steps
+    start: Any,
+    plain: Policy,
+    baskets: Sequence[Baskets],
+    person: NDArray[np.int64] | None,
+    policy: Policy,
+    clock: Clock,
+    steps: Steps,
 ) -> tuple[Any, dict[str, SetRecoding]]:
     """Return the recoding of the other columns, for classes of some size, that loses least with its sets."""
     attributes, k = policy.schema.sets, _k_of(policy)
@@ -335,7 +341,8 @@ def _best(
         try:
             recoded = steps.recode(start, plain.with_models([KAnonymity(size)]), clock)
             with clock.stage("search"):
-                sets = dict(zip(names, recode_sets(baskets, _classes(recoded), limit), strict=True))
+                each = recode_sets(baskets, _classes(recoded), person, limit)
+            sets = dict(zip(names, each, strict=True))
         except InfeasibleError as error:
             problem = error
             if best is not None:
@@ -357,6 +364,15 @@ def _best(
         made_from=recoded.recoding.leaving(start.frequency),
     )
     return recoded._replace(policy=plain, after=after), sets
+
+
+def _person_of_row(start: Any) -> NDArray[np.int64] | None:
+    """Return the number of each row's person, None where nobody has a second row: int64[rows]."""
+    people = start.frequency.people
+    if people.table is None:
+        return None
+    person = people.of_row.astype(np.int64)
+    return np.asarray(np.where(person < 0, person.max() + 1 + np.arange(len(person)), person))
 
 
 def _k_of(policy: Policy) -> int:
@@ -393,12 +409,16 @@ def _losses(inner: Release, sets: Mapping[str, SetRecoding]) -> dict[str, Metric
 
 
 def _with_sets(
-    measured: Assessment, frame: pl.DataFrame, policy: Policy, sets: Mapping[str, SetRecoding]
+    measured: Assessment,
+    frame: pl.DataFrame,
+    policy: Policy,
+    sets: Mapping[str, SetRecoding],
+    person: NDArray[np.int64] | None,
 ) -> Assessment:
     """Add the count of a table's sets to the measures of its classes."""
     others = [each.name for each in policy.schema.quasi if each.kind != "set"]
     trees = [each.released.items for each in sets.values()]
-    result = judge_sets(frame, policy.schema.sets, others, _k_of(policy), trees)
+    result = judge_sets(frame, policy.schema.sets, others, _k_of(policy), trees, person)
     measured = _of_others(measured, policy)
     return replace(measured, results=Results((*measured.results.asked, result)))
 

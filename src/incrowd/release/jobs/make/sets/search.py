@@ -17,7 +17,7 @@ from typing import NamedTuple
 from incrowd.core.errors import InfeasibleError, setting
 from incrowd.core.lazy import NDArray, np
 from incrowd.release.jobs.make.sets.cells import Baskets, joined, parted
-from incrowd.release.jobs.make.sets.counting import lacking, shared
+from incrowd.release.jobs.make.sets.counting import View, lacking, shared, views_of
 
 _MOST_CUTS = 4_096
 """Cuts of a small tree, which are all looked at."""
@@ -67,7 +67,12 @@ class Limit(NamedTuple):
     share: float
 
 
-def recode_sets(columns: Sequence[Baskets], of_class: NDArray[np.int64], limit: Limit) -> list[SetRecoding]:
+def recode_sets(
+    columns: Sequence[Baskets],
+    of_class: NDArray[np.int64],
+    person: NDArray[np.int64] | None,
+    limit: Limit,
+) -> list[SetRecoding]:
     """Choose the released items of each row, of each column.
 
     Parameters
@@ -76,6 +81,8 @@ def recode_sets(columns: Sequence[Baskets], of_class: NDArray[np.int64], limit: 
         The items of each column; known ones may be of several.
     of_class
         int64[rows]: the class of each row, -1 for a row that is suppressed and releases no item.
+    person
+        int64[rows]: the number of each row's person; None where nobody has a second row.
 
     Raises
     ------
@@ -88,7 +95,7 @@ def recode_sets(columns: Sequence[Baskets], of_class: NDArray[np.int64], limit: 
     """
     baskets = joined(columns)
     leaves = of_class[baskets.row] >= 0
-    search = _Search(baskets.only(leaves), of_class, limit)
+    search = _Search(baskets.only(leaves), of_class, person, limit)
     best = search.best()
     if best is None:
         allowed = setting("max_suppression", "--max-suppression", "max_suppression")
@@ -113,8 +120,14 @@ def recode_sets(columns: Sequence[Baskets], of_class: NDArray[np.int64], limit: 
 class _Search:
     """A search: the baskets, and sums by node that cuts are compared by."""
 
-    def __init__(self, baskets: Baskets, of_class: NDArray[np.int64], limit: Limit) -> None:
-        self.baskets, self.of_class, self.limit = baskets, of_class, limit
+    def __init__(
+        self,
+        baskets: Baskets,
+        of_class: NDArray[np.int64],
+        person: NDArray[np.int64] | None,
+        limit: Limit,
+    ) -> None:
+        self.baskets, self.of_class, self.person, self.limit = baskets, of_class, person, limit
         self.most_left_out = int(limit.share * len(baskets.row) + 1e-9)
         items = baskets.items
         self.parents, self.share = items.parents, items.share
@@ -131,7 +144,9 @@ class _Search:
 
     def best(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]] | None:
         """Return the cut with the least loss that was found, and which entries are kept; None without any."""
-        lack = lacking(self.baskets, self.of_class, self.limit.k, self.limit.known)
+        lack = np.zeros((self.nodes, self.nodes))
+        for view in self._views(self.baskets):
+            lack += lacking(view, self.limit.k, self.limit.known)
         exact = self.limit.known <= 2
         if exact and not self.most_left_out and self._cuts() <= _MOST_CUTS:
             return self._of_every_cut(lack)
@@ -253,11 +268,14 @@ class _Search:
         return cut
 
     def _is_safe(self, cut: NDArray[np.int64]) -> bool:
-        released = self.baskets.at(cut)
         return all(
-            (shared(released, self.of_class, size, self.limit.where).support >= self.limit.k).all()
+            (shared(view, size, self.limit.where).support >= self.limit.k).all()
+            for view in self._views(self.baskets.at(cut))
             for size in range(1, self.limit.known + 1)
         )
+
+    def _views(self, baskets: Baskets) -> list[View]:
+        return views_of(baskets, self.of_class, self.person)
 
     def _is_affordable(self, cut: NDArray[np.int64]) -> bool:
         return self.loss_of(cut, self._kept(cut))[1] <= self.most_left_out
@@ -271,34 +289,34 @@ class _Search:
     def _kept(self, cut: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Say which items of a cut's baskets are kept, so that those who know few of them find k people.
 
-        Of each set that too few people of a class share, the item goes that is in most of such sets there.
-        As soon as more go than may be left out, the rest is not looked at.
+        Of each set that too few people of a class share, the item goes that is in most of such sets there,
+        out of all rows of the person. As soon as more go than may be left out, the rest is not looked at.
         """
         every = self.baskets.at(cut)
         kept = np.ones(len(every.row), np.bool_)
-        keys = every.row * self.nodes + every.node
+        keys = (every.row if self.person is None else self.person[every.row]) * self.nodes + every.node
         size = 1
         while size <= self.limit.known and (~kept).sum() <= self.most_left_out:
-            rest = every.only(kept)
-            found = shared(rest, self.of_class, size, self.limit.where)
-            few = found.support < self.limit.k
-            if not few.any():
-                size += 1
-                continue
-            owner, sets = found.owner[few], found.sets[few]
-            home = self.of_class[owner][:, None] * self.nodes + sets
-            places, number, often = np.unique(home, return_inverse=True, return_counts=True)
-            here = self.of_class[rest.row] * self.nodes + rest.node
-            frequent = np.bincount(
-                np.searchsorted(places, here[np.isin(here, places)]), minlength=len(places)
-            )
-            rank = np.empty(len(places), np.int64)
-            rank[np.lexsort((places, -frequent, often))] = np.arange(len(places))
-            worst = rank[number.reshape(home.shape)].argmax(axis=1)
-            gone = owner * self.nodes + sets[np.arange(len(sets)), worst]
-            kept[np.searchsorted(keys, np.unique(gone))] = False
-            size = 1
+            views = self._views(every.only(kept))
+            gone = np.concatenate([self._exposed(view, size) for view in views])
+            if len(gone):
+                kept &= ~np.isin(keys, gone, kind="sort")
+            size = 1 if len(gone) else size + 1
         return kept
+
+    def _exposed(self, view: View, size: int) -> NDArray[np.int64]:
+        """Return an item of each set that too few people share, as one number with that of the person."""
+        found = shared(view, size, self.limit.where)
+        few = found.support < self.limit.k
+        owner, sets = found.owner[few], found.sets[few]
+        home = view.of_class[owner][:, None] * self.nodes + sets
+        places, number, often = np.unique(home, return_inverse=True, return_counts=True)
+        here = view.of_class[view.baskets.row] * self.nodes + view.baskets.node
+        frequent = np.bincount(np.searchsorted(places, here[np.isin(here, places)]), minlength=len(places))
+        rank = np.empty(len(places), np.int64)
+        rank[np.lexsort((places, -frequent, often))] = np.arange(len(places))
+        worst = rank[number.reshape(home.shape)].argmax(axis=1)
+        return np.unique(view.person[owner] * self.nodes + sets[np.arange(len(sets)), worst])
 
     def _cuts(self) -> int:
         """Count the cuts below the root, up to a few more than are looked at."""
