@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 import pytest
 
 import incrowd as ic
 from incrowd_gate.errors import InfeasibleError, ParameterError, PolicyError
 from incrowd_verify import verify
 from incrowd_verify.verification import checks_as_sql
-from set_readings import TREE, draw, fewest, policy
+from set_readings import TREE, draw, fewest, fewest_people, people_of, policy, two_columns
 
 
 def written(folder, table: pl.DataFrame, asked: ic.Policy, suffix: str = "csv") -> tuple[str, str]:
@@ -36,6 +37,38 @@ def test_the_verifier_counts_all_sets_of_items(tmp_path, seed, known, others):
 
 def _ordered() -> pl.Expr:
     return pl.col("codes").str.split(";").list.sort().list.join(";")
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("known", [1, 2, 3])
+def test_known_items_of_two_columns_are_counted_together(tmp_path, seed, known):
+    raw = two_columns(seed, 12).with_columns(cs.string().str.split(";").list.sort().list.join(";"))
+    result = verify(*written(tmp_path, raw, policy(2, known, more=["drugs"])))
+    [finding] = result.findings
+    assert finding.attribute == "codes and drugs"
+    assert finding.reached == fewest(raw, ["codes", "drugs"], [], known)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"codes": "a1"}, "have an item of 'codes' that stands for none"),
+        ({"drugs": "a1"}, "have an item of 'drugs' that stands for none"),
+        ({"drugs": None}, "items of codes and drugs are left out"),
+    ],
+)
+def test_a_change_of_one_of_two_columns_is_caught(tmp_path, change, words):
+    two_columns(5, 100).write_csv(tmp_path / "raw.csv")
+    asked = policy(3, more=["drugs"], max_suppression=0.01)
+    release = ic.anonymize(tmp_path / "raw.csv", asked)
+    release.write_row_map(tmp_path / "rows.parquet")
+    beside = {"against": tmp_path / "raw.csv", "row_map": tmp_path / "rows.parquet"}
+    kept = verify(*written(tmp_path, release.table, asked), **beside)
+    assert kept.ok
+    assert [each.reached for each in kept.findings] == [each.value for each in release.privacy.results.asked]
+    [(name, cell)] = change.items()
+    table = release.table.with_columns(pl.lit(cell, dtype=pl.String).alias(name))
+    assert any(words in each for each in verify(*written(tmp_path, table, asked), **beside).problems)
 
 
 @pytest.fixture(scope="module")
@@ -161,8 +194,35 @@ def test_suppressed_records_have_a_star_in_place_of_their_set(tmp_path, suppress
     assert [each.name for each in result.points] == [each.name for each in release.points]
 
 
-@pytest.mark.parametrize(("repeat", "holds"), [(1, True), (2, None)])
-def test_sets_of_people_are_counted_where_each_has_one_record(tmp_path, repeat, holds):
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(("known", "others", "both"), [(1, True, False), (2, True, True), (3, False, True)])
+def test_people_with_several_records_are_counted_once(tmp_path, seed, known, others, both):
+    columns = ["codes", "drugs"][: 1 + both]
+    raw = two_columns(seed, 90, others=others).drop({"drugs"} - {*columns})
+    whose, person = people_of(seed, 90)
+    raw.with_columns(whose).write_csv(tmp_path / "raw.csv")
+    asked = policy(2, known, others=others, max_suppression=0.5, more=columns[1:], people=True)
+    release = ic.anonymize(tmp_path / "raw.csv", asked, unanswered="write")
+    release.write_row_map(tmp_path / "rows.parquet")
+    beside = {"against": tmp_path / "raw.csv", "row_map": tmp_path / "rows.parquet"}
+    result = verify(*written(tmp_path, release.table, asked), **beside)
+    assert result.keeps_limits
+    assert [each.reached for each in result.findings] == [
+        each.value for each in release.privacy.results.asked
+    ]
+    # Raw sets break the limit, and are counted alike.
+    places = release.row_map()["row"].to_numpy() - 1
+    sort = cs.by_name(columns).str.split(";").list.sort().list.join(";")
+    shown = ["age", "sex"] if others else []
+    forged = release.table.with_columns(raw[places].select(columns)).with_columns(sort)
+    finding = verify(*written(tmp_path, forged, asked), **beside).findings[-1]
+    least = fewest_people(forged, columns, shown, known, [person[at] for at in places])
+    assert finding.reached == least
+    assert finding.holds == (least is None or least >= 2)
+
+
+@pytest.mark.parametrize(("repeat", "holds"), [(1, True), (2, True), (4, False)])
+def test_sets_of_people_are_counted_where_the_raw_table_names_them(tmp_path, repeat, holds):
     schema = ic.Schema.of_attributes([*policy().schema.attributes, ic.Attribute("id", "person")])
     asked = ic.Policy(schema, "k-anonymity:2", keep_order=False)
     raw = pl.DataFrame({"codes": ["a1", "a1", "a1", "a1"], "id": [n // repeat for n in range(4)]})
@@ -181,10 +241,12 @@ def test_sets_of_people_are_counted_where_each_has_one_record(tmp_path, repeat, 
 def test_three_counts_of_any_release_agree(tmp_path, seed):
     rng = np.random.default_rng(seed)
     others, known, k = bool(rng.integers(2)), int(rng.integers(1, 5)), int(rng.integers(2, 6))
-    draw(seed, int(rng.integers(20, 250)), others=others).write_csv(tmp_path / "raw.csv")
+    both = ["codes", "drugs"][: int(rng.integers(1, 3))]
+    raw = two_columns(seed, int(rng.integers(20, 250)), others=others)
+    raw.drop({"drugs"} - {*both}).write_csv(tmp_path / "raw.csv")
     trees = {"tree": TREE, "prefix": ic.Hierarchy.prefix(), "none": None}
     asked = policy(
-        k, known, others=others, hierarchy=trees[str(rng.choice([*trees]))],
+        k, known, others=others, hierarchy=trees[str(rng.choice([*trees]))], more=both[1:],
         max_suppression=float(rng.choice([0, 0.05, 0.2, 0.5])),
         suppressed=str(rng.choice(["judged", "drop", "keep"])),
     )  # fmt: skip
@@ -199,7 +261,7 @@ def test_three_counts_of_any_release_agree(tmp_path, seed):
         tmp_path / "safe.csv", tmp_path / "policy.toml",
         against=tmp_path / "raw.csv", row_map=tmp_path / "rows.parquet",
     )  # fmt: skip
-    least = fewest(release.table, "codes", ["age", "sex"] if others else [], known)
+    least = fewest(release.table, both, ["age", "sex"] if others else [], known)
     assert least is None or least >= k
     assert release.privacy.results.asked[-1].value == least == result.findings[-1].reached
     assert not result.problems

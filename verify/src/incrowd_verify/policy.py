@@ -316,15 +316,15 @@ def _refuse_beside_sets(
     data: Mapping[str, Any],
 ) -> None:
     """Refuse settings that columns of sets do not know."""
-    sets = [each.name for each in columns if each.kind == "set"]
+    sets = {each.name: each.known for each in columns if each.kind == "set"}
     if not sets:
         return
-    where = f"column {sets[0]!r} holds sets"
-    if len(sets) > 1:
-        raise PolicyError(f"{where}, and so does {sets[1]!r}; one column of sets is judged")
+    where = f"column {next(iter(sets))!r} holds sets"
+    if len({*sets.values()}) > 1:
+        raise PolicyError(f"{where}, and not every column of sets has the same known")
     if [*{demand.model for demand in demands}] != ["k-anonymity"]:
         raise PolicyError(f"{where}, beside which k-anonymity is judged alone")
-    if any(sets[0] in attacker.knows for attacker in attackers):
+    if any(name in attacker.knows for attacker in attackers for name in sets):
         raise PolicyError(f"{where}, and an attacker is judged by other columns alone")
     for name, usual in (("wildcards", "value"), ("keep_order", False), ("linked", False)):
         if data.get(name, usual) != usual:

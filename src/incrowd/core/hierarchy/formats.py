@@ -151,18 +151,18 @@ def _read_arx(text: str, source: str) -> Hierarchy:
     rows = min(readings, key=_oddness, default={})
     if problems and (not rows or _oddness(rows)[0]):
         raise problems[0]
-    paths = []
-    for line, row in rows.items():
-        # The empty value is the missing one, which is generalized to the root at once.
-        missing = len(row) > 1 and not row[0] and all(row[1:])
-        paths.append(row[-1:] if missing else row)
-        if missing and (between := [label for label in row[1:-1] if label != row[-1]]):
+    # The empty value is the missing one, which is generalized to the root at once.
+    missing = {line: row for line, row in rows.items() if len(row) > 1 and not row[0] and all(row[1:])}
+    paths = [row[-1:] if line in missing else row for line, row in rows.items()]
+    tree = Hierarchy.from_paths(paths, source, list(rows))
+    for line, row in missing.items():
+        if between := [label for label in row[1:-1] if label != row[-1]]:
             warnings.warn(
                 f"{source}, line {line}: a missing value is generalized to the root {row[-1]!r} at once; "
                 f"{named(between)} is passed over",
                 stacklevel=2,
             )
-    return Hierarchy.from_paths(paths, source, list(rows))
+    return tree
 
 
 def _rows_by_line(text: str, source: str, delimiter: str) -> dict[int, list[str]]:

@@ -6,6 +6,8 @@ from decimal import Decimal
 
 from incrowd.core.lazy import pl
 
+ANY_KEY = ("id", "no", "nr", "key", "number")
+"""Names of keys, which say nothing of the table."""
 _NUMBER = r"^[+-]?(?:0|[1-9][0-9]*)(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,4})?$"
 _WHOLE = r"^(?:0|-?[1-9][0-9]*)$"
 _MIDNIGHT = r"^([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]00:00:00(?:\.0*)?$"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import MISSING, fields
 from functools import partial
 from pathlib import Path
@@ -29,16 +30,18 @@ def is_linked_release(path: Any, policy: Path | None) -> TypeGuard[Path]:
     return isinstance(path, Path) and is_linked(path, policy)
 
 
-def is_folder_of_tables(path: Any, standard: str | None = None) -> TypeGuard[Path]:
-    """Say whether a path is a folder of tables, or raise `ParameterError` where a standard needs one."""
+def drafting_of(path: Any, standard: str | None = None) -> Callable[[Path], Any] | None:
+    """Return the draft function of a folder of tables; None for other paths, which a standard refuses."""
     if standard is not None and not (isinstance(path, Path) and path.is_dir()):
         raise ParameterError(f"--{standard} is for a folder of tables; give the folder, not one file")
     if not isinstance(path, Path) or not path.is_dir():
-        return False
-    from incrowd.release.health import standard_of
-    from incrowd.release.jobs.compare.draft_linked import has_different_tables
+        return None
+    from incrowd.release.health import STANDARDS, standard_of
+    from incrowd.release.jobs.compare.draft_linked import draft_linked, has_different_tables
 
-    return standard is not None or standard_of(path) is not None or has_different_tables(path)
+    if standard := standard or standard_of(path):
+        return STANDARDS[standard][1]
+    return draft_linked if has_different_tables(path) else None
 
 
 def refuse_linked(policy: Path) -> None:
@@ -151,18 +154,15 @@ def verify_folder(
         raise typer.Exit(status)
 
 
-def draft_folder(folder: Path, output: Path | None, *, standard: str | None = None, force: bool) -> None:
+def draft_folder(folder: Any, output: Path | None, drafting: Callable[[Path], Any], *, force: bool) -> None:
     """Write the draft of a linked policy with its hierarchies, and draw the joins of the tables."""
     from incrowd.core.io.targets import writing
     from incrowd.faces.cli.completing import program
     from incrowd.faces.cli.logs import LOG
-    from incrowd.release.health import STANDARDS, standard_of
-    from incrowd.release.jobs.compare.draft_linked import draft_linked
 
     files = outputs.outputs_of(folder, force=force)
     target = outputs.add_output(files, output)
-    standard = standard or standard_of(folder)
-    draft = draft_linked(folder) if standard is None else STANDARDS[standard][1](folder)
+    draft = drafting(folder)
     lines = [*draft.notes, *draft.drawing()]
     lines += [f"left out, as nothing joins it: {name}" for name in draft.left_out]
     if target is None or output is None:

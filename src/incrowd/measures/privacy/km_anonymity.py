@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import comb
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from incrowd.core.errors import ParameterError, setting
@@ -181,19 +180,18 @@ class _Sets(NamedTuple):
 def _subsets(power: int, histories: _Histories, many: int) -> Iterator[_Sets]:
     """Yield the sets of `power` classes of a person, and smaller full histories, with the people of each."""
     from incrowd.core.kernels.grouping.grouping import group_columns
-    from incrowd.core.kernels.people.histories import subsets
+    from incrowd.core.kernels.people.histories import choose, subsets
 
     lengths = np.diff(histories[0])
     for size in range(2, power + 1):
         matters = np.ones(len(lengths), np.bool_) if size == power else lengths == size
         if not (matters & (lengths >= size)).any():
             continue
-        histogram = zip(*np.unique(lengths, return_counts=True), strict=True)
-        many_sets = sum(comb(int(count), size) * int(people) for count, people in histogram)
+        many_sets = choose(lengths, size).sum()
         if many_sets > _MOST_SETS:
             raise ParameterError(
-                f"km-anonymity: {many_sets:,} sets of {size} classes are more than the {_MOST_SETS:,} that "
-                "are looked at; lower power, or say power=0 for an attacker who knows all rows"
+                f"km-anonymity: {many_sets:,.0f} sets of {size} classes are more than the {_MOST_SETS:,} "
+                "that are looked at; lower power, or say power=0 for an attacker who knows all rows"
             )
         sets, counts = subsets(*histories, size)
         ids, first = group_columns(list(sets.T), [many] * size, len(sets))

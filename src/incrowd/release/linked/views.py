@@ -14,12 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import comb
 from typing import TYPE_CHECKING, NamedTuple
 
 from incrowd.core.errors import ParameterError
 from incrowd.core.kernels.grouping.grouping import group_columns, group_members, group_numbers
-from incrowd.core.kernels.people.histories import subsets
+from incrowd.core.kernels.people.histories import choose, subsets
 from incrowd.core.lazy import NDArray, np
 
 if TYPE_CHECKING:
@@ -233,8 +232,7 @@ def _subsets(
     """List the sets of `known` rows of each person, or all rows of who has fewer: in order of people."""
     indptr, members = group_members(person, people)
     lengths = np.diff(indptr)
-    histogram = zip(*np.unique(lengths, return_counts=True), strict=True)
-    total = sum(comb(int(length), min(known, int(length))) * int(count) for length, count in histogram)
+    total = int(choose(np.maximum(lengths, known), known).sum())
     if total > _MOST_SETS:
         raise _too_many(total, name)
     pieces, owners = [], []

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
-from itertools import product
+from dataclasses import replace
+from itertools import combinations_with_replacement, product
 
+import numpy as np
 import polars as pl
 import pytest
 from rich.console import Console
@@ -13,9 +15,10 @@ import incrowd as ic
 from incrowd.attacks import attack
 from incrowd.core.errors import InfeasibleError, ParameterError, SchemaError
 from incrowd.faces.cli.tables import show_release
-from incrowd.release.jobs.make.sets import search
+from incrowd.release.jobs.make.sets import counting, search
+from incrowd.release.jobs.make.sets.cells import Baskets
 from incrowd_gate.profiles import Context
-from set_readings import draw, fewest, policy
+from set_readings import draw, fewest, fewest_people, people_of, policy, two_columns
 
 PAPER = pl.DataFrame({"codes": ["a1;b1;b2", "a2;b1", "a2;b1;b2", "a1;a2;b2"]})
 PAPER_TREE = ic.Hierarchy.from_nested({"root": {"A": ["a1", "a2"], "B": ["b1", "b2"]}})
@@ -38,7 +41,7 @@ def test_the_example_of_the_paper_generalizes_a_and_keeps_b(most_cuts):
     release = ic.anonymize(PAPER, policy(2, hierarchy=PAPER_TREE))
     assert sorted(cells(release.table)) == ["A;b1", "A;b1;b2", "A;b1;b2", "A;b2"]
     # Five of eleven items become A, which stands for 2 of 4 leaves.
-    assert release.sets.loss == pytest.approx(2.5 / 11)
+    assert release.sets["codes"].loss == pytest.approx(2.5 / 11)
     assert release.utility["ncp"].per_attribute == {"codes": pytest.approx(2.5 / 11)}
     assert (
         fewest(PAPER.with_columns(codes=pl.col("codes").str.replace_all("b[12]", "B")), "codes", [], 2) == 1
@@ -59,7 +62,7 @@ def test_any_known_items_of_a_release_are_those_of_k_people(seed, known, share):
     for cell in cells(release.table):
         items = [] if cell is None else cell.split(";")
         assert items == sorted(set(items))
-    assert release.sets.left_out <= share * release.sets.occurrences
+    assert release.sets["codes"].left_out <= share * release.sets["codes"].occurrences
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -72,7 +75,7 @@ def test_a_release_has_the_least_loss_of_all_cuts(seed):
         with pytest.raises(InfeasibleError, match="give it a hierarchy with larger groups"):
             ic.anonymize(table, policy(4))
     else:
-        assert ic.anonymize(table, policy(4)).sets.loss == pytest.approx(best)
+        assert ic.anonymize(table, policy(4)).sets["codes"].loss == pytest.approx(best)
 
 
 def _every_cut(table: pl.DataFrame):
@@ -99,7 +102,7 @@ def test_a_path_of_cuts_is_never_better_than_the_best(monkeypatch):
     losses = {}
     for most in (search._MOST_CUTS, 0):
         monkeypatch.setattr(search, "_MOST_CUTS", most)
-        losses[most] = [ic.anonymize(draw(seed, 200), policy(4)).sets.loss for seed in range(4)]
+        losses[most] = [ic.anonymize(draw(seed, 200), policy(4)).sets["codes"].loss for seed in range(4)]
     every, path = losses.values()
     assert all(best <= loss + 1e-12 for best, loss in zip(every, path, strict=True))
 
@@ -121,9 +124,9 @@ def test_leaving_rare_items_out_loses_less_than_a_wide_group():
     loose = ic.anonymize(common, policy(5, max_suppression=0.05))
     assert cells(strict.table).count("A") == 31
     assert sorted({*cells(loose.table)}, key=str) == [None, "a1", "b1", "c1"]
-    assert loose.sets.loss == pytest.approx(1 / 91)
-    assert loose.sets.left_out == 1
-    assert strict.sets.loss == pytest.approx(31 * 2 / 7 / 91)
+    assert loose.sets["codes"].loss == pytest.approx(1 / 91)
+    assert loose.sets["codes"].left_out == 1
+    assert strict.sets["codes"].loss == pytest.approx(31 * 2 / 7 / 91)
 
 
 def test_items_of_several_classes_are_counted_apart():
@@ -131,6 +134,59 @@ def test_items_of_several_classes_are_counted_apart():
     schema = ic.Schema.of_attributes([ic.Attribute("sex", "quasi", kind="category"), policy().schema.sets[0]])
     release = ic.anonymize(table, ic.Policy(schema, "k-anonymity:2"))
     assert fewest(release.table, "codes", ["sex"], 2) >= 2
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    ("known", "share", "others"), [(1, 0, False), (2, 0, True), (2, 0.3, False), (3, 0.5, True)]
+)
+def test_known_items_may_be_of_two_columns(seed, known, share, others):
+    table = two_columns(seed, 120, others=others)
+    asked = policy(3, known, others=others, max_suppression=share, more=["drugs"])
+    try:
+        release = ic.anonymize(table, asked)
+    except InfeasibleError:
+        return
+    result = release.privacy.results.asked[-1]
+    both = ["codes", "drugs"]
+    assert result.value == fewest(release.table, both, ["age", "sex"] if others else [], known)
+    assert result.value >= 3
+    assert result.attribute == "codes and drugs"
+    left_out = sum(each.left_out for each in release.sets.values())
+    assert left_out <= share * sum(each.occurrences for each in release.sets.values())
+    places = release.row_map()["row"].to_numpy() - 1
+    raw = table[places]
+    for name in both:
+        sets = [len(set((cell or "").split(";")) - {""}) for cell in raw[name]]
+        assert release.sets[name].occurrences == sum(sets)
+        for before, after in zip(raw[name], release.table[name], strict=True):
+            assert after == "*" or stands_for(before) >= set((after or "").split(";")) - {""}
+
+
+def stands_for(cell: str | None) -> set[str]:
+    """Return all labels that may stand for an item of a cell."""
+    items = set((cell or "").split(";")) - {""}
+    return items | {item[0].upper() for item in items} | {"R" for item in items if item[0] in "bc"}
+
+
+def test_two_columns_that_are_safe_alone_are_judged_together():
+    table = pl.DataFrame({"codes": ["a1", "a1", "b1", "b1"], "drugs": ["c1", "c2", "c1", "c2"]})
+    alone = [ic.anonymize(table.select(name), one) for name, one in [("codes", policy(2))]]
+    assert alone[0].sets["codes"].loss == 0
+    asked = policy(2, hierarchy=None, more=["drugs"])
+    with pytest.raises(InfeasibleError, match="of columns 'codes', 'drugs' at least 2 people"):
+        ic.anonymize(table, asked)
+    release = ic.anonymize(table, policy(2, more=["drugs"]))
+    assert sorted(release.table.rows()) == [("a1", "C"), ("a1", "C"), ("b1", "C"), ("b1", "C")]
+    assert {name: each.loss for name, each in release.sets.items()} == {"codes": 0, "drugs": 3 / 7}
+
+
+def test_what_is_known_of_two_columns_is_one_number():
+    schema = policy(2, more=["drugs"]).schema
+    other = replace(schema.sets[1], known=1)
+    asked = ic.Policy(ic.Schema.of_attributes([schema.sets[0], other]), "k-anonymity:2")
+    with pytest.raises(SchemaError, match="'codes', 'drugs' hold sets, and known counts what is known"):
+        ic.anonymize(two_columns(1), asked)
 
 
 def test_lists_come_back_as_lists(tmp_path):
@@ -239,13 +295,85 @@ def test_stars_and_signs_within_items_are_refused():
         ic.anonymize(pl.DataFrame({"codes": ["a1", "a2"]}), policy(hierarchy=tree))
 
 
-def test_people_with_several_rows_are_refused():
-    schema = ic.Schema.of_attributes([*policy().schema.attributes, ic.Attribute("id", "person")])
-    asked = ic.Policy(schema, "k-anonymity:2")
-    with pytest.raises(ParameterError, match="give each person one row"):
-        ic.anonymize(draw(1).with_columns(id=pl.int_range(pl.len()) // 2), asked)
-    one_each = draw(1, 200).with_row_index("id")
-    assert ic.anonymize(one_each, asked).privacy.holds
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    ("known", "share", "others", "both"),
+    [
+        (1, 0, False, False),
+        (2, 0, True, False),
+        (2, 0.3, True, True),
+        (3, 0.6, False, True),
+        (3, 0.4, True, False),
+    ],
+)
+def test_people_with_several_rows_are_counted_once(seed, known, share, others, both):
+    columns = ["codes", "drugs"][: 1 + both]
+    raw = two_columns(seed, 90, others=others).drop({"drugs"} - {*columns})
+    whose, person = people_of(seed, 90)
+    asked = policy(2, known, others=others, max_suppression=share, more=columns[1:], people=True)
+    try:
+        release = ic.anonymize(raw.with_columns(whose), asked)
+    except InfeasibleError:
+        return
+    places = release.row_map()["row"].to_numpy() - 1
+    shown = ["age", "sex"] if others else []
+    least = fewest_people(release.table, columns, shown, known, [person[at] for at in places])
+    assert release.privacy.results.asked[-1].value == least
+    assert least is None or least >= 2
+    assert sum(each.left_out for each in release.sets.values()) <= share * sum(
+        each.occurrences for each in release.sets.values()
+    )
+
+
+@pytest.mark.parametrize("runs", [counting._RUN, 5], ids=["one run", "small runs"])
+@pytest.mark.parametrize("seed", range(4))
+def test_pairs_lack_people_and_not_rows(seed, runs, monkeypatch):
+    monkeypatch.setattr(counting, "_RUN", runs)
+    raw, (_, person) = draw(seed, 30), people_of(seed, 30)
+    column = policy(hierarchy=None).schema.sets[0]
+    baskets = Baskets.of_cells(raw["codes"], column, ())
+    of_class = np.random.default_rng(seed).integers(0, 2, 30)
+    for view in counting.views_of(baskets, of_class, np.array(person)):
+        lack = counting.lacking(view, 3, 2)
+        expected = np.zeros_like(lack)
+        nodes = [set(view.baskets.node[view.baskets.row == row].tolist()) for row in range(view.baskets.rows)]
+        for home in (0, 1):
+            for pair in combinations_with_replacement(range(1, len(baskets.items.labels)), 2):
+                people = {
+                    int(view.person[row])
+                    for row, items in enumerate(nodes)
+                    if view.of_class[row] == home and {*pair} <= items
+                }
+                if people:
+                    expected[pair] += max(3 - len(people), 0)
+        assert (lack == np.maximum(expected, expected.T)).all()
+
+
+def test_known_items_may_stand_in_several_rows_of_somebody():
+    # Each row has company, and Ann alone has both items.
+    raw = pl.DataFrame({"id": [1, 1, 2, 3], "codes": ["a1", "b1", "a1", "b1"]})
+    with pytest.raises(InfeasibleError):
+        ic.anonymize(raw, policy(2, hierarchy=None, people=True))
+    # Both rows of an item are Ann's.
+    alone = pl.DataFrame({"id": [1, 1, 2, 3], "codes": ["a1", "a1", "b1", "b1"]})
+    with pytest.raises(InfeasibleError):
+        ic.anonymize(alone, policy(2, 1, hierarchy=None, people=True))
+    # Both have both items, but Ann alone has them in one row.
+    split = pl.DataFrame({"id": [1, 2, 2], "codes": ["a1;b1", "a1", "b1"]})
+    with pytest.raises(InfeasibleError):
+        ic.anonymize(split, policy(2, hierarchy=None, people=True))
+    whole = pl.DataFrame({"id": [1, 1, 2, 2], "codes": ["a1", "b1", "b1", "a1"]})
+    release = ic.anonymize(whole, policy(2, hierarchy=None, people=True))
+    assert sorted(cells(release.table)) == ["a1", "a1", "b1", "b1"]
+    assert "Known items may be of one row of somebody or of all rows." in " ".join(release.sentences())
+
+
+def test_people_with_one_row_each_are_rows():
+    raw = draw(1, 200)
+    asked = policy(2, people=True)
+    assert ic.anonymize(raw.with_row_index("id"), asked).sets["codes"].loss == (
+        ic.anonymize(raw, policy(2)).sets["codes"].loss
+    )
 
 
 def test_a_policy_of_sets_reads_as_it_was_written(tmp_path):

@@ -138,16 +138,16 @@ def subsets(
     counts
         int64[people]: number of sets of each person; sets are in the order of people.
     """
-    counts = _choose(np.diff(indptr), size)
+    counts = choose(np.diff(indptr), size).astype(np.int64)
     ends = np.concatenate(([0], np.cumsum(counts)))
     sets = np.empty((int(ends[-1]), size), np.int64)
     over_ranges(_subsets, ends, indptr, classes, size, ends, sets)
     return sets, counts
 
 
-def _choose(many: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """Binomial coefficients "many choose size"."""
-    sets = np.ones(len(many), np.int64)
+def choose(many: NDArray[np.int64], size: int) -> NDArray[np.float64]:
+    """Return the binomial coefficients "many choose size", exact up to 2^53."""
+    sets = np.ones(len(many))
     for i in range(size):
         sets = sets * np.maximum(many - i, 0) // (i + 1)
     return sets

@@ -14,7 +14,7 @@ from incrowd.core.errors import ParameterError, quoted, those_are
 from incrowd.faces.cli import option_groups, options, outputs
 from incrowd.faces.cli.completing import names, program
 from incrowd.faces.cli.flattening import Without
-from incrowd.faces.cli.linked import draft_folder, is_folder_of_tables, refuse_given
+from incrowd.faces.cli.linked import draft_folder, drafting_of, refuse_given
 from incrowd.faces.cli.logs import LOG
 from incrowd.faces.cli.parsing import names_of
 from incrowd_gate.profiles import PROFILES, profile_lines, read_profile
@@ -133,11 +133,11 @@ def init(
     if omop and fhir:
         raise ParameterError("--omop and --fhir: say one of them")
     standard = "omop" if omop else "fhir" if fhir else None
-    if is_folder_of_tables(data, standard):
+    if drafting := drafting_of(data, standard):
         refuse_given(
             source, profile=profile, codebook=codebook, tables=tables, ask=ask, no_questions=no_questions
         )
-        draft_folder(data, output, standard=standard, force=force)
+        draft_folder(data, output, drafting, force=force)
         return
     files = outputs.outputs_of(data, codebook, force=force)
     target = outputs.add_output(files, output)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.core.errors import TableError, named
 from incrowd.core.lazy import pl
+from incrowd.core.reading.keys import ANY_KEY
 from incrowd.release.jobs.compare.draft import draft_policy
 from incrowd.release.policy.toml_lines import toml_settings, toml_value
 from incrowd_gate.points import Point
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 _INCLUDED = 0.95
 """Least share of rows whose value is a key of another table where both columns have one name."""
-_ANY = ("id", "no", "nr", "key", "number")
-"""Names of keys that say nothing of the table."""
 _KINDS = (".csv", ".csv.gz", ".tsv", ".parquet", ".pq")
 DATES = 'hierarchy = { dates = ["month", "quarter", "year"] }'
 """The line of a draft by which dates are generalized."""
@@ -134,7 +133,7 @@ def find_joins(tables: Mapping[str, pl.DataFrame]) -> list[Join]:
                     continue
                 same = column.name == key
                 # Numbers from 1 are in every other column of such numbers, and many tables have an "id".
-                if key in _ANY and (name, key) in keys if same else is_short:
+                if key in ANY_KEY and (name, key) in keys if same else is_short:
                     continue
                 share = float(texts.is_in(values.cast(pl.String).implode()).sum()) / frame.height
                 if share >= (_INCLUDED if same else 1.0):

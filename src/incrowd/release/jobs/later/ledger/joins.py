@@ -11,15 +11,13 @@ from typing import Any, NamedTuple
 
 from incrowd.core.io.columns import column_named
 from incrowd.core.lazy import pl
-from incrowd.core.reading.keys import key_texts
+from incrowd.core.reading.keys import ANY_KEY, key_texts
 from incrowd.release.jobs.later.apply import AppliedBatch
 from incrowd.release.jobs.later.ledger.exposure import RECORDS, ReleasePeople
 from incrowd.release.jobs.make.release import Release
 
 _OF_KEYS = ("unique-column", "unique-together", "repeated-id")
 """Points of columns that single out rows or people."""
-_ANY = ("id", "no", "nr", "key", "number")
-"""Names of numbers of rows, which say nothing of the table."""
 _LONG = 12
 """Characters from which texts are not alike by chance."""
 _SHARED = 0.5
@@ -81,7 +79,7 @@ def key_values(release: Release | AppliedBatch, released: pl.DataFrame) -> dict[
             continue
         texts = key_texts(released.select(column_named(name)))
         is_long = min(texts.to_series().drop_nulls().str.len_chars(), default=0) >= _LONG
-        if not is_long and name not in treated and name.lower() in _ANY:
+        if not is_long and name not in treated and name.lower() in ANY_KEY:
             continue
         said = "" if is_long or name in treated else name
         values[name] = KeyTexts(texts.select(pl.lit(said).alias("name"), pl.first().alias("text")), is_long)

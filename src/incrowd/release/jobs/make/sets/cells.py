@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from incrowd.core.errors import ParameterError, SchemaError
@@ -100,11 +101,6 @@ class Baskets:
         if domain.hierarchy is None:
             ranks = np.arange(len(texts))
         items, number = _occurring(tree, tree.leaves[ranks[: len(texts)]].astype(np.int64))
-        if len(items.labels) > _MOST_NODES:
-            raise ParameterError(
-                f"{where} has {len(items.labels):,} items and groups of items, and {_MOST_NODES:,} are "
-                "searched; shorten its codes, or leave rare ones out"
-            )
         return cls.of_entries(items, len(series), frame, texts, number)
 
     @classmethod
@@ -145,6 +141,49 @@ class Baskets:
         every = pl.DataFrame({"row": np.arange(self.rows)})
         cells = every.join(sets, on="row", how="left", maintain_order="left")["item"]
         return cells if separator is None else cells.list.join(separator)
+
+
+def joined(each: Sequence[Baskets]) -> Baskets:
+    """Join the baskets of several columns: all trees stand below one root, one after the other.
+
+    Raises
+    ------
+    ParameterError
+        When there are more items than are searched.
+    """
+    trees = [baskets.items for baskets in each]
+    labels = [SUPPRESSED, *(label for tree in trees for label in tree.labels[1:])]
+    if len(labels) > _MOST_NODES:
+        raise ParameterError(
+            f"columns of sets have {len(labels):,} items and groups of items, and {_MOST_NODES:,} are "
+            "searched; shorten the codes, or leave rare ones out"
+        )
+    starts = _starts(each)
+    parents = [
+        np.where(tree.parents[1:] > 0, tree.parents[1:] + start, 0)
+        for tree, start in zip(trees, starts, strict=True)
+    ]
+    share = np.concatenate([np.zeros(1), *(tree.share[1:] for tree in trees)])
+    row = np.concatenate([baskets.row for baskets in each])
+    node = np.concatenate([baskets.node + start for baskets, start in zip(each, starts, strict=True)])
+    order = np.lexsort((node, row))
+    items = Items(labels, np.concatenate([[-1], *parents]), share)
+    return Baskets(items, each[0].rows, row[order], node[order])
+
+
+def parted(baskets: Baskets, each: Sequence[Baskets]) -> list[tuple[Baskets, NDArray[np.bool_]]]:
+    """Return the baskets of each column of joined ones, and say which of the entries are of the column."""
+    columns = []
+    for own, start in zip(each, _starts(each), strict=True):
+        here = (baskets.node > start) & (baskets.node < start + len(own.items.labels))
+        part = replace(own, row=baskets.row[here], node=baskets.node[here] - start)
+        columns.append((part, here))
+    return columns
+
+
+def _starts(each: Sequence[Baskets]) -> list[int]:
+    """Return what is added to the nodes of each column where the trees of several are joined."""
+    return [0, *accumulate(len(baskets.items.labels) - 1 for baskets in each)][:-1]
 
 
 def separator_of(attribute: Attribute) -> str:

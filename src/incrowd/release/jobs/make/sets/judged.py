@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import TYPE_CHECKING
 
 from incrowd.core.errors import InfeasibleError
@@ -10,8 +11,8 @@ from incrowd.core.kernels.grouping.grouping import group_columns
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.recoding import SUPPRESSED
 from incrowd.measures.privacy.results import ModelResult
-from incrowd.release.jobs.make.sets.cells import Baskets, Items, listed
-from incrowd.release.jobs.make.sets.counting import shared
+from incrowd.release.jobs.make.sets.cells import Baskets, Items, joined, listed
+from incrowd.release.jobs.make.sets.counting import shared, views_of
 
 if TYPE_CHECKING:
     from incrowd.core.table.attribute import Attribute
@@ -21,11 +22,11 @@ ANY = "any"
 _MISSING = "\0missing"
 
 
-def masked(frame: pl.DataFrame, name: str) -> pl.DataFrame:
+def masked(frame: pl.DataFrame, sets: Sequence[Attribute]) -> pl.DataFrame:
     """Return a released table with ``any`` for each set, and ``*`` for a suppressed cell."""
-    stars = suppressed_cells(frame[name])
-    marks = pl.Series(name, [ANY, SUPPRESSED]).gather(stars.astype(np.int64))
-    return frame.with_columns(marks)
+    marks = pl.Series([ANY, SUPPRESSED])
+    stars = {each.name: suppressed_cells(frame[each.name]).astype(np.int64) for each in sets}
+    return frame.with_columns(marks.gather(places).alias(name) for name, places in stars.items())
 
 
 def suppressed_cells(cells: pl.Series) -> NDArray[np.bool_]:
@@ -42,7 +43,12 @@ def classes_of(columns: Sequence[pl.Series], rows: int) -> NDArray[np.int64]:
 
 
 def judge_sets(
-    frame: pl.DataFrame, attribute: Attribute, others: Sequence[str], k: int, items: Items
+    frame: pl.DataFrame,
+    sets: Sequence[Attribute],
+    others: Sequence[str],
+    k: int,
+    trees: Sequence[Items],
+    person: NDArray[np.int64] | None,
 ) -> ModelResult:
     """Measure k^m-anonymity of a released table: the fewest people of a class who share known items.
 
@@ -50,40 +56,57 @@ def judge_sets(
     ----------
     frame
         The released rows.
-    attribute
-        The column of sets.
+    sets
+        The columns of sets.
     others
         The other quasi-identifiers.
-    items
-        The tree of the items, as the column came in.
+    trees
+        The tree of the items of each column, as it came in.
+    person
+        int64[rows]: the number of each row's person; None where nobody has a second row.
 
     Raises
     ------
     InfeasibleError
         When a released item is none of the tree, or stands above another one.
     """
-    name, known = attribute.name, attribute.known or 0
-    cells = frame[name]
-    entries = listed(cells, attribute)
-    entries = entries.filter(pl.Series(~suppressed_cells(cells)).gather(entries["row"]))
-    texts = entries["item"].unique().sort()
-    _check_items(name, texts.to_list(), items)
-    flat = Items([SUPPRESSED, *texts], np.array([-1] + [0] * len(texts)), np.zeros(len(texts) + 1))
-    baskets = Baskets.of_entries(flat, len(cells), entries, texts, np.arange(len(texts)) + 1)
-    of_class = classes_of([frame[other] for other in others], len(cells))
-    smallest, weak = None, np.zeros(len(cells), np.bool_)
-    for size in range(1, known + 1):
-        found = shared(baskets, of_class, size, name)
+    names, known = names_of(sets), sets[0].known or 0
+    baskets = joined(
+        [_released(frame[each.name], each, tree) for each, tree in zip(sets, trees, strict=True)]
+    )
+    of_class = classes_of([frame[other] for other in others], len(frame))
+    starred = np.all([suppressed_cells(frame[each.name]) for each in sets], axis=0)
+    views = views_of(baskets, np.where(starred, -1, of_class), person)
+    smallest, homes = None, np.zeros(0, np.int64)
+    for view, size in product(views, range(1, known + 1)):
+        found = shared(view, size, names)
         if len(found.support):
             least = int(found.support.min())
             smallest = least if smallest is None else min(least, smallest)
-            weak[found.owner[found.support < k]] = True
+            few = found.owner[found.support < k]
+            homes = np.append(homes, view.of_class[few] + (of_class.max(initial=0) + 1) * view.person[few])
+    weak = np.isin(of_class + (of_class.max(initial=0) + 1) * views[0].person, homes)
     failing = len(np.unique(of_class[weak])), int(weak.sum())
     number = "1 item" if known == 1 else f"at most {known} items"
     return ModelResult(
-        "km-anonymity", "k", {"power": known}, name, smallest, k, not weak.any(), failing=failing,
-        knows=(*others, f"{number} of {name}"),
+        "km-anonymity", "k", {"power": known}, names, smallest, k, not weak.any(), failing=failing,
+        knows=(*others, f"{number} of {names}"),
     )  # fmt: skip
+
+
+def names_of(sets: Sequence[Attribute]) -> str:
+    """Return the names of columns of sets as one text."""
+    return " and ".join(each.name for each in sets)
+
+
+def _released(cells: pl.Series, attribute: Attribute, items: Items) -> Baskets:
+    """Return the released baskets of a column, whose items stand next to one another."""
+    entries = listed(cells, attribute)
+    entries = entries.filter(pl.Series(~suppressed_cells(cells)).gather(entries["row"]))
+    texts = entries["item"].unique().sort()
+    _check_items(attribute.name, texts.to_list(), items)
+    flat = Items([SUPPRESSED, *texts], np.array([-1] + [0] * len(texts)), np.zeros(len(texts) + 1))
+    return Baskets.of_entries(flat, len(cells), entries, texts, np.arange(len(texts)) + 1)
 
 
 def _check_items(name: str, texts: Sequence[str], items: Items) -> None:

@@ -1,9 +1,9 @@
-"""anonymize_sets(): the recoding of a table with a column of sets."""
+"""anonymize_sets(): the recoding of a table with columns of sets."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,7 +24,7 @@ from incrowd.release.accounts.board import audience_facts, table_facts
 from incrowd.release.accounts.results import Results
 from incrowd.release.jobs.make.release import Release
 from incrowd.release.jobs.make.sets.cells import Baskets, separator_of
-from incrowd.release.jobs.make.sets.judged import ANY, classes_of, judge_sets, masked
+from incrowd.release.jobs.make.sets.judged import ANY, classes_of, judge_sets, masked, names_of
 from incrowd.release.jobs.make.sets.points import points_of_column
 from incrowd.release.jobs.make.sets.search import Limit, SetRecoding, recode_sets
 from incrowd.release.jobs.measure.assess import Assessment, assess_table
@@ -51,64 +51,57 @@ class Steps(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SetRelease(Release):
-    """A release with a column of sets.
+    """A release with columns of sets.
 
     Attributes
     ----------
     sets
-        What became of the items.
+        What became of the items, by the column.
     """
 
-    sets: SetRecoding
+    sets: Mapping[str, SetRecoding]
     _inner: Release
-
-    @property
-    def column(self) -> Attribute:
-        """The column of sets."""
-        return self.policy.schema.sets[0]
+    _person: NDArray[np.int64] | None
 
     def sentences(self, *, conditions: bool = True) -> list[str]:
         """Describe the release as `Release` does, then the items."""
         return [*super().sentences(conditions=conditions), *self._of_sets()]
 
     def _of_sets(self) -> Iterator[str]:
-        name, sets = self.column.name, self.sets
-        items = len(np.unique(sets.released.node))
+        for name, sets in self.sets.items():
+            yield (
+                f"{name} has sets of {sets.items:,} different items, in order, and "
+                f"{percent(sets.share_left_out)} of all items are left out. Its sets lose "
+                f"{loss_in_words(sets.loss)} (NCP)."
+            )
+        names = names_of(self.policy.schema.sets)
         yield (
-            f"{name} has sets of {items:,} different items, in order, and "
-            f"{percent(sets.left_out / sets.occurrences)} of all items are left out. Its sets lose "
-            f"{loss_in_words(sets.loss)} (NCP)."
-        )
-        yield (
-            f"Nothing is promised against whoever knows more items of {name}, an item that somebody has "
+            f"{'' if self._person is None else 'Known items may be of one row of somebody or of all rows. '}"
+            f"Nothing is promised against whoever knows more items of {names}, an item that somebody has "
             "not, or how many somebody has."
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data as `Release` does, with the figures of the items."""
-        sets = self.sets
-        return {
-            **super().to_dict(),
-            "sets": {
-                "column": self.column.name,
-                "known": self.column.known,
-                "items": len(np.unique(sets.released.node)),
-                "left_out": rounded(sets.left_out / sets.occurrences),
-            },
-        }
+        known = self.policy.schema.sets[0].known
+        sets = [
+            {"column": name, "known": known, "items": each.items, "left_out": rounded(each.share_left_out)}
+            for name, each in self.sets.items()
+        ]
+        return {**super().to_dict(), "sets": sets}
 
     def document(self, **settings: Any) -> dict[str, Any]:
         """Return the report of the release, with the items of the sets in place of single values."""
         document = super().document(**settings)
-        labels, counts = np.unique(self.sets.released.node, return_counts=True)
-        often = sorted(zip((-counts).tolist(), labels.tolist(), strict=True))
         for entry in document["attributes"]:
-            if entry["name"] == self.column.name:
+            if sets := self.sets.get(entry["name"]):
+                labels, counts = np.unique(sets.released.node, return_counts=True)
+                often = sorted(zip((-counts).tolist(), labels.tolist(), strict=True))
                 # Both distributions are of released items: how often a raw one occurs is nobody's business.
-                entry["how"] = f"sets of {len(labels):,} different items"
-                entry["cells"] = len(labels)
+                entry["how"] = f"sets of {sets.items:,} different items"
+                entry["cells"] = sets.items
                 entry["bins"] = [
-                    {"label": self.sets.released.items.labels[node], "before": -count, "after": -count}
+                    {"label": sets.released.items.labels[node], "before": -count, "after": -count}
                     for count, node in often[:20]
                 ]
         board, after, schema = document["board"], self.privacy, self.policy.schema
@@ -120,7 +113,7 @@ class SetRelease(Release):
         told = replace(after, quasi=after.results.asked[-1].knows)
         if (least := after.results.asked[-1].value) is not None:
             least = min(least, after.smallest)
-            risk = ["Largest risk", at_most(1 / least), f"knowing {self.column.known} items"]
+            risk = ["Largest risk", at_most(1 / least), f"knowing {schema.sets[0].known} items"]
             board["cards"] = [risk, *(card for card in board["cards"] if card[0] != risk[0])]
         about = (settings.get(name, "") for name in ("recipient", "purpose", "owner"))
         board["audience"] = audience_facts(self.policy, told, *about)
@@ -129,16 +122,17 @@ class SetRelease(Release):
     def class_table(self, sensitive: str | None = None) -> pl.DataFrame:
         """Summarize the classes of the other columns (see `Decision.class_table`)."""
         table = super().class_table(sensitive)
-        return table.select(columns_named(each for each in table.columns if each != self.column.name))
+        return table.select(columns_named(each for each in table.columns if each not in self.sets))
 
     def _assessment(self, written: Any, *, judged_alone: bool = False) -> Assessment:
         """Measure a written table: the classes of the other columns, then the sets within each."""
         frame = _in_memory(written)
-        measured = self._inner._assessment(masked(frame, self.column.name), judged_alone=judged_alone)
-        return _with_sets(measured, frame, self.policy, self.sets)
+        hidden = masked(frame, self.policy.schema.sets)
+        measured = self._inner._assessment(hidden, judged_alone=judged_alone)
+        return _with_sets(measured, frame, self.policy, self.sets, self._person)
 
     def _judge_rows(self, written: Any, measured: Assessment) -> None:
-        self._inner._judge_rows(masked(_in_memory(written), self.column.name), measured)
+        self._inner._judge_rows(masked(_in_memory(written), self.policy.schema.sets), measured)
 
 
 def anonymize_sets(
@@ -151,11 +145,11 @@ def anonymize_sets(
     *,
     blocks: int | None = None,
 ) -> SetRelease:
-    """Recode a table with a column of sets, so that k^m-anonymity holds of the sets within each class.
+    """Recode a table with columns of sets, so that k^m-anonymity holds of the sets within each class.
 
     Example: an attacker knows the age of Ann and two of her diagnoses, E11 and I10. The release has at least
     k people in the class of her age whose sets have both, or nobody. Whoever knows fewer items finds no fewer
-    people.
+    people. Known items may be of one column, or of several.
 
     The other quasi-identifiers are recoded first, for classes of k people and for larger ones. For each, a
     cut through the tree of items is searched. What loses least by the mean of NCP is released.
@@ -183,93 +177,108 @@ def anonymize_sets(
     Terrovitis, Mamoulis and Kalnis, Privacy-preserving anonymization of set-valued data, PVLDB 1(1), 2008,
     definition 1 and section 3.
     """
-    attribute = _refused(policy, population, blocks)
+    attributes = policy.schema.sets
+    where = _refused(policy, population, blocks)
     paths = (table,) if isinstance(table, str | os.PathLike) else ()
     with clock.stage("read"):
         table, csv_format = open_table(table, csv_format, progress=clock.progress)
         engine = engine_for(table, progress=clock.progress)
         if not isinstance(engine, MemoryEngine):
             raise ParameterError(
-                f"column {attribute.name!r} holds sets, which are recoded in memory, and these rows are in a "
-                "database, on Spark, or read in parts; give a frame or one file, or give the column another "
-                "role"
+                f"{where} sets, which are recoded in memory, and these rows are in a database, on Spark, or "
+                "read in parts; give a frame or one file, or leave out that the kind is set"
             )
         policy.schema.check_columns(engine.columns)
-        cells = engine.some_rows([attribute.name], 1.0).to_series()
-        baskets = Baskets.of_cells(cells, attribute, policy.schema.nulls(attribute.name))
-        _refuse_signs(baskets, attribute)
-        room = engine.frame.with_columns(nw.lit("").alias(attribute.name))
-        hidden = with_columns(room, {attribute.name: pl.Series([ANY] * len(cells))})
+        cells = engine.some_rows([each.name for each in attributes], 1.0)
+        baskets = [
+            Baskets.of_cells(cells[each.name], each, policy.schema.nulls(each.name)) for each in attributes
+        ]
+        for each, part in zip(attributes, baskets, strict=True):
+            _refuse_signs(part, each)
+        room = engine.frame.with_columns(nw.lit("").alias(each.name) for each in attributes)
+        hidden = with_columns(room, {each.name: pl.Series([ANY] * len(cells)) for each in attributes})
     plain = _without_sets(policy)
     start = steps.start(hidden, plain, None, csv_format, clock)
-    if start.frequency.people.table is not None:
-        raise ParameterError(
-            f"column {attribute.name!r} holds sets, and a person has several rows; give each person one row "
-            "with all items, or leave the role person out"
-        )
-    recoded, sets = _best(start, plain, baskets, policy, clock, steps)
+    person = _person_of_row(start)
+    recoded, sets = _best(start, plain, baskets, person, policy, clock, steps)
     inner = steps.release(recoded, clock)
     places = inner.row_map()["row"].to_numpy() - 1
-    separator = None if _has_lists(engine, attribute.name) else separator_of(attribute)
-    released = sets.released.cells(_classes(recoded) < 0, separator)
+    whose = None if person is None else person[places]
+    suppressed = _classes(recoded) < 0
+    released = {
+        each.name: sets[each.name].released.cells(
+            suppressed, None if _has_lists(engine, each.name) else separator_of(each)
+        )
+        for each in attributes
+    }
     tables = {
-        key: _with_cells(each, attribute.name, places, released)
+        key: _with_cells(each, places, released)
         for key in ("table", "_texts")
         if (each := getattr(inner, key)) is not None
     }
     own = {each.name: getattr(inner, each.name) for each in fields(Release)}
     texts = _in_memory(tables.get("_texts", tables["table"]))
-    of_items = points_of_column(engine, policy.schema, attribute, texts[attribute.name])
+    of_items = [
+        point
+        for each in attributes
+        for point in points_of_column(engine, policy.schema, each, texts[each.name])
+    ]
     release = SetRelease(
         **own
         | tables
         | {
             "policy": policy,
             "sources": (*paths, *engine.sources),
-            "privacy": _with_sets(inner.privacy, texts, policy, sets),
+            "privacy": _with_sets(inner.privacy, texts, policy, sets, whose),
             "_measure_before": lambda: _before(inner, policy),
-            "utility": _losses(inner, attribute.name, sets.loss),
+            "utility": _losses(inner, sets),
             "points": answered((*inner.points, *of_items), policy.accepted),
             "sets": sets,
             "_inner": inner,
+            "_person": whose,
         }
     )
     release._judge_rows(texts, release.privacy)
     return release
 
 
-def _with_cells(table: Any, name: str, places: NDArray[np.int64], cells: pl.Series) -> Any:
+def _with_cells(table: Any, places: NDArray[np.int64], cells: Mapping[str, pl.Series]) -> Any:
     """Return a released table with the sets of its rows."""
     frame = nw.from_native(table, eager_only=True)
     columns = {each: frame[each] for each in frame.columns}
-    return without_traces(frame, columns | {name: column_like(frame, name, places, cells)})
+    sets = {name: column_like(frame, name, places, each) for name, each in cells.items()}
+    return without_traces(frame, columns | sets)
 
 
-def _refused(policy: Policy, population: Any, blocks: int | None) -> Attribute:
-    """Return the column of sets, or raise for a policy with settings that sets do not know."""
-    first, *others = policy.schema.sets
-    where = f"column {first.name!r} holds sets"
-    if others:
+def _refused(policy: Policy, population: Any, blocks: int | None) -> str:
+    """Return where sets stand, for errors, or raise for a policy with settings that sets do not know."""
+    sets = policy.schema.sets
+    names = [each.name for each in sets]
+    where = f"column {names[0]!r} holds" if len(sets) == 1 else f"columns {named(names)} hold"
+    if len({each.known for each in sets}) > 1:
         raise SchemaError(
-            f"{where}, and so does {named([each.name for each in others])}; join them into one column"
+            f"{where} sets, and known counts what is known of all of them together; say the same "
+            "known of each"
         )
     beyond = [
         model.name
         for model in policy.models
         if not isinstance(model, KAnonymity | Attacker)
-        or (isinstance(model, Attacker) and first.name in model.knows)
+        or (isinstance(model, Attacker) and not {*names}.isdisjoint(model.knows))
     ]
     if beyond:
         raise ParameterError(
-            f"{where}, and {beyond[0]} is not judged beside known items; ask for k-anonymity, and for other "
-            "models against an attacker who knows other columns alone ([[attackers]])"
+            f"{where} sets, and {beyond[0]} is not judged beside known items; ask for k-anonymity, and for "
+            "other models against an attacker who knows other columns alone ([[attackers]])"
         )
     if not any(isinstance(model, KAnonymity) for model in policy.models):
         raise ParameterError(
-            f"{where}, so k-anonymity says how many people share known items; add it (k-anonymity:5)"
+            f"{where} sets, so k-anonymity says how many people share known items; add it (k-anonymity:5)"
         )
     refused = {
-        "output, ends or weight of the column": (first.output, first.ends, first.weight) != (None, None, 1),
+        "output, ends or weight of the column": any(
+            (each.output, each.ends, each.weight) != (None, None, 1) for each in sets
+        ),
         setting("population", "--population"): population is not None,
         setting("blocks", "--blocks"): blocks is not None,
         setting("keep_order", "--keep-order or keep_order = true"): policy.keep_order,
@@ -280,8 +289,8 @@ def _refused(policy: Policy, population: Any, blocks: int | None) -> Attribute:
     }
     for name, given in refused.items():
         if given:
-            raise ParameterError(f"{where}, for which {name} is not defined; leave it out")
-    return first
+            raise ParameterError(f"{where} sets, for which {name} is not defined; leave it out")
+    return where
 
 
 def _refuse_signs(baskets: Baskets, attribute: Attribute) -> None:
@@ -316,29 +325,38 @@ def _without_sets(policy: Policy) -> Policy:
 
 
 def _best(
-    start: Any, plain: Policy, baskets: Baskets, policy: Policy, clock: Clock, steps: Steps
-) -> tuple[Any, SetRecoding]:
+    start: Any,
+    plain: Policy,
+    baskets: Sequence[Baskets],
+    person: NDArray[np.int64] | None,
+    policy: Policy,
+    clock: Clock,
+    steps: Steps,
+) -> tuple[Any, dict[str, SetRecoding]]:
     """Return the recoding of the other columns, for classes of some size, that loses least with its sets."""
-    [attribute] = policy.schema.sets
-    k = _k_of(policy)
+    attributes, k = policy.schema.sets, _k_of(policy)
+    names = [each.name for each in attributes]
     sizes = [k]
-    if len(plain.schema.quasi) > 1:
+    if len(plain.schema.quasi) > len(names):
         while sizes[-1] * _LARGER <= start.frequency.records:
             sizes.append(sizes[-1] * _LARGER)
-    limit = Limit(attribute.name, k, attribute.known or 0, policy.max_suppression)
-    best: tuple[float, Any, SetRecoding] | None = None
+    limit = Limit(
+        f"column{'s'[len(names) == 1 :]} {named(names)}", k, attributes[0].known or 0, policy.max_suppression
+    )
+    best: tuple[float, Any, dict[str, SetRecoding]] | None = None
     problem: InfeasibleError | None = None
     for size in reversed(sizes):
         try:
             recoded = steps.recode(start, plain.with_models([KAnonymity(size)]), clock)
             with clock.stage("search"):
-                sets = recode_sets(baskets, _classes(recoded), limit)
+                each = recode_sets(baskets, _classes(recoded), person, limit)
+            sets = dict(zip(names, each, strict=True))
         except InfeasibleError as error:
             problem = error
             if best is not None:
                 break
             continue
-        losses = _losses_of(recoded, attribute.name, sets.loss)
+        losses = _loss_of(recoded, sets)
         if best is not None and losses >= best[0]:
             break
         best = losses, recoded, sets
@@ -356,6 +374,15 @@ def _best(
     return recoded._replace(policy=plain, after=after), sets
 
 
+def _person_of_row(start: Any) -> NDArray[np.int64] | None:
+    """Return the number of each row's person, None where nobody has a second row: int64[rows]."""
+    people = start.frequency.people
+    if people.table is None:
+        return None
+    person = people.of_row.astype(np.int64)
+    return np.asarray(np.where(person < 0, person.max() + 1 + np.arange(len(person)), person))
+
+
 def _k_of(policy: Policy) -> int:
     return max(int(model.limit) for model in policy.models if isinstance(model, KAnonymity))
 
@@ -371,36 +398,43 @@ def _classes(recoded: Any) -> NDArray[np.int64]:
     return np.asarray(of_key[frequency.key_of_row("recoding sets")])
 
 
-def _losses_of(recoded: Any, name: str, loss: float) -> float:
+def _loss_of(recoded: Any, sets: Mapping[str, SetRecoding]) -> float:
     from incrowd.measures.utility import measure_all
 
     measured = measure_all(recoded.start.frequency, recoded.recoding)["ncp"]
-    return mean_of({**(measured.per_attribute or {}), name: loss})
+    return mean_of({**(measured.per_attribute or {}), **{name: each.loss for name, each in sets.items()}})
 
 
-def _losses(inner: Release, name: str, loss: float) -> dict[str, MetricResult]:
+def _losses(inner: Release, sets: Mapping[str, SetRecoding]) -> dict[str, MetricResult]:
     """Return the losses that are means of columns, with that of the sets."""
     losses = {}
     for metric in _METRICS:
-        per_attribute = {**(inner.utility[metric].per_attribute or {}), name: loss}
+        of_others = inner.utility[metric].per_attribute or {}
+        per_attribute = {**of_others, **{name: each.loss for name, each in sets.items()}}
         mean = mean_of(per_attribute)
         losses[metric] = MetricResult(metric, mean, per_attribute, mean)
     return losses
 
 
-def _with_sets(measured: Assessment, frame: pl.DataFrame, policy: Policy, sets: SetRecoding) -> Assessment:
+def _with_sets(
+    measured: Assessment,
+    frame: pl.DataFrame,
+    policy: Policy,
+    sets: Mapping[str, SetRecoding],
+    person: NDArray[np.int64] | None,
+) -> Assessment:
     """Add the count of a table's sets to the measures of its classes."""
-    attribute = policy.schema.sets[0]
     others = [each.name for each in policy.schema.quasi if each.kind != "set"]
-    result = judge_sets(frame, attribute, others, _k_of(policy), sets.released.items)
+    trees = [each.released.items for each in sets.values()]
+    result = judge_sets(frame, policy.schema.sets, others, _k_of(policy), trees, person)
     measured = _of_others(measured, policy)
     return replace(measured, results=Results((*measured.results.asked, result)))
 
 
 def _before(inner: Release, policy: Policy) -> Assessment:
     """Return the measures of the raw classes, without a count of sets."""
-    measured, name = _of_others(inner.before, policy), policy.schema.sets[0].name
-    unknown = ModelResult("km-anonymity", "k", {"power": policy.schema.sets[0].known}, name, None)
+    measured, sets = _of_others(inner.before, policy), policy.schema.sets
+    unknown = ModelResult("km-anonymity", "k", {"power": sets[0].known}, names_of(sets), None)
     return replace(measured, results=Results((*measured.results.asked, unknown)))
 
 
@@ -409,20 +443,18 @@ def _of_others(measured: Assessment, policy: Policy) -> Assessment:
     others = tuple(each.name for each in policy.schema.quasi if each.kind != "set")
     if not others:
         return replace(measured, results=Results(()), risk={})
-    results = Results(
-        _without_column(result, policy.schema.sets[0].name) for result in measured.results.asked
-    )
+    results = Results(_with_cells_of(result, others) for result in measured.results.asked)
     return replace(measured, quasi=others, results=results)
 
 
-def _without_column(result: ModelResult, name: str) -> ModelResult:
+def _with_cells_of(result: ModelResult, others: Sequence[str]) -> ModelResult:
     """Return a result whose classes do not show the one value that stands for every set."""
 
-    def others(each: EquivalenceClass) -> EquivalenceClass:
-        return replace(each, cells={column: cell for column, cell in each.cells.items() if column != name})
+    def shown(each: EquivalenceClass) -> EquivalenceClass:
+        return replace(each, cells={name: cell for name, cell in each.cells.items() if name in others})
 
-    weakest = None if result.weakest is None else others(result.weakest)
-    return replace(result, weakest=weakest, examples=tuple(map(others, result.examples)))
+    weakest = None if result.weakest is None else shown(result.weakest)
+    return replace(result, weakest=weakest, examples=tuple(map(shown, result.examples)))
 
 
 def _in_memory(table: Any) -> pl.DataFrame:

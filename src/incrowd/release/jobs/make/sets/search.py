@@ -8,7 +8,7 @@ allows.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import product
@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from incrowd.core.errors import InfeasibleError, setting
 from incrowd.core.lazy import NDArray, np
-from incrowd.release.jobs.make.sets.cells import Baskets
-from incrowd.release.jobs.make.sets.counting import lacking, shared
+from incrowd.release.jobs.make.sets.cells import Baskets, joined, parted
+from incrowd.release.jobs.make.sets.counting import View, lacking, shared, views_of
 
 _MOST_CUTS = 4_096
 """Cuts of a small tree, which are all looked at."""
@@ -44,26 +44,45 @@ class SetRecoding:
     occurrences: int
     left_out: int
 
+    @property
+    def items(self) -> int:
+        """Number of different items that are released."""
+        return len(np.unique(self.released.node))
+
+    @property
+    def share_left_out(self) -> float:
+        """Share of all items that no released item stands for, 0 to 1."""
+        return self.left_out / self.occurrences
+
 
 class Limit(NamedTuple):
-    """A limit on a column: `k` people share any `known` items, and a `share` of items may be left out.
+    """A limit on columns: `k` people share any `known` items, and a `share` of items may be left out.
 
-    The share is one of the items of rows that are not suppressed.
+    The share is one of the items of rows that are not suppressed. `where` names the columns, for errors.
     """
 
-    column: str
+    where: str
     k: int
     known: int
     share: float
 
 
-def recode_sets(baskets: Baskets, of_class: NDArray[np.int64], limit: Limit) -> SetRecoding:
-    """Choose the released items of each row.
+def recode_sets(
+    columns: Sequence[Baskets],
+    of_class: NDArray[np.int64],
+    person: NDArray[np.int64] | None,
+    limit: Limit,
+) -> list[SetRecoding]:
+    """Choose the released items of each row, of each column.
 
     Parameters
     ----------
+    columns
+        The items of each column; known ones may be of several.
     of_class
         int64[rows]: the class of each row, -1 for a row that is suppressed and releases no item.
+    person
+        int64[rows]: the number of each row's person; None where nobody has a second row.
 
     Raises
     ------
@@ -74,29 +93,41 @@ def recode_sets(baskets: Baskets, of_class: NDArray[np.int64], limit: Limit) -> 
     ----------
     Terrovitis, Mamoulis and Kalnis, Privacy-preserving anonymization of set-valued data, PVLDB 1(1), 2008.
     """
-    search = _Search(baskets.only(of_class[baskets.row] >= 0), of_class, limit)
-    whole = len(baskets.row) - len(search.baskets.row)
+    baskets = joined(columns)
+    leaves = of_class[baskets.row] >= 0
+    search = _Search(baskets.only(leaves), of_class, person, limit)
     best = search.best()
     if best is None:
         allowed = setting("max_suppression", "--max-suppression", "max_suppression")
         raise InfeasibleError(
-            f"nothing was released: of column {limit.column!r} at least {limit.k} people have to share any "
-            f"{limit.known} items, and no groups of items below the root of its hierarchy are so frequent; "
-            f"give it a hierarchy with larger groups, lower known, or raise {allowed}, so that rare items "
+            f"nothing was released: of {limit.where} at least {limit.k} people have to share any "
+            f"{limit.known} items, and no groups of items below the root of a hierarchy are so frequent; "
+            f"give a hierarchy with larger groups, lower known, or raise {allowed}, so that rare items "
             "are left out"
         )
     cut, kept = best
-    released = search.baskets.at(cut).only(kept)
-    loss, left_out = search.loss_of(cut, kept)
-    items = len(baskets.row)
-    return SetRecoding(released, (loss + whole) / items, items, left_out + whole)
+    # An item of a suppressed row is left out, too.
+    there = leaves.copy()
+    there[leaves] = search.there(cut, kept)
+    loss = np.where(there, search.share[cut[baskets.node]], 1.0)
+    released = parted(search.baskets.at(cut).only(kept), columns)
+    return [
+        SetRecoding(part, float(loss[here].mean()), int(here.sum()), int((~there[here]).sum()))
+        for (part, _), (_, here) in zip(released, parted(baskets, columns), strict=True)
+    ]
 
 
 class _Search:
     """A search: the baskets, and sums by node that cuts are compared by."""
 
-    def __init__(self, baskets: Baskets, of_class: NDArray[np.int64], limit: Limit) -> None:
-        self.baskets, self.of_class, self.limit = baskets, of_class, limit
+    def __init__(
+        self,
+        baskets: Baskets,
+        of_class: NDArray[np.int64],
+        person: NDArray[np.int64] | None,
+        limit: Limit,
+    ) -> None:
+        self.baskets, self.of_class, self.person, self.limit = baskets, of_class, person, limit
         self.most_left_out = int(limit.share * len(baskets.row) + 1e-9)
         items = baskets.items
         self.parents, self.share = items.parents, items.share
@@ -113,7 +144,9 @@ class _Search:
 
     def best(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]] | None:
         """Return the cut with the least loss that was found, and which entries are kept; None without any."""
-        lack = lacking(self.baskets, self.of_class, self.limit.k, self.limit.known)
+        lack = np.zeros((self.nodes, self.nodes))
+        for view in self._views(self.baskets):
+            lack += lacking(view, self.limit.k, self.limit.known)
         exact = self.limit.known <= 2
         if exact and not self.most_left_out and self._cuts() <= _MOST_CUTS:
             return self._of_every_cut(lack)
@@ -145,12 +178,16 @@ class _Search:
 
     def loss_of(self, cut: NDArray[np.int64], kept: NDArray[np.bool_]) -> tuple[float, int]:
         """Return the sum of the losses of all raw items, and how many of these are left out."""
+        there = self.there(cut, kept)
+        left_out = int((~there).sum())
+        return float(self.share[cut[self.baskets.node[there]]].sum()) + left_out, left_out
+
+    def there(self, cut: NDArray[np.int64], kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Say of which raw items a released one stands: bool[entries]."""
         released = self.baskets.at(cut)
         keys = released.row * self.nodes + released.node
         raw = self.baskets.row * self.nodes + cut[self.baskets.node]
-        there = kept[np.searchsorted(keys, raw)]
-        left_out = int((~there).sum())
-        return float(self.share[cut[self.baskets.node[there]]].sum()) + left_out, left_out
+        return kept[np.searchsorted(keys, raw)]
 
     def _cut(self, steps: list[int]) -> NDArray[np.int64]:
         """Return the node of each node after some groups took the place of all below."""
@@ -231,11 +268,14 @@ class _Search:
         return cut
 
     def _is_safe(self, cut: NDArray[np.int64]) -> bool:
-        released = self.baskets.at(cut)
         return all(
-            (shared(released, self.of_class, size, self.limit.column).support >= self.limit.k).all()
+            (shared(view, size, self.limit.where).support >= self.limit.k).all()
+            for view in self._views(self.baskets.at(cut))
             for size in range(1, self.limit.known + 1)
         )
+
+    def _views(self, baskets: Baskets) -> list[View]:
+        return views_of(baskets, self.of_class, self.person)
 
     def _is_affordable(self, cut: NDArray[np.int64]) -> bool:
         return self.loss_of(cut, self._kept(cut))[1] <= self.most_left_out
@@ -249,34 +289,34 @@ class _Search:
     def _kept(self, cut: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Say which items of a cut's baskets are kept, so that those who know few of them find k people.
 
-        Of each set that too few people of a class share, the item goes that is in most of such sets there.
-        As soon as more go than may be left out, the rest is not looked at.
+        Of each set that too few people of a class share, the item goes that is in most of such sets there,
+        out of all rows of the person. As soon as more go than may be left out, the rest is not looked at.
         """
         every = self.baskets.at(cut)
         kept = np.ones(len(every.row), np.bool_)
-        keys = every.row * self.nodes + every.node
+        keys = (every.row if self.person is None else self.person[every.row]) * self.nodes + every.node
         size = 1
         while size <= self.limit.known and (~kept).sum() <= self.most_left_out:
-            rest = every.only(kept)
-            found = shared(rest, self.of_class, size, self.limit.column)
-            few = found.support < self.limit.k
-            if not few.any():
-                size += 1
-                continue
-            owner, sets = found.owner[few], found.sets[few]
-            home = self.of_class[owner][:, None] * self.nodes + sets
-            places, number, often = np.unique(home, return_inverse=True, return_counts=True)
-            here = self.of_class[rest.row] * self.nodes + rest.node
-            frequent = np.bincount(
-                np.searchsorted(places, here[np.isin(here, places)]), minlength=len(places)
-            )
-            rank = np.empty(len(places), np.int64)
-            rank[np.lexsort((places, -frequent, often))] = np.arange(len(places))
-            worst = rank[number.reshape(home.shape)].argmax(axis=1)
-            gone = owner * self.nodes + sets[np.arange(len(sets)), worst]
-            kept[np.searchsorted(keys, np.unique(gone))] = False
-            size = 1
+            views = self._views(every.only(kept))
+            gone = np.concatenate([self._exposed(view, size) for view in views])
+            if len(gone):
+                kept &= ~np.isin(keys, gone, kind="sort")
+            size = 1 if len(gone) else size + 1
         return kept
+
+    def _exposed(self, view: View, size: int) -> NDArray[np.int64]:
+        """Return an item of each set that too few people share, as one number with that of the person."""
+        found = shared(view, size, self.limit.where)
+        few = found.support < self.limit.k
+        owner, sets = found.owner[few], found.sets[few]
+        home = view.of_class[owner][:, None] * self.nodes + sets
+        places, number, often = np.unique(home, return_inverse=True, return_counts=True)
+        here = view.of_class[view.baskets.row] * self.nodes + view.baskets.node
+        frequent = np.bincount(np.searchsorted(places, here[np.isin(here, places)]), minlength=len(places))
+        rank = np.empty(len(places), np.int64)
+        rank[np.lexsort((places, -frequent, often))] = np.arange(len(places))
+        worst = rank[number.reshape(home.shape)].argmax(axis=1)
+        return np.unique(view.person[owner] * self.nodes + sets[np.arange(len(sets)), worst])
 
     def _cuts(self) -> int:
         """Count the cuts below the root, up to a few more than are looked at."""
