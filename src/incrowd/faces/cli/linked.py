@@ -1,4 +1,4 @@
-"""Linked tables on the command line: `anonymize`, `assess` and `verify` of a folder of tables."""
+"""Linked tables on the command line: `anonymize`, `assess`, `verify` of a folder or a database of tables."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ import typer
 
 from incrowd.core.errors import ParameterError
 from incrowd.faces.cli import outputs
+
+_KEPT = ("policy", "output", "into", "force")
+"""Options of groups that linked tables have, too."""
 
 
 def linked_content(policy: Path) -> dict[str, Any] | None:
@@ -66,7 +69,7 @@ def refuse_given(*groups: Any, **single: Any) -> None:
     for group in groups:
         for option in fields(group):
             default = option.default if option.default is not MISSING else None
-            if option.name not in ("policy", "output", "force") and getattr(group, option.name) != default:
+            if option.name not in _KEPT and getattr(group, option.name) != default:
                 options.append(option.name)
     if options:
         raise ParameterError(
@@ -76,33 +79,47 @@ def refuse_given(*groups: Any, **single: Any) -> None:
 
 
 def anonymize_folder(
-    folder: Any,
+    tables: Any,
     policy: Path,
     content: dict[str, Any],
-    output: Path | None,
+    places: Any,
     gate: Any,
     *,
-    force: bool,
     json: bool,
 ) -> None:
-    """Release the tables of a folder together by the content of a policy, and print the verdict."""
+    """Release the tables of a folder or a database together, and print the verdict.
+
+    They go to the folder ``-o``, or to the database ``-o``, by default that which is read, if ``--into``
+    names a schema.
+    """
     from dataclasses import replace
 
+    from incrowd.engines.dialects.addresses import Address
     from incrowd.faces.cli.summary import last_line
     from incrowd.faces.cli.tables import console, progress
     from incrowd.release.linked import LinkedPolicy, anonymize_linked
+    from incrowd.release.linked.databases import require_free
     from incrowd_verify.cli import show_verdict
 
+    output = places.output if places.into is None else places.output or tables
     if output is None:
-        raise ParameterError("say where the tables go: to a folder with -o")
-    files = outputs.outputs_of(folder, policy=policy, force=force)
+        raise ParameterError("say where the tables go: to a folder or a database with -o, or --into a schema")
+    if places.into is not None and not isinstance(output, Address):
+        raise ParameterError("--into is for databases: name one with -o, or a folder with -o alone")
+    files = outputs.outputs_of(tables, policy=policy, force=places.force)
     with progress() as job, files:
-        target = files.add(output, folder=True)
         linked = LinkedPolicy.from_dict(content, policy.parent, str(policy))
         linked = replace(linked, terms=gate.applied_to(linked.terms))
-        release = anonymize_linked(folder, linked, progress=job, unanswered=gate.choice)
+        if isinstance(output, Address):
+            require_free(output, places.into, linked.order, force=places.force)
+        else:
+            target = files.add(output, folder=True)
+        release = anonymize_linked(tables, linked, progress=job, unanswered=gate.choice)
         job.stage("write")
-        release.save(target)
+        if isinstance(output, Address):
+            release.into(output, places.into, force=places.force, progress=job)
+        else:
+            release.save(target)
     if json:
         outputs.print_json(release.to_dict())
         return
@@ -111,7 +128,8 @@ def anonymize_folder(
     for sentence in release.sentences():
         out.print(sentence)
     rows = ", ".join(f"{name} {count:,}" for name, count in release.view.records.items())
-    out.print(last_line(release.verdict, f"{output} ({rows} rows)", "every model holds"))
+    where = output if places.into is None else f"{output}, schema {places.into}"
+    out.print(last_line(release.verdict, f"{where} ({rows} rows)", "every model holds"))
 
 
 def assess_folder(folder: Any, policy: Path, content: dict[str, Any], *, json: bool) -> None:
