@@ -25,11 +25,13 @@ def linked_content(policy: Path) -> dict[str, Any] | None:
     return content if is_linked(content) else None
 
 
-def is_linked_release(path: Any, policy: Path | None) -> TypeGuard[Path]:
-    """Say whether a path is a folder of released linked tables, by the policy or the one in the folder."""
+def is_linked_release(path: Any, policy: Path | None, table: str | None) -> bool:
+    """Say whether a folder or a database has released linked tables, as `incrowd_verify.linked.is_linked`."""
+    import incrowd.release.verification  # noqa: F401 - it tells the verifier of databases behind servers
+    from incrowd.faces.cli.parsing import data_name
     from incrowd_verify.linked import is_linked
 
-    return isinstance(path, Path) and is_linked(path, policy)
+    return is_linked(data_name(path), policy, table)
 
 
 def is_folder_of_tables(path: Any, standard: str | None = None) -> TypeGuard[Path]:
@@ -150,18 +152,21 @@ def assess_folder(folder: Any, policy: Path, content: dict[str, Any], *, json: b
 
 
 def verify_folder(
-    folder: Path, policy: Path | None, against: Any, emit_sql: Path | None, *, force: bool, json: bool
+    released: Any, policy: Path | None, sources: Any, emit_sql: Path | None, *, force: bool, json: bool
 ) -> None:
-    """Print the second reading of a folder's tables, and leave with status 1 unless its verdict holds."""
+    """Print the second reading of a folder's or a database's tables; exit with 1 unless the verdict holds."""
     from incrowd.core.io.targets import writing
+    from incrowd.faces.cli.parsing import data_name
     from incrowd.faces.cli.tables import console
     from incrowd_verify.cli import show_linked
     from incrowd_verify.linked import linked_checks_as_sql, verify_linked
 
-    files = outputs.outputs_of(folder, against, force=force)
+    given, against = data_name(released), sources.against
+    files = outputs.outputs_of(released, against, force=force)
     script = outputs.add_output(files, emit_sql)
-    text = "" if script is None else linked_checks_as_sql(folder, policy)
-    result = verify_linked(folder, policy, against=against)
+    text = "" if script is None else linked_checks_as_sql(given, policy)
+    raw = {"against": against and data_name(against), "against_table": sources.against_table}
+    result = verify_linked(given, policy, table=sources.table, **raw)
     if script is not None:
         with files, writing(script) as path:
             path.write_text(text, encoding="utf-8", newline="\n")
