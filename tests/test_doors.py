@@ -68,6 +68,7 @@ NO_ROWS = {
     "release.jobs.later.ledger.__init__.Ledger.add": "digests",
     "release.jobs.later.ledger.__init__._digest_of": "a digest",
     "release.jobs.later.ledger.rows._sum": "a digest",
+    "release.linked.databases.copy_tables": "a private copy of the raw tables",
     "release.linked.release.LinkedRelease.save": "numbers of rows left out, for the folder `internal`",
     "release.jobs.later.series_groups.SeriesRelease.write_counterfeits": "counts of counterfeit records",
     "release.jobs.make.release.Release.save": "numbers of rows and reasons, for the folder `internal`",

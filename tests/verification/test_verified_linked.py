@@ -290,7 +290,11 @@ def test_the_commands_verify_a_database(tmp_path, monkeypatch, capsys):
             ("incrowd", "verify", address, "--table", f"safe.{DOCUMENTS}", "--against", address),
             "share a view",
         ),
-        (main, ("incrowd", "verify", address), f"the table {DOCUMENTS} cannot be read"),
+        (
+            main,
+            ("incrowd", "verify", address),
+            f"cannot be read; where a schema has it, say --table SCHEMA.{DOCUMENTS}",
+        ),
         (
             verifier,
             ("incrowd-verify", address, "--table", f"no.{DOCUMENTS}"),

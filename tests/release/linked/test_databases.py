@@ -182,6 +182,9 @@ def test_a_file_that_is_not_there_is_made_whole_or_not_at_all(kind, tmp_path, mo
     assert not [*tmp_path.iterdir()]
     release.into(Address(f"{kind}:///{file}"))
     assert [*tmp_path.iterdir()] == [file]
+    if kind == "sqlite":
+        with pytest.raises(TableError, match="SQLite has no schemas"):
+            release.into(Address(f"{kind}:///{file}"), "safe")
     view = ic.assess_linked(Address(f"{kind}:///{file}"), release.policy)
     assert view.smallest == release.view.smallest
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import MISSING, fields
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 import typer
 
-from incrowd.core.errors import ParameterError
+from incrowd.core.errors import ParameterError, TableError
 from incrowd.faces.cli import outputs
 
 _KEPT = ("policy", "output", "into", "force")
@@ -34,16 +34,23 @@ def is_linked_release(path: Any, policy: Path | None, table: str | None) -> bool
     return is_linked(data_name(path), policy, table)
 
 
-def is_folder_of_tables(path: Any, standard: str | None = None) -> TypeGuard[Path]:
-    """Say whether a path is a folder of tables, or raise `ParameterError` where a standard needs one."""
-    if standard is not None and not (isinstance(path, Path) and path.is_dir()):
+def are_tables(data: Any, table: str | None, standard: str | None = None) -> bool:
+    """Say whether data is a folder of tables, or a database of which no table is named.
+
+    Raises
+    ------
+    ParameterError
+        When a standard is named for one file or table.
+    """
+    is_folder = isinstance(data, Path) and data.is_dir()
+    if standard is not None and (table is not None or (isinstance(data, Path) and not is_folder)):
         raise ParameterError(f"--{standard} is for a folder of tables; give the folder, not one file")
-    if not isinstance(path, Path) or not path.is_dir():
-        return False
+    if not is_folder:
+        return not isinstance(data, Path) and table is None
     from incrowd.release.health import standard_of
     from incrowd.release.jobs.compare.draft_linked import has_different_tables
 
-    return standard is not None or standard_of(path) is not None or has_different_tables(path)
+    return standard is not None or standard_of(data) is not None or has_different_tables(data)
 
 
 def refuse_linked(policy: Path) -> None:
@@ -159,14 +166,18 @@ def verify_folder(
     from incrowd.faces.cli.parsing import data_name
     from incrowd.faces.cli.tables import console
     from incrowd_verify.cli import show_linked
-    from incrowd_verify.linked import linked_checks_as_sql, verify_linked
+    from incrowd_verify.linked import DOCUMENTS, linked_checks_as_sql, verify_linked
 
     given, against = data_name(released), sources.against
     files = outputs.outputs_of(released, against, force=force)
     script = outputs.add_output(files, emit_sql)
     text = "" if script is None else linked_checks_as_sql(given, policy)
     raw = {"against": against and data_name(against), "against_table": sources.against_table}
-    result = verify_linked(given, policy, table=sources.table, **raw)
+    try:
+        result = verify_linked(given, policy, table=sources.table, **raw)
+    except TableError as error:
+        hint = f"; where a schema has it, say --table SCHEMA.{DOCUMENTS}"
+        raise TableError(f"{error}{hint if DOCUMENTS in str(error) else ''}") from None
     if script is not None:
         with files, writing(script) as path:
             path.write_text(text, encoding="utf-8", newline="\n")
@@ -174,7 +185,29 @@ def verify_folder(
         raise typer.Exit(status)
 
 
-def draft_folder(folder: Path, output: Path | None, *, standard: str | None = None, force: bool) -> None:
+def draft_tables(data: Any, output: Path | None, *, standard: str | None = None, force: bool) -> None:
+    """Draft the policy of a folder, or of a database whose tables are copied into a private folder."""
+    if isinstance(data, Path):
+        _draft_folder(data, data, [], output, standard=standard, force=force)
+        return
+    from incrowd.core.io.scratch import PrivateFolder
+    from incrowd.release.linked.databases import copy_tables
+
+    with PrivateFolder() as scratch:
+        (folder := scratch / str(data).rpartition("/")[2]).mkdir()
+        copied, others = copy_tables(data, folder)
+        if len(copied) < 2:
+            raise ParameterError("name a table of the database with --table")
+        notes = [f"left out, as its name has other characters: {name}" for name in others]
+        try:
+            _draft_folder(data, folder, notes, output, standard=standard, force=force)
+        except TableError as error:
+            raise TableError(str(error).replace(str(folder), str(data))) from None
+
+
+def _draft_folder(
+    data: Any, folder: Path, notes: list[str], output: Path | None, *, standard: str | None, force: bool
+) -> None:
     """Write the draft of a linked policy with its hierarchies, and draw the joins of the tables."""
     from incrowd.core.io.targets import writing
     from incrowd.faces.cli.completing import program
@@ -182,11 +215,11 @@ def draft_folder(folder: Path, output: Path | None, *, standard: str | None = No
     from incrowd.release.health import STANDARDS, standard_of
     from incrowd.release.jobs.compare.draft_linked import draft_linked
 
-    files = outputs.outputs_of(folder, force=force)
+    files = outputs.outputs_of(data, force=force)
     target = outputs.add_output(files, output)
     standard = standard or standard_of(folder)
     draft = draft_linked(folder) if standard is None else STANDARDS[standard][1](folder)
-    lines = [*draft.notes, *draft.drawing()]
+    lines = [*draft.notes, *notes, *draft.drawing()]
     lines += [f"left out, as nothing joins it: {name}" for name in draft.left_out]
     if target is None or output is None:
         typer.echo(draft.text, nl=False)
@@ -204,6 +237,6 @@ def draft_folder(folder: Path, output: Path | None, *, standard: str | None = No
                     tree.write(tree_place)
     policy = output or "policy.toml"
     todo = 'Answer every "?", and check joins and known,' if draft.questions else "Check joins and known"
-    steps = [f"1. {todo} in {policy}.", f"2. {program()} anonymize {folder} --policy {policy} -o FOLDER"]
+    steps = [f"1. {todo} in {policy}.", f"2. {program()} anonymize {data} --policy {policy} -o FOLDER"]
     for line in (*lines, *steps):
         LOG.say(line, err=target is None)

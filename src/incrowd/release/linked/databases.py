@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -32,6 +33,11 @@ _NO_TRUTH = ("sqlite", "mysql")
 """Databases that keep truth values as whole numbers."""
 _AS_TEXTS = ("sqlite",)
 """Databases that keep dates and decimals as texts."""
+_LISTED = {"sqlite": "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY name"}
+_OTHERS_LISTED = (
+    "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = {} ORDER BY table_name"
+)
+"""SQL of the tables and views of the schema that a session begins in."""
 
 
 def engine_in_memory(engine: Engine, name: str) -> MemoryEngine:
@@ -65,6 +71,27 @@ def engine_in_memory(engine: Engine, name: str) -> MemoryEngine:
 def quoted_part(name: str) -> str:
     """Return a name that has one part, as `Database.table` takes it."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def copy_tables(address: Address, folder: Path) -> tuple[list[str], list[str]]:
+    """Write each table of a database into a Parquet file of a private folder, if there are several.
+
+    Returns
+    -------
+    copied
+        The tables.
+    others
+        Those that are not, as their names have other characters than letters, digits, - and _.
+    """
+    with Database(address) as database:
+        here = "DATABASE()" if address.scheme == "mysql" else "current_schema()"
+        listed = _LISTED.get(address.scheme, _OTHERS_LISTED.format(here))
+        names = database.ask(lambda dialect: dialect.fetch(listed)).to_series().cast(pl.String)
+        plain = [name for name in names if re.fullmatch("[A-Za-z0-9_-]+", name) and name != DOCUMENTS]
+        for name in plain if len(plain) > 1 else ():
+            table = SqlEngine(database.table(quoted_part(name)))
+            engine_in_memory(table, name).native.write_parquet(folder / f"{name}.parquet")
+    return plain, [name for name in names if name not in (*plain, DOCUMENTS)]
 
 
 def documents_of(folder: Path) -> pl.DataFrame:
@@ -127,6 +154,8 @@ def places_for(
         When a name is taken, or no table can have it.
     """
     above = () if schema is None else parts(schema)
+    if above and database.address.scheme == "sqlite":
+        raise TableError(f"{database.address}: SQLite has no schemas; name another file for the tables")
     earlier = _earlier(database, above) if force else set()
     if stale := earlier - {*names, DOCUMENTS}:
         raise TableError(
