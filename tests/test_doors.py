@@ -33,7 +33,7 @@ JUDGED = {
 WRITING = {
     "release.jobs.make.leaving_rows.LeavingRows._write_rows", "release.jobs.make.release.Release.into",
     "release.jobs.make.distributed.release.DistributedRelease._write", "release.jobs.make.anatomize.Anatomy.write_to",
-    "faces.cli.commands.p29.p29", "faces.cli.commands.randomize.randomize",
+    "faces.cli.commands.p29.p29", "faces.cli.commands.randomize.randomize", "faces.cli.linked.anonymize_folder",
 }  # fmt: skip
 """What writes rows that were judged when they were made; the first three judge the written rows again."""
 ASKED = {
@@ -68,6 +68,7 @@ NO_ROWS = {
     "release.jobs.later.ledger.__init__.Ledger.add": "digests",
     "release.jobs.later.ledger.__init__._digest_of": "a digest",
     "release.jobs.later.ledger.rows._sum": "a digest",
+    "release.linked.databases.copy_tables": "a private copy of the raw tables",
     "release.linked.release.LinkedRelease.save": "numbers of rows left out, for the folder `internal`",
     "release.jobs.later.series_groups.SeriesRelease.write_counterfeits": "counts of counterfeit records",
     "release.jobs.make.release.Release.save": "numbers of rows and reasons, for the folder `internal`",

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import random
 
+import duckdb
 import polars as pl
 import pytest
 
 import incrowd as ic
 from crossed import quick
+from database_tables import HOLDERS, STORES, fill_duckdb, mysql_statement, statement
 from emitted_sql import checks, verdict
-from incrowd.core.errors import InfeasibleError, ParameterError, PolicyError, SchemaError
+from incrowd.core.errors import InfeasibleError, ParameterError, PolicyError, SchemaError, TableError
+from incrowd.engines.dialects.addresses import Address
 from incrowd.faces.cli import main
+from incrowd.release.linked.databases import DOCUMENTS
 from incrowd_verify.cli import main as verifier
 from incrowd_verify.linked import is_linked, linked_checks_as_sql, verify_linked
 from linked_readings import SHAPES, draw, fewest, saved
@@ -228,3 +233,77 @@ def test_the_commands_release_and_verify_a_folder(tmp_path, monkeypatch, capsys)
     assert (code, "about linked tables" in said.err) == (2, True)
     with pytest.raises(InfeasibleError):
         ic.anonymize_linked(*draw(0, k=7))
+
+
+# --- databases -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", quick(STORES, "sqlite", "duckdb"))
+def test_a_schema_of_a_database_is_read(where, tmp_path, request):
+    url = request.getfixturevalue("postgres") if where == "postgresql" else None
+    tables, terms = draw(0, k=2, people=20, max_suppression=0.9)
+    release = ic.anonymize_linked(tables, terms, unanswered="write")
+    address = HOLDERS[where](tables["person"], tmp_path, "person_raw", url)
+    for run in {"postgresql": [statement], "mysql": [mysql_statement]}.get(where, []):
+        for name in (*tables, DOCUMENTS):
+            run(address, f"DROP TABLE IF EXISTS {name}")
+    release.into(Address(address))
+    release.save(tmp_path / "out")
+    tables["person"].write_csv(tmp_path / "person.csv")
+    whole = verify_linked(tmp_path / "out", against=tmp_path)
+    found = verify_linked(address, against=address, against_table="person_raw")
+    assert found.to_dict() == whole.to_dict()
+    people = release.tables["person"].with_row_index("n")
+    lone = people.select("id", sex=pl.when(pl.col("n") == 0).then(pl.lit("x")).otherwise("sex"))
+    HOLDERS[where](lone, tmp_path, "person", url)
+    assert verify_linked(address).smallest == 1
+
+
+def test_what_stands_beside_the_tables_cannot_leave_its_folder(tmp_path):
+    for number, path in enumerate(
+        ("../policy.toml", "/policy.toml", "a/../../x", "C:policy.toml", "a\\..\\b", "")
+    ):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        address = HOLDERS["sqlite"](pl.DataFrame({"path": [path], "content": ["x"]}), folder, DOCUMENTS, None)
+        with pytest.raises(TableError, match="a file outside of the release"):
+            verify_linked(address)
+    plain = HOLDERS["sqlite"](pl.DataFrame({"path": ["a"]}), tmp_path, DOCUMENTS, None)
+    with pytest.raises(SchemaError, match="no columns path and content"):
+        verify_linked(plain)
+    with pytest.raises(ParameterError, match="a script reads linked tables from a folder"):
+        linked_checks_as_sql(plain)
+
+
+def test_the_commands_verify_a_database(tmp_path, monkeypatch, capsys):
+    tables, terms = draw(0, k=2, people=20, max_suppression=0.9)
+    (tmp_path / "clinic.db").unlink(missing_ok=True)
+    with contextlib.closing(duckdb.connect(str(tmp_path / "clinic.db"))) as connection:
+        connection.execute("CREATE SCHEMA safe")
+        for name, frame in tables.items():
+            fill_duckdb(connection, frame, name)
+    address = f"duckdb:///{tmp_path}/clinic.db"
+    ic.anonymize_linked(tables, terms, unanswered="write").into(Address(address), "safe")
+    for run, words, said in (
+        (
+            main,
+            ("incrowd", "verify", address, "--table", f"safe.{DOCUMENTS}", "--against", address),
+            "share a view",
+        ),
+        (
+            main,
+            ("incrowd", "verify", address),
+            f"cannot be read; where a schema has it, say --table SCHEMA.{DOCUMENTS}",
+        ),
+        (
+            verifier,
+            ("incrowd-verify", address, "--table", f"no.{DOCUMENTS}"),
+            f"no.{DOCUMENTS} cannot be read",
+        ),
+    ):
+        monkeypatch.setattr("sys.argv", [*words])
+        with pytest.raises(SystemExit) as ended:
+            run()
+        shown = capsys.readouterr()
+        assert said in shown.out + shown.err
+        assert ended.value.code == (1 if "share" in said else 2), shown

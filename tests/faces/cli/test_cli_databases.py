@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+
+import duckdb
 import polars as pl
 import pytest
 
-from database_tables import fill_postgres, statement
+from database_tables import fill_duckdb, fill_postgres, statement
+from linked_readings import draw
 
 FRAME = pl.DataFrame({"q": ["a", "a", "b", "b", "c", "c"], "s": list("xyxyxy")})
 
@@ -165,3 +169,35 @@ def test_columns_that_the_user_may_not_read_are_told(run, postgres, tmp_path):
     address = f"postgresql://v_guest:guest@{postgres.rpartition('@')[2]}"
     result = run("verify", address, "--table", "v_safe", "--policy", str(tmp_path / "policy.toml"))
     assert (result.status, result.err.endswith("the table v_safe cannot be read\n")) == (2, True), result.err
+
+
+# --- linked tables --------------------------------------------------------------------------------
+
+
+def test_linked_tables_of_a_file_go_to_a_schema_and_a_new_file(run, tmp_path):
+    tables, terms = draw(0, k=2, people=20, max_suppression=0.9)
+    for name, frame in tables.items():
+        with contextlib.closing(duckdb.connect(str(tmp_path / "clinic.db"))) as connection:
+            fill_duckdb(connection, frame, name)
+            connection.execute("CREATE SCHEMA IF NOT EXISTS safe")
+    terms.write(tmp_path / "policy.toml")
+    data = (f"duckdb:///{tmp_path}/clinic.db", "--policy", str(tmp_path / "policy.toml"))
+    assert "whoever joins the tables" in run("assess", *data).out
+    call = ("anonymize", *data, "--unanswered", "write")
+    for place in (("--into", "safe"), ("-o", f"sqlite:///{tmp_path}/safe.db")):
+        result = run(*call, *place)
+        assert (result.status, "written: " in result.out) == (0, True), result.err
+        result = run(*call, *place)
+        assert (result.status, "exists already" in result.err) == (2, True), result.err
+    for wrong, words in (
+        ((), "say where the tables go"),
+        (("-o", str(tmp_path / "new"), "--into", "safe"), "--into is for databases"),
+        (("-o", data[0]), "person: exists already"),
+        (("-o", data[0], "--force"), "no release of linked tables made it"),
+    ):
+        result = run(*call, *wrong)
+        assert (result.status, words in result.err) == (2, True), result.err
+    # An address is no file for a release of one table.
+    one = (data[0], "--table", "person", "--qi", "sex", "-k", "2")
+    result = run("anonymize", *one, "-o", f"duckdb:///{tmp_path}/new.db")
+    assert (result.status, "name a file with -o" in result.err) == (2, True), result.err

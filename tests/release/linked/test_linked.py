@@ -210,10 +210,7 @@ def test_a_single_table_leaves_as_without_linked_tables():
             lambda: ic.assess_linked(EIGHT | {"person": pl.concat([EIGHT["person"]] * 2)}, policy()),
             TableError, "two rows of one id",
         ),
-        (
-            lambda: ic.assess_linked(EIGHT | {"visit": EIGHT["visit"].lazy()}, policy()),
-            ParameterError, "read into memory",
-        ),
+        (lambda: ic.assess_linked([EIGHT], policy()), ParameterError, "or an ic.Database"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_linked_is_refused(wrong, error, message):

@@ -136,9 +136,10 @@ def _run(given: Namespace) -> int:
 
     if given.emit_sql is not None and given.emit_sql.exists() and not given.force:
         raise TableError(f"{given.emit_sql} exists already; choose another name or say --force")
-    if is_linked(given.path, given.policy):
+    if is_linked(given.path, given.policy, given.table):
         text = linked_checks_as_sql(given.path, given.policy) if given.emit_sql else ""
-        linked = verify_linked(given.path, given.policy, against=given.against)
+        tables_of = {name: getattr(given, name) for name in ("table", "against", "against_table")}
+        linked = verify_linked(given.path, given.policy, **tables_of)
         _write_script(given, text)
         return show_linked(Screen(), linked, given.emit_sql, as_json=given.json)
     if is_tables(given.path):

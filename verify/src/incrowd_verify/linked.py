@@ -1,8 +1,9 @@
-"""Linked tables, checked a second time: released files are joined in SQL, and views compared as texts.
+"""Linked tables, checked a second time: released tables are joined in SQL, and views compared as texts.
 
 The view of a person is written as a text: the cells of the row, then in parentheses the texts of the rows
 below, in order. Two people share a view where the texts are equal. For an attacker who knows few rows of a
 table, there is a view for each set of as many rows. Each has the rows above them, and no others.
+In a database, the table `DOCUMENTS` has the files that a folder has beside the tables.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -21,11 +23,12 @@ from incrowd_gate.scratch import PrivateFolder
 from incrowd_gate.verdict import Verdict
 from incrowd_verify.attribute import Attribute
 from incrowd_verify.checks import Checks, Script
+from incrowd_verify.databases import is_address, quoted_name
 from incrowd_verify.demands import read_demands
 from incrowd_verify.models import Measuring
 from incrowd_verify.policy import Policy, read_policy, read_toml
 from incrowd_verify.source import CsvFormat, Table, connect, reworded
-from incrowd_verify.tables import Wanted, load, write_plainly
+from incrowd_verify.tables import Sources, Wanted, load, write_plainly
 from incrowd_verify.values import as_text, cell
 
 WHO = "whoever joins the tables"
@@ -34,7 +37,9 @@ _OF_ROWS = ("suppressed-records", "much-suppressed", "nothing-left")
 """Points of joining columns and of rows of ``*`` alone, which the views answer."""
 _VIEWS = 50_000_000
 """Views that are looked at."""
-_LINKED = {"name", "file", "join", "known"}
+_LINKED = {"name", "file", "table", "join", "known"}
+DOCUMENTS = "incrowd_release"
+"""The table of policies and account: ``path`` and ``content``."""
 
 
 @dataclass(frozen=True)
@@ -98,10 +103,54 @@ class _Linked:
         return next((table for table, _ in self.join.values()), None)
 
 
-def is_linked(path: str | Path, policy: Path | None = None) -> bool:
-    """Say whether a path is a folder of linked tables, by the policy or the ``policy.toml`` in it."""
+@dataclass(frozen=True)
+class _Place:
+    """A folder of released tables, or of a copy of `DOCUMENTS` beside a database and a schema in it."""
+
+    folder: Path
+    address: str | None = None
+    schema: str = ""
+
+    def of(self, table: _Linked) -> tuple[str, str | None]:
+        """Return the file of a table, or the address and the name in the database."""
+        if self.address is None:
+            return str(self.folder / table.file), None
+        return self.address, self.schema + quoted_name(table.name)
+
+    def reached(self, raw: str | None) -> tuple[list[Path], list[Path]]:
+        """Return the files and folders that are read, with those of the raw table."""
+        return Sources(self.address or str(self.folder), None, raw, None, None, None, CsvFormat()).reached()
+
+
+@contextmanager
+def _opened(path: str, table: str) -> Iterator[_Place]:
+    """Find the tables, and fetch the documents of a database into a private folder."""
+    if not is_address(path):
+        yield _Place(Path(path))
+        return
+    with PrivateFolder() as scratch:
+        place = _Place(scratch / "release", path, table.removesuffix(DOCUMENTS))
+        place.folder.mkdir()
+        with connect(scratch, *place.reached(None)) as con:
+            loaded = load(con, Wanted("documents", path, table, ["path", "content"], CsvFormat()), scratch)
+            if not (loaded.has("path") and loaded.has("content")):
+                raise SchemaError(f"{loaded.title}: the table {table} has no columns path and content")
+            columns = f"c{loaded.place('path')}, c{loaded.place('content')}"
+            for name, content in con.execute(f"SELECT {columns} FROM documents").fetchall():
+                if {"", ".", ".."} & {*str(name).replace(":", "/../").replace("\\", "/").split("/")}:
+                    raise TableError(f"{loaded.title}: {table} has a file outside of the release")
+                (file := place.folder / name).parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(content or "", encoding="utf-8", newline="\n")
+        yield place
+
+
+def is_linked(path: str | Path, policy: Path | None = None, table: str | None = None) -> bool:
+    """Say whether a folder or a database has linked tables, by the policy, that in the folder, or `table`."""
+    in_database = is_address(str(path))
+    if in_database and (table is not None or policy is None):
+        return table is None or table.endswith(DOCUMENTS)
     policy = policy or Path(path) / "policy.toml"
-    if "://" in str(path) or not Path(path).is_dir() or not policy.is_file():
+    if not policy.is_file() or not (in_database or Path(path).is_dir()):
         return False
     try:
         return isinstance(read_toml(policy).get("linked"), list)
@@ -110,49 +159,58 @@ def is_linked(path: str | Path, policy: Path | None = None) -> bool:
 
 
 def verify_linked(
-    path: str | Path, policy: str | Path | None = None, *, against: str | Path | None = None
+    path: str | Path,
+    policy: str | Path | None = None,
+    *,
+    table: str | None = None,
+    against: str | Path | None = None,
+    against_table: str | None = None,
 ) -> LinkedVerification:
     """Check released linked tables, each alone and all together.
 
-    - `path`: the folder that they were saved in. The policy of each table alone is read from ``policies``.
+    - `path`: the folder that they were saved in, or a database. Policies of single tables: in ``policies``.
     - `policy`: the policy of all tables; by default the ``policy.toml`` of the folder.
-    - `against`: the folder of the raw tables. People who left are counted with it, and no cell is compared.
-    - Raises `PolicyError`, `TableError`, `SchemaError`: the policy or a file cannot be read, or lacks a part.
+    - `table`: of a database the table `DOCUMENTS`, behind the schema that it is in.
+    - `against`: the folder or database of the raw tables. It tells who left, and no cell is compared.
+    - `against_table`: in that database the table of the people, where it has another name.
+    - Raises `PolicyError`, `TableError`, `SchemaError`: the policy or a table cannot be read, or lacks parts.
     """
-    folder = Path(path)
-    _, data, tables = _read(folder, policy)
     points: list[Point] = []
     unchecked: list[str] = []
-    accepted = [
-        Accepted(str(each.get("point")), each.get("column"), str(each.get("why", "")))
-        for each in data.get("accepted", [])
-    ]
-    for table in tables.values():
-        points += _alone(folder, table, tables, data, unchecked)
-    files = [folder / table.file for table in tables.values()]
-    raw = None if against is None else Path(against) / next(iter(tables.values())).file
-    patients = None if raw is None or raw.is_file() else _patients(raw.parent)
-    with (
-        PrivateFolder() as scratch,
-        reworded(folder),
-        connect(scratch, [*files, *([raw] if raw and not patients else [])]) as con,
-    ):
-        checks = Checks(con)
-        smallest, limits = _joined(checks, folder, tables, data, scratch, unchecked)
-        points += [*map(wording.conformity, checks.remarks.problems), *limits]
-        people = tables[next(iter(tables))].records
+    with _opened(str(path), table or DOCUMENTS) as place:
+        _, data, tables = _read(place.folder, policy)
+        accepted = [
+            Accepted(str(each.get("point")), each.get("column"), str(each.get("why", "")))
+            for each in data.get("accepted", [])
+        ]
+        for each in tables.values():
+            points += _alone(place, each, tables, data, unchecked)
+        people, patients = next(iter(tables.values())), 0
+        raw, of = None if against is None else str(Path(against) / people.file), None
         if raw is None:
             unchecked.append("how many people left all tables: that needs the raw tables, to compare with")
-        else:
-            if not (rows := patients or 0):
-                load(con, Wanted("raw", str(raw), None, [], CsvFormat()), scratch)
-                (rows,) = checks.row("SELECT count(*) FROM raw")
-            most = float(data.get("max_suppression", 0.0))
-            if (share := 1 - people / max(rows, 1)) > most + 1e-12:
-                points.append(wording.limit("suppression", None, None, "max_suppression", share, most))
+        elif is_address(str(against)):
+            raw, of = str(against), against_table or quoted_name(people.name)
+        elif not Path(raw).is_file():
+            patients = _patients(Path(raw).parent)
+        with (
+            PrivateFolder() as scratch,
+            reworded(place.folder),
+            connect(scratch, *place.reached(None if patients else raw)) as con,
+        ):
+            checks = Checks(con)
+            if raw is not None and not patients:
+                load(con, Wanted("raw", raw, of, [], CsvFormat()), scratch)
+            smallest, limits = _joined(checks, place, tables, data, scratch, unchecked)
+            points += [*map(wording.conformity, checks.remarks.problems), *limits]
+            if raw is not None:
+                rows = patients or checks.row("SELECT count(*) FROM raw")[0]
+                most = float(data.get("max_suppression", 0.0))
+                if (share := 1 - people.records / max(rows, 1)) > most + 1e-12:
+                    points.append(wording.limit("suppression", None, None, "max_suppression", share, most))
     verdict = Verdict(tuple(in_order(answered(points, accepted))))
     records = {name: table.records for name, table in tables.items()}
-    return LinkedVerification(verdict, people, records, smallest, tuple(dict.fromkeys(unchecked)))
+    return LinkedVerification(verdict, people.records, records, smallest, tuple(dict.fromkeys(unchecked)))
 
 
 def linked_checks_as_sql(path: str | Path, policy: str | Path | None = None) -> str:
@@ -165,6 +223,8 @@ def linked_checks_as_sql(path: str | Path, policy: str | Path | None = None) -> 
     """
     from incrowd_verify.verification import begin_script, end_script
 
+    if is_address(str(path)):
+        raise ParameterError("a script reads linked tables from a folder; release them there, too")
     folder = Path(path)
     file, data, tables = _read(folder, policy)
     unchecked: list[str] = []
@@ -172,7 +232,7 @@ def linked_checks_as_sql(path: str | Path, policy: str | Path | None = None) -> 
     with PrivateFolder() as scratch, reworded(folder), connect(scratch, files, in_order=True) as con:
         script = Script(con)
         begin_script(script, folder, file, confidential=False)
-        _joined(script, folder, tables, data, scratch, unchecked)
+        _joined(script, _Place(folder), tables, data, scratch, unchecked)
         script.note("Not looked at: each table alone, and how many people left all tables.")
         end_script(script)
     if unchecked:
@@ -182,14 +242,14 @@ def linked_checks_as_sql(path: str | Path, policy: str | Path | None = None) -> 
 
 def _joined(
     con: Checks,
-    folder: Path,
+    place: _Place,
     tables: Mapping[str, _Linked],
     data: Mapping[str, Any],
     scratch: Path,
     unchecked: list[str],
 ) -> tuple[int, list[Point]]:
     """Join the tables and judge the views, as `_judged`."""
-    _load(con, folder, tables, scratch)
+    _load(con, place, tables, scratch)
     for table in tables.values():
         con.note(f"Rows of {table.name}: the row above, the person, and the cells that others may know.")
         _join(con, table, tables)
@@ -273,12 +333,12 @@ def _tables(data: Mapping[str, Any], file: Path) -> dict[str, _Linked]:
 
 
 def _alone(
-    folder: Path, table: _Linked, tables: Mapping[str, _Linked], data: Mapping[str, Any], unchecked: list[str]
+    at: _Place, table: _Linked, tables: Mapping[str, _Linked], data: Mapping[str, Any], unchecked: list[str]
 ) -> Iterator[Point]:
     """Yield the points of a table alone, without those that the views answer."""
     from incrowd_verify.verification import verify
 
-    policy = folder / "policies" / table.name / "policy.toml"
+    policy = at.folder / "policies" / table.name / "policy.toml"
     if table.alone is None:
         unchecked.append(f"table {table.name} alone: there is no policies/{table.name}/policy.toml")
         yield wording.unanswered("conformity", None, f"table {table.name} has no policy of its own")
@@ -286,7 +346,8 @@ def _alone(
     for role, asked in (("quasi", table.quasi), ("sensitive", table.sensitive)):
         if {column.name for column in table.alone.named(role)} != {*asked}:
             yield wording.conformity(f"the policy of table {table.name} alone has other {role} columns")
-    result = verify(folder / table.file, policy)
+    given, name = at.of(table)
+    result = verify(given, policy, table=name)
     unchecked += (f"{table.name}: {each}" for each in result.unchecked)
     keys = {*table.join, *_keys(table, tables)}
     models = (model for model in data.get("models", []) if model.get("model") != "k-anonymity")
@@ -307,15 +368,14 @@ def _keys(table: _Linked, tables: Mapping[str, _Linked]) -> list[str]:
     return sorted({key for each in tables.values() for name, key in each.join.values() if name == table.name})
 
 
-def _load(con: Checks, folder: Path, tables: Mapping[str, _Linked], scratch: Path) -> None:
+def _load(con: Checks, place: _Place, tables: Mapping[str, _Linked], scratch: Path) -> None:
     """Load the columns of each table that the views need, as ``fN``."""
     from incrowd_verify.verification import load_by_script, make_checks, reader_of
 
     asked = {}
     for table in tables.values():
         columns = [*dict.fromkeys((*table.join, *_keys(table, tables), *table.quasi, *table.sensitive))]
-        file = str(folder / table.file)
-        asked[table.name] = Wanted(f"f{table.place}", file, None, columns, CsvFormat(header_row=1))
+        asked[table.name] = Wanted(f"f{table.place}", *place.of(table), columns, CsvFormat(header_row=1))
     readers = {}
     if isinstance(con, Script):
         readers = {name: reader_of(con, wanted, scratch) for name, wanted in asked.items()}

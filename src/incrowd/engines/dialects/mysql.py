@@ -89,7 +89,7 @@ class MySQL(Dialect):
         self._descriptions: dict[Name, dict[str, tuple[Any, ...]]] = {}
         self._uploaded: set[str] = set()
         self._writer: Any = None
-        self._staged: tuple[str, Name, bool] | None = None
+        self._staged: list[tuple[str, Name, bool]] = []
 
     @classmethod
     def connect(cls, where: str) -> Any:
@@ -150,17 +150,16 @@ class MySQL(Dialect):
         self.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT")
 
     def commit(self) -> None:
-        """Rename the new table into place, and then drop the replaced table."""
+        """Rename the new tables into place at once, and then drop the replaced tables."""
         super().commit()
-        if self._staged is not None:
-            private, name, replace = self._staged
-            steps = [(name, (*name[:-1], f"{private}_old"))] if replace else []
-            steps.append(((*name[:-1], private), name))
-            renamed = (f"{self.qualified(old)} TO {self.qualified(new)}" for old, new in steps)
+        if self._staged:
+            old = [(name, (*name[:-1], f"{private}_old")) for private, name, gone in self._staged if gone]
+            steps = [*old, *(((*name[:-1], private), name) for private, name, _ in self._staged)]
+            renamed = (f"{self.qualified(one)} TO {self.qualified(other)}" for one, other in steps)
             self.execute(f"RENAME TABLE {', '.join(renamed)}")
-            self._staged = None
-            if replace:
-                self.execute(f"DROP TABLE {self.qualified(steps[0][1])}")
+            self._staged = []
+            if old:
+                self.execute(f"DROP TABLE {', '.join(self.qualified(place) for _, place in old)}")
         self._tidy()
 
     def rollback(self) -> None:
@@ -261,6 +260,7 @@ class MySQL(Dialect):
         for uploaded, upload in uploads.items():
             self.upload(uploaded, upload.frame, upload.types)
         shape = "incrowd shape"
+        self.drop_uploaded(shape)
         self._uploaded.add(shape)
         self.execute(f"CREATE TEMPORARY TABLE {self.quote(shape)} AS {query} LIMIT 0")
         with self._asking() as cursor:
@@ -271,13 +271,13 @@ class MySQL(Dialect):
                 for column, (_, kind, collation, *_) in zip(columns, cursor.fetchall(), strict=True)
             ]
         private = (*name[:-1], f"incrowd_{secrets.token_hex(8)}")
-        self._writer = self.connect(self._url)
+        self._writer = self._writer or self.connect(self._url)
         with self._waiting():
             with self._writer.cursor() as cursor:
                 self._drop_leftovers(cursor, private)
                 listed = ", ".join(definitions)
                 cursor.execute(f"CREATE TABLE {self.qualified(private)} ({listed}) ENGINE = InnoDB")
-            self._staged = (private[-1], name, replace)
+            self._staged.append((private[-1], name, replace))
             self._writer.begin()
             for _, _, rows in self._fetch_batches(query):
                 self._insert(self._writer, self.qualified(private), rows)
@@ -386,15 +386,15 @@ class MySQL(Dialect):
     def _tidy(self) -> None:
         """Drop uploaded tables and an unfinished new table, even if the session has gone."""
         writer, staged = self._writer, self._staged
-        self._writer = self._staged = None
+        self._writer, self._staged = None, []
         if writer is not None:
             with contextlib.suppress(Exception):
                 writer.close()
         with contextlib.suppress(Exception):
-            if staged is not None:
-                private, name, _ = staged
+            if staged:
+                private = ", ".join(self.qualified((*name[:-1], place)) for place, name, _ in staged)
                 with self.connect(self._url) as connection, connection.cursor() as cursor:
-                    cursor.execute(f"DROP TABLE IF EXISTS {self.qualified((*name[:-1], private))}")
+                    cursor.execute(f"DROP TABLE IF EXISTS {private}")
         for uploaded in list(self._uploaded):
             with contextlib.suppress(Exception):
                 self.drop_uploaded(uploaded)

@@ -1,4 +1,4 @@
-"""Linked tables on the command line: `anonymize`, `assess` and `verify` of a folder of tables."""
+"""Linked tables on the command line: `anonymize`, `assess`, `verify` of a folder or a database of tables."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from collections.abc import Callable
 from dataclasses import MISSING, fields
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 import typer
 
-from incrowd.core.errors import ParameterError
+from incrowd.core.errors import ParameterError, TableError
 from incrowd.faces.cli import outputs
+
+_KEPT = ("policy", "output", "into", "force")
+"""Options of groups that linked tables have, too."""
 
 
 def linked_content(policy: Path) -> dict[str, Any] | None:
@@ -23,25 +26,39 @@ def linked_content(policy: Path) -> dict[str, Any] | None:
     return content if is_linked(content) else None
 
 
-def is_linked_release(path: Any, policy: Path | None) -> TypeGuard[Path]:
-    """Say whether a path is a folder of released linked tables, by the policy or the one in the folder."""
+def is_linked_release(path: Any, policy: Path | None, table: str | None) -> bool:
+    """Say whether a folder or a database has released linked tables, as `incrowd_verify.linked.is_linked`."""
+    import incrowd.release.verification  # noqa: F401 - it tells the verifier of databases behind servers
+    from incrowd.faces.cli.parsing import data_name
     from incrowd_verify.linked import is_linked
 
-    return isinstance(path, Path) and is_linked(path, policy)
+    return is_linked(data_name(path), policy, table)
 
 
-def drafting_of(path: Any, standard: str | None = None) -> Callable[[Path], Any] | None:
-    """Return the draft function of a folder of tables; None for other paths, which a standard refuses."""
-    if standard is not None and not (isinstance(path, Path) and path.is_dir()):
-        raise ParameterError(f"--{standard} is for a folder of tables; give the folder, not one file")
-    if not isinstance(path, Path) or not path.is_dir():
-        return None
+def drafting_of(folder: Path, standard: str | None = None) -> Callable[[Path], Any] | None:
+    """Return the draft function of a folder of tables; None for files of one table."""
     from incrowd.release.health import STANDARDS, standard_of
     from incrowd.release.jobs.compare.draft_linked import draft_linked, has_different_tables
 
-    if standard := standard or standard_of(path):
+    if standard := standard or standard_of(folder):
         return STANDARDS[standard][1]
-    return draft_linked if has_different_tables(path) else None
+    return draft_linked if has_different_tables(folder) else None
+
+
+def are_tables(data: Any, table: str | None, standard: str | None = None) -> bool:
+    """Say whether data is a folder of tables, or a database of which no table is named.
+
+    Raises
+    ------
+    ParameterError
+        When a standard is named for one file or table.
+    """
+    is_folder = isinstance(data, Path) and data.is_dir()
+    if standard is not None and (table is not None or (isinstance(data, Path) and not is_folder)):
+        raise ParameterError(f"--{standard} is for a folder of tables; give the folder, not one file")
+    if not is_folder:
+        return not isinstance(data, Path) and table is None
+    return drafting_of(data, standard) is not None
 
 
 def refuse_linked(policy: Path) -> None:
@@ -69,7 +86,7 @@ def refuse_given(*groups: Any, **single: Any) -> None:
     for group in groups:
         for option in fields(group):
             default = option.default if option.default is not MISSING else None
-            if option.name not in ("policy", "output", "force") and getattr(group, option.name) != default:
+            if option.name not in _KEPT and getattr(group, option.name) != default:
                 options.append(option.name)
     if options:
         raise ParameterError(
@@ -79,33 +96,47 @@ def refuse_given(*groups: Any, **single: Any) -> None:
 
 
 def anonymize_folder(
-    folder: Any,
+    tables: Any,
     policy: Path,
     content: dict[str, Any],
-    output: Path | None,
+    places: Any,
     gate: Any,
     *,
-    force: bool,
     json: bool,
 ) -> None:
-    """Release the tables of a folder together by the content of a policy, and print the verdict."""
+    """Release the tables of a folder or a database together, and print the verdict.
+
+    They go to the folder ``-o``, or to the database ``-o``, by default that which is read, if ``--into``
+    names a schema.
+    """
     from dataclasses import replace
 
+    from incrowd.engines.dialects.addresses import Address
     from incrowd.faces.cli.summary import last_line
     from incrowd.faces.cli.tables import console, progress
     from incrowd.release.linked import LinkedPolicy, anonymize_linked
+    from incrowd.release.linked.databases import require_free
     from incrowd_verify.cli import show_verdict
 
+    output = places.output if places.into is None else places.output or tables
     if output is None:
-        raise ParameterError("say where the tables go: to a folder with -o")
-    files = outputs.outputs_of(folder, policy=policy, force=force)
+        raise ParameterError("say where the tables go: to a folder or a database with -o, or --into a schema")
+    if places.into is not None and not isinstance(output, Address):
+        raise ParameterError("--into is for databases: name one with -o, or a folder with -o alone")
+    files = outputs.outputs_of(tables, policy=policy, force=places.force)
     with progress() as job, files:
-        target = files.add(output, folder=True)
         linked = LinkedPolicy.from_dict(content, policy.parent, str(policy))
         linked = replace(linked, terms=gate.applied_to(linked.terms))
-        release = anonymize_linked(folder, linked, progress=job, unanswered=gate.choice)
+        if isinstance(output, Address):
+            require_free(output, places.into, linked.order, force=places.force)
+        else:
+            target = files.add(output, folder=True)
+        release = anonymize_linked(tables, linked, progress=job, unanswered=gate.choice)
         job.stage("write")
-        release.save(target)
+        if isinstance(output, Address):
+            release.into(output, places.into, force=places.force, progress=job)
+        else:
+            release.save(target)
     if json:
         outputs.print_json(release.to_dict())
         return
@@ -114,7 +145,8 @@ def anonymize_folder(
     for sentence in release.sentences():
         out.print(sentence)
     rows = ", ".join(f"{name} {count:,}" for name, count in release.view.records.items())
-    out.print(last_line(release.verdict, f"{output} ({rows} rows)", "every model holds"))
+    where = output if places.into is None else f"{output}, schema {places.into}"
+    out.print(last_line(release.verdict, f"{where} ({rows} rows)", "every model holds"))
 
 
 def assess_folder(folder: Any, policy: Path, content: dict[str, Any], *, json: bool) -> None:
@@ -135,18 +167,25 @@ def assess_folder(folder: Any, policy: Path, content: dict[str, Any], *, json: b
 
 
 def verify_folder(
-    folder: Path, policy: Path | None, against: Any, emit_sql: Path | None, *, force: bool, json: bool
+    released: Any, policy: Path | None, sources: Any, emit_sql: Path | None, *, force: bool, json: bool
 ) -> None:
-    """Print the second reading of a folder's tables, and leave with status 1 unless its verdict holds."""
+    """Print the second reading of a folder's or a database's tables; exit with 1 unless the verdict holds."""
     from incrowd.core.io.targets import writing
+    from incrowd.faces.cli.parsing import data_name
     from incrowd.faces.cli.tables import console
     from incrowd_verify.cli import show_linked
-    from incrowd_verify.linked import linked_checks_as_sql, verify_linked
+    from incrowd_verify.linked import DOCUMENTS, linked_checks_as_sql, verify_linked
 
-    files = outputs.outputs_of(folder, against, force=force)
+    given, against = data_name(released), sources.against
+    files = outputs.outputs_of(released, against, force=force)
     script = outputs.add_output(files, emit_sql)
-    text = "" if script is None else linked_checks_as_sql(folder, policy)
-    result = verify_linked(folder, policy, against=against)
+    text = "" if script is None else linked_checks_as_sql(given, policy)
+    raw = {"against": against and data_name(against), "against_table": sources.against_table}
+    try:
+        result = verify_linked(given, policy, table=sources.table, **raw)
+    except TableError as error:
+        hint = f"; where a schema has it, say --table SCHEMA.{DOCUMENTS}"
+        raise TableError(f"{error}{hint if DOCUMENTS in str(error) else ''}") from None
     if script is not None:
         with files, writing(script) as path:
             path.write_text(text, encoding="utf-8", newline="\n")
@@ -154,16 +193,39 @@ def verify_folder(
         raise typer.Exit(status)
 
 
-def draft_folder(folder: Any, output: Path | None, drafting: Callable[[Path], Any], *, force: bool) -> None:
+def draft_tables(data: Any, output: Path | None, *, standard: str | None = None, force: bool) -> None:
+    """Draft the policy of a folder, or of a database whose tables are copied into a private folder."""
+    if isinstance(data, Path):
+        _draft_folder(data, data, [], output, standard=standard, force=force)
+        return
+    from incrowd.core.io.scratch import PrivateFolder
+    from incrowd.release.linked.databases import copy_tables
+
+    with PrivateFolder() as scratch:
+        (folder := scratch / str(data).rpartition("/")[2]).mkdir()
+        copied, others = copy_tables(data, folder)
+        if len(copied) < 2:
+            raise ParameterError("name a table of the database with --table")
+        notes = [f"left out, as its name has other characters: {name}" for name in others]
+        try:
+            _draft_folder(data, folder, notes, output, standard=standard, force=force)
+        except TableError as error:
+            raise TableError(str(error).replace(str(folder), str(data))) from None
+
+
+def _draft_folder(
+    data: Any, folder: Path, notes: list[str], output: Path | None, *, standard: str | None, force: bool
+) -> None:
     """Write the draft of a linked policy with its hierarchies, and draw the joins of the tables."""
     from incrowd.core.io.targets import writing
     from incrowd.faces.cli.completing import program
     from incrowd.faces.cli.logs import LOG
+    from incrowd.release.jobs.compare.draft_linked import draft_linked
 
-    files = outputs.outputs_of(folder, force=force)
+    files = outputs.outputs_of(data, force=force)
     target = outputs.add_output(files, output)
-    draft = drafting(folder)
-    lines = [*draft.notes, *draft.drawing()]
+    draft = (drafting_of(folder, standard) or draft_linked)(folder)
+    lines = [*draft.notes, *notes, *draft.drawing()]
     lines += [f"left out, as nothing joins it: {name}" for name in draft.left_out]
     if target is None or output is None:
         typer.echo(draft.text, nl=False)
@@ -181,6 +243,6 @@ def draft_folder(folder: Any, output: Path | None, drafting: Callable[[Path], An
                     tree.write(tree_place)
     policy = output or "policy.toml"
     todo = 'Answer every "?", and check joins and known,' if draft.questions else "Check joins and known"
-    steps = [f"1. {todo} in {policy}.", f"2. {program()} anonymize {folder} --policy {policy} -o FOLDER"]
+    steps = [f"1. {todo} in {policy}.", f"2. {program()} anonymize {data} --policy {policy} -o FOLDER"]
     for line in (*lines, *steps):
         LOG.say(line, err=target is None)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MODELS = (KAnonymity, LDiversity, TCloseness)
 """The models of linked tables: all that are defined for a person's view of several tables."""
-_SETTINGS = ("name", "file", "join", "known")
+_SETTINGS = ("name", "file", "table", "join", "known")
 _MOST_KNOWN = 5
 """Most facts of a table that an attacker knows who does not know all of them."""
 
@@ -41,6 +41,8 @@ class LinkedTable:
         Name of the table, without a dot.
     file
         File of the table, relative to the folder of the tables; by default ``NAME.csv``.
+    table
+        The raw table in a database, as ``schema.table``; by default the name.
     join
         Columns of the table, each with the column ``TABLE.COLUMN`` that the values are in. Only the table of
         the people has none.
@@ -62,6 +64,7 @@ class LinkedTable:
     file: str = ""
     join: Mapping[str, str] = field(default_factory=dict)
     known: int | Literal["all"] = "all"
+    table: str = ""
 
     def __post_init__(self) -> None:
         if not self.name or not isinstance(self.name, str) or set(self.name) & set("./\\\0"):
@@ -89,8 +92,8 @@ class LinkedTable:
 
     def settings(self) -> dict[str, Any]:
         """Return the settings as a policy file has them."""
-        given = {"name": self.name, "file": self.file, "join": dict(self.join), "known": self.known}
-        return {name: value for name, value in given.items() if value not in ({}, "all")}
+        given = {name: getattr(self, name) for name in _SETTINGS} | {"join": dict(self.join)}
+        return {name: value for name, value in given.items() if value not in ({}, "all", "")}
 
 
 @dataclass(frozen=True)

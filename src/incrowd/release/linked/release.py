@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from incrowd.core.documents import to_json
+from incrowd.core.errors import TableError
 from incrowd.core.hierarchy import Hierarchy
+from incrowd.core.io.publishing import publishing
+from incrowd.core.io.scratch import PrivateFolder
 from incrowd.core.io.seals import digest_of
 from incrowd.core.io.targets import INTERNAL, writing
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.markup import InNotebooks
 from incrowd.core.parameters import with_keyword_hints
-from incrowd.core.progress import Clock, Progress, Silent, in_job, with_bar
+from incrowd.core.progress import Clock, Progress, Silent, in_job, interrupting, with_bar
 from incrowd.core.recoding.cells import starred_nodes
+from incrowd.engines import MemoryEngine
 from incrowd.release.accounts.points import unprotected
 from incrowd.release.accounts.statements import versions
 from incrowd.release.jobs.make.account import published_account, published_policy
 from incrowd.release.jobs.make.anonymize import anonymize, start_search
+from incrowd.release.linked.databases import DOCUMENTS, documents_of, opened, placed, places_for
 from incrowd.release.linked.judged import JoinedView
 from incrowd.release.linked.policy import LinkedPolicy
 from incrowd.release.linked.search import ChosenLevels, Limits, search_levels
@@ -31,7 +36,11 @@ from incrowd_gate.points import UNANSWERED, Point, Unanswered, answered
 from incrowd_gate.verdict import Verdict
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from incrowd.core.table.frequency import FrequencyTable
+    from incrowd.engines.dialects.addresses import Address
+    from incrowd.engines.sql.databases import Database
     from incrowd.release.jobs.make.release import Release
     from incrowd.release.policy.policy import Policy
 
@@ -135,46 +144,105 @@ class LinkedRelease(InNotebooks):
         """
         self.verdict.refuse(only_broken=True)
         with writing(folder, force=force, folder=True, parents=True, sources=self.sources) as path:
-            internal = path / INTERNAL
-            internal.mkdir(0o700)
-            attributes = []
-            own_of = {each.name: each for each in self.policy.terms.schema.attributes}
             for name, release in self.releases.items():
-                (path / "policies" / name).mkdir(parents=True)
                 file = path / self.policy[name].file
                 file.parent.mkdir(parents=True, exist_ok=True)
                 release.write(file, progress=progress)
-                published = published_policy(release.policy, release.frequency)
-                published.write(path / "policies" / name / "policy.toml", private=False)
-                attributes += [
-                    replace(
-                        own,
-                        hierarchy=each.hierarchy,
-                        treatment=None if own.treatment is None else own.treatment.published(),
-                    )
-                    for each in published.schema.attributes
-                    if (own := own_of.get(f"{name}.{each.name}")) is not None
-                ]
+            self._describe(path, [table.file for table in self.policy.tables])
+            internal = path / INTERNAL
+            internal.mkdir(0o700)
+            for name, release in self.releases.items():
                 (internal / name).mkdir(0o700)
                 release.recoding.save(internal / name / "recoding")
                 rows = pl.DataFrame({"row": self._rows_left_out[name] + 1})
                 rows.write_csv(internal / name / "suppressed.csv")
-            schema = self.policy.terms.schema.with_attributes(attributes)
-            published_terms = replace(self.policy.terms, schema=schema)
-            replace(self.policy, terms=published_terms).write(path / "policy.toml", private=False)
             self.policy.write(internal / "policy.toml")
-            files = [*(table.file for table in self.policy.tables), "policy.toml"]
-            account = published_account(self.to_dict()) | {
-                "incrowd": versions(None)["incrowd"],
-                "files": {name: {"sha256": digest_of(path / name)} for name in files},
-            }
-            (path / "release.json").write_text(to_json(account) + "\n", encoding="utf-8", newline="\n")
             (internal / "DO-NOT-PUBLISH.txt").write_text(
                 "This folder has values of the tables before they were recoded, and numbers of the rows\n"
                 "that were left out. Keep it where the data itself is kept.\n",
                 encoding="utf-8",
                 newline="\n",
             )
+
+    @in_job
+    def into(
+        self,
+        database: Database | Address,
+        schema: str | None = None,
+        *,
+        force: bool = False,
+        progress: Progress | None = None,
+    ) -> None:
+        """Make the tables in a database, all in one transaction, completely or not at all.
+
+        Each table has its name in the policy. Beside them the table ``incrowd_release`` has a row for each
+        file that `save` writes to be published: policies and the account. The tables are read back, and
+        their joined view is judged, before the transaction ends.
+
+        Parameters
+        ----------
+        database
+            The database, open or by its address. A file of DuckDB or SQLite that is not there is made.
+        schema
+            The schema of the tables; by default the one that the session begins in.
+        force
+            Whether tables are replaced that an earlier release made in that schema; never others.
+        progress
+            One that is `Cancellable` gives the work up; no table is then made.
+
+        Raises
+        ------
+        TableError
+            When a table exists (unless `force`) or cannot be made.
+        InfeasibleError
+            When the verdict is broken, or what was made does not satisfy the policy.
+        """
+        self.verdict.refuse(only_broken=True)
+        with PrivateFolder() as place:
+            (place / "release").mkdir()
+            self._describe(place / "release", ())
+            frames = {DOCUMENTS: documents_of(place / "release")}
+        for name, release in self.releases.items():
+            frames[name] = MemoryEngine(release.texts).frame.to_polars()
+        with publishing() as block, opened(database, sources=self.sources) as base:
+            places = places_for(base, schema, self.policy.order, force=force)
+            with interrupting(progress, base.interrupt), placed(base, places, frames) as tables:
+                made = {name: tables[name] for name in self.policy.order}
+                view = JoinedView.of_rows(LinkedRows.of_tables(made, self.policy, progress))
+                view.verdict.refuse(only_broken=True)
+                if (view.smallest, view.records) != (self.view.smallest, self.view.records):
+                    raise TableError(f"{base.address}: other rows were made than counted; nothing was kept")
+                # Only the commit is left. Where it fails, nobody can tell whether the tables are there.
+                block.hold()
+                block.placed = True
+            block.done()
+
+    def _describe(self, path: Path, files: Sequence[str]) -> None:
+        """Write policies and the account, as they may be published, with digests of some files beside."""
+        attributes = []
+        own_of = {each.name: each for each in self.policy.terms.schema.attributes}
+        for name, release in self.releases.items():
+            (path / "policies" / name).mkdir(parents=True)
+            published = published_policy(release.policy, release.frequency)
+            published.write(path / "policies" / name / "policy.toml", private=False)
+            attributes += [
+                replace(
+                    own,
+                    hierarchy=each.hierarchy,
+                    treatment=None if own.treatment is None else own.treatment.published(),
+                )
+                for each in published.schema.attributes
+                if (own := own_of.get(f"{name}.{each.name}")) is not None
+            ]
+        schema = self.policy.terms.schema.with_attributes(attributes)
+        tables = [replace(each, table="") for each in self.policy.tables]
+        public = LinkedPolicy(tables, replace(self.policy.terms, schema=schema))
+        public.write(path / "policy.toml", private=False)
+        account = published_account(self.to_dict()) | {
+            "incrowd": versions(None)["incrowd"],
+            "files": {name: {"sha256": digest_of(path / name)} for name in (*files, "policy.toml")},
+        }
+        (path / "release.json").write_text(to_json(account) + "\n", encoding="utf-8", newline="\n")
 
 
 @with_keyword_hints

@@ -13,9 +13,12 @@ from incrowd.core.io.columns import columns_named
 from incrowd.core.lazy import NDArray, np, nw, pl
 from incrowd.core.treatments.base import whose as whose_text
 from incrowd.engines import MemoryEngine, engine_for, open_table
+from incrowd.engines.dialects.addresses import Address
 from incrowd.engines.distinct import dictionary
+from incrowd.engines.sql.databases import Database
 from incrowd.release.accounts.points import columns_that_leave
 from incrowd.release.health.fhir import fhir_files, is_fhir, read_fhir
+from incrowd.release.linked.databases import engine_in_memory, quoted_part
 from incrowd.release.linked.policy import LinkedPolicy
 from incrowd.release.linked.views import Rows
 
@@ -66,25 +69,23 @@ class LinkedRows:
         Parameters
         ----------
         tables
-            The tables by name, or the folder of their files.
+            The tables by name, the folder of their files, or a database that has them.
 
         Raises
         ------
         InputError
-            When a table is absent, is not in memory, or names a key twice.
+            When a table is absent, is on Spark, or names a key twice.
         """
         engines: dict[str, MemoryEngine] = {}
         formats: dict[str, CsvFormat | None] = {}
         sources: list[Any] = []
+        if isinstance(tables, Address):
+            with Database(tables) as database:
+                return cls.of_tables(database, policy, progress)
         for name, given in _by_name(tables, policy).items():
             table, formats[name] = open_table(given, progress=progress)
             engine = engine_for(table, progress=progress)
-            if not isinstance(engine, MemoryEngine):
-                raise ParameterError(
-                    f"linked tables are read into memory, and {quoted(name)} is in a database, on Spark or "
-                    "in a folder of files; give a frame or one file, for example fetched from there"
-                )
-            engines[name] = engine
+            engines[name] = engine_in_memory(engine, name)
             sources += [given] if isinstance(given, str | os.PathLike) else engine.sources
         if isinstance(tables, str | os.PathLike):
             sources += fhir_files(tables)
@@ -222,10 +223,12 @@ def _by_name(tables: Any, policy: LinkedPolicy) -> dict[str, Any]:
                 absent = sorted({*files} - {*read})
             raise TableError(f"linked: there is no file {named(absent)}; say file = in [[linked]]")
         return files
+    if isinstance(tables, Database):
+        return {table.name: tables.table(table.table or quoted_part(table.name)) for table in policy.tables}
     if not isinstance(tables, Mapping):
         raise ParameterError(
-            "linked tables are a mapping of names to frames or files, or the folder of their files; schemas "
-            "of databases and Spark are read table by table"
+            "linked tables are a mapping of names to tables or files, the folder of their files, or an "
+            "ic.Database"
         )
     names = [table.name for table in policy.tables]
     if set(tables) != set(names):

@@ -82,6 +82,7 @@ def _linked_tables() -> Schema:
     settings: Schema = {
         "name": {"type": "string", "pattern": r"^[^./\\]+$"},
         "file": {"type": "string", "description": "its file in the folder of the tables, else NAME.csv"},
+        "table": {"type": "string", "description": "the raw table in a database, else NAME"},
         "join": {"type": "object", "additionalProperties": target},
         "known": {**known, "description": "how many rows of a person an attacker knows"},
     }

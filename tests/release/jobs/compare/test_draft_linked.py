@@ -6,7 +6,10 @@ import polars as pl
 import pytest
 
 import incrowd as ic
+from crossed import quick
+from database_tables import HOLDERS, STORES, as_held
 from incrowd.core.errors import TableError
+from incrowd.engines.dialects.addresses import Address
 from incrowd.faces.cli import main
 from incrowd.release.jobs.compare.draft_linked import draft_linked, find_joins, has_different_tables
 
@@ -60,3 +63,52 @@ def test_numbers_of_other_names_are_no_keys(tmp_path):
     with pytest.raises(TableError, match="no column of 'people', 'visits' holds the keys"):
         draft_linked(folder(tmp_path / "in", {"people": people, "visits": visits}))
     assert not has_different_tables(folder(tmp_path / "parts", {"a": visits, "b": visits}))
+
+
+@pytest.mark.parametrize("where", quick(STORES, "duckdb"))
+def test_the_tables_of_a_database_are_drafted_as_those_of_a_folder(
+    where, tmp_path, monkeypatch, capsys, request
+):
+    tables = {name: as_held(where, table) for name, table in ic.samples.omop(60).items()}
+    url = request.getfixturevalue("postgres") if where == "postgresql" else None
+    for name, table in tables.items():
+        address = HOLDERS[where](table, tmp_path, name, url)
+    HOLDERS[where](tables["person"], tmp_path, "odd name", url)
+
+    def init(data, output):
+        output.parent.mkdir()
+        monkeypatch.setattr("sys.argv", ["incrowd", "init", data, "-o", str(output)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert not ended.value.code
+        lines = capsys.readouterr().out.splitlines()
+        return output.read_text().splitlines()[1:], lines
+
+    text, said = init(address, tmp_path / "of_database" / "policy.toml")
+    (tmp_path / "in").mkdir()
+    for name, table in tables.items():
+        table.write_parquet(tmp_path / "in" / f"{name}.parquet")
+    whole, lines = init(str(tmp_path / "in"), tmp_path / "of_folder" / "policy.toml")
+    assert text == whole
+    assert "left out, as its name has other characters: odd name" in said
+    assert {*lines[:-2]} <= {*said}
+    assert f"anonymize {Address(address)} --policy" in said[-1]
+    trees = [
+        sorted(path.name for path in (tmp_path / each / "hierarchies").iterdir())
+        for each in ("of_database", "of_folder")
+    ]
+    assert trees[0] == trees[1] != []
+
+
+def test_a_database_whose_tables_join_nowhere_is_named(tmp_path, monkeypatch, capsys):
+    for name in ("people", "wards"):
+        address = HOLDERS["sqlite"](pl.DataFrame({name: [1, 2]}), tmp_path, name, None)
+    monkeypatch.setattr("sys.argv", ["incrowd", "init", address])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    said = capsys.readouterr().err
+    assert (
+        ended.value.code,
+        f"{Address(address)}: no column of 'people', 'wards' holds the keys" in said,
+    ) == (2, True)
+    assert "incrowd-" not in said

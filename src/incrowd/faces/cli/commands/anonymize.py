@@ -15,6 +15,7 @@ from incrowd.core.errors import InfeasibleError, ParameterError, VerdictError
 from incrowd.faces.cli import option_groups, options, outputs
 from incrowd.faces.cli.linked import anonymize_folder, linked_content, refuse_given
 from incrowd.faces.cli.logs import LOG
+from incrowd.faces.cli.parsing import file_or_address
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,17 +38,21 @@ class OutputOptions(option_groups.ReportOptions):
     """Options for the outputs of a release, the ledger and the report among them."""
 
     output: Annotated[
-        Path | None,
+        Any,
         typer.Option(
             "-o",
             "--output",
+            metavar="PATH",
+            parser=file_or_address,
             help=f"The released file: {options.KINDS}; with many files also a folder for as many CSV or "
-            "Parquet files.",
+            "Parquet files. For linked tables a folder or a database.",
         ),
     ] = None
     into: Annotated[
         str | None,
-        typer.Option("--into", metavar="TABLE", help="The released table, new in the same database."),
+        typer.Option(
+            "--into", metavar="TABLE", help="The released table, new in the same database; or the schema."
+        ),
     ] = None
     row_map: Annotated[
         Path | None,
@@ -113,7 +118,7 @@ class OutputOptions(option_groups.ReportOptions):
             raise ParameterError(
                 "say where the release goes: to a file with -o, or --into a table of the database"
             )
-        if self.into is not None and isinstance(data, Path):
+        if not isinstance(self.output, Path | None) or (self.into is not None and isinstance(data, Path)):
             raise ParameterError("--into is for databases; name a file with -o")
 
     def targets(self, files: Outputs, data: Path | Address, *, stream: bool) -> _Targets:
@@ -216,7 +221,7 @@ def anonymize(
     if columns.policy is not None and (content := linked_content(columns.policy)) is not None:
         refuse_given(source, columns, limits, search, places, population=population, keep_order=keep_order,
                      seed=seed, goal=goal, dry_run=dry_run)  # fmt: skip
-        anonymize_folder(data, columns.policy, content, places.output, gate, force=places.force, json=json)
+        anonymize_folder(data, columns.policy, content, places, gate, json=json)
         return
     places.require_place(data, dry_run=dry_run)
     files = outputs.outputs_of(

@@ -14,7 +14,7 @@ from incrowd.core.errors import ParameterError, quoted, those_are
 from incrowd.faces.cli import option_groups, options, outputs
 from incrowd.faces.cli.completing import names, program
 from incrowd.faces.cli.flattening import Without
-from incrowd.faces.cli.linked import draft_folder, drafting_of, refuse_given
+from incrowd.faces.cli.linked import are_tables, draft_tables, refuse_given
 from incrowd.faces.cli.logs import LOG
 from incrowd.faces.cli.parsing import names_of
 from incrowd_gate.profiles import PROFILES, profile_lines, read_profile
@@ -121,7 +121,7 @@ def init(
     """Draft a policy: guessed roles, hierarchies, and questions.
 
     Answer every role = "?" before you use it, and read the rest. Of a folder, a pattern or a database the
-    first million rows are looked at. Of a folder of different tables their joins are found, too.
+    first million rows are looked at. Of a folder or a database of several tables their joins are found, too.
     """
     from incrowd.core.io.targets import writing
     from incrowd.engines import first_rows
@@ -133,11 +133,11 @@ def init(
     if omop and fhir:
         raise ParameterError("--omop and --fhir: say one of them")
     standard = "omop" if omop else "fhir" if fhir else None
-    if drafting := drafting_of(data, standard):
+    if are_tables(data, source.table, standard):
         refuse_given(
             source, profile=profile, codebook=codebook, tables=tables, ask=ask, no_questions=no_questions
         )
-        draft_folder(data, output, drafting, force=force)
+        draft_tables(data, output, standard=standard, force=force)
         return
     files = outputs.outputs_of(data, codebook, force=force)
     target = outputs.add_output(files, output)

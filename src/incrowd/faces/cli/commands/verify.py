@@ -152,9 +152,9 @@ def verify(
         "account": account,
         "profile": profile,
     }
-    if is_linked_release(released, policy):
-        refuse_given(**arguments | {"against": None})
-        verify_folder(released, policy, sources.against, emit_sql, force=force, json=json)
+    if is_linked_release(released, policy, sources.table):
+        refuse_given(**arguments | dict.fromkeys(("table", "against", "against_table")))
+        verify_folder(released, policy, sources, emit_sql, force=force, json=json)
         return
     from incrowd_verify.count_tables import is_tables
 
