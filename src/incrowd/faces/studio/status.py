@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from incrowd.core.documents import loss_in_words
 from incrowd.core.table.schema import OPEN_ROLE
+from incrowd.faces.studio.sets import largest_risk
 from incrowd.faces.studio.work import RISK, Work
 from incrowd_gate.wording import at_most, who_knows
 
@@ -57,7 +58,11 @@ def mark(work: Work) -> tuple[str, str] | None:
 
 def figures(work: Work) -> Figures:
     """Return the known figures of the risk and the loss of a window's table."""
-    quasi = work.chosen.having("quasi")
+    columns, sets = work.chosen.columns, work.sets
+    quasi = [
+        f"{columns[name].get('known')} items of {name}" if name in sets else name
+        for name in work.chosen.having("quasi")
+    ]
     sizes = [each["k"] for each in work.chosen.models if each["model"] == "k-anonymity" and each.get("k")]
     limit = 1 / max(sizes) if sizes else None
     knows = who_knows(quasi) if quasi else "who knows some columns"
@@ -68,7 +73,7 @@ def figures(work: Work) -> Figures:
     return Figures(
         knows,
         before,
-        after.risk.get(RISK, {}).get("max"),
+        largest_risk(after, RISK),
         limit,
         float(loss.value),
         suppressed,

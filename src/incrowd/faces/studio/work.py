@@ -24,6 +24,7 @@ from incrowd.faces.studio.exploring import Try, keep, try_of
 from incrowd.faces.studio.history import State
 from incrowd.faces.studio.places import Batch, Project
 from incrowd.faces.studio.sampling import leaving, places_of, recoded_rows, sampled, sliced
+from incrowd.faces.studio.sets import set_columns
 from incrowd.faces.studio.tables import Source, called, path_of, read_policy
 from incrowd.faces.studio.values import most_frequent
 from incrowd.faces.studio.window_table import WindowTable
@@ -274,6 +275,11 @@ class Work(WindowTable):
         return release
 
     @property
+    def sets(self) -> list[str]:
+        """The columns whose cells hold sets, which are recoded apart, by `anonymize` alone."""
+        return set_columns(self.chosen.columns)
+
+    @property
     def follows(self) -> bool:
         """Whether a release follows each change at once: the table is in memory, and of moderate size."""
         is_here = self.source is not None and self.source.database is None
@@ -282,6 +288,8 @@ class Work(WindowTable):
     @property
     def risk_before(self) -> float | None:
         """The largest risk of the counted table, against an attacker with the quasi-identifiers alone."""
+        if self.sets:
+            return None  # Which raw items are shared is not counted.
         if self.release is not None:
             return self.release.before.risk[RISK]["max"]
         counted = self._counted.get(self.estimate is not None)
@@ -508,9 +516,12 @@ class Work(WindowTable):
     def distribution(self, name: str) -> list[tuple[Any, ...]]:
         """Count the records of a column by value: the label and the records, before and after if recoded.
 
-        Rows that stream are not all read.
+        Rows that stream are not all read. Of sets the items are counted: those that leave, or raw ones.
         """
-        current = self.recoding
+        if name in self.sets and self.release is not None:
+            [own] = [each for each in self.account["attributes"] if each["name"] == name]
+            return [(each["label"], each["after"]) for each in own["bins"]]
+        current = None if name in self.sets else self.recoding
         if current is not None:
             frequency, recoding = current
             for position, domain in enumerate(frequency.domains):
