@@ -35,10 +35,9 @@ def is_folder_of_tables(path: Any, standard: str | None = None) -> TypeGuard[Pat
         raise ParameterError(f"--{standard} is for a folder of tables; give the folder, not one file")
     if not isinstance(path, Path) or not path.is_dir():
         return False
-    from incrowd.release.health import standard_of
-    from incrowd.release.jobs.compare.draft_linked import has_different_tables
+    from incrowd.release.linked.folders import has_linked_tables
 
-    return standard is not None or standard_of(path) is not None or has_different_tables(path)
+    return standard is not None or has_linked_tables(path)
 
 
 def refuse_linked(policy: Path) -> None:
@@ -156,13 +155,11 @@ def draft_folder(folder: Path, output: Path | None, *, standard: str | None = No
     from incrowd.core.io.targets import writing
     from incrowd.faces.cli.completing import program
     from incrowd.faces.cli.logs import LOG
-    from incrowd.release.health import STANDARDS, standard_of
-    from incrowd.release.jobs.compare.draft_linked import draft_linked
+    from incrowd.release.linked.folders import draft_of
 
     files = outputs.outputs_of(folder, force=force)
     target = outputs.add_output(files, output)
-    standard = standard or standard_of(folder)
-    draft = draft_linked(folder) if standard is None else STANDARDS[standard][1](folder)
+    draft = draft_of(folder, standard)
     lines = [*draft.notes, *draft.drawing()]
     lines += [f"left out, as nothing joins it: {name}" for name in draft.left_out]
     if target is None or output is None:

@@ -113,14 +113,14 @@ def choices_for(
         unknown = [name for name in document["columns"] if name not in table.columns]
         if not unknown:
             document = deepcopy(document)
-            groups = _groups(document)
+            groups = groups_of(document)
             return Choices(document, path.parent, f"from {called}", {}, {}, groups)
         origin = f"drafted, since this table lacks {named(unknown, 5)} of {called}"
     labels = None if csv_format is None else csv_format.labels
     codes = None if csv_format is None else csv_format.missing_codes
     draft = draft_policy(table, source.name, labels=labels, missing_codes=codes)
     document = tomllib.loads(draft.text)
-    _groups(document)
+    groups_of(document)
     if not draft.having("sensitive"):
         # The page offers this model as soon as a column is called sensitive.
         document["models"] = [each for each in document["models"] if each["model"] != "l-diversity"]
@@ -129,7 +129,7 @@ def choices_for(
     return Choices(document, folder, origin, _reasons(draft), _ways(draft), together, draft.telling, lists)
 
 
-def _groups(document: dict[str, Any]) -> dict[str, list[str]]:
+def groups_of(document: dict[str, Any]) -> dict[str, list[str]]:
     """Return columns with a common question in a policy file, and make each a question of a single column."""
     groups: dict[str, list[str]] = {}
     for name, settings in document["columns"].items():

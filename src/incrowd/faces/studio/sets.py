@@ -22,7 +22,6 @@ _OF_ONE_VALUE = (
     "treat", "levels", "grid", "format", "decimal", "thousands", "key_of", "output", "ends", "weight",
 )  # fmt: skip
 """Settings of cells with a single value."""
-_OF_SETS = ("kind", "parts", "known")
 
 
 def set_columns(columns: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -49,7 +48,7 @@ def hold_sets(choices: Choices, name: str, *, holds: bool) -> None:
     column is sensitive, since they are not defined beside items.
     """
     settings = choices.columns[name]
-    for key in _OF_SETS:
+    for key in ("kind", "parts", "known"):
         settings.pop(key, None)
     if not holds:
         return

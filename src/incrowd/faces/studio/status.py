@@ -53,7 +53,8 @@ def has_roles(work: Work) -> bool:
 
 def mark(work: Work) -> tuple[str, str] | None:
     """Return the state of the verdict of a window's release, and the verdict in a few words."""
-    return None if work.release is None else (work.release.verdict.state, work.release.verdict.brief)
+    release = work.release if work.linked is None else work.linked.release
+    return None if release is None else (release.verdict.state, release.verdict.brief)
 
 
 def figures(work: Work) -> Figures:

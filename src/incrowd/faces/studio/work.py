@@ -22,6 +22,7 @@ from incrowd.faces.studio.choices import DRAFTED
 from incrowd.faces.studio.declared import give_role
 from incrowd.faces.studio.exploring import Try, keep, try_of
 from incrowd.faces.studio.history import State
+from incrowd.faces.studio.linked import LinkedTables, is_linked_source, open_tables
 from incrowd.faces.studio.places import Batch, Project
 from incrowd.faces.studio.sampling import leaving, places_of, recoded_rows, sampled, sliced
 from incrowd.faces.studio.sets import set_columns
@@ -121,6 +122,7 @@ class Work(WindowTable):
         self._lock = threading.Lock()
         self.tries: list[Try] = []
         self.batch: Batch | None = None
+        self.linked: LinkedTables | None = None
         self.refined: dict[str, Try | None] = {}
         self._measured: tuple[Recoded | None, MetricResult | None] = None, None
         self.attacks: list[Attack] = []
@@ -131,7 +133,7 @@ class Work(WindowTable):
     def close(self) -> None:
         """Forget everything, and remove the window's files."""
         self.table = self._rows = self.release = self.assessment = self.recoded = self.estimate = None
-        self._counted, self.batch, self._measured = {}, None, (None, None)
+        self._counted, self.batch, self.linked, self._measured = {}, None, None, (None, None)
         self._session.close()
         self._private.remove()
 
@@ -152,9 +154,26 @@ class Work(WindowTable):
         """Read a table and draft a policy, and forget the results of the table before on success."""
         super().open(source, csv_format, progress)
         self.assessment = self.release = self.recoded = self.estimate = self.batch = self.tables = None
-        self._counted = {}
+        self._counted, self.linked = {}, None
         self._session.close()
         self.tries, self.refined, self._measured = [], {}, (None, None)
+        self.reasons.clear()
+
+    def open_linked(self, source: Source) -> bool:
+        """Open the tables of a folder, if they are linked, in place of a table; return whether they are."""
+        if not is_linked_source(source, self._given and self._given[0]):
+            return False
+        linked = open_tables(source, self._given, self.policy_name, self.place)
+        self.close_table()
+        self.linked, self.source = linked, source
+        return True
+
+    def close_table(self) -> None:
+        """Forget the table, or the linked tables, with all results."""
+        self._session.close()
+        self.source = self.table = self._rows = self.choices = self.linked = self.batch = None
+        self.assessment = self.release = self.recoded = self.estimate = self.tables = None
+        self._counted, self._measured, self.tries, self.refined = {}, (None, None), [], {}
         self.reasons.clear()
 
     def begin_batch(

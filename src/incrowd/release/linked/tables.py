@@ -76,7 +76,7 @@ class LinkedRows:
         engines: dict[str, MemoryEngine] = {}
         formats: dict[str, CsvFormat | None] = {}
         sources: list[Any] = []
-        for name, given in _by_name(tables, policy).items():
+        for name, given in tables_by_name(tables, policy).items():
             table, formats[name] = open_table(given, progress=progress)
             engine = engine_for(table, progress=progress)
             if not isinstance(engine, MemoryEngine):
@@ -208,7 +208,14 @@ class LinkedRows:
         return [dictionary(self.series(name, column), column, ())[1] for column in columns]
 
 
-def _by_name(tables: Any, policy: LinkedPolicy) -> dict[str, Any]:
+def tables_by_name(tables: Any, policy: Any) -> dict[str, Any]:
+    """Return the tables of a policy, or of what has its `tables`, by name, each a frame or a file.
+
+    Raises
+    ------
+    InputError
+        When a table is absent.
+    """
     if isinstance(tables, str | os.PathLike):
         folder = Path(tables)
         if not folder.is_dir():

@@ -39,26 +39,24 @@ def draw_cells(choices: Choices, name: str, redraw: Callable[[], None], changed:
     settings = choices.columns[name]
     holds_sets = settings.get("kind") == "set"
 
-    def take_parts(event: Any) -> None:
-        settings.pop("parts", None)
-        if (event.value or "").strip():
-            settings["parts"] = event.value.strip()
-        changed()
-
     def take_kind(event: Any) -> None:
         hold_sets(choices, name, holds=event.value)
         redraw()
 
-    def take_known(event: Any) -> None:
-        settings["known"] = event.value
+    def take(key: str, value: Any) -> None:
+        settings.pop(key, None)
+        if value:
+            settings[key] = value
         changed()
 
     with ui.element("div").classes("fields"):
         if settings["role"] == "quasi":
             choice_field(_KINDS, "What a cell holds", "kind", holds_sets, on_change=take_kind)
         if holds_sets or settings["role"] == "sensitive":
-            field = text_field("Separator", "parts", settings.get("parts", ""), on_change=take_parts)
+            field = text_field("Separator", "parts", settings.get("parts", ""))
+            field.on_value_change(lambda e: take("parts", (e.value or "").strip()))
             hinted(field, "what parts the items of a cell, as ;")
         if holds_sets:
             field = choice_field([*KNOWN], "Items that are known", "known", settings.get("known"))
-            hinted(field.on_value_change(take_known), "an attacker knows at most so many of a cell")
+            field.on_value_change(lambda e: take("known", e.value))
+            hinted(field, "an attacker knows at most so many of a cell")
