@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
+from clinic_tables import PEOPLE, SECRET, write_clinic
 from incrowd.core.errors import IncrowdError, TableError, VerdictError
 from incrowd.core.progress import Cancelled
 from incrowd.faces.cli import main
@@ -26,9 +27,6 @@ from incrowd_gate.points import Accepted
 
 pytestmark = pytest.mark.gated
 
-PEOPLE = 64
-SECRET = "kZ8vq2Lw9xTn4Rb7Yc1Hd6Gj3Fs5Pm0a"
-
 
 def incrowd(folder, *words: object) -> int:
     """Run a command in a folder, and return the status."""
@@ -38,17 +36,6 @@ def incrowd(folder, *words: object) -> int:
         with pytest.raises(SystemExit) as ended:
             main()
     return int(ended.value.code or 0)
-
-
-def write_clinic(folder, **columns) -> None:
-    """Write patients and their visits, of which groups of eight are alike."""
-    ids = [f"P{number:03}" for number in range(PEOPLE)]
-    sexes = ["f" if number // 8 % 2 else "m" for number in range(PEOPLE)]
-    folder.mkdir(exist_ok=True)
-    pl.DataFrame({"patient_id": ids, "sex": sexes, **columns}).write_csv(folder / "patients.csv")
-    wards = [f"W{number // 16}" for number in range(PEOPLE)]
-    visits = {"visit_id": [f"V{number:03}" for number in range(PEOPLE)], "patient_id": ids, "ward": wards}
-    pl.DataFrame(visits).write_csv(folder / "visits.csv")
 
 
 @pytest.fixture
@@ -147,6 +134,19 @@ def test_open_points_shut_the_files_until_they_are_accepted(clinic, tmp_path):
         assert [each["why"] for each in policy["accepted"]]
     # So does the next release under the same policy.
     assert clinic.anonymize(Watched()).verdict.holds
+
+
+@pytest.mark.parametrize("name", ["^ward$", "^.*$", "*", "a.b", "__proto__", "<b>"])
+def test_a_column_may_have_any_name(window, tmp_path, name, monkeypatch):
+    monkeypatch.setenv("INCROWD_KEY", SECRET)
+    write_clinic(tmp_path / "clinic", **{name: ["x", "y"] * (PEOPLE // 2)})
+    assert window.open_linked(Source(tmp_path / "clinic", "clinic"))
+    clinic = window.linked
+    clinic.chosen.columns[f"patients.{name}"] = {"role": "insensitive"}
+    for each in clinic.chosen.having("?"):
+        clinic.chosen.columns[each]["role"] = "quasi"
+    assert dict(clinic.distribution(f"patients.{name}")) == {"x": PEOPLE // 2, "y": PEOPLE // 2}
+    assert clinic.anonymize(Watched()).verdict.state in ("holds", "open")
 
 
 def test_changes_are_those_that_are_defined_for_several_tables(clinic):

@@ -70,9 +70,9 @@ class LinkedTables:
         return next(dict(each.join) for each in self.tables if each.name == table)
 
     def cells(self, name: str) -> pl.Series:
-        """Return the first raw cells of a column ``TABLE.COLUMN``."""
+        """Return the first raw cells of a column ``TABLE.COLUMN``, under a name that is no pattern."""
         table, _, column = name.partition(".")
-        return self.frames[table][column]
+        return self.frames[table][column].alias("cells")
 
     def distribution(self, name: str) -> list[tuple[str, int]]:
         """Count the records of a column by value, of the raw table."""

@@ -105,7 +105,7 @@ def most_frequent(cells: pl.Series, spelled: Mapping[str, Any] | None = None) ->
         counts = item_counts(cells, Attribute(cells.name, "quasi", **items))
         return sorted(counts.items(), key=lambda each: -each[1])[:_BARS]
     spelling = {key: value for key, value in (spelled or {}).items() if key in QUESTIONS}
-    if not spelling and cells.dtype == pl.String and has_unclear_points(cells.drop_nulls()):
+    if not spelling and cells.dtype == pl.String and has_unclear_points(cells.alias("cells").drop_nulls()):
         spelling = {"kind": "category"}  # Nobody can tell what a point means.
     attribute = Attribute(cells.name, "quasi", **spelling)
     texts, places = dictionary(cells, cells.name, ())

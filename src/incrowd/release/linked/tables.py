@@ -175,7 +175,8 @@ class LinkedRows:
     def _people_of(self, name: str) -> pl.Series:
         """Return the person of each row of a table as a text."""
         root = self.policy.person
-        keys = [self.series(root, column) for column in self.policy.keys_of(root)]
+        named = enumerate(self.policy.keys_of(root))
+        keys = [self.series(root, column).alias(f"k{place}") for place, column in named]
         return whose_text(keys).gather(self.rows[name].person)
 
     def beside(self, name: str) -> pl.DataFrame:
@@ -185,7 +186,8 @@ class LinkedRows:
         for table in self.policy.lines_of(name):
             for column in self.engines[table].columns:
                 if column not in self.policy[table].join:
-                    columns[f"{table}.{column}"] = self.series(table, column).gather(place)
+                    # Polars would look the column up by its name, which may look like a pattern.
+                    columns[f"{table}.{column}"] = self.series(table, column).alias("cells").gather(place)
             place = self.rows[table].above[place]
         whose = self.policy.whose(name)
         if whose not in columns and whose in self.policy.joined_policy(name).schema:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
-from incrowd.core.errors import listed
+from incrowd.core.errors import listed, visible
 from incrowd.core.table.schema import OPEN_ROLE
 from incrowd.faces.studio import declared
 from incrowd.faces.studio.export import policy_file
@@ -18,7 +18,7 @@ from incrowd.faces.studio.job import Job, download
 from incrowd.faces.studio.limits_bar import LimitsBar
 from incrowd.faces.studio.mends import Change, changes_of
 from incrowd.faces.studio.panels.column_forms import ROLES, ColumnForms
-from incrowd.faces.studio.parts import box, bullets, cell_text, emptied, heading, marked, note, words
+from incrowd.faces.studio.parts import box, bullets, cell_text, cut, emptied, heading, marked, note, words
 from incrowd.faces.studio.sets import KNOWN
 from incrowd.faces.studio.tables import path_of
 from incrowd.release.linked.drawing import svg_of_joins
@@ -97,10 +97,10 @@ class LinkedPanel:
                         words("span", column, "name")
                         words("span", f"leaves as {joined[column]} does", "muted")
                     elif name in work.chosen.columns:
-                        button(column, "open-column", partial(self._open, name), "flat dense")
+                        button(visible(cut(column)), "open-column", partial(self._open, name), "flat dense")
                         role = choice_field(ROLES, "Role", "role", work.chosen.columns[name]["role"])
                         role.on_value_change(lambda e, name=name: self._give([name], e.value))
-                        role.props["aria-label"] = f"Role of {name}"
+                        role.props["aria-label"] = f"Role of {visible(name)}"
                     else:
                         words("span", column, "name")
                         words("span", "left out: the policy does not name it", "muted")

@@ -128,8 +128,9 @@ def find_joins(tables: Mapping[str, pl.DataFrame]) -> list[Join]:
     A key has a value of its own in each row. Between columns of one name nearly all values have to be keys.
     Columns of other names have to hold texts, all of them keys.
     """
+    # Polars looks a column up by its name where texts are compared, and takes ^name$ for a pattern.
     keys = {
-        (name, column.name): column
+        (name, column.name): column.alias("key")
         for name, frame in tables.items()
         for column in frame.get_columns()
         if frame.height > 1 and column.null_count() == 0 and column.n_unique() == frame.height
@@ -137,7 +138,7 @@ def find_joins(tables: Mapping[str, pl.DataFrame]) -> list[Join]:
     joins = []
     for name, frame in tables.items():
         for column in frame.get_columns():
-            texts = column.cast(pl.String)
+            texts = column.cast(pl.String).alias("cell")
             is_short = bool(texts.str.contains(r"^(\d*|.{0,2})$").any())
             for (above, key), values in keys.items():
                 if above == name or not frame.height:
