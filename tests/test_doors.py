@@ -37,6 +37,7 @@ WRITING = {
 }  # fmt: skip
 """What writes rows that were judged when they were made; the first three judge the written rows again."""
 ASKED = {
+    "faces.studio.linked.LinkedTables.anonymize",
     "faces.studio.work.Work.anonymize",
     "faces.studio.work.Work.trial",
     "faces.studio.work.Work.trial_tables",

@@ -104,7 +104,7 @@ def test_a_recoding_that_a_run_refuses_hides_none_that_loses_less_than_all_stars
         loss = {1: 0.2, 4: 0.9}[levels["age"]]
         return SimpleNamespace(
             utility={"loss": SimpleNamespace(value=loss, per_attribute={})},
-            privacy=SimpleNamespace(risk={"prosecutor": {"max": 0.2}}),
+            privacy=SimpleNamespace(risk={"prosecutor": {"max": 0.2}}, results=SimpleNamespace(asked=())),
             suppression=SimpleNamespace(records=0),
             verdict=SimpleNamespace(state="holds"),
         )

@@ -98,7 +98,7 @@ def test_projects_are_listed_and_a_batch_is_compared_and_recorded(start, places,
     assert box.splitlines()[:4] == [
         "clinic", "Table: january.csv", f"1 release, the last on {projects(places)[0].last['date'][:10]} for hospital A", "Holds",
     ]  # fmt: skip
-    assert "Drop a table here" in visit.text()
+    assert "Drop a table, or several" in visit.text()
     visit.mark("new-batch")
     visit.reads("Drop the new batch here")
     assert path_of(visit) == "/project/clinic"

@@ -15,6 +15,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from clinic_tables import write_clinic
 from incrowd.core.errors import visible
 from incrowd.release.policy.policy import Policy
 from incrowd.samples import hospital
@@ -162,7 +163,7 @@ def test_a_hostile_table_is_shown_as_it_is_written_in_every_panel(watched, tmp_p
     literal(visit, *NAMES[1:4])
     picture(visit, "2")
     # A column of each kind is opened, found by its name, and gets a role.
-    for place in (1, 2, 3, 12, 16, 22):
+    for place in (1, 2, 3, 12, 16, NAMES.index("^name$"), 22):
         panel = visit.wait(visit.column(place) + f'[data-panel="{place}"]')
         assert visible(NAMES[place]) in panel.get_attribute("textContent")
         visit.wait("[data-mark=distribution] table")
@@ -326,6 +327,32 @@ def test_an_uploaded_file_may_be_called_anything(watched, studio, name):
         visit.give(place, "quasi")
     visit.hand_over()
     assert "incrowd anonymize" in visit.wait("[data-mark=command]").text
+    assert studio.errors.read_text() == ""
+
+
+@pytest.mark.slow
+def test_hostile_tables_are_shown_as_they_are_written(watched, studio, tmp_path):
+    visit = watched
+    names = [name for name in NAMES if name != "age"]
+    rows = {name: [VALUES[(row // 8 + place) % 8] for row in range(64)] for place, name in enumerate(names)}
+    write_clinic(tmp_path / "clinic", **rows)
+    ids = [f"P{number:03}" for number in range(64)]
+    folder = tmp_path / f"<img src=x onerror={SIGN}=70>"
+    os.rename(tmp_path / "clinic", folder)
+    hostile = f"<script>{SIGN}=71</script>"
+    pl.DataFrame({"patient_id": ids, hostile: [VALUES[row // 16] for row in range(64)]}).write_csv(
+        folder / f"{hostile.replace('/', '-')}.csv"
+    )
+    visit.fill("[data-field=path]", str(folder))
+    visit.mark("open")
+    visit.wait(".joins")
+    literal(visit, folder.name, *(name[:200] for name in names))
+    harmless(visit, studio)
+    for place in (2, 4, 6, 2 + names.index("^name$")):
+        visit.click(f'.linked-column[data-column="{place}"] [data-mark=open-column]')
+        visit.wait("[data-mark=distribution] table")
+        literal(visit, names[place - 2])
+    harmless(visit, studio)
     assert studio.errors.read_text() == ""
 
 

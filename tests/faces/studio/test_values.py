@@ -61,3 +61,7 @@ def test_the_most_frequent_values_or_ranges_are_counted(cells, spelled, found):
 def test_a_column_beyond_the_named_values_has_others():
     records = most_frequent(pl.Series("x", [f"v{letter}" for letter in "abcdefghij"]))
     assert records[-1] == ("other values", 2)
+
+
+def test_a_column_may_be_called_like_a_pattern():
+    assert most_frequent(pl.Series("^x$", ["a", "a", "b"])) == [("a", 2), ("b", 1)]

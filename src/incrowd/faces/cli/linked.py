@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import MISSING, fields
 from functools import partial
 from pathlib import Path
@@ -35,16 +34,6 @@ def is_linked_release(path: Any, policy: Path | None, table: str | None) -> bool
     return is_linked(data_name(path), policy, table)
 
 
-def drafting_of(folder: Path, standard: str | None = None) -> Callable[[Path], Any] | None:
-    """Return the draft function of a folder of tables; None for files of one table."""
-    from incrowd.release.health import STANDARDS, standard_of
-    from incrowd.release.jobs.compare.draft_linked import draft_linked, has_different_tables
-
-    if standard := standard or standard_of(folder):
-        return STANDARDS[standard][1]
-    return draft_linked if has_different_tables(folder) else None
-
-
 def are_tables(data: Any, table: str | None, standard: str | None = None) -> bool:
     """Say whether data is a folder of tables, or a database of which no table is named.
 
@@ -58,7 +47,9 @@ def are_tables(data: Any, table: str | None, standard: str | None = None) -> boo
         raise ParameterError(f"--{standard} is for a folder of tables; give the folder, not one file")
     if not is_folder:
         return not isinstance(data, Path) and table is None
-    return drafting_of(data, standard) is not None
+    from incrowd.release.linked.folders import has_linked_tables
+
+    return standard is not None or has_linked_tables(data)
 
 
 def refuse_linked(policy: Path) -> None:
@@ -220,11 +211,11 @@ def _draft_folder(
     from incrowd.core.io.targets import writing
     from incrowd.faces.cli.completing import program
     from incrowd.faces.cli.logs import LOG
-    from incrowd.release.jobs.compare.draft_linked import draft_linked
+    from incrowd.release.linked.folders import draft_of
 
     files = outputs.outputs_of(data, force=force)
     target = outputs.add_output(files, output)
-    draft = (drafting_of(folder, standard) or draft_linked)(folder)
+    draft = draft_of(folder, standard)
     lines = [*draft.notes, *notes, *draft.drawing()]
     lines += [f"left out, as nothing joins it: {name}" for name in draft.left_out]
     if target is None or output is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -46,6 +46,8 @@ class Choices:
         Questions about several columns that look alike, each with its columns.
     telling
         Pairs of columns of which the first tells the second; of a draft.
+    lists
+        The sign between the items of each column whose cells look like lists; of a draft.
     """
 
     document: dict[str, Any]
@@ -55,6 +57,7 @@ class Choices:
     ways: Mapping[str, list[dict[str, str]]]
     together: Mapping[str, Sequence[str]]
     telling: Sequence[tuple[str, str]] = ()
+    lists: Mapping[str, str] = field(default_factory=dict)
 
     def policy(self) -> Policy:
         """Read the choices as a policy."""
@@ -110,22 +113,23 @@ def choices_for(
         unknown = [name for name in document["columns"] if name not in table.columns]
         if not unknown:
             document = deepcopy(document)
-            groups = _groups(document)
+            groups = groups_of(document)
             return Choices(document, path.parent, f"from {called}", {}, {}, groups)
         origin = f"drafted, since this table lacks {named(unknown, 5)} of {called}"
     labels = None if csv_format is None else csv_format.labels
     codes = None if csv_format is None else csv_format.missing_codes
     draft = draft_policy(table, source.name, labels=labels, missing_codes=codes)
     document = tomllib.loads(draft.text)
-    _groups(document)
+    groups_of(document)
     if not draft.having("sensitive"):
         # The page offers this model as soon as a column is called sensitive.
         document["models"] = [each for each in document["models"] if each["model"] != "l-diversity"]
     together = {each.text: each.names for each in draft.questions if each.mark != OPEN_ROLE}
-    return Choices(document, folder, origin, _reasons(draft), _ways(draft), together, draft.telling)
+    lists = {guess.name: guess.lists for guess in draft.guesses if guess.lists}
+    return Choices(document, folder, origin, _reasons(draft), _ways(draft), together, draft.telling, lists)
 
 
-def _groups(document: dict[str, Any]) -> dict[str, list[str]]:
+def groups_of(document: dict[str, Any]) -> dict[str, list[str]]:
     """Return columns with a common question in a policy file, and make each a question of a single column."""
     groups: dict[str, list[str]] = {}
     for name, settings in document["columns"].items():

@@ -133,7 +133,12 @@ def give_role(settings: dict[str, Any], column: str, role: str) -> None:
     names = [each.name for each in treatments_for(role)]
     if "treat" in settings and read_treatment(settings["treat"], column)[0] not in names:
         del settings["treat"]
-    if role != "sensitive":
+    holds_sets = settings.get("kind") == "set"
+    if holds_sets and role != "quasi":
+        for key in ("kind", "known"):
+            settings.pop(key, None)
+    # What parts the items of sets parts the values of a sensitive column, too.
+    if role != "sensitive" and not (holds_sets and role == "quasi"):
         settings.pop("parts", None)
     if role in UNRELEASED:
         settings.pop("missing", None)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from incrowd.core.documents import loss_in_words
 from incrowd.core.errors import InfeasibleError, InputError, visible
 from incrowd.core.progress import Within
+from incrowd.faces.studio.sets import largest_risk
 from incrowd.measures.privacy import MODELS, KAnonymity
 from incrowd.search import ALGORITHMS
 from incrowd_gate.wording import at_most
@@ -90,7 +91,7 @@ def title_of(document: Mapping[str, Any]) -> str:
 def try_of(release: Release, document: Mapping[str, Any]) -> Try:
     """Return a release as a setting that was tried."""
     loss, after = release.utility["loss"], release.privacy
-    risk = after.risk.get("prosecutor", {}).get("max", 0.0)
+    risk = largest_risk(after, "prosecutor") or 0.0
     lost, state = dict(loss.per_attribute or {}), release.verdict.state
     title, copy = title_of(document), deepcopy(dict(document))
     return Try(title, float(loss.value), risk, release.suppression.records, state, copy, lost)

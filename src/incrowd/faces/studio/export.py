@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import shlex
-import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd.core.io.addresses import is_scan
 from incrowd.core.io.kinds.files import usual_suffix
-from incrowd.core.io.seals import is_seal
 from incrowd.core.io.targets import INTERNAL
-from incrowd.faces.studio.tables import called
+from incrowd.faces.studio.tables import called, packed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from incrowd.core.io.files import CsvFormat
     from incrowd.core.progress import Progress
     from incrowd.faces.studio.work import Work
     from incrowd.release.jobs.make.release import Release
+    from incrowd.release.linked import LinkedPolicy
     from incrowd.release.policy.policy import Policy
 
 _POLICY = "policy.toml"
@@ -162,7 +159,7 @@ def published_file(work: Work, progress: Progress) -> tuple[Path, str]:
         release.save(saved, name=release_name(work), progress=progress)
     progress.stage("pack")
     inside = [file for file in saved.rglob("*") if not file.is_relative_to(saved / INTERNAL)]
-    return _packed(folder / "release.zip", inside)
+    return packed(folder / "release.zip", inside)
 
 
 def report_file(work: Work, progress: Progress, suffix: str) -> tuple[Path, str]:
@@ -192,26 +189,17 @@ def tables_file(work: Work, progress: Progress) -> tuple[Path, str]:
     progress.stage("pack")
     with called(folder / _TABLES, _TABLES):
         files = work.tables.release.save(folder / _TABLES)
-    return _packed(folder / "tables.zip", files)
+    return packed(folder / "tables.zip", files)
 
 
-def policy_file(work: Work, policy: Policy) -> tuple[Path, str]:
+def policy_file(work: Any, policy: Policy | LinkedPolicy) -> tuple[Path, str]:
     """Write a policy, or an archive with hierarchies that are files, and return the file with a name."""
     folder = work.place("")
     folder.mkdir(0o700)
     path = folder / _POLICY
     policy.write(path)
     beside = list((folder / "hierarchies").glob("*"))
-    return _packed(folder / "policy.zip", [path, *beside]) if beside else (path, _POLICY)
-
-
-def _packed(archive: Path, files: Iterable[Path]) -> tuple[Path, str]:
-    """Pack files into an archive in the same folder, and return the archive with a name."""
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
-        for file in sorted(files, key=lambda file: (len(file.parts), file)):
-            if file.is_file() and not is_seal(file.name):
-                packed.write(file, file.relative_to(archive.parent))
-    return archive, archive.name
+    return packed(folder / "policy.zip", [path, *beside]) if beside else (path, _POLICY)
 
 
 def script_file(work: Work) -> tuple[Path, str]:

@@ -80,12 +80,20 @@ def hinted(element: Any, hint: str) -> Any:
     return element
 
 
-def dropping(mark: str, uploaded: Callable[[Any], Any], text: str = "Drop a file here, or click") -> None:
+def dropping(
+    mark: str,
+    uploaded: Callable[[Any], Any],
+    text: str = "Drop a file here, or click",
+    *,
+    several: bool = False,
+) -> None:
     """Show where a file can be dropped, and a button for the keyboard. A file may come again.
 
-    `uploaded` is called with the event that has the file. The text in the zone is no text of a table.
+    `uploaded` is called with the event that has the file, or the files if `several` may come together. The
+    text in the zone is no text of a table.
     """
-    upload = ui.upload(on_upload=uploaded, auto_upload=True).classes("w-full")
+    handler: dict[str, Any] = {"on_multi_upload" if several else "on_upload": uploaded}
+    upload = ui.upload(multiple=several, auto_upload=True, **handler).classes("w-full")
     marked(upload, mark).props("flat bordered").add_slot(
         "header",
         '<label class="drop"><q-spinner v-if="props.isUploading"></q-spinner>'

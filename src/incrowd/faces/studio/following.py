@@ -52,6 +52,9 @@ class Following:
         page, work = self._page, self._page.work
         watched = self._watched = self._figures.watched = Watched()
         try:
+            if work.sets:
+                await self._recode_sets(watched)
+                return
             if work.height > 2 * QUICK:
                 await page.outcome(watched, lambda: work.recode(watched, quick=True))
                 if self._wish != wish or page.work is not work:
@@ -69,6 +72,14 @@ class Following:
                         background_tasks.create(self._refining.look())
         finally:
             self._watched = None
+
+    async def _recode_sets(self, watched: Watched) -> None:
+        """Make the release of a table with sets at once, if it is in memory and every column has a role."""
+        page, work = self._page, self._page.work
+        page.follow_up()
+        if work.follows and status.has_roles(work):
+            await self._do(watched, work.anonymize)
+            page.follow_up()
 
     async def _do(self, watched: Watched, step: Callable[[Watched], T]) -> T | None:
         """Do a step, and show an error in place of a verdict; an end by a change is no error."""

@@ -36,10 +36,10 @@ DIALS = (
 
 
 class LimitsBar:
-    """Sliders of the usual limits of a window's policy, and the algorithm."""
+    """Sliders of the usual limits of a window's policy, and the algorithm if there are several `methods`."""
 
-    def __init__(self, page: Any) -> None:
-        self._page = page
+    def __init__(self, page: Any, *, methods: bool = True) -> None:
+        self._page, self._methods = page, methods
         self._place: Any = None
 
     def draw(self, place: Any | None = None) -> None:
@@ -54,16 +54,22 @@ class LimitsBar:
                 if dial.model == "k-anonymity" or choices.having("sensitive"):
                     self._draw_dial(dial)
             self._suppression()
-            names = [each.name for each in ALGORITHMS if not each.needed()]
-            now = choices.algorithm.setdefault("name", "mondrian")
-            options = {name: name.replace("-", " ").capitalize() for name in {*names, now}}
-            chosen = choice_field(options, "Method", "method", now, on_change=lambda e: self._take(e.value))
-            chosen.classes("method")
-            others = [each["model"] for each in choices.models if each["model"] not in _DIALED]
-            others += [f"attacker {each['name']}" for each in choices.document.get("attackers", ())]
-            text = f"{len(others)} more" if others else "More limits"
-            more = button(text, "more-limits", lambda: self._page.go("Limits"), "flat dense", icon="tune")
-            more.props["aria-label"] = f"More limits: {', '.join(others)}" if others else "More limits"
+            if self._methods:
+                self._draw_method()
+
+    def _draw_method(self) -> None:
+        """Offer the algorithms, and the way to all other limits."""
+        choices = self._page.work.chosen
+        names = [each.name for each in ALGORITHMS if not each.needed()]
+        now = choices.algorithm.setdefault("name", "mondrian")
+        options = {name: name.replace("-", " ").capitalize() for name in {*names, now}}
+        chosen = choice_field(options, "Method", "method", now, on_change=lambda e: self._take(e.value))
+        chosen.classes("method")
+        others = [each["model"] for each in choices.models if each["model"] not in _DIALED]
+        others += [f"attacker {each['name']}" for each in choices.document.get("attackers", ())]
+        text = f"{len(others)} more" if others else "More limits"
+        more = button(text, "more-limits", lambda: self._page.go("Limits"), "flat dense", icon="tune")
+        more.props["aria-label"] = f"More limits: {', '.join(others)}" if others else "More limits"
 
     def _readers(self) -> None:
         """Offer the usual limits for kinds of readers of the release."""

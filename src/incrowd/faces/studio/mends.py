@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -104,22 +104,31 @@ def head_of(work: Work) -> Callable[[], pl.DataFrame]:
     return cache(lambda: work.rows(0, _ROWS))
 
 
-def changes_of(point: Point, work: Work, head: Callable[[], pl.DataFrame]) -> Iterator[Change]:
+def changes_of(
+    point: Point,
+    work: Any,
+    head: Callable[[], Any],
+    only: Collection[str] = (),
+) -> Iterator[Change]:
     """Return the changes that remove a point, as far as there are any that need no further answer.
 
     Parameters
     ----------
+    work
+        The `Work` of the window, or the `LinkedTables`.
     head
         The first rows of the table, by which a rounding is chosen.
+    only
+        The changes that are defined, where not all are.
     """
     clause = _clause_of(point, work)
     columns = point.columns if "clause" in point.name else point.columns[:1]
-    names = MENDS[point.name]
+    names = [each for each in MENDS[point.name] if not only or each in only]
     if clause is not None:
         if point.name == "clause":
-            names = MENDS[f"clause: {clause.check}"]
+            names = [*MENDS[f"clause: {clause.check}"]]
         elif clause.question is not None:
-            names = ()
+            names = []
     for name in names:
         if name[0].isupper():
             yield Change(name, f"Go to {name}")

@@ -444,6 +444,8 @@ class Page:
 
     def follow_up(self) -> None:
         """Show the recoded table, or the release, in heads, rows, figures and panel."""
+        if self.work.choices is None:
+            return  # Linked tables took the place of the table meanwhile.
         self._desk.classes(remove="stale")
         self.rows.show_heads()
         self.rows.refresh()

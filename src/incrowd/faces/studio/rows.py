@@ -201,6 +201,7 @@ def _recodings(work: Work) -> tuple[dict[str, list[list[float]]], dict[str, floa
     pairs = {
         domain.name: pairs_of(position, frequency, recoding)
         for position, domain in enumerate(frequency.domains)
+        if domain.name not in work.sets
     }
     return pairs, dict(work.loss.per_attribute or {})
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from incrowd.core.documents import loss_in_words
 from incrowd.core.table.schema import OPEN_ROLE
+from incrowd.faces.studio.sets import largest_risk
 from incrowd.faces.studio.work import RISK, Work
 from incrowd.release.report.details import risk_limit
 from incrowd_gate.wording import at_most, who_knows
@@ -53,12 +54,17 @@ def has_roles(work: Work) -> bool:
 
 def mark(work: Work) -> tuple[str, str] | None:
     """Return the state of the verdict of a window's release, and the verdict in a few words."""
-    return None if work.release is None else (work.release.verdict.state, work.release.verdict.brief)
+    release = work.release if work.linked is None else work.linked.release
+    return None if release is None else (release.verdict.state, release.verdict.brief)
 
 
 def figures(work: Work) -> Figures:
     """Return the known figures of the risk and the loss of a window's table."""
-    quasi = work.chosen.having("quasi")
+    columns, sets = work.chosen.columns, work.sets
+    quasi = [
+        f"{columns[name].get('known')} items of {name}" if name in sets else name
+        for name in work.chosen.having("quasi")
+    ]
     given = ((each["model"], name, each.get(name)) for each in work.chosen.models for name in ("k", "risk"))
     limit = risk_limit((model, name, limit) for model, name, limit in given if limit)
     knows = who_knows(quasi) if quasi else "who knows some columns"
@@ -69,7 +75,7 @@ def figures(work: Work) -> Figures:
     return Figures(
         knows,
         before,
-        after.risk.get(RISK, {}).get("max"),
+        largest_risk(after, RISK),
         limit,
         float(loss.value),
         suppressed,

@@ -7,24 +7,26 @@ import gzip
 import re
 import shutil
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 
 from incrowd.core.errors import InputError, ParameterError, PolicyError, TableError
 from incrowd.core.io.addresses import file_path, looks_like_address
 from incrowd.core.io.beginnings import MISSING_TEXTS
 from incrowd.core.io.columns import columns_named, passing
+from incrowd.core.io.seals import is_seal
 from incrowd.core.lazy import pl
 from incrowd.core.progress import Progress, check, interrupting
 from incrowd.core.reading.spellings import QUESTIONS
 from incrowd.core.table.schema import OPEN_ROLE
 from incrowd.engines.dialects.addresses import Address
 from incrowd.release.drafting.profile import profile_of
+from incrowd.release.linked.policy import is_linked, linked_tables
 from incrowd.release.policy.policy import Policy
 
 ENCODINGS = {
@@ -224,9 +226,13 @@ def read_policy(path: Path, folder: Path | None = None) -> tuple[dict[str, Any],
             raise PolicyError(f"{path}: not a readable archive of a policy") from None
         path = folder / "policy.toml"
     document = read_toml(path)
+    whole = document
+    if is_linked(document):
+        linked_tables(document)
+        document = {name: value for name, value in document.items() if name != "linked"}
     # A draft may have open questions, which the page asks. The rest of it has to be right.
     Policy.from_dict(_answered(document), path.parent, str(path))
-    return document, path
+    return whole, path
 
 
 def _answered(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -242,3 +248,12 @@ def _answered(document: Mapping[str, Any]) -> dict[str, Any]:
             if settings.get(what) == OPEN_ROLE:
                 del settings[what]
     return copy
+
+
+def packed(archive: Path, files: Iterable[Path]) -> tuple[Path, str]:
+    """Pack files into an archive in the same folder, and return the archive with a name."""
+    with ZipFile(archive, "w", ZIP_DEFLATED) as pack:
+        for file in sorted(files, key=lambda file: (len(file.parts), file)):
+            if file.is_file() and not is_seal(file.name):
+                pack.write(file, file.relative_to(archive.parent))
+    return archive, archive.name

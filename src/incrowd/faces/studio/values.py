@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from incrowd.core.errors import ParameterError
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.table.schema import OPEN_ROLE
+from incrowd.faces.studio.sets import item_counts, set_columns
 from incrowd.release.policy.policy import Policy
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _BARS = 8
 
 
 def counts_of(table: Any, document: Mapping[str, Any], folder: Path, name: str) -> dict[str, int]:
-    """Count the values of a column as texts, in order, without missing values.
+    """Count the values of a column, or the items of sets, as texts, in order, without missing values.
 
     What is treated is treated first. Numbers and dates in a spelling of their own are read first.
 
@@ -56,6 +57,9 @@ def counts_of(table: Any, document: Mapping[str, Any], folder: Path, name: str) 
         alone.pop(other, None)
     schema = Policy.from_dict(alone, folder, "the choices of this page").schema
     refuse_prompts(schema)
+    if schema[name].kind == "set":
+        cells = engine_for(table).some_rows([name], 1.0).to_series()
+        return item_counts(cells, schema[name], schema.nulls(name))
     counted, records = TableTreatments.of_table(engine_for(table), schema).counted.values_of([name])
     found, places = dictionary(counted.to_series(), name, schema.null_values)
     by_place = np.bincount(places, records, len(found.texts) + 1).astype(np.int64)
@@ -84,7 +88,7 @@ def _records_by_rank(
 def most_frequent(cells: pl.Series, spelled: Mapping[str, Any] | None = None) -> list[tuple[str, int]]:
     """Count the records of the most frequent values; of many numbers, dates or codes, those in round bins.
 
-    Other and missing values come last.
+    Other and missing values come last. Of sets the most frequent items are counted, and no others.
 
     Parameters
     ----------
@@ -96,8 +100,12 @@ def most_frequent(cells: pl.Series, spelled: Mapping[str, Any] | None = None) ->
     from incrowd.engines.distinct import dictionary
     from incrowd.release.accounts.bins import scale_of
 
+    if spelled is not None and set_columns({cells.name: spelled}):
+        items: dict[str, Any] = {key: spelled.get(key) for key in ("kind", "parts", "known")}
+        counts = item_counts(cells, Attribute(cells.name, "quasi", **items))
+        return sorted(counts.items(), key=lambda each: -each[1])[:_BARS]
     spelling = {key: value for key, value in (spelled or {}).items() if key in QUESTIONS}
-    if not spelling and cells.dtype == pl.String and has_unclear_points(cells.drop_nulls()):
+    if not spelling and cells.dtype == pl.String and has_unclear_points(cells.alias("cells").drop_nulls()):
         spelling = {"kind": "category"}  # Nobody can tell what a point means.
     attribute = Attribute(cells.name, "quasi", **spelling)
     texts, places = dictionary(cells, cells.name, ())

@@ -26,6 +26,7 @@ from incrowd.faces.studio.history import History, State
 from incrowd.faces.studio.tables import Column, Source, called, copied, counted, path_of, plain_name
 from incrowd.faces.studio.trees import TreeEditor
 from incrowd.faces.studio.values import counts_of, refuse_prompts
+from incrowd.release.linked.folders import plain_files
 from incrowd.release.policy.policy import Policy
 
 if TYPE_CHECKING:
@@ -84,6 +85,12 @@ class WindowTable:
         """Return the place for an uploaded file, with a name for display that is no part of the path."""
         suffix = next((each for each in _SUFFIXES if name.lower().endswith(each)), ".csv")
         return Source(self.place(suffix), plain_name(name, suffix))
+
+    def upload_several(self, names: Sequence[str]) -> tuple[Source, list[Path]]:
+        """Return a folder for files that are uploaded together, and the place of each."""
+        given, folder = plain_files(names), self.place("")
+        folder.mkdir(0o700)
+        return Source(folder, "tables"), [folder / name for name in given]
 
     def sample(self) -> Source:
         """Make the built-in sample."""

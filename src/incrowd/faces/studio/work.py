@@ -22,8 +22,10 @@ from incrowd.faces.studio.choices import DRAFTED
 from incrowd.faces.studio.declared import give_role
 from incrowd.faces.studio.exploring import Try, Tuned, keep, try_of
 from incrowd.faces.studio.history import State
+from incrowd.faces.studio.linked import LinkedTables, is_linked_source, open_tables
 from incrowd.faces.studio.places import Batch, Project
 from incrowd.faces.studio.sampling import leaving, places_of, recoded_rows, sampled, sliced
+from incrowd.faces.studio.sets import set_columns
 from incrowd.faces.studio.tables import Source, called, path_of, read_policy
 from incrowd.faces.studio.values import most_frequent
 from incrowd.faces.studio.window_table import WindowTable
@@ -122,6 +124,7 @@ class Work(WindowTable):
         self.tries: list[Try] = []
         self.tuned: Tuned | None = None
         self.batch: Batch | None = None
+        self.linked: LinkedTables | None = None
         self.refined: dict[str, Try | None] = {}
         self._measured: tuple[Recoded | None, MetricResult | None] = None, None
         self.attacks: list[Attack] = []
@@ -132,7 +135,7 @@ class Work(WindowTable):
     def close(self) -> None:
         """Forget everything, and remove the window's files."""
         self.table = self._rows = self.release = self.assessment = self.recoded = self.estimate = None
-        self._counted, self.batch, self._measured = {}, None, (None, None)
+        self._counted, self.batch, self.linked, self._measured = {}, None, None, (None, None)
         self._session.close()
         self._private.remove()
 
@@ -153,9 +156,26 @@ class Work(WindowTable):
         """Read a table and draft a policy, and forget the results of the table before on success."""
         super().open(source, csv_format, progress)
         self.assessment = self.release = self.recoded = self.estimate = self.batch = self.tables = None
-        self._counted = {}
+        self._counted, self.linked = {}, None
         self._session.close()
         self.tries, self.tuned, self.refined, self._measured = [], None, {}, (None, None)
+        self.reasons.clear()
+
+    def open_linked(self, source: Source) -> bool:
+        """Open the tables of a folder, if they are linked, in place of a table; return whether they are."""
+        if not is_linked_source(source, self._given and self._given[0]):
+            return False
+        linked = open_tables(source, self._given, self.policy_name, self.place)
+        self.close_table()
+        self.linked, self.source = linked, source
+        return True
+
+    def close_table(self) -> None:
+        """Forget the table, or the linked tables, with all results."""
+        self._session.close()
+        self.source = self.table = self._rows = self.choices = self.linked = self.batch = None
+        self.assessment = self.release = self.recoded = self.estimate = self.tables = None
+        self._counted, self._measured, self.tries, self.refined = {}, (None, None), [], {}
         self.reasons.clear()
 
     def begin_batch(
@@ -283,6 +303,11 @@ class Work(WindowTable):
         return release
 
     @property
+    def sets(self) -> list[str]:
+        """The columns whose cells hold sets, which are recoded apart, by `anonymize` alone."""
+        return set_columns(self.chosen.columns)
+
+    @property
     def follows(self) -> bool:
         """Whether a release follows each change at once: the table is in memory, and of moderate size."""
         is_here = self.source is not None and self.source.database is None
@@ -291,6 +316,8 @@ class Work(WindowTable):
     @property
     def risk_before(self) -> float | None:
         """The largest risk of the counted table, against an attacker with the quasi-identifiers alone."""
+        if self.sets:
+            return None  # Which raw items are shared is not counted.
         if self.release is not None:
             return self.release.before.risk[RISK]["max"]
         counted = self._counted.get(self.estimate is not None)
@@ -524,9 +551,12 @@ class Work(WindowTable):
     def distribution(self, name: str) -> list[tuple[Any, ...]]:
         """Count the records of a column by value: the label and the records, before and after if recoded.
 
-        Rows that stream are not all read.
+        Rows that stream are not all read. Of sets the items are counted: those that leave, or raw ones.
         """
-        current = self.recoding
+        if name in self.sets and self.release is not None:
+            [own] = [each for each in self.account["attributes"] if each["name"] == name]
+            return [(each["label"], each["after"]) for each in own["bins"]]
+        current = None if name in self.sets else self.recoding
         if current is not None:
             frequency, recoding = current
             for position, domain in enumerate(frequency.domains):

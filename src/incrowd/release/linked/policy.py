@@ -284,9 +284,9 @@ class LinkedPolicy:
             for model in self.terms.models
         ]
         schema = self.terms.schema.with_attributes(attributes)
-        return replace(self.terms, schema=schema, models=tuple(models), accepted=self._accepted(prefix))
+        return replace(self.terms, schema=schema, models=tuple(models), accepted=self.accepted_of(prefix))
 
-    def _accepted(self, prefix: str) -> tuple[Accepted, ...]:
+    def accepted_of(self, prefix: str) -> tuple[Accepted, ...]:
         """Return the answers about the columns that begin with a prefix, without it, and about records."""
         return tuple(
             replace(each, column=each.column and each.column.removeprefix(prefix))
@@ -334,7 +334,7 @@ class LinkedPolicy:
             self.terms,
             schema=self.terms.schema.with_attributes(plain),
             models=tuple(models),
-            accepted=self._accepted(prefix),
+            accepted=self.accepted_of(prefix),
             max_suppression=1.0,
             suppressed="keep",
         )
@@ -362,13 +362,7 @@ class LinkedPolicy:
             )
         rest = {name: value for name, value in document.items() if name != "linked"}
         try:
-            tables = []
-            for entry in document["linked"]:
-                if unknown := [name for name in entry if name not in _SETTINGS]:
-                    hint = did_you_mean(unknown[0], _SETTINGS) or "; there are " + ", ".join(_SETTINGS)
-                    raise PolicyError(f"linked: there is no setting {quoted(unknown[0])}{hint}")
-                tables.append(LinkedTable(**{"name": "", **entry}))
-            return cls(tables, Policy.from_dict(rest, folder, source))
+            return cls(linked_tables(document), Policy.from_dict(rest, folder, source))
         except PolicyError as error:
             start = "" if str(error).startswith(source) else f"{source}: "
             raise PolicyError(f"{start}{error}") from None
@@ -387,6 +381,23 @@ class LinkedPolicy:
     def __repr__(self) -> str:
         models = ", ".join(dict.fromkeys(model.name for model in self.terms.models))
         return f"LinkedPolicy({', '.join(self.order)}; {models})"
+
+
+def linked_tables(document: Mapping[str, Any]) -> list[LinkedTable]:
+    """Return the tables that the content of a policy file names.
+
+    Raises
+    ------
+    PolicyError
+        When a setting is unknown or wrong.
+    """
+    tables = []
+    for entry in document["linked"]:
+        if unknown := [name for name in entry if name not in _SETTINGS]:
+            hint = did_you_mean(unknown[0], _SETTINGS) or "; there are " + ", ".join(_SETTINGS)
+            raise PolicyError(f"linked: there is no setting {quoted(unknown[0])}{hint}")
+        tables.append(LinkedTable(**{"name": "", **entry}))
+    return tables
 
 
 def is_linked(document: Mapping[str, Any]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from incrowd.engines.sql.databases import Database
     from incrowd.release.jobs.make.release import Release
     from incrowd.release.policy.policy import Policy
+    from incrowd_gate.points import Accepted
 
 OF_KEYS = ("unique-column", "unique-together", "repeated-id")
 """Points of columns that join: the joined view answers whom they single out."""
@@ -96,6 +97,18 @@ class LinkedRelease(InNotebooks):
     def verdict(self) -> Verdict:
         """The verdict on the tables together: holds, open or broken, with the points."""
         return Verdict(answered((*self.view.points, *self.points), self.policy.terms.accepted))
+
+    def accepting(self, answers: Iterable[Accepted]) -> LinkedRelease:
+        """Return the release under a policy that accepts further points, which every account repeats."""
+        new = tuple(answers)
+        own = replace(self.policy, terms=replace(self.policy.terms, accepted=new))
+        whole = replace(self.policy.terms, accepted=(*self.policy.terms.accepted, *new))
+        policy = replace(self.policy, terms=whole)
+        releases = {
+            name: each.accepting((own.alone if len(own.tables) == 1 else own.policy_of(name)).accepted)
+            for name, each in self.releases.items()
+        }
+        return replace(self, policy=policy, releases=releases, view=replace(self.view, policy=policy))
 
     def __repr__(self) -> str:
         tables = ", ".join(f"{name} {rows:,}" for name, rows in self.view.records.items())

@@ -82,7 +82,7 @@ class LinkedRows:
         if isinstance(tables, Address):
             with Database(tables) as database:
                 return cls.of_tables(database, policy, progress)
-        for name, given in _by_name(tables, policy).items():
+        for name, given in tables_by_name(tables, policy).items():
             table, formats[name] = open_table(given, progress=progress)
             engine = engine_for(table, progress=progress)
             engines[name] = engine_in_memory(engine, name)
@@ -176,7 +176,8 @@ class LinkedRows:
     def _people_of(self, name: str) -> pl.Series:
         """Return the person of each row of a table as a text."""
         root = self.policy.person
-        keys = [self.series(root, column) for column in self.policy.keys_of(root)]
+        named = enumerate(self.policy.keys_of(root))
+        keys = [self.series(root, column).alias(f"k{place}") for place, column in named]
         return whose_text(keys).gather(self.rows[name].person)
 
     def beside(self, name: str) -> pl.DataFrame:
@@ -186,7 +187,8 @@ class LinkedRows:
         for table in self.policy.lines_of(name):
             for column in self.engines[table].columns:
                 if column not in self.policy[table].join:
-                    columns[f"{table}.{column}"] = self.series(table, column).gather(place)
+                    # Polars would look the column up by its name, which may look like a pattern.
+                    columns[f"{table}.{column}"] = self.series(table, column).alias("cells").gather(place)
             place = self.rows[table].above[place]
         whose = self.policy.whose(name)
         if whose not in columns and whose in self.policy.joined_policy(name).schema:
@@ -209,7 +211,14 @@ class LinkedRows:
         return [dictionary(self.series(name, column), column, ())[1] for column in columns]
 
 
-def _by_name(tables: Any, policy: LinkedPolicy) -> dict[str, Any]:
+def tables_by_name(tables: Any, policy: Any) -> dict[str, Any]:
+    """Return the tables of a policy, or of what has its `tables`, by name, each a frame or a file.
+
+    Raises
+    ------
+    InputError
+        When a table is absent.
+    """
     if isinstance(tables, str | os.PathLike):
         folder = Path(tables)
         if not folder.is_dir():

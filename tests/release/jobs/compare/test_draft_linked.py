@@ -56,6 +56,13 @@ def test_other_tables_keep_the_questions_of_the_usual_draft(tmp_path):
     assert '[columns."visits.ward"]' in draft.text
 
 
+def test_a_column_may_be_called_like_a_pattern(tmp_path):
+    people = pl.DataFrame({"^no$": [f"P{n:03}" for n in range(50)], "^.*$": ["f", "m"] * 25})
+    visits = pl.DataFrame({"^no$": [f"P{n % 50:03}" for n in range(90)], "ward": ["A", "B", "C"] * 30})
+    [join] = find_joins({"people": people, "visits": visits})
+    assert join[:4] == ("visits", "^no$", "people", "^no$")
+
+
 def test_numbers_of_other_names_are_no_keys(tmp_path):
     people = pl.DataFrame({"id": range(100)})
     visits = pl.DataFrame({"ward": [n % 7 for n in range(80)]})

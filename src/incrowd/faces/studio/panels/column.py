@@ -79,7 +79,9 @@ class Columns(Panel):
 
     def _draw_column(self, name: str) -> None:
         self._forms.name = name
-        some = self.work.rows(0, _EXAMPLES)[name].drop_nulls().unique(maintain_order=True)[:3]
+        # Polars looks columns up by their names, and takes ^name$ for a pattern.
+        cells = self.work.rows(0, _EXAMPLES)[name].alias("cells")
+        some = cells.drop_nulls().unique(maintain_order=True)[:3]
         place = self.page.rows.names.index(name)
         self._forms.draw(place, [cell_text(each) for each in some])
         self._points = ui.column().classes("w-full")

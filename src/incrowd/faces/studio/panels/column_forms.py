@@ -18,7 +18,9 @@ from incrowd.faces.studio import declared
 from incrowd.faces.studio.bars import bars, histogram
 from incrowd.faces.studio.fields import choice_field, hinted, path_field, several_of, text_field
 from incrowd.faces.studio.forms import entry_form
+from incrowd.faces.studio.panels.cells import cells_in_words, draw_cells, has_cells_form
 from incrowd.faces.studio.parts import emptied, fold, marked, note, tell, words
+from incrowd.faces.studio.sets import RECIPES
 from incrowd.faces.studio.tables import path_of
 
 ROLES = {
@@ -96,26 +98,34 @@ class ColumnForms:
         """Count the records anew after a recoding of the table, without a change of the forms."""
         background_tasks.create(self._count())
 
-    def show(self) -> None:
-        """Show the current role, and the role's forms."""
+    def show(self, *, opened: bool = False) -> None:
+        """Show the current role, and the role's forms; `opened` opens that of the cells."""
         choices = self.page.work.choices
         settings = self._settings = choices.columns[self.name]
         role = settings["role"]
         self._role.set_value(role)
         self._lines: list[tuple[Any, Callable[[], str]]] = []
         with emptied(self._folds):
+            holds_sets = settings.get("kind") == "set"
+            if has_cells_form(choices, str(self.name), self.page.work.columns):
+                with self._fold("cells", lambda: cells_in_words(settings), opened=opened):
+                    draw_cells(choices, str(self.name), self._cells_changed, self._changed)
             if role in ("quasi", "sensitive"):
                 with self._fold("hierarchy", self._recipe_in_words):
                     self._fields = ui.element("div").classes("fields")
                 self._draw_recipe(self._recipe_kind())
-            if declared.treatments_for(role):
+            if declared.treatments_for(role) and not holds_sets:
                 with self._fold("treatment", lambda: self._treatment_now()[0]):
                     self._treating = ui.element("div").classes("fields")
                 self._draw_treatment(*self._treatment_now())
             if role not in UNRELEASED:
                 with self._fold("missing", lambda: ", ".join(settings.get("missing", ())) or "empty cells"):
                     self._codes()
-            if role not in UNRELEASED and (self.name in choices.ways or _spelled(settings)):
+            if (
+                role not in UNRELEASED
+                and (self.name in choices.ways or _spelled(settings))
+                and not holds_sets
+            ):
                 is_open = set(_spelled(settings).values()) <= {OPEN_ROLE}
                 with self._fold("spelling", lambda: _way_in_words(_spelled(settings)), opened=is_open):
                     self._spelling()
@@ -129,6 +139,12 @@ class ColumnForms:
         line = marked(fold(title(), opened=opened), f"fold-{mark}")
         self._lines.append((line, title))
         return line
+
+    def _cells_changed(self) -> None:
+        """Show the forms that fit sets, or single values, and the limits that are left."""
+        self.show(opened=True)
+        self.page.limits_changed()
+        self._changed()
 
     def _changed(self) -> None:
         for line, title in self._lines:
@@ -242,7 +258,8 @@ class ColumnForms:
             self._draw_recipe(event.value)
 
         with emptied(self._fields):
-            recipes = [_NONE, *_SPECS, _FILE, *([kind] if kind in (_KEPT, _EDITED) else [])]
+            specs = RECIPES if settings.get("kind") == "set" else _SPECS
+            recipes = [_NONE, *specs, _FILE, *([kind] if kind in (_KEPT, _EDITED) else [])]
             chosen = choice_field(recipes, "Hierarchy", "hierarchy", kind, on_change=choose)
             alike = "says which values are alike, for the models"
             hinted(chosen, _HINTS[kind] if settings["role"] == "quasi" else alike)

@@ -17,6 +17,7 @@ from incrowd.faces.studio.job import Job
 from incrowd.faces.studio.panels.analyses import Analyses
 from incrowd.faces.studio.panels.panel import Panel
 from incrowd.faces.studio.parts import bullets, emptied, fold, grid, heading, marked, note, words
+from incrowd.faces.studio.sets import lacking
 from incrowd.search import ALGORITHMS
 from incrowd_gate.wording import at_most
 
@@ -73,6 +74,9 @@ class Explore(Panel):
             with fold(f"{number} settings gave no release"):
                 reasons = (f"{'; '.join(titles)}: {why}" for why, titles in self._problems_of_tries.items())
                 marked(bullets(reasons), "no-release")
+        if text := lacking(self.work.chosen.columns, "Other settings are tried"):
+            note(text)
+            return
         heading("Try others", 3)
         note("Each method runs with each class size k. The other limits stand, and nothing is released.")
         with ui.element("div").classes("fields"):

@@ -17,6 +17,7 @@ from incrowd.faces.studio.job import Job, download
 from incrowd.faces.studio.panels.panel import Panel
 from incrowd.faces.studio.parts import box, heading, marked, note, words
 from incrowd.faces.studio.places import Project, keep
+from incrowd.faces.studio.sets import lacking
 from incrowd.faces.studio.work import Work
 
 _ABOUT = {"owner": "Data set and owner", "recipient": "For whom", "purpose": "Why"}
@@ -54,7 +55,9 @@ class HandOver(Panel):
                 for field, label in _ABOUT.items():
                     about = text_field(label, field).classes("w-full").bind_value(work.about, field)
                     about.on_value_change(self._tell_ways)
-                if not work.attacks:
+                if text := lacking(work.chosen.columns, "Attacks"):
+                    note(text)
+                elif not work.attacks:
                     note("Nobody tried an attack. Without one, a release for everybody is advised against.")
                     attack = Job(self.page, "Attack it", "attack", Work.attack, self._redraw, icon="search")
                     attack.draw()
@@ -76,7 +79,9 @@ class HandOver(Panel):
                 if work.source.sample:
                     sample = work.source.path, "people.csv"
                     download(self.page, "The sample itself (CSV)", "get-sample", lambda *_: sample)
-        if work.follows:
+        if text := lacking(work.chosen.columns, "Projects and their next batch"):
+            note(text)
+        elif work.follows:
             self._keep()
         heading("The same by a command", 3)
         note(

@@ -14,6 +14,7 @@ from incrowd.faces.studio.cancelling import Watched
 from incrowd.faces.studio.fields import button, choice_field, dropping, text_field
 from incrowd.faces.studio.figures import LOOKS
 from incrowd.faces.studio.job import in_words
+from incrowd.faces.studio.panels.linked import LinkedPanel
 from incrowd.faces.studio.panels.new_batch import NewBatch
 from incrowd.faces.studio.panels.panel import Panel
 from incrowd.faces.studio.parts import box, cut, fold, frame, grid, heading, marked, note, words
@@ -36,6 +37,7 @@ class Table(Panel):
         self._used = dict(_USUAL)
         self.project = ""
         self._batch: NewBatch | None = None
+        self._linked: LinkedPanel | None = None
 
     def ready(self) -> bool:
         """Say whether the panel can be gone to: always."""
@@ -48,15 +50,23 @@ class Table(Panel):
             if self._batch is None or self._batch.batch is not work.batch:
                 self._batch = NewBatch(self, work.batch)
             self._batch.draw()
-            return
+        elif work.linked is not None:
+            if self._linked is None or self._linked.work is not work.linked:
+                self._linked = LinkedPanel(self, work.linked)
+            self._linked.draw()
+        else:
+            self._draw_ways()
+
+    def _draw_ways(self) -> None:
+        work = self.work
         if work.table is None:
             place = ui.column().classes("w-full")
             ui.timer(0, lambda: self._show_projects(place), once=True)
         if not self.project:
             heading("Choose a table about people")
         with ui.column().classes("first w-full"):
-            what = "the new batch" if self.project else "a table"
-            dropping("upload", self._uploaded, f"Drop {what} here, or choose a file")
+            what = "the new batch" if self.project else "a table, or several that are linked,"
+            dropping("upload", self._uploaded, f"Drop {what} here, or choose", several=not self.project)
         note(
             f"CSV (also .csv.gz), Parquet, {suffixes()}. Everything stays on this machine. A copy is kept in "
             "a private folder, for half an hour after this window is closed."
@@ -192,9 +202,22 @@ class Table(Panel):
             await self.open(source)
 
     async def _uploaded(self, event: Any) -> None:
-        source = self.work.upload(event.file.name)
-        await event.file.save(source.path)
-        await self.open(source)
+        files = [event.file] if self.project else event.files
+        # A policy gives the roles of the tables that come with it.
+        files.sort(key=lambda file: not file.name.lower().endswith((".toml", ".zip")))
+        while files and (len(files) == 1 or files[0].name.lower().endswith((".toml", ".zip"))):
+            file = files.pop(0)
+            source = self.work.upload(file.name)
+            await file.save(source.path)
+            await self.open(source)
+        if files:
+            names = [file.name for file in files]
+            if (found := await self.page.doing(self._wrong, None, self.work.upload_several, names)) is None:
+                return
+            source, places = found
+            for file, place in zip(files, places, strict=True):
+                await file.save(place)
+            await self.open(source)
 
     async def open(self, source: Source) -> None:
         """Read a table, or a policy; show the result or the error."""
@@ -249,7 +272,7 @@ class Table(Panel):
             if self.project:
                 self.work.begin_batch(self._find_projects()[0], source, csv_format, watched)
                 self.project = ""
-            else:
+            elif not self.work.open_linked(source):
                 self.work.open(source, csv_format, watched)
         except EncodingError:
             if not source.path.is_file() or (guess := guessed(source.path, encoding)) is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -71,18 +71,28 @@ class LinkedDraft:
 
     def drawing(self) -> list[str]:
         """Draw the tables as a tree, a line each."""
-        below = {join.table for join in self.joins}
-        roots = [name for name in dict.fromkeys(join.above for join in self.joins) if name not in below]
+        lines = tree_of_joins(self.joins)
+        return [f"{'   ' * depth}{name}" + (f" ({words})" if words else "") for depth, name, words in lines]
 
-        def lines(name: str, depth: int) -> list[str]:
-            own = [f"{'   ' * depth}{name}"]
-            for join in self.joins:
-                if join.above == name:
-                    first, *rest = lines(join.table, depth + 1)
-                    own += [f"{first} (its {join.column} is {name}.{join.key})", *rest]
-            return own
 
-        return [line for root in roots for line in lines(root, 0)]
+def tree_of_joins(joins: Sequence[Join]) -> list[tuple[int, str, str]]:
+    """Return the tables as lines of a tree: the depth, the name, and what it joins in words.
+
+    Examples
+    --------
+    >>> tree_of_joins([Join("visit", "of", "person", "id", 1.0)])
+    [(0, 'person', ''), (1, 'visit', 'its of is person.id')]
+    """
+    below = {join.table for join in joins}
+    roots = [name for name in dict.fromkeys(join.above for join in joins) if name not in below]
+
+    def lines(name: str, depth: int, words: str) -> Iterator[tuple[int, str, str]]:
+        yield depth, name, words
+        for join in joins:
+            if join.above == name:
+                yield from lines(join.table, depth + 1, f"its {join.column} is {name}.{join.key}")
+
+    return [line for root in roots for line in lines(root, 0, "")]
 
 
 def has_different_tables(path: Path) -> bool:
@@ -117,8 +127,9 @@ def find_joins(tables: Mapping[str, pl.DataFrame]) -> list[Join]:
     A key has a value of its own in each row. Between columns of one name nearly all values have to be keys.
     Columns of other names have to hold texts, all of them keys.
     """
+    # Polars looks a column up by its name where texts are compared, and takes ^name$ for a pattern.
     keys = {
-        (name, column.name): column
+        (name, column.name): column.alias("key")
         for name, frame in tables.items()
         for column in frame.get_columns()
         if frame.height > 1 and column.null_count() == 0 and column.n_unique() == frame.height
@@ -126,7 +137,7 @@ def find_joins(tables: Mapping[str, pl.DataFrame]) -> list[Join]:
     joins = []
     for name, frame in tables.items():
         for column in frame.get_columns():
-            texts = column.cast(pl.String)
+            texts = column.cast(pl.String).alias("cell")
             is_short = bool(texts.str.contains(r"^(\d*|.{0,2})$").any())
             for (above, key), values in keys.items():
                 if above == name or not frame.height:
