@@ -251,6 +251,7 @@ def test_new_entries_of_other_kinds_are_on_the_command_line(package, tmp_path):
     }
 
 
+@pytest.mark.slow
 def test_a_new_option_and_a_new_chart_reach_their_users(package, tmp_path):
     (tmp_path / "raw.csv").write_text("age,sex\n" + "30,f\n30,f\n31,m\n" * 3)
     explained, rows, distinct, _ = commands(

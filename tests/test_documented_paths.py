@@ -68,6 +68,7 @@ print(json.dumps(missing))
 """Looks for paths in a process that has imported nothing before."""
 
 
+@pytest.mark.slow
 def test_every_documented_path_is_there():
     assert {"incrowd.compat.p29", "incrowd.sklearn.Anonymizer", "incrowd.course.check"} <= documented()
     paths = json.dumps(sorted(documented()))

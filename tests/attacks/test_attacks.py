@@ -163,6 +163,7 @@ def test_one_column_is_singled_out_and_nothing_else():
     assert [entry.name for entry in attempts] == ["singling-out-univariate", "order"]
 
 
+@pytest.mark.slow
 def test_predicates_range_over_all_released_columns():
     """A number per row beside the cells singles everybody out, whatever role the number has."""
     table = people(300, 5).select("n", "s", seqn=pl.int_range(300))
@@ -333,6 +334,7 @@ def test_of_equal_records_the_first_ones_are_enough(seed, count):
     assert again[1].tolist() == gaps.tolist()
 
 
+@pytest.mark.slow
 def test_a_column_of_names_takes_memory_for_each_name_and_not_for_each_pair():
     names = pl.DataFrame({"n": [f"x{i}" for i in range(12_000)], "s": ["A"] * 12_000})
     tracemalloc.start()

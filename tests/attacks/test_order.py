@@ -58,6 +58,7 @@ def test_days_are_attacked_like_numbers():
     assert result.main.value > result.baseline.value + 0.5
 
 
+@pytest.mark.slow
 def test_a_table_of_other_rows_or_without_numbers_cannot_be_attacked_so():
     raw = calls()
     with pytest.raises(ic.ParameterError, match="order needs as many rows as the raw table"):

@@ -69,6 +69,7 @@ def test_without_the_column_nothing_is_said_of_it():
         assert "cost" not in entry.columns
 
 
+@pytest.mark.slow
 def test_a_rounded_column_is_not_called_exact():
     table = people().select("age", "sex", "cost")
     schema = ic.Schema(quasi=["age", "sex", "cost"])

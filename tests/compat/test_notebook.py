@@ -63,6 +63,7 @@ def global_freqs(df):
     return global_freqs
 
 
+@pytest.mark.slow
 def test_spans_and_a_split(df):
     full_spans = get_spans(df, df.index)
     assert full_spans == {
@@ -320,6 +321,7 @@ def conditions():
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @examples(20)
 @given(frames(), conditions(), st.booleans(), st.booleans(), st.sampled_from(["", "is_k_anonymous", "all"]))
 def test_a_condition_and_its_plain_calls_partition_alike(df, text, missing, dropna, own):

@@ -194,6 +194,7 @@ def test_functions_agree_with_the_library(rows):
     assert outcome[3] == score.k_min
 
 
+@pytest.mark.slow
 def test_missing_sensitive_values_count():
     assert calculate_normalized_entropy(pd.Series(["a", None])) == 1
     assert calculate_normalized_entropy(pd.Series([], dtype=object)) == 0

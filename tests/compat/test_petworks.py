@@ -295,6 +295,7 @@ def test_class_sizes_and_ambiguity_of_adult(petworks, evidence):
     evidence("petworks", "ambiguity of Adult as ARX releases it", "0.72714009672634", values)
 
 
+@pytest.mark.slow
 def test_the_other_documents(petworks):
     folder = petworks / "adult"
     for k, holds in ((5, True), (6, False)):

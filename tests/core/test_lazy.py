@@ -19,6 +19,7 @@ from incrowd.core.lazy import LazyModule
 from incrowd.samples import hospital
 
 
+@pytest.mark.slow
 def test_a_module_is_imported_when_a_name_of_it_is_used():
     job = (
         "import sys; from incrowd.core.lazy import np, pl; assert not {'numpy', 'polars'} & set(sys.modules); "
@@ -108,7 +109,7 @@ SMALL_JOBS = {
 """Jobs on small tables, and what they load of the libraries that take long; the demo is checked by DuckDB."""
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("job", quick(SMALL_JOBS, "README", f"{TREES} -k 5 -l 2"))
 def test_a_small_job_loads_neither_the_compiler_nor_what_it_does_not_use(tmp_path, job):
     code = A_COMMAND

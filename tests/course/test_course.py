@@ -23,6 +23,7 @@ import pytest
 
 import course_readings as readings
 import incrowd as ic
+from crossed import quick
 from incrowd.core.errors import MissingExtraError, ParameterError
 from incrowd.course import NotYetError, bars, check, fallback, partitions, table
 from incrowd.course.checking import _MISTAKE
@@ -366,8 +367,7 @@ def test_an_exercise_fails_until_it_is_solved(name, capsys):
     assert capsys.readouterr().out == "Right.\n"
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("name", [name for name in EXERCISES if name not in WRONG])
+@pytest.mark.parametrize("name", quick([name for name in EXERCISES if name not in WRONG], "income-gap"))
 def test_three_usual_mistakes_get_their_word(name):
     _, scope, text = solved(name)
     mistakes = _MISTAKE.findall(text)
@@ -379,8 +379,7 @@ def test_three_usual_mistakes_get_their_word(name):
         assert str(refused.value) == word
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("name", quick(WRONG, "coarsen"))
 def test_mistakes_where_several_answers_are_right_get_their_word(name):
     assert len(WRONG[name]) >= 3
     for wrong, word in WRONG[name]:

@@ -127,7 +127,7 @@ def test_a_series_is_as_good_as_a_dictionary(capsys):
     assert capsys.readouterr().out == "Right.\n"
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["{}-{}", "{} - {}", "[{}-{}]", "[{} - {}]", "{}\u2013{}"])
 def test_a_range_may_be_written_in_several_ways(form, capsys):
     scope, _ = lesson("mondrian").solved("released-table")

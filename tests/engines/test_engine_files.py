@@ -409,6 +409,7 @@ def test_amounts_of_memory():
             bytes_of(wrong)
 
 
+@pytest.mark.slow
 def test_keys_that_do_not_fit_are_refused(tmp_path):
     rng = np.random.default_rng(0)
     pl.DataFrame({f"q{j}": rng.integers(0, 1000, 400_000) for j in range(4)}).write_parquet(

@@ -23,6 +23,7 @@ VALUES = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", VALUES)
 @given(st.data())
 def test_places_are_those_of_a_dictionary(name, data):

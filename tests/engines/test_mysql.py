@@ -70,6 +70,7 @@ def test_types_are_counted_as_in_memory_and_come_back(url, name):
     assert "DEFAULT 'ok'" not in mysql_statement(url, "SHOW CREATE TABLE safe")[0][1]
 
 
+@pytest.mark.slow
 def test_names_that_begin_with_blanks_stay_as_they_are(url):
     """In a query, the server takes such blanks away."""
     fill_mysql(url, FRAME.rename({"q": "  q", "s": " s"}))

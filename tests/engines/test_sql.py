@@ -62,7 +62,7 @@ def _counted(engine, schema, joint, target):
         return str(error)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @examples(6, phases=PHASES)
 @given(
     frame=frames(),

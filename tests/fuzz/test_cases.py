@@ -87,6 +87,7 @@ def test_databases_that_ignore_case_get_no_names_that_differ_by_it_alone():
     assert [differing[source] for source in CASELESS] == [0] * len(CASELESS)
 
 
+@pytest.mark.slow
 def test_types_of_databases_are_drawn_for_columns_and_people_that_they_can_hold():
     drawn, people = set(), set()
     for source in STORED:
@@ -144,6 +145,7 @@ def test_every_model_and_algorithm_is_drawn():
     assert {case["algorithm"]["name"] for case in cases} == set(ALGORITHMS.names())
 
 
+@pytest.mark.slow
 def test_people_are_drawn_for_every_place_with_several_rows_and_one_and_attackers_with_them():
     met = Counter({("person", source): 1 for source in SOURCES})
     draw = Draw(5, MODELS.names(), ALGORITHMS.names(), list(SOURCES), met)

@@ -183,7 +183,9 @@ NEST = "<a>" * 100_000 + "</a>" * 100_000
     [
         {"project.xml": "<project><separator>;;</separator></project>"},
         {"project.xml": "<project><separator>\n</separator></project>"},
-        {"project.xml": f"<project>{NEST}<separator>;</separator></project>"},
+        pytest.param(
+            {"project.xml": f"<project>{NEST}<separator>;</separator></project>"}, marks=pytest.mark.slow
+        ),
         {"input/definition.xml": f"<definition>{NEST}</definition>"},
         {"input/config.xml": f"<config>{NEST}</config>"},
         {"input/hierarchies/age.csv": "2" * 200_000 + ";*\n"},

@@ -98,11 +98,11 @@ def _ill(seed, known):
     ("model", "known"),
     [
         (ic.LDiversity(1), 1),
-        (ic.LDiversity(1, "entropy"), 1),
+        pytest.param(ic.LDiversity(1, "entropy"), 1, marks=pytest.mark.slow),
         (ic.LDiversity(1, "entropy"), "all"),
         (ic.LDiversity(1, "grassberger"), 2),
         (ic.LDiversity(1, "recursive", 2), 2),
-        (ic.LDiversity(1, "recursive", 2), "all"),
+        pytest.param(ic.LDiversity(1, "recursive", 2), "all", marks=pytest.mark.slow),
         (ic.TCloseness(1), "all"),
         (ic.TCloseness(1, distance="equal"), "all"),
     ],

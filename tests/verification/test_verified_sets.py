@@ -21,6 +21,7 @@ def written(folder, table: pl.DataFrame, asked: ic.Policy, suffix: str = "csv") 
     return str(release), str(terms)
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize(("known", "others"), [(1, False), (2, False), (2, True), (3, False)])
 def test_the_verifier_counts_all_sets_of_items(tmp_path, seed, known, others):

@@ -37,13 +37,14 @@ def comb() -> Hierarchy:
     return Hierarchy([*labels, "end"], [*parents, inner])
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".txt", ".csv", ".json", pytest.param(".yaml", marks=pytest.mark.slow)])
 def test_very_many_values_are_written_and_read(tmp_path, wide, suffix):
     wide.write(tmp_path / f"wide{suffix}")
     assert Hierarchy.read(tmp_path / f"wide{suffix}") == wide
 
 
+@pytest.mark.slow
 def test_very_many_values_of_other_tools_are_read(tmp_path):
     (tmp_path / "wide.hrc").write_text("\n".join(VALUES))
     (tmp_path / "wide.txt").write_text("distinct\nname x\nheight 2\n\n* has " + " ".join(VALUES))

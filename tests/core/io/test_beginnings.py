@@ -134,6 +134,7 @@ def people(draw):
     return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
 
 
+@pytest.mark.slow
 @examples(200)
 @given(people())
 def test_random_people_are_no_names(table):

@@ -285,7 +285,7 @@ def kept(table, job):
     )
 
 
-@pytest.mark.few(19)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("job", ["anonymize", "apply", "anatomize", "ensure_privacy", "randomize"])
 @pytest.mark.parametrize("ordered", [True, False])
 @pytest.mark.parametrize("kind", ["polars", "pandas", "arrow"])

@@ -85,7 +85,7 @@ KINDS = {
 }
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_folder_whose_removal_was_killed_goes_later(tmp_path, monkeypatch, kind):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

@@ -216,7 +216,7 @@ def test_mondrian_cuts_a_table_alike(either, monkeypatch):
     assert calls
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("with_compiler", [True, False])
 def test_a_small_table_is_released_and_reported_without_the_compiler(tmp_path, with_compiler):
     """The file has the same bytes as with the compiler, and a page needs no Altair either."""

@@ -129,7 +129,7 @@ def test_a_release_has_one_decimal_sign_and_verifies(style, where, tmp_path):
         assert not checked.problems
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @styles
 def test_utility_and_attacks_read_the_cells(style):
     result = [

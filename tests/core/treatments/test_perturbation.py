@@ -418,7 +418,7 @@ def test_groups_that_do_not_leave_as_they_are_are_refused(role):
 WHOLE = ["rank-swap:0.5", "microaggregate:3", "record-swap:0.5", "round:7,how=controlled"]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("treatment", "kind"), crossed(WHOLE, ["lazy", "csv", "folder"]))
 def test_rows_that_stream_are_treated_as_a_whole(tmp_path, treatment, kind):
     raw = pl.DataFrame({"age": [1] * 30, "pay": range(30), "n": range(30)})

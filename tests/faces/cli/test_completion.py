@@ -52,6 +52,7 @@ def test_a_tab_offers_what_may_stand_there(run, monkeypatch, words, wanted):
     assert offered(run, monkeypatch, words) == wanted
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
 def test_bash_completes_with_the_script(tmp_path, monkeypatch):
     command = tmp_path / "incrowd"

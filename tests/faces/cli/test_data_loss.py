@@ -176,7 +176,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.few(43)
+@pytest.mark.few(21)
 @pytest.mark.parametrize(("command", "words"), CASES)
 def test_refused_before_any_work(run, work, command, words):
     before = content(work.parent)

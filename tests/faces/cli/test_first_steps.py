@@ -105,6 +105,7 @@ def test_the_verdict_comes_first_and_fits_a_screen(run, tmp_path, monkeypatch):
     assert "Before and after" in run("anonymize", "people.csv", *roles, "-o", "full.csv", "--full").out
 
 
+@pytest.mark.slow
 def test_init_drafts_a_policy_that_runs(run, hospital_csv, tmp_path):
     policy, target = tmp_path / "policy.toml", tmp_path / "out.csv"
     assert run("init", str(hospital_csv), "-o", str(policy)).status == 0
@@ -242,6 +243,7 @@ def test_help_and_import_stay_light():
     assert process.returncode == 0, process.stderr
 
 
+@pytest.mark.slow
 def test_a_command_hardly_collects_garbage():
     """Loading the modules of a job would set the collector off hundreds of times."""
     code = (

@@ -151,6 +151,7 @@ def written(folder) -> list[str]:
     return result
 
 
+@pytest.mark.slow
 def test_escaped_release_from_python(folder):
     release = ic.anonymize("people.csv", ic.Policy.read("policy.toml"))
     release.write("plain.csv")

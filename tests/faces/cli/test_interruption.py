@@ -63,15 +63,14 @@ main()
 """
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("work", "number", "word"),
     [
-        ("kernel", signal.SIGINT, "interrupted"),
+        pytest.param("kernel", signal.SIGINT, "interrupted", marks=pytest.mark.slow),
         pytest.param("threads", signal.SIGTERM, "terminated", marks=pytest.mark.slow),
         ("query", signal.SIGINT, "interrupted"),
         pytest.param("frame", signal.SIGTERM, "terminated", marks=pytest.mark.slow),
-        ("swallowed", signal.SIGTERM, "terminated"),
+        pytest.param("swallowed", signal.SIGTERM, "terminated", marks=pytest.mark.slow),
     ],
 )
 def test_a_signal_ends_any_run_and_leaves_nothing_behind(tmp_path, work, number, word):
@@ -152,6 +151,7 @@ def test_a_signal_cancels_what_a_server_computes(postgres, tmp_path, command, nu
         )
 
 
+@pytest.mark.slow
 def test_a_second_signal_at_the_very_end_changes_nothing(tmp_path):
     """The second signal comes after the run's end, and a called process has no handlers."""
     (tmp_path / "people.csv").write_text("age\n30\n30\n")
@@ -225,7 +225,7 @@ main()
 """
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["main", "elsewhere"])
 def test_the_end_of_grace_waits_until_files_and_entry_are_there(tmp_path, where):
     (tmp_path / "people.csv").write_text("age\n" + "30\n" * 9)

@@ -152,6 +152,7 @@ def test_an_address_may_stand_in_a_variable(run, tmp_path, monkeypatch):
     assert "'NO_SUCH' is not set" in run("assess", "env:NO_SUCH", "--qi", "age").err
 
 
+@pytest.mark.slow
 def test_a_signal_is_a_record(table):
     code = (
         "import os, signal, sys; import incrowd.release.jobs.measure.assess as job; from incrowd.faces.cli import main\n"

@@ -29,7 +29,7 @@ def read(path: Path) -> list[tuple[str, ...]]:
     return sorted(table.cast(pl.String).rows())
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "output"),
     [

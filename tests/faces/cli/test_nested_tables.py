@@ -90,7 +90,7 @@ def test_the_verifier_takes_files_apart_alike(tmp_path, kind):
         assert [cell for (cell,) in cells] == table[name].to_list()
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["jsonl", "parquet", "feather"])
 @pytest.mark.parametrize("target", ["csv", "jsonl", "parquet"])
 def test_a_release_is_verified_beside_its_raw_table(run, tmp_path, kind, target):

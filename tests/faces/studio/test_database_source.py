@@ -200,6 +200,7 @@ def test_a_table_that_is_not_there_leaves_what_was_before(window, address):
 ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT (n + 1) % 100 FROM r) SELECT n AS age FROM r"
 
 
+@pytest.mark.slow
 def test_a_view_without_an_end_is_stopped(window, tmp_path):
     with closing(sqlite3.connect(tmp_path / "endless.db")) as connection, connection:
         connection.execute(f"CREATE VIEW people AS {ENDLESS}")

@@ -49,6 +49,7 @@ def test_a_setting_that_gives_no_release_says_why_and_another_one_can_be_taken(w
     assert [name for name, _ in rows] == ["all columns", *lost]
 
 
+@pytest.mark.slow
 def test_every_release_stays_among_the_tries_and_the_same_one_once(window):
     for k in (5, 8, 5):
         window.choices.models[:] = [{"model": "k-anonymity", "k": k}]

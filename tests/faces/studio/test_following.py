@@ -264,7 +264,7 @@ class Stopped(Watched):
         super().stage(name)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", ["count", "assess", "search", "apply", "check"])
 def test_a_window_whose_recoding_was_cancelled_goes_on(window, stage):
     with pytest.raises(Cancelled):
@@ -317,7 +317,7 @@ def same(before: pl.DataFrame, after: pl.DataFrame) -> None:
         assert new == "*" or (old or "None").startswith(str(new).rstrip("*"))
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("suppressed", ["judged", "drop", "keep"])
 def test_pairs_are_the_same_rows_before_and_after(window, suppressed):
     ask(name="optimal")(window)
@@ -390,6 +390,7 @@ def test_of_a_larger_table_a_sample_is_recoded_and_the_release_is_made_by_a_clic
     assert (window.is_recoded, window.recoding, window.suppressed) == (False, None, None)
 
 
+@pytest.mark.slow
 def test_of_rows_that_stream_a_sample_is_recoded(window, tmp_path, monkeypatch):
     monkeypatch.setattr(window_table, "_STREAMED", 0)
     monkeypatch.setattr(work, "FOLLOWED", 100)

@@ -210,6 +210,7 @@ def test_the_name_of_an_upload_is_shown_and_is_no_path(window, name, shown, suff
     assert source.path.parent == window.place("").parent
 
 
+@pytest.mark.slow
 def test_a_comparison_says_what_each_setting_loses_and_can_be_cancelled(window, people):
     window.open(Source(people, people.name))
     window.choices.document["max_suppression"] = 1.0

@@ -71,6 +71,7 @@ def test_searches_enforce_the_estimate(algorithm):
     assert release.before.reached("k-map") < 9
 
 
+@pytest.mark.slow
 def test_optimal_finds_what_trying_every_node_finds():
     losses = {}
     # The last node has * everywhere, which is no release.

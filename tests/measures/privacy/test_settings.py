@@ -80,6 +80,7 @@ def test_joint_needs_the_combinations():
     assert ic.LDiversity(2, joint=True, attribute="s").holds(read_classes(frame, schema, joint=True)).all()
 
 
+@pytest.mark.slow
 @given(rows=st.lists(ROW, min_size=12, max_size=40))
 def test_releases_with_joint_attributes(rows):
     frame = frame_of(rows)
@@ -360,6 +361,7 @@ def test_functions_return_what_assess_says(tmp_path):
     assert ic.privacy.t_closeness(frame, "q", "v") == ic.privacy.t_closeness(frame, ["q"], {"v": "number"})
 
 
+@pytest.mark.slow
 def test_functions_are_there_without_another_import():
     code = (
         "import incrowd as ic, polars as pl; print(ic.privacy.k_anonymity(pl.DataFrame({'q': [1, 1]}), 'q'))"

@@ -156,6 +156,7 @@ def test_views_are_those_of_the_definition(seed):
     assert ic.assess_linked(*drawn).smallest == fewest(*drawn)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("seed", range(0, 5 * len(SHAPES), 4))
 def test_released_views_are_shared_by_k_people(seed):
     tables, terms = draw(seed, k=3, people=12, max_suppression=0.5)

@@ -28,6 +28,7 @@ def test_a_set_is_met_by_itself_and_all_larger_ones(drawn, data):
     assert result.tolist() == counted(sets, times)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("longest", [4, 40])
 def test_short_and_long_sets_on_several_cores(longest):
     rng = np.random.default_rng(longest)

@@ -152,6 +152,7 @@ def test_changed_keys_are_noticed(ledger):
         add(ledger, VISITS, ["ward"])
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("seed", range(12))
 def test_small_joint_classes_of_random_visits_are_refused(ledger, seed):
     rng = random.Random(seed)

@@ -48,6 +48,7 @@ def test_the_example_of_the_paper_generalizes_a_and_keeps_b(most_cuts):
     )
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(("known", "share"), [(1, 0), (2, 0), (2, 0.2), (3, 0), (3, 0.3)])
 def test_any_known_items_of_a_release_are_those_of_k_people(seed, known, share):
