@@ -45,6 +45,7 @@ def test_the_setting_that_keeps_an_analysis_is_searched_and_taken(visit, tmp_pat
     visit.go("Explore")
     visit.mark("undo-change")
     visit.until(lambda: "Mondrian" in visit.wait(".method").text, "the setting before")
+    visit.judged()
     visit.unfold("analyses")
     visit.mark("remove-analysis-0")
     visit.until(lambda: visit.shown("[data-mark=tune]") is None, "the end of the analysis")
