@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import incrowd as ic
 from axe_core import axe, findings
 from incrowd.samples import hospital
 from studio_browser import PANELS, Visit
@@ -29,13 +30,39 @@ def open_people(visit: Visit, tmp_path: Path, rows: int) -> None:
     visit.judged()
 
 
-def search_setting(visit: Visit, most: str) -> None:
-    """Name an analysis, and search the setting that keeps it best."""
+STAYS = ("age", "sex", "marital_status", "admission_type", "length_of_stay")
+
+
+def open_stays(visit: Visit, tmp_path: Path) -> None:
+    """Open a table with a policy that has an analysis, as the lesson on a regression has it."""
+    quasi = {name: ic.Hierarchy.flat() for name in STAYS[1:4]} | {
+        "age": ic.Hierarchy.intervals(5, 10, 20, 40)
+    }
+    stay = ic.Analysis("stay", "length_of_stay ~ age + C(admission_type)")
+    schema = ic.Schema(quasi={name: quasi[name] for name in STAYS[:4]}, insensitive=["length_of_stay"])
+    ic.Policy(schema, ["k-anonymity:20"], max_suppression=0.05, analyses=[stay]).write(
+        tmp_path / "policy.toml"
+    )
+    hospital(2_000).select(STAYS).write_csv(tmp_path / "people.csv")
+    visit.drop(tmp_path / "policy.toml")
+    visit.reads("from policy.toml")
+    visit.fill("[data-field=path]", str(tmp_path / "people.csv"))
+    visit.mark("open")
+    visit.reads("2,000 rows, 5 columns")
+    visit.judged()
+
+
+def name_analysis(visit: Visit) -> None:
+    """Name an analysis on the page."""
     visit.choose("[data-field=kind]", "logit")
     visit.fill("[data-field=formula]", "I(diagnosis == 'A41') ~ age + C(sex)")
     visit.fill("[data-field=name]", "sepsis")
     visit.mark("add-analysis")
     visit.judged()
+
+
+def search_setting(visit: Visit, most: str) -> None:
+    """Search the setting that keeps an analysis best."""
     visit.fill("[data-field=most]", most)
     visit.mark("tune")
     visit.wait("[data-mark=trials] svg")
@@ -61,6 +88,7 @@ def use(visit: Visit, panel: str) -> None:
         visit.fill("[data-field=sizes]", "3, 11")
         visit.mark("compare")
         visit.wait("[data-mark=front]")
+        name_analysis(visit)
         search_setting(visit, "2")
     elif panel == "Verdict":
         visit.mark("attack")
@@ -331,7 +359,10 @@ def test_what_has_the_focus_can_be_seen(visit):
 def test_the_pictures_of_the_docs(any_screen, tmp_path, name, panel, page):
     visit = any_screen
     visit.resize(1_280, "dark" if name == "dark" else "light", 800)
-    open_people(visit, tmp_path, 2_000)
+    if name == "analysis":
+        open_stays(visit, tmp_path)
+    else:
+        open_people(visit, tmp_path, 2_000)
     if panel == "Column":
         visit.column(0)
         visit.wait("[data-mark=distribution] table")

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+
+import pytest
 
 import incrowd as ic
 from incrowd.release.report.content import contents_of
 from incrowd.release.report.trials import Trial, blocks_of, chart, entries_of, table_of
+from incrowd.release.report.vega import svg_for_pages
 
 TRIALS = (
     Trial("on a sample", 300, 0.9, 0.1, 0.0, 0.2, 0.1),
@@ -54,3 +58,14 @@ def test_a_report_has_them_where_somebody_tuned():
     assert [block["kind"] for block in shown] == ["pictures", "table"]
     assert shown[0]["pictures"][0][0] == "Each point is a setting; 1 of 4 gave no release"
     assert blocks_of({"trials": entries_of(TRIALS[-1:])})[0]["kind"] == "table"
+
+
+def test_a_name_of_a_column_never_becomes_markup():
+    """The studio shows the picture as it is."""
+    pytest.importorskip("vl_convert")
+    name = 'weight of </text></svg><script>alert(1)</script><img src=x onerror="a()"> times 3'
+    trials = (Trial(name, 10, 0.5, 0.1, 0.0, 0.2, 0.1), *TRIALS[2:3])
+    picture = svg_for_pages(chart(entries_of([replace(each, records=10) for each in trials])))
+    assert "&lt;script" in picture
+    assert "<script" not in picture
+    assert "<img" not in picture

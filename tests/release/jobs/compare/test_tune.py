@@ -259,5 +259,10 @@ def test_a_policy_that_was_tuned_before_counts_both_searches(people, tuned):
 def test_a_sentence_says_what_was_kept_before_and_after(tuned):
     first, chosen = tuned.trials[0], next(trial for trial in tuned.trials if trial.chosen)
     assert tuned.sentence == tuned.to_dict()["sentence"]
-    assert f"as it was keeps {first.kept:.0%} of 'age'" in tuned.sentence
-    assert tuned.sentence.endswith(f"the chosen setting keeps {chosen.kept:.0%}: {chosen.setting}.")
+    end = f", the chosen setting keeps {chosen.kept:.0%} of 'age': {chosen.setting}."
+    assert tuned.sentence == f"The policy as it was keeps {first.kept:.0%}{end}"
+    # A release that is refused is none to compare with, whatever it keeps.
+    refused = replace(first, problem="OPEN", chosen=False)
+    chosen = replace(chosen, chosen=True)
+    other = replace(tuned, trials=(refused, chosen))
+    assert other.sentence == f"The policy as it was gives no release that holds{end}"

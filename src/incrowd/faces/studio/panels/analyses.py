@@ -36,7 +36,7 @@ class Analyses(Panel):
         super().__init__(page)
         self._job = Job(page, "Search the setting", "tune", self._search, self._add)
         self._name, self._most = "", _MOST
-        self._draft = dict(_EMPTY)
+        self._draft, self._opened = dict(_EMPTY), False
 
     def draw(self) -> None:
         """Show the search of an analysis, its result, and the form of another analysis."""
@@ -56,7 +56,9 @@ class Analyses(Panel):
             self._job.draw()
         self._shown = marked(ui.column().classes("w-full"), "tuned").props("role=status")
         self._draw_tuned()
-        with marked(fold("Name an analysis", opened=not names), "analyses"):
+        # It stays open where the panel is drawn anew after a change.
+        place = fold("Name an analysis", opened=self._opened or not names)
+        with marked(place.bind_value_to(self, "_opened"), "analyses"):
             self._form(names)
 
     def _search(self, work: Any, watched: Watched) -> Tuned:
@@ -125,7 +127,7 @@ class Analyses(Panel):
         except InputError as error:
             self._wrong(str(error))
             return
-        self._draft = dict(_EMPTY)
+        self._draft, self._opened = dict(_EMPTY), False
         self._set([*analyses, new.settings()])
 
     def _remove(self, place: int) -> None:

@@ -92,10 +92,10 @@ class Tuning(InNotebooks):
     def sentence(self) -> str:
         """What the policy as it was keeps of the analysis, and what the chosen setting keeps."""
         first, chosen = self._ends
-        before = "gives no release" if first.kept is None else f"keeps {loss_in_words(first.kept)}"
-        assert chosen.kept is not None
-        after = f"the chosen setting keeps {loss_in_words(chosen.kept)}"
-        return f"The policy as it was {before} of {self.analysis.name!r}, {after}: {chosen.setting}."
+        holds = first.kept is not None and first.problem is None
+        before = f"keeps {loss_in_words(first.kept or 0.0)}" if holds else "gives no release that holds"
+        after = f"the chosen setting keeps {loss_in_words(chosen.kept or 0.0)} of {self.analysis.name!r}"
+        return f"The policy as it was {before}, {after}: {chosen.setting}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON. The figures are of the raw table's analysis: keep them."""
@@ -131,12 +131,13 @@ def tune(  # noqa: PLR0913
 
     It varies the algorithm, the weights of the analysis's columns, the highest levels of full-domain
     recoding, how cells of the columns are written, and suppression up to what the policy allows. Numbers may
-    become means of their class or be rounded, and dates be cut to months. What the policy asks for stays:
-    no treatment becomes weaker, and no range gets exact ends.
+    become means of their class or be rounded, and dates be cut to months. Sensitive numbers may be rounded,
+    or rounded to twice their base. What the policy asks for stays: no treatment becomes weaker, and no range
+    gets exact ends.
 
     Settings are tried on samples first. The best third goes on to more records, and the last ones are tried
-    on all. The policy as it is stays to the end. So the result keeps no less of the analysis. A setting that
-    breaks a limit, or leaves a point open, is never chosen.
+    on all. The policy as it is stays to the end. So the result keeps no less of the analysis, if that policy
+    gives a release that holds. A setting that breaks a limit, or leaves a point open, is never chosen.
 
     The choice looks at the raw table. So the policy says how many settings were tried, and the verdict of
     each release repeats it.
