@@ -256,7 +256,8 @@ def test_a_written_file_is_counted_again():
         ({"keep_order": True}, ParameterError, "keep_order"),
         ({"context": PUBLIC}, ParameterError, "a profile or a context is not defined"),
         ({"models": ["l-diversity:2"]}, ParameterError, "l-diversity is not judged beside known items"),
-        ({"models": ["k-anonymity:2", "km-anonymity:k=2"]}, ParameterError, "km-anonymity is not judged"),
+        ({"models": ["k-anonymity:2", "km-anonymity:k=2"]}, ParameterError, "known items; leave it out"),
+        ({"models": [ic.Attacker("Eve", ["codes"], ic.KAnonymity(2))]}, ParameterError, "and Eve knows it"),
     ],
 )
 def test_what_is_not_defined_for_sets_is_refused(change, error, words):
@@ -264,6 +265,23 @@ def test_what_is_not_defined_for_sets_is_refused(change, error, words):
     asked = ic.Policy(schema, change.pop("models", ["k-anonymity:2"]), **change)
     with pytest.raises(error, match=words):
         ic.anonymize(draw(1).with_columns(s=pl.lit("x")), asked)
+
+
+def test_a_model_beside_known_items_is_one_against_an_attacker(tmp_path):
+    sensitive = ic.Attribute("s", "sensitive")
+    schema = ic.Schema.of_attributes([ic.Attribute("age", "quasi"), policy().schema.sets[0], sensitive])
+    raw = pl.DataFrame({"age": [n // 3 for n in range(24)], "codes": ["a1"] * 24, "s": [*"xxxyyy"] * 4})
+    with pytest.raises(ParameterError, match="l-diversity is not judged") as refusal:
+        ic.anonymize(raw, ic.Policy(schema, ["k-anonymity:2", ic.LDiversity(2)]))
+    # The lines are those of a policy that holds: of classes of three ages some would have one value.
+    ic.Policy(schema, "k-anonymity:2").write(tmp_path / "policy.toml")
+    with open(tmp_path / "policy.toml", "a") as file:
+        file.write("\n" + str(refusal.value).partition(":\n")[2] + "\n")
+    release = ic.anonymize(raw, ic.Policy.read(tmp_path / "policy.toml"))
+    results = {(each.model, each.attacker): each.value for each in release.privacy.results.asked}
+    assert results["l-diversity", "neighbour"] == 2
+    assert results["km-anonymity", None] >= 2
+    assert len(release.table["age"].unique()) > 1
 
 
 @pytest.mark.parametrize(

@@ -27,10 +27,12 @@ from incrowd.release.jobs.make.sets.cells import Baskets, separator_of
 from incrowd.release.jobs.make.sets.judged import ANY, classes_of, judge_sets, masked, names_of
 from incrowd.release.jobs.make.sets.search import Limit, SetRecoding, recode_sets
 from incrowd.release.jobs.measure.assess import Assessment, assess_table
+from incrowd.release.policy.toml_lines import attacker_lines
 from incrowd_gate.wording import at_most, percent
 
 if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat
+    from incrowd.measures.privacy import PrivacyModel
     from incrowd.release.policy.policy import Policy
 
 _LARGER = 4
@@ -252,17 +254,16 @@ def _refused(policy: Policy, population: Any, blocks: int | None) -> str:
             f"{where} sets, and known counts what is known of all of them together; say the same "
             "known of each"
         )
-    beyond = [
-        model.name
-        for model in policy.models
-        if not isinstance(model, KAnonymity | Attacker)
-        or (isinstance(model, Attacker) and not {*names}.isdisjoint(model.knows))
-    ]
-    if beyond:
-        raise ParameterError(
-            f"{where} sets, and {beyond[0]} is not judged beside known items; ask for k-anonymity, and for "
-            "other models against an attacker who knows other columns alone ([[attackers]])"
-        )
+    for model in policy.models:
+        if isinstance(model, Attacker) and not {*names}.isdisjoint(model.knows):
+            raise ParameterError(
+                f"{where} sets, and {model.attacker} knows it; let attackers know other columns"
+            )
+        if not isinstance(model, KAnonymity | Attacker):
+            others = [each.name for each in policy.schema.quasi if each.kind != "set"]
+            raise ParameterError(
+                f"{where} sets, and {model.name} is not judged beside known items; {_way_out(model, others)}"
+            )
     if not any(isinstance(model, KAnonymity) for model in policy.models):
         raise ParameterError(
             f"{where} sets, so k-anonymity says how many people share known items; add it (k-anonymity:5)"
@@ -283,6 +284,18 @@ def _refused(policy: Policy, population: Any, blocks: int | None) -> str:
         if given:
             raise ParameterError(f"{where} sets, for which {name} is not defined; leave it out")
     return where
+
+
+def _way_out(model: PrivacyModel, others: Sequence[str]) -> str:
+    """Say in lines of a policy that a model holds against somebody who knows the other columns alone."""
+    try:
+        attacker = Attacker("neighbour", others, model)
+    except ParameterError:
+        return "leave it out"
+    lines = "\n".join(attacker_lines(attacker)[1:])
+    return (
+        f"ask for it against somebody who knows the other columns alone, in place of its [[models]]:\n{lines}"
+    )
 
 
 def _refuse_signs(baskets: Baskets, attribute: Attribute) -> None:
