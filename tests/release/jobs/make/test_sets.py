@@ -6,6 +6,7 @@ import io
 from dataclasses import replace
 from itertools import combinations_with_replacement, product
 
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -213,6 +214,30 @@ def test_frames_of_other_kinds_stay_what_they_are(kind):
     frame = lists.to_pandas() if kind == "pandas" else lists.to_arrow()
     released = pl.DataFrame(ic.anonymize(frame, policy(3, parts=None)).table)["codes"]
     assert released.dtype == pl.List(pl.String)
+
+
+@pytest.mark.parametrize("as_list", [True, False])
+def test_a_relation_of_duckdb_becomes_another_one(tmp_path, as_list):
+    raw = draw(2, 100, others=True)
+    if as_list:
+        raw = raw.with_columns(codes=pl.col("codes").str.split(";"))
+    connection = duckdb.connect()
+    raw_rows = raw.to_arrow()
+    relation = connection.from_arrow(raw_rows)
+    asked = policy(3, others=True, parts=None if as_list else ";")
+    release = ic.anonymize(relation, asked)
+    assert isinstance(release.table, duckdb.DuckDBPyRelation)
+    assert release.table.columns == relation.columns
+    assert str(release.table.types[-1]) == ("VARCHAR[]" if as_list else "VARCHAR")
+    rows = release.table.pl()
+    texts = rows.with_columns(codes=pl.col("codes").list.join(";")) if as_list else rows
+    assert fewest(texts, "codes", ["age", "sex"], 2) == release.privacy.results.asked[-1].value >= 3
+    assert release.table.query("safe", "SELECT count(*) FROM safe").fetchall() == [(100,)]
+    release.write(tmp_path / "safe.parquet")
+    written = pl.read_parquet(tmp_path / "safe.parquet")
+    assert sorted(map(str, written["codes"])) == sorted(map(str, texts["codes"]))
+    same = ic.anonymize(raw, asked)
+    assert same.sets["codes"].loss == release.sets["codes"].loss
 
 
 def test_the_account_says_what_the_judge_counts(tmp_path):

@@ -16,6 +16,7 @@ from incrowd.core.progress import Clock
 from incrowd.core.recoding import SUPPRESSED
 from incrowd.core.table.attribute import Attribute
 from incrowd.engines import MemoryEngine, engine_for, open_table
+from incrowd.engines.dialects.duckdb import KEYS, RelationTable
 from incrowd.measures.privacy.attacker import Attacker
 from incrowd.measures.privacy.k_anonymity import KAnonymity
 from incrowd.measures.privacy.results import EquivalenceClass, ModelResult
@@ -32,6 +33,7 @@ from incrowd_gate.wording import at_most, percent
 
 if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat
+    from incrowd.engines import Engine
     from incrowd.measures.privacy import PrivacyModel
     from incrowd.release.policy.policy import Policy
 
@@ -183,6 +185,8 @@ def anonymize_sets(
     with clock.stage("read"):
         table, csv_format = open_table(table, csv_format, progress=clock.progress)
         engine = engine_for(table, progress=clock.progress)
+        if relation := _relation_of(engine):
+            engine = engine_for(relation.fetch(f"SELECT * FROM {relation.source}"), progress=clock.progress)
         if not isinstance(engine, MemoryEngine):
             raise ParameterError(
                 f"{where} sets, which are recoded in memory, and these rows are in a database, on Spark, or "
@@ -218,6 +222,9 @@ def anonymize_sets(
     }
     own = {each.name: getattr(inner, each.name) for each in fields(Release)}
     texts = _in_memory(tables.get("_texts", tables["table"]))
+    if relation:
+        tables = {"_texts": tables["table"], **tables}
+        tables["table"] = relation.joined(tables["table"], f"SELECT * FROM {KEYS}")
     release = SetRelease(
         **own
         | tables
@@ -234,6 +241,12 @@ def anonymize_sets(
     )
     release._judge_rows(texts, release.privacy)
     return release
+
+
+def _relation_of(engine: Engine) -> RelationTable | None:
+    """Return the relation of DuckDB that an engine reads, None for other tables."""
+    table = getattr(getattr(engine, "rows", None), "table", None)
+    return table if isinstance(table, RelationTable) else None
 
 
 def _with_cells(table: Any, places: NDArray[np.int64], cells: Mapping[str, pl.Series]) -> Any:
