@@ -113,7 +113,7 @@ class Guess:
     missing
         Texts that mean missing in it, as its file says.
     lists
-        The sign between the items of its cells, where these hold lists; else empty.
+        The sign between the items of its cells, where these hold lists and identify nobody; else empty.
     """
 
     name: str
@@ -157,9 +157,9 @@ def guess_role(column: Profile) -> Guess:
 
 def _with_profile(guess: Guess, column: Profile) -> Guess:
     """Add the findings of the profile, which hold for every role."""
-    reason = guess.reason
-    if column.lists and guess.role != "identifying":
-        reason = f"{reason}; cells are lists, parted by {column.lists!r}{_AS_ONE}"
+    reason, lists = guess.reason, column.lists if guess.role != "identifying" else ""
+    if lists:
+        reason = f"{reason}; cells are lists, parted by {lists!r}{_AS_ONE}"
     if column.label and f"({column.label})" not in reason:
         reason = f"{reason}; label: {column.label}"
     if column.unit:
@@ -179,7 +179,7 @@ def _with_profile(guess: Guess, column: Profile) -> Guess:
         bits=column.bits,
         by_way=tuple({} if each is None else each.settings() for each in column.roundings),
         refused=frozenset(refused),
-        lists=column.lists,
+        lists=lists,
     )
 
 

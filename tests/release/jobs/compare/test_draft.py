@@ -733,6 +733,36 @@ def test_the_last_quasi_identifier_is_not_left_out():
     assert (other.having("quasi"), other.trial.verdict.state) == (["sex"], "holds")
 
 
+@pytest.mark.parametrize("ask", [True, False])
+@pytest.mark.parametrize("as_list", [True, False])
+@pytest.mark.parametrize("codes", [8, 90])
+def test_codes_have_the_settings_of_sets_with_and_without_questions(tmp_path, ask, as_list, codes):
+    rng = np.random.default_rng(0)
+    every = [f"{letter}{number}" for letter in "EIJ" for number in range(10, 40)][:: 90 // codes]
+    cells = [rng.choice(every, rng.integers(1, 5), replace=False).tolist() for _ in range(300)]
+    table = pl.DataFrame({"sex": some("f", "m")[:300], "diagnoses": cells})
+    table = table if as_list else table.with_columns(pl.col("diagnoses").list.join(";"))
+    table.write_parquet(tmp_path / "raw.parquet")
+    text = draft_policy(read_table(tmp_path / "raw.parquet")[0], "raw.parquet", ask=ask).text
+    section = text.partition("[columns.diagnoses]\n")[2].partition("\n\n")[0]
+    assert ask or section.startswith('role = "identifying"')
+    assert section.splitlines()[-5:] == [
+        "# To generalize single items, where others may know two of a list (role = quasi), add:",
+        '# kind = "set"',
+        '# parts = ";"',
+        "# known = 2",
+        "# hierarchy = { prefix = true }  # for codes such as those of ICD and ATC",
+    ]
+
+
+def test_lists_of_names_have_no_settings_of_sets():
+    names = ["Ann Lee", "Bob Ray", "Cem Oz", "Dee Fox", "Eva Kant", "Fay Moon"]
+    cells = [f"{names[n % 6]};{names[(n * n + 1) % 6]}" for n in range(300)]
+    text = draft_policy(pl.DataFrame({"names": cells, "sex": some("f", "m")[:300]}), "people.csv").text
+    assert 'role = "identifying"' in text
+    assert "kind" not in text
+
+
 def test_a_column_of_codes_is_asked_about_with_the_settings_of_sets(tmp_path):
     rng = np.random.default_rng(0)
     codes = [f"{letter}{number}" for letter in "EIJ" for number in range(10, 40)]

@@ -6,6 +6,7 @@ import io
 from dataclasses import replace
 from itertools import combinations_with_replacement, product
 
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -216,6 +217,30 @@ def test_frames_of_other_kinds_stay_what_they_are(kind):
     assert released.dtype == pl.List(pl.String)
 
 
+@pytest.mark.parametrize("as_list", [True, False])
+def test_a_relation_of_duckdb_becomes_another_one(tmp_path, as_list):
+    raw = draw(2, 100, others=True)
+    if as_list:
+        raw = raw.with_columns(codes=pl.col("codes").str.split(";"))
+    connection = duckdb.connect()
+    raw_rows = raw.to_arrow()
+    relation = connection.from_arrow(raw_rows)
+    asked = policy(3, others=True, parts=None if as_list else ";")
+    release = ic.anonymize(relation, asked)
+    assert isinstance(release.table, duckdb.DuckDBPyRelation)
+    assert release.table.columns == relation.columns
+    assert str(release.table.types[-1]) == ("VARCHAR[]" if as_list else "VARCHAR")
+    rows = release.table.pl()
+    texts = rows.with_columns(codes=pl.col("codes").list.join(";")) if as_list else rows
+    assert fewest(texts, "codes", ["age", "sex"], 2) == release.privacy.results.asked[-1].value >= 3
+    assert release.table.query("safe", "SELECT count(*) FROM safe").fetchall() == [(100,)]
+    release.write(tmp_path / "safe.parquet")
+    written = pl.read_parquet(tmp_path / "safe.parquet")
+    assert sorted(map(str, written["codes"])) == sorted(map(str, texts["codes"]))
+    same = ic.anonymize(raw, asked)
+    assert same.sets["codes"].loss == release.sets["codes"].loss
+
+
 def test_the_account_says_what_the_judge_counts(tmp_path):
     release = ic.anonymize(draw(3, 200), policy(3))
     text = " ".join(release.sentences())
@@ -257,7 +282,8 @@ def test_a_written_file_is_counted_again():
         ({"keep_order": True}, ParameterError, "keep_order"),
         ({"context": PUBLIC}, ParameterError, "a profile or a context is not defined"),
         ({"models": ["l-diversity:2"]}, ParameterError, "l-diversity is not judged beside known items"),
-        ({"models": ["k-anonymity:2", "km-anonymity:k=2"]}, ParameterError, "km-anonymity is not judged"),
+        ({"models": ["k-anonymity:2", "km-anonymity:k=2"]}, ParameterError, "known items; leave it out"),
+        ({"models": [ic.Attacker("Eve", ["codes"], ic.KAnonymity(2))]}, ParameterError, "and Eve knows it"),
     ],
 )
 def test_what_is_not_defined_for_sets_is_refused(change, error, words):
@@ -265,6 +291,23 @@ def test_what_is_not_defined_for_sets_is_refused(change, error, words):
     asked = ic.Policy(schema, change.pop("models", ["k-anonymity:2"]), **change)
     with pytest.raises(error, match=words):
         ic.anonymize(draw(1).with_columns(s=pl.lit("x")), asked)
+
+
+def test_a_model_beside_known_items_is_one_against_an_attacker(tmp_path):
+    sensitive = ic.Attribute("s", "sensitive")
+    schema = ic.Schema.of_attributes([ic.Attribute("age", "quasi"), policy().schema.sets[0], sensitive])
+    raw = pl.DataFrame({"age": [n // 3 for n in range(24)], "codes": ["a1"] * 24, "s": [*"xxxyyy"] * 4})
+    with pytest.raises(ParameterError, match="l-diversity is not judged") as refusal:
+        ic.anonymize(raw, ic.Policy(schema, ["k-anonymity:2", ic.LDiversity(2)]))
+    # The lines are those of a policy that holds: of classes of three ages some would have one value.
+    ic.Policy(schema, "k-anonymity:2").write(tmp_path / "policy.toml")
+    with open(tmp_path / "policy.toml", "a") as file:
+        file.write("\n" + str(refusal.value).partition(":\n")[2] + "\n")
+    release = ic.anonymize(raw, ic.Policy.read(tmp_path / "policy.toml"))
+    results = {(each.model, each.attacker): each.value for each in release.privacy.results.asked}
+    assert results["l-diversity", "neighbour"] == 2
+    assert results["km-anonymity", None] >= 2
+    assert len(release.table["age"].unique()) > 1
 
 
 @pytest.mark.parametrize(

@@ -424,7 +424,7 @@ def _column(guess: Guess) -> list[str]:
         lines.append(f"hierarchy = {toml_value(guess.hierarchy)}  # {guess.recipe}")
     elif guess.recipe:
         lines.append(f"# {guess.recipe}")
-    if guess.lists and guess.role in (OPEN_ROLE, "quasi"):
+    if guess.lists and guess.role != "sensitive":
         lines.append("# To generalize single items, where others may know two of a list (role = quasi), add:")
         lines += [f"# {each}" for each in toml_settings({"kind": "set", "parts": guess.lists, "known": 2})]
         lines.append("# hierarchy = { prefix = true }  # for codes such as those of ICD and ATC")

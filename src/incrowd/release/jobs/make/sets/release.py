@@ -16,6 +16,7 @@ from incrowd.core.progress import Clock
 from incrowd.core.recoding import SUPPRESSED
 from incrowd.core.table.attribute import Attribute
 from incrowd.engines import MemoryEngine, engine_for, open_table
+from incrowd.engines.dialects.duckdb import KEYS, RelationTable
 from incrowd.measures.privacy.attacker import Attacker
 from incrowd.measures.privacy.k_anonymity import KAnonymity
 from incrowd.measures.privacy.results import EquivalenceClass, ModelResult
@@ -28,11 +29,14 @@ from incrowd.release.jobs.make.sets.judged import ANY, classes_of, judge_sets, m
 from incrowd.release.jobs.make.sets.points import points_of_column
 from incrowd.release.jobs.make.sets.search import Limit, SetRecoding, recode_sets
 from incrowd.release.jobs.measure.assess import Assessment, assess_table
+from incrowd.release.policy.toml_lines import attacker_lines
 from incrowd_gate.points import answered
 from incrowd_gate.wording import at_most, percent
 
 if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat
+    from incrowd.engines import Engine
+    from incrowd.measures.privacy import PrivacyModel
     from incrowd.release.policy.policy import Policy
 
 _LARGER = 4
@@ -183,6 +187,8 @@ def anonymize_sets(
     with clock.stage("read"):
         table, csv_format = open_table(table, csv_format, progress=clock.progress)
         engine = engine_for(table, progress=clock.progress)
+        if relation := _relation_of(engine):
+            engine = engine_for(relation.fetch(f"SELECT * FROM {relation.source}"), progress=clock.progress)
         if not isinstance(engine, MemoryEngine):
             raise ParameterError(
                 f"{where} sets, which are recoded in memory, and these rows are in a database, on Spark, or "
@@ -223,6 +229,9 @@ def anonymize_sets(
         for each in attributes
         for point in points_of_column(engine, policy.schema, each, texts[each.name])
     ]
+    if relation:
+        tables = {"_texts": tables["table"], **tables}
+        tables["table"] = relation.joined(tables["table"], f"SELECT * FROM {KEYS}")
     release = SetRelease(
         **own
         | tables
@@ -240,6 +249,12 @@ def anonymize_sets(
     )
     release._judge_rows(texts, release.privacy)
     return release
+
+
+def _relation_of(engine: Engine) -> RelationTable | None:
+    """Return the relation of DuckDB that an engine reads, None for other tables."""
+    table = getattr(getattr(engine, "rows", None), "table", None)
+    return table if isinstance(table, RelationTable) else None
 
 
 def _with_cells(table: Any, places: NDArray[np.int64], cells: Mapping[str, pl.Series]) -> Any:
@@ -260,17 +275,16 @@ def _refused(policy: Policy, population: Any, blocks: int | None) -> str:
             f"{where} sets, and known counts what is known of all of them together; say the same "
             "known of each"
         )
-    beyond = [
-        model.name
-        for model in policy.models
-        if not isinstance(model, KAnonymity | Attacker)
-        or (isinstance(model, Attacker) and not {*names}.isdisjoint(model.knows))
-    ]
-    if beyond:
-        raise ParameterError(
-            f"{where} sets, and {beyond[0]} is not judged beside known items; ask for k-anonymity, and for "
-            "other models against an attacker who knows other columns alone ([[attackers]])"
-        )
+    for model in policy.models:
+        if isinstance(model, Attacker) and not {*names}.isdisjoint(model.knows):
+            raise ParameterError(
+                f"{where} sets, and {model.attacker} knows it; let attackers know other columns"
+            )
+        if not isinstance(model, KAnonymity | Attacker):
+            others = [each.name for each in policy.schema.quasi if each.kind != "set"]
+            raise ParameterError(
+                f"{where} sets, and {model.name} is not judged beside known items; {_way_out(model, others)}"
+            )
     if not any(isinstance(model, KAnonymity) for model in policy.models):
         raise ParameterError(
             f"{where} sets, so k-anonymity says how many people share known items; add it (k-anonymity:5)"
@@ -291,6 +305,18 @@ def _refused(policy: Policy, population: Any, blocks: int | None) -> str:
         if given:
             raise ParameterError(f"{where} sets, for which {name} is not defined; leave it out")
     return where
+
+
+def _way_out(model: PrivacyModel, others: Sequence[str]) -> str:
+    """Say in lines of a policy that a model holds against somebody who knows the other columns alone."""
+    try:
+        attacker = Attacker("neighbour", others, model)
+    except ParameterError:
+        return "leave it out"
+    lines = "\n".join(attacker_lines(attacker)[1:])
+    return (
+        f"ask for it against somebody who knows the other columns alone, in place of its [[models]]:\n{lines}"
+    )
 
 
 def _refuse_signs(baskets: Baskets, attribute: Attribute) -> None:
