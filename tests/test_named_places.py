@@ -102,7 +102,7 @@ def test_the_pages_name_many():
     "gone",
     [
         "lattice/memory",
-        "limits.SharedBudget",
+        "proof.SharedBudget",
         "release.jobs.apply",
         "release/jobs/account.py",
         "ic.unheard_of",

@@ -11,7 +11,8 @@ Example: ages 30 and 41 and sexes F and M have the codes 0 and 1, and `fold` num
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -19,8 +20,9 @@ from incrowd.core.errors import SchemaError, TableError, named
 from incrowd.core.io.columns import address, column_named, columns_named
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.reading.missing import null_values_of
-from incrowd.engines.base import Grouped, number_groups, survey_columns, with_survey_of_groups
-from incrowd.engines.distinct import dictionary, refuse_objects, require_countable
+from incrowd.core.table.survey import Households, Sampling, read_weights
+from incrowd.engines.base import refuse_several_rows, survey_columns
+from incrowd.engines.distinct import as_text, dictionary, refuse_objects, require_countable
 from incrowd.engines.key_lookup import RowKeys, place_of
 
 if TYPE_CHECKING:
@@ -44,6 +46,9 @@ CHANGED = "the table was changed while it was counted; try again when nobody wri
 
 KEY = "\0key"
 """Column that holds the number of a row's key."""
+
+Grouped = tuple["pl.DataFrame", NDArray[np.integer], NDArray[np.int64]]
+"""Rows grouped by some columns and the key: codes of values, keys, and the rows of each group."""
 
 _FIRST = "\0first"
 _CODE = "\0code {}"
@@ -307,7 +312,71 @@ def fold(
     )
     if schema.person:
         frequency = counts.with_people(frequency)
-    return with_survey_of_groups(frequency, schema, counts.distinct, counts.grouped), keys
+    return _with_survey(frequency, schema, counts.distinct, counts.grouped), keys
+
+
+def _with_survey(
+    frequency: FrequencyTable,
+    schema: Schema,
+    distinct: Callable[[str], pl.Series],
+    grouped: Callable[[Sequence[str]], Grouped],
+) -> FrequencyTable:
+    """Add weights and households to a frequency table.
+
+    Parameters
+    ----------
+    distinct
+        The values of a column, missing among them.
+    grouped
+        The groups of rows by some columns.
+
+    Raises
+    ------
+    SchemaError
+        When the weights are none.
+    """
+    if schema.weights is not None:
+        refuse_several_rows(frequency, schema.weights)
+        groups, key, rows = grouped([schema.weights])
+        codes = groups[schema.weights].to_numpy()
+        values = as_text(distinct(schema.weights))
+        counts = np.bincount(codes, rows, len(values)).astype(np.int64)
+        numbers = read_weights(values, schema[schema.weights], counts)[codes]
+        sampling = Sampling.of_weights(schema.weights, key, numbers, frequency.keys, rows=rows)
+        frequency = frequency.with_sampling(sampling)
+    if schema.household:
+        groups, key, rows = grouped(list(dict.fromkeys((*schema.household, *schema.person))))
+        home, member = (
+            number_groups(groups, names, [distinct(name) for name in names]) if names else None
+            for names in (schema.household, schema.person)
+        )
+        assert home is not None
+        households = Households.of_rows(schema.household, key, home, rows, member)
+        frequency = replace(frequency, survey=frequency.survey._replace(households=households))
+    return frequency
+
+
+def number_groups(
+    groups: pl.DataFrame, names: Sequence[str], distinct: Sequence[pl.Series]
+) -> NDArray[np.int64]:
+    """Give the combinations of some columns numbers, -1 where all are missing.
+
+    Parameters
+    ----------
+    distinct
+        The values that the columns have the places of.
+    """
+    from incrowd.core.kernels.grouping.grouping import group_columns
+
+    codes = [groups[name].to_numpy() for name in names]
+    missing = np.ones(len(groups), np.bool_)
+    for column, values in zip(codes, distinct, strict=True):
+        missing &= values.is_null().to_numpy()[column]
+    rows = np.flatnonzero(~missing)
+    numbers = np.full(len(groups), -1, np.int64)
+    sizes = [len(values) for values in distinct]
+    numbers[rows], _ = group_columns([column[rows] for column in codes], sizes, len(rows))
+    return numbers
 
 
 def refuse_uncountable(schema: Schema, columns: Sequence[str]) -> None:

@@ -16,9 +16,9 @@ from incrowd.core.io.columns import column_named, columns_named, nameless, passi
 from incrowd.core.io.targets import HIDDEN, Hidden
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.treatments.codes import Codes
-from incrowd.engines.base import Counted, Engine, EngineSettings, Released, number_groups
+from incrowd.engines.base import Counted, Engine, EngineSettings, Released
 from incrowd.engines.distinct import ColumnOrder
-from incrowd.engines.fold import CELL, CHANGED, KEY, ROWS, GroupedRows, Keys, Values, fold
+from incrowd.engines.fold import CELL, CHANGED, KEY, ROWS, GroupedRows, Keys, Values, fold, number_groups
 from incrowd.engines.key_lookup import KeyedCells
 
 if TYPE_CHECKING:

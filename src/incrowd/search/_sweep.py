@@ -8,7 +8,7 @@ from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from incrowd.core.kernels.clusters.costs import cell_costs
-from incrowd.core.kernels.grouping.grouping import group_with_company
+from incrowd.core.kernels.grouping.hashing import group_with_company
 from incrowd.core.lazy import NDArray, np
 from incrowd.search.lattice.lattice import Budget
 

@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 from incrowd.core.errors import IncrowdError
-from incrowd.core.hierarchy import builder_from_spec, builders_of_texts
+from incrowd.core.hierarchy import builder_from_spec
+from incrowd.faces.cli.parsing import builders_of_texts
 
 RECIPES = {
     "prefix": "prefix = true",

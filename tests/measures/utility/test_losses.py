@@ -16,7 +16,7 @@ import incrowd as ic
 from incrowd.core.recoding import FullDomain
 from incrowd.engines import engine_for
 from incrowd.measures.utility import METRICS, Loss, PooledEntropy, PooledEntropyARX
-from incrowd.measures.utility.base import sum_of_squares
+from incrowd.measures.utility.discernibility import sum_of_squares
 from test_published import read
 
 TABLE = pl.DataFrame({"age": [21, 22, 23, 40, 41, 42], "ill": ["flu", "cold", "flu", "flu", "cold", "cold"]})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime as dt
 import re
 from abc import ABC, abstractmethod
@@ -21,10 +20,9 @@ from incrowd.core.errors import (
     null_values_setting,
     quoted,
     read_as_labels,
-    setting,
 )
 from incrowd.core.hierarchy.tree import Hierarchy
-from incrowd.core.parameters import check_fields, parameter, text_parts
+from incrowd.core.parameters import check_fields, parameter
 
 ROOT = "*"
 _PREFIXES = 500_000_000
@@ -551,48 +549,3 @@ def builder_from_spec(spec: Mapping[str, Any]) -> Builder:
         near = "".join(did_you_mean(name, BUILDERS) for name in list(spec)[:1] if not names)
         raise ParameterError(f"hierarchy: name one of {', '.join(BUILDERS)}, got {sorted(spec)}{near}")
     return BUILDERS[names[0]].from_spec(spec)
-
-
-def builders_of_texts(texts: Iterable[str]) -> dict[str, Builder]:
-    """Read command-line recipes ``COLUMN=RECIPE:SETTINGS`` by column; see `builder_from_spec`.
-
-    Raises
-    ------
-    ParameterError
-        When one is not written so, or a column has two.
-
-    Examples
-    --------
-    >>> builders_of_texts(["zip=prefix", "age=intervals:5,10,origin=18"])
-    {'zip': Prefix(), 'age': Intervals(widths=(5, 10), origin=18)}
-    """
-    builders: dict[str, Builder] = {}
-    where = setting("hierarchies", "--hierarchy")
-    for text in texts:
-        column, equals, recipe = text.partition("=")
-        name, _, rest = recipe.partition(":")
-        if not (equals and column and name):
-            raise ParameterError(
-                f"{where} {quoted(text)}: write COLUMN=RECIPE, as zip=prefix or age=intervals:5,10,20"
-            )
-        if column in builders:
-            raise ParameterError(f"{where}: column {column!r} has two recipes; give it one")
-        listed: list[Any] = []
-        settings: dict[str, Any] = {}
-        try:
-            for key, value in text_parts(rest, f"hierarchy {name}") if rest else ():
-                # Only values that are listed in an order are texts whatever they look like.
-                read = value if key is None and name == Order.name else _number_or_text(value)
-                listed.append(read) if key is None else settings.update({key: read})
-            builders[column] = builder_from_spec({name: listed or True} | settings)
-        except ParameterError as error:
-            raise ParameterError(f"column {column!r}: {error}") from None
-    return builders
-
-
-def _number_or_text(text: str) -> int | float | str:
-    """Read a number, or return another text as is."""
-    for kind in (int, float):
-        with contextlib.suppress(ValueError):
-            return kind(text)
-    return text

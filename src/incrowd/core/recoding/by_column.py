@@ -12,7 +12,6 @@ from incrowd.core.recoding.base import Recoding
 from incrowd.core.recoding.cells import (
     SUPPRESSED,
     level_cells,
-    look_up,
     starred,
     starred_nodes,
     with_suppressed,
@@ -20,7 +19,8 @@ from incrowd.core.recoding.cells import (
 from incrowd.core.table.frequency import FrequencyTable
 
 if TYPE_CHECKING:
-    from incrowd.core.recoding.cells import ValueCells
+    from incrowd.core.recoding.cells import Cells, ValueCells
+    from incrowd.core.table.domain import Domain
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,7 +130,7 @@ class SingleDimensional(Recoding):
             int32[keys], -1 for a suppressed key.
         """
         cells = tuple(
-            look_up(codes, round_of_key, [cells[j] for cells in rounds], domain)
+            _look_up(codes, round_of_key, [cells[j] for cells in rounds], domain)
             for j, (domain, codes) in enumerate(zip(frequency.domains, frequency.codes, strict=True))
         )
         suppressed = (round_of_key < 0) | starred(cells)
@@ -163,3 +163,19 @@ class SingleDimensional(Recoding):
 
     def _key_columns(self) -> dict[str, NDArray[np.generic]]:
         return {"round": self.round_of_key}
+
+
+def _look_up(
+    codes: NDArray[np.unsignedinteger],
+    round_of_key: NDArray[np.integer],
+    rounds: Sequence[ValueCells],
+    domain: Domain,
+) -> Cells:
+    """Return the cell of each key's rank in the key's round, which is negative for a suppressed key."""
+    first = np.cumsum([0, *(len(cells.labels) for cells in rounds)])[:-1]
+    entry = np.stack([start + cells.entry for start, cells in zip(first, rounds, strict=True)])
+    of_key = np.where(round_of_key < 0, -1, entry[np.maximum(round_of_key, 0), codes])
+    labels = [label for cells in rounds for label in cells.labels]
+    lo, hi, loss, depth = (np.concatenate(arrays) for arrays in list(zip(*rounds, strict=True))[2:])
+    cells = ValueCells(np.arange(len(labels)), labels, lo, hi, loss, depth)
+    return with_suppressed(of_key, cells, domain.size)

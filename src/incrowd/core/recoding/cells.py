@@ -408,22 +408,6 @@ def starred(cells: Sequence[Cells]) -> NDArray[np.bool_]:
     return everywhere
 
 
-def look_up(
-    codes: NDArray[np.unsignedinteger],
-    round_of_key: NDArray[np.integer],
-    rounds: Sequence[ValueCells],
-    domain: Domain,
-) -> Cells:
-    """Return the cell of each key's rank in the key's round, which is negative for a suppressed key."""
-    first = np.cumsum([0, *(len(cells.labels) for cells in rounds)])[:-1]
-    entry = np.stack([start + cells.entry for start, cells in zip(first, rounds, strict=True)])
-    of_key = np.where(round_of_key < 0, -1, entry[np.maximum(round_of_key, 0), codes])
-    labels = [label for cells in rounds for label in cells.labels]
-    lo, hi, loss, depth = (np.concatenate(arrays) for arrays in list(zip(*rounds, strict=True))[2:])
-    cells = ValueCells(np.arange(len(labels)), labels, lo, hi, loss, depth)
-    return with_suppressed(of_key, cells, domain.size)
-
-
 def with_suppressed(number_of_key: NDArray[np.integer], cells: ValueCells, size: int) -> Cells:
     """Return the entry of each key, where negative numbers get ``*``, which covers all `size` ranks."""
     entry, labels, lo, hi, loss, depth = cells

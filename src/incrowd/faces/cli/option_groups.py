@@ -58,7 +58,7 @@ from incrowd.faces.cli.options import (
     Weights,
     WildcardName,
 )
-from incrowd.faces.cli.parsing import levels_of, names_of
+from incrowd.faces.cli.parsing import builders_of_texts, levels_of, names_of
 from incrowd.measures.privacy import MODELS, PrivacyModel
 from incrowd_gate.errors import IN_A_POLICY
 from incrowd_gate.points import UNANSWERED, Accepted
@@ -238,7 +238,7 @@ class ColumnOptions:
         ------
         HierarchyError, ParameterError, PolicyError, SchemaError
         """
-        from incrowd.core.hierarchy import builders_of_texts, find_files
+        from incrowd.core.hierarchy import find_files
         from incrowd.core.table.schema import Schema
 
         if self.policy is not None and linked_content(self.policy) is None:
@@ -282,7 +282,7 @@ class ColumnOptions:
         return Policy(self._schema(columns, "keep" if lenient and self.unlisted is None else self.unlisted))
 
     def _schema(self, columns: Sequence[str], unlisted: str | None) -> Schema:
-        from incrowd.core.hierarchy import builders_of_texts, find_files
+        from incrowd.core.hierarchy import find_files
         from incrowd.core.table.schema import Schema, require_columns
 
         recipes = builders_of_texts(self.hierarchy or ())

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incrowd.core.errors import ParameterError, quoted
+from incrowd.core.errors import ParameterError, quoted, setting
+from incrowd.core.parameters import text_parts
 from incrowd.engines.dialects.addresses import BEGINNINGS, Address, either, is_address
 from incrowd.search import ALGORITHMS, Algorithm
 
 if TYPE_CHECKING:
-    from incrowd.engines.dialects.addresses import Address
+    from incrowd.core.hierarchy import Builder
 
 _VARIABLE = "env:"
 
@@ -103,3 +106,50 @@ def numbers_of(text: str | None, option: str, kind: type[int] | type[float] = in
     except ValueError:
         what = "whole numbers" if kind is int else "numbers"
         raise ParameterError(f"{option}: write {what} with commas between, not {quoted(text)}") from None
+
+
+def builders_of_texts(texts: Iterable[str]) -> dict[str, Builder]:
+    """Read command-line recipes ``COLUMN=RECIPE:SETTINGS`` by column; see `builder_from_spec`.
+
+    Raises
+    ------
+    ParameterError
+        When one is not written so, or a column has two.
+
+    Examples
+    --------
+    >>> builders_of_texts(["zip=prefix", "age=intervals:5,10,origin=18"])
+    {'zip': Prefix(), 'age': Intervals(widths=(5, 10), origin=18)}
+    """
+    from incrowd.core.hierarchy.builders import Order, builder_from_spec
+
+    builders: dict[str, Builder] = {}
+    where = setting("hierarchies", "--hierarchy")
+    for text in texts:
+        column, equals, recipe = text.partition("=")
+        name, _, rest = recipe.partition(":")
+        if not (equals and column and name):
+            raise ParameterError(
+                f"{where} {quoted(text)}: write COLUMN=RECIPE, as zip=prefix or age=intervals:5,10,20"
+            )
+        if column in builders:
+            raise ParameterError(f"{where}: column {column!r} has two recipes; give it one")
+        listed: list[Any] = []
+        settings: dict[str, Any] = {}
+        try:
+            for key, value in text_parts(rest, f"hierarchy {name}") if rest else ():
+                # Only values that are listed in an order are texts whatever they look like.
+                read = value if key is None and name == Order.name else _number_or_text(value)
+                listed.append(read) if key is None else settings.update({key: read})
+            builders[column] = builder_from_spec({name: listed or True} | settings)
+        except ParameterError as error:
+            raise ParameterError(f"column {column!r}: {error}") from None
+    return builders
+
+
+def _number_or_text(text: str) -> int | float | str:
+    """Read a number, or return another text as is."""
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return kind(text)
+    return text

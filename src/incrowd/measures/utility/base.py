@@ -221,21 +221,6 @@ class SteersByClasses(ABC):
         """
 
 
-def sum_of_squares(sizes: NDArray[np.int64]) -> int:
-    """Return the sum of squared class sizes, exactly.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> sum_of_squares(np.array([3, 4]))
-    25
-    """
-    # The result is at most the square of the sum, which only Python's integers hold from 2**31 on.
-    if int(sizes.sum()) < 2**31:
-        return int(sizes @ sizes)
-    return sum(int(size) ** 2 for size in sizes)
-
-
 def mean_of(per_attribute: Mapping[str, float]) -> float:
     """Return the mean of the attributes' figures, or 0 without any.
 

@@ -5,15 +5,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.measures.utility.base import (
-    ClassCosts,
-    ClassMetric,
-    MetricResult,
-    SteersByClasses,
-    sum_of_squares,
-)
+from incrowd.measures.utility.base import ClassCosts, ClassMetric, MetricResult, SteersByClasses
 
 if TYPE_CHECKING:
+    from incrowd.core.lazy import NDArray, np
     from incrowd.core.table.classes import EquivalenceClasses
     from incrowd.core.table.frequency import FrequencyTable
 
@@ -75,3 +70,18 @@ class DiscernibilityStar(_Discernibility):
 
     def _penalty(self, suppressed: int, rows: int) -> int:
         return suppressed**2
+
+
+def sum_of_squares(sizes: NDArray[np.int64]) -> int:
+    """Return the sum of squared class sizes, exactly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sum_of_squares(np.array([3, 4]))
+    25
+    """
+    # The result is at most the square of the sum, which only Python's integers hold from 2**31 on.
+    if int(sizes.sum()) < 2**31:
+        return int(sizes @ sizes)
+    return sum(int(size) ** 2 for size in sizes)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from incrowd.search.lattice.explorer import Explorer
-from incrowd.search.lattice.lattice import Budget, Deadline, Lattice, Limits, SharedBudget
+from incrowd.search.lattice.explorer import Explorer, SharedBudget
+from incrowd.search.lattice.lattice import Budget, Deadline, Lattice, Limits
 from incrowd.search.lattice.node import Node, better, least, score_of_equals, score_to_beat
 from incrowd.search.lattice.space import SolutionSpace
 

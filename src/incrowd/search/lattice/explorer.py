@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,7 +15,7 @@ from incrowd.core.lazy import NDArray, np
 from incrowd.core.progress import check
 from incrowd.search.lattice.cells import numbered
 from incrowd.search.lattice.judge import Judge, TooSmall
-from incrowd.search.lattice.lattice import Limits
+from incrowd.search.lattice.lattice import Budget, Limits
 from incrowd.search.lattice.node import Node
 from incrowd.search.lattice.rollup import FewPeople, Groups, Rolled, Rollup
 from incrowd.search.lattice.rules import Rules
@@ -36,6 +37,39 @@ _REFUSED = 64
 
 _KEPT_BYTES = 256 * 2**20
 """What kept groups may take, all together."""
+
+
+class SharedBudget:
+    """A budget that several searches spend in turn.
+
+    Attributes
+    ----------
+    deadline
+        When all of them are to have ended.
+    looked
+        Nodes that they have looked at.
+    """
+
+    def __init__(self, budget: Budget) -> None:
+        self.deadline = budget.begin()
+        self.looked = 0
+
+    @property
+    def spent(self) -> bool:
+        """Whether nothing is left."""
+        return self.deadline.spent(self.looked)
+
+    @property
+    def left(self) -> Budget:
+        """The nodes and seconds that are left."""
+        deadline = self.deadline
+        return Budget(max(deadline.nodes - self.looked, 0), max(deadline.end - time.monotonic(), 0.0))
+
+    def half(self, kept: float = 0.0) -> Budget:
+        """Return a half of the rest, except a share of all the time that is kept for something else."""
+        left = self.left
+        aside = kept * self.deadline.seconds if self.deadline.timed else 0.0
+        return Budget(left.nodes, max(left.seconds - aside, 0.0)).part(0.5)
 
 
 class Memory:

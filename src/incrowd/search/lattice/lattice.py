@@ -231,39 +231,6 @@ class Budget:
         return Budget(nodes, share * self.seconds)
 
 
-class SharedBudget:
-    """A budget that several searches spend in turn.
-
-    Attributes
-    ----------
-    deadline
-        When all of them are to have ended.
-    looked
-        Nodes that they have looked at.
-    """
-
-    def __init__(self, budget: Budget) -> None:
-        self.deadline = budget.begin()
-        self.looked = 0
-
-    @property
-    def spent(self) -> bool:
-        """Whether nothing is left."""
-        return self.deadline.spent(self.looked)
-
-    @property
-    def left(self) -> Budget:
-        """The nodes and seconds that are left."""
-        deadline = self.deadline
-        return Budget(max(deadline.nodes - self.looked, 0), max(deadline.end - time.monotonic(), 0.0))
-
-    def half(self, kept: float = 0.0) -> Budget:
-        """Return a half of the rest, except a share of all the time that is kept for something else."""
-        left = self.left
-        aside = kept * self.deadline.seconds if self.deadline.timed else 0.0
-        return Budget(left.nodes, max(left.seconds - aside, 0.0)).part(0.5)
-
-
 @dataclass(frozen=True, eq=False, slots=True)
 class Limits:
     """The limits of a search; see `FullDomainAlgorithm.limits` for algorithms that allow themselves less.
