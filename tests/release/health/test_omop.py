@@ -94,15 +94,16 @@ def test_notes_are_asked_about_and_what_is_not_mapped_is_left_out_and_said(tmp_p
     assert draft.questions >= 1
 
 
-def test_upper_case_parquet_and_empty_tables_are_recognized(tmp_path):
+@pytest.mark.parametrize("ending", ["parquet", "PARQUET"])
+def test_upper_case_parquet_and_empty_tables_are_recognized(tmp_path, ending):
     tables = {
         name.upper(): frame.rename(str.upper)
         for name, frame in {**ic.samples.omop(50), "death": pl.DataFrame({"person_id": [], "x": []})}.items()
     }
-    where = folder(tmp_path / "in", tables, pl.DataFrame.write_parquet, "parquet")
+    where = folder(tmp_path / "in", tables, pl.DataFrame.write_parquet, ending)
     assert standard_of(where) == "omop"
     draft = draft_omop(where)
-    assert 'file = "PERSON.parquet"' in draft.text
+    assert f'file = "PERSON.{ending}"' in draft.text
     assert roles(draft)["person.YEAR_OF_BIRTH"] == "quasi"
     assert "left out, as it has no rows, or no column that others may know: death" in draft.notes
     assert [*draft.hierarchies] == ["hierarchies/condition_occurrence-condition_concept_id.csv"]

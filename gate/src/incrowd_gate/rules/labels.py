@@ -13,7 +13,7 @@ from incrowd_gate.ranges import Bounds, bounds_of
 from incrowd_gate.rules.columns import Release
 
 _NUMBER = re.compile(r"[+-]?[0-9]+([.][0-9]+)?")
-_MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?)?")
+_EXACT_MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?)?")
 
 
 def points_of_labels(release: Release) -> Iterator[Point]:
@@ -87,7 +87,7 @@ def _place(text: str, kind: str) -> Fraction | None:
     if kind == "number":
         return Fraction(text) if _NUMBER.fullmatch(text) else None
     try:
-        day = datetime.date.fromisoformat(text[:10]) if _MOMENT.fullmatch(text) else None
+        day = datetime.date.fromisoformat(text[:10]) if _EXACT_MOMENT.fullmatch(text) else None
     except ValueError:
         return None
     if day is None:

@@ -191,20 +191,7 @@ class Domain:
             When the column was declared a number or a date and has a value that is none.
         """
         refuse_sets([attribute])
-        if attribute.missing:
-            others = replace(attribute, missing=())
-            return cls._without(attribute.missing, others, dictionary, attribute.nulls(null_values))
-        if attribute.spelling and (
-            dictionary.kind is None or (attribute.format and dictionary.kind == "number")
-        ):
-            return cls._spelled(attribute, dictionary, null_values)
-        if isinstance(attribute, WithCommas):
-            plain = [without_comma(text) for text in dictionary.texts]
-            if plain != list(dictionary.texts):
-                code_of = {text: number for number, text in enumerate(dict.fromkeys(plain))}
-                without_commas = replace(dictionary, texts=list(code_of), in_order=False)
-                domain, ranks = cls.build(attribute, without_commas, null_values)
-                return domain, ranks[[*(code_of[text] for text in plain), len(code_of)]]
+        attribute, dictionary, places, commas = _plainly(attribute, dictionary, null_values)
         kind, numbers = _kind(attribute, dictionary)
         hierarchy = followed(attribute, kind)
         if attribute.output in ("range", "mean") and hierarchy is not None:
@@ -237,47 +224,11 @@ class Domain:
         by_number = tree is None and kind != "category" and attribute.output not in ("set", "suppress")
         if attribute.rounded and by_number and dictionary.texts:
             grid = grid_of(attribute.grid, kind, values[: len(dictionary.texts)], attribute.name)
-        commas = isinstance(attribute, WithCommas)
-        domain = cls(attribute.name, kind, values, tree, by_rank, missing, typed, grid, recipe, commas)
-        return (domain if attribute.parts is None else replace(domain, separator=attribute.parts)), ranks
-
-    @classmethod
-    def _without(
-        cls,
-        nulls: tuple[str, ...],
-        attribute: Attribute,
-        dictionary: Dictionary,
-        null_values: tuple[str, ...] = (),
-    ) -> tuple[Domain, NDArray[np.int64]]:
-        """Rank texts, some of which mean missing by `nulls`."""
-        mean = null_values_of(nulls).mean
-        present = np.array([not mean(text) for text in dictionary.texts], np.bool_)
-        remaining = replace(
-            dictionary,
-            texts=picked(dictionary.texts, np.flatnonzero(present)),
-            has_missing=dictionary.has_missing or not present.all(),
-            numbers=None if dictionary.numbers is None else dictionary.numbers[present],
+        separator = attribute.parts
+        return (
+            cls(attribute.name, kind, values, tree, by_rank, missing, typed, grid, recipe, commas, separator),
+            ranks[places],
         )
-        domain, ranks = cls.build(attribute, remaining, null_values)
-        # What means missing has the last place, that of the missing value.
-        position = np.where(present, np.cumsum(present) - 1, len(remaining.texts))
-        return domain, ranks[np.append(position, len(remaining.texts))]
-
-    @classmethod
-    def _spelled(
-        cls, attribute: Attribute, dictionary: Dictionary, null_values: tuple[str, ...]
-    ) -> tuple[Domain, NDArray[np.int64]]:
-        """Rank texts by meaning in the column's spelling, where several texts may mean the same."""
-        spelling = attribute.spelling
-        values, numbers, places = read_spelled(dictionary.texts, spelling, attribute.name)
-        kind: Literal["number", "date"] = "date" if spelling.format else "number"
-        # The spelling declares the kind.
-        declared = kind if attribute.kind == "auto" else attribute.kind
-        plain = replace(attribute.unspelled(), kind=declared)
-        domain, ranks = cls._without(
-            null_values, plain, Dictionary(values, dictionary.has_missing, kind, numbers)
-        )
-        return replace(domain, commas=attribute.commas), ranks[np.append(places, len(values))]
 
     def written(self, cells: Sequence[str | None]) -> list[str | None]:
         """Return cells in the release's spelling."""
@@ -453,6 +404,51 @@ def followed(attribute: Attribute, kind: str) -> Hierarchy | Builder | None:
     declared = attribute.kind in ("number", "date")
     by_number = declared or (isinstance(hierarchy, Builder) and hierarchy.ordered and kind != "category")
     return None if attribute.output in ("range", "mean") and by_number else hierarchy
+
+
+def _plainly(
+    attribute: Attribute, dictionary: Dictionary, null_values: tuple[str, ...]
+) -> tuple[Attribute, Dictionary, NDArray[np.int64], bool]:
+    """Read texts as the column's settings say: what means missing, its spelling, and decimal commas.
+
+    Returns attribute and dictionary of the plain values, the place of each text among these, with the missing
+    value last: int64[texts + 1], and whether released cells have decimal commas.
+    """
+    places, commas = np.arange(len(dictionary.texts) + 1), isinstance(attribute, WithCommas)
+    if attribute.missing:
+        dictionary, places = _present(dictionary, attribute.missing)
+        attribute, null_values = replace(attribute, missing=()), attribute.nulls(null_values)
+    if attribute.spelling and (dictionary.kind is None or (attribute.format and dictionary.kind == "number")):
+        # Several texts may mean the same.
+        values, numbers, at = read_spelled(dictionary.texts, attribute.spelling, attribute.name)
+        # The spelling declares the kind.
+        kind: Literal["number", "date"] = "date" if attribute.format else "number"
+        spelled = Dictionary(values, dictionary.has_missing, kind, numbers)
+        dictionary, present = _present(spelled, null_values)
+        places = present[np.append(at, len(values))][places]
+        commas, declared = attribute.commas, kind if attribute.kind == "auto" else attribute.kind
+        attribute = replace(attribute.unspelled(), kind=declared)
+    if isinstance(attribute, WithCommas):
+        plain = [without_comma(text) for text in dictionary.texts]
+        if plain != list(dictionary.texts):
+            code_of = {text: number for number, text in enumerate(dict.fromkeys(plain))}
+            dictionary = replace(dictionary, texts=list(code_of), in_order=False)
+            places = np.array([*(code_of[text] for text in plain), len(code_of)])[places]
+    return attribute, dictionary, places, commas
+
+
+def _present(dictionary: Dictionary, nulls: tuple[str, ...]) -> tuple[Dictionary, NDArray[np.int64]]:
+    """Leave out texts that mean missing, and return the place of each text, the last one for the missing."""
+    mean = null_values_of(nulls).mean
+    present = np.array([not mean(text) for text in dictionary.texts], np.bool_)
+    remaining = replace(
+        dictionary,
+        texts=picked(dictionary.texts, np.flatnonzero(present)),
+        has_missing=dictionary.has_missing or not present.all(),
+        numbers=None if dictionary.numbers is None else dictionary.numbers[present],
+    )
+    position = np.where(present, np.cumsum(present) - 1, len(remaining.texts))
+    return remaining, np.append(position, len(remaining.texts))
 
 
 def _kind(attribute: Attribute, dictionary: Dictionary) -> tuple[ValueKind, NDArray[np.float64] | None]:

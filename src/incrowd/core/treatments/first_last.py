@@ -77,12 +77,8 @@ class KeepLast(_KeepsEnd):
 
     Parameters
     ----------
-    characters
-        How many characters are kept, >= 1.
-    keep_length
-        Whether there is a mark for every masked character. Else there are three.
-    linked
-        Columns that tell the same and go along; see "Columns that tell the same" on the page of treatments.
+    characters, keep_length, linked
+        As in `KeepFirst`.
 
     Examples
     --------

@@ -60,19 +60,14 @@ class Top(Coding):
 class Bottom(Coding):
     """Replace numbers below a limit by the limit, or by the mean of all numbers beyond the limit.
 
-    A limit that is given as a quantile is the mean of ten records around it, so it is nobody's own value.
-    A mean stands for at least ten records. Both are decided once: the next batch gets the same.
+    Limits and means are those of `Top`.
 
     Parameters
     ----------
     bottom
         The limit. A number between 0 and 1 is a quantile, unless `limits` says otherwise.
-    instead
-        What stands for values beyond: ``threshold`` or ``mean``.
-    limits
-        What limits are: ``value``, ``quantile``, or ``auto``.
-    linked
-        Columns that tell the same and go along; see "Columns that tell the same" on the page of treatments.
+    instead, limits, linked
+        As in `Top`.
 
     Examples
     --------

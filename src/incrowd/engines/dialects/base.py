@@ -187,6 +187,14 @@ class Dialect(ABC):
     def translate(cls, error: Exception) -> IncrowdError | None:
         """Return our error for an error of the driver, or None for other errors."""
 
+    @classmethod
+    @final
+    def failure(cls, problem: str | None, code: str = "") -> TableError:
+        """Return the error for a problem in words, or else for a statement that was refused with a code."""
+        known = f" ({code})" if code else ""
+        problem = problem or f"the database refused a statement{known}; nothing was kept"
+        return TableError(f"{cls.title}: {problem}")
+
     # --- Its SQL -------------------------------------------------------------------------------------
 
     @classmethod

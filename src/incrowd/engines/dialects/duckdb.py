@@ -165,10 +165,8 @@ class DuckDB(Dialect):
         """Translate an error by class."""
         if not isinstance(error, duckdb.Error):
             return None
-        for kind in type(error).__mro__:
-            if kind.__name__ in _ERRORS:
-                return TableError(f"{cls.title}: {_ERRORS[kind.__name__]}")
-        return TableError(f"{cls.title}: the database refused a statement ({type(error).__name__})")
+        names = [kind.__name__ for kind in type(error).__mro__]
+        return cls.failure(next((_ERRORS[name] for name in names if name in _ERRORS), None), names[0])
 
     def described(self, table: Name) -> dict[str, tuple[str]]:
         """Return the type of each column (see `Dialect.described`)."""

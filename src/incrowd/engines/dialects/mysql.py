@@ -295,12 +295,8 @@ class MySQL(Dialect):
             return TableError(f"{cls.title}: the server's way to ask for a password needs cryptography")
         if not isinstance(error, driver.err.Error):
             return None
-        code = error.args[0] if error.args and isinstance(error.args[0], int) else None
-        problem = next((problem for codes, problem in _CODES.items() if code in codes), None)
-        number = "" if code is None else f" ({code})"
-        return TableError(
-            f"{cls.title}: {problem or f'the server refused a statement{number}; nothing was kept'}"
-        )
+        code = error.args[0] if error.args and isinstance(error.args[0], int) else ""
+        return cls.failure(next((_CODES[codes] for codes in _CODES if code in codes), None), str(code))
 
     # --- the session -----------------------------------------------------------------------------------
 

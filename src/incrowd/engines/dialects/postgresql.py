@@ -44,6 +44,8 @@ _STATES = {
     "57014": "the statement was cancelled, by a timeout or on request; nothing was kept",
     "57P01": "the server ended the session; nothing was kept",
     "57": "the server is not available, or ended the session; nothing was kept",
+    "08001": "no connection; look at host, port, database and user in the address, and whether the server is "
+    "running",
     "08": "the connection was lost; nothing was kept",
 }
 """Meanings of SQLSTATEs, by the whole code or the class."""
@@ -205,15 +207,9 @@ class PostgreSQL(Dialect):
             if not state and "database " in words and "does not exist" in words:
                 state = "3D000"
             if not state and "ailed to connect" in words:
-                return TableError(
-                    f"{cls.title}: no connection; look at host, port, database and user in the address, and "
-                    "whether the server is running"
-                )
+                state = "08001"
         problem = _STATES.get(state) or _STATES.get(state[:2])
-        if problem is None:
-            code = f" (SQLSTATE {state})" if state.isalnum() else ""
-            problem = f"the server refused a statement{code}; nothing was kept"
-        return TableError(f"{cls.title}: {problem}")
+        return cls.failure(problem, f"SQLSTATE {state}" if state.isalnum() else "")
 
     # --- the catalog -----------------------------------------------------------------------------------
 

@@ -174,9 +174,7 @@ class Snowflake(Dialect):
         if not type(error).__module__.startswith("snowflake."):
             return None
         code = getattr(error, "errno", None)
-        number = f" ({code})" if isinstance(code, int) else ""
-        problem = _CODES.get(code or 0) or f"a statement was refused{number}; nothing was kept"
-        return TableError(f"{cls.title}: {problem}")
+        return cls.failure(_CODES.get(code or 0), str(code) if isinstance(code, int) else "")
 
     def _fetch(self, sql: str, *parameters: str | None) -> list[tuple[Any, ...]]:
         with self._connection.cursor() as cursor:

@@ -160,10 +160,7 @@ class SQLite(Dialect):
             problem = "there is no such table or view"
         if problem is None and "already exists" in words:
             problem = "a table of that name was made meanwhile; nothing was kept"
-        if problem is None:
-            number = f" ({code})" if code.isidentifier() else ""
-            problem = f"the database refused a statement{number}; nothing was kept"
-        return TableError(f"{cls.title}: {problem}")
+        return cls.failure(problem, code if code.isidentifier() else "")
 
     def _look(self, table: Name, names: Sequence[str]) -> None:
         kinds = ("integer", "real", "text", "blob")

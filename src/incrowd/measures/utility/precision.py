@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.core.lazy import NDArray, np
-from incrowd.measures.utility.base import (
-    CellMetric,
-    LevelCosts,
-    MetricResult,
-    SteersByCells,
-    cell_costs,
-    mean_of,
-)
+from incrowd.measures.utility.base import CellMetric, LevelCosts, MetricResult, SteersByCells, cell_costs
+from incrowd.measures.utility.generalization_intensity import GeneralizationIntensity
 
 if TYPE_CHECKING:
     from incrowd.core.recoding import Recoding
@@ -51,10 +46,4 @@ class Precision(CellMetric, SteersByCells):
 
         if isinstance(recoding, FullDomain):
             return cell_costs(self, frequency, recoding)
-        per_attribute = {}
-        for domain, codes, cells in zip(recoding.domains, frequency.codes, recoding.cells, strict=True):
-            losses = cells.climbed(domain, codes) / max(domain.height, 1)
-            losses[recoding.suppressed] = 1.0
-            lost = float(losses @ frequency.weights) + frequency.suppressed
-            per_attribute[domain.name] = lost / frequency.rows
-        return MetricResult(self.name, mean_of(per_attribute), per_attribute)
+        return replace(GeneralizationIntensity().measure(frequency, recoding), metric=self.name)

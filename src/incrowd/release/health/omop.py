@@ -175,10 +175,10 @@ def _trees(files: Mapping[str, Path], tables: Mapping[str, pl.DataFrame]) -> dic
 def _scan(path: Path) -> tuple[list[str], pl.LazyFrame]:
     """Return a table's names of columns as they stand, and the table as texts with names in lower case."""
     try:
-        if path.suffix in (".parquet", ".pq"):
+        if path.suffix.lower() in (".parquet", ".pq"):
             frame = pl.scan_parquet(path)
         else:
-            with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as lines:
+            with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as lines:
                 head = lines.readline()
             # Files of the vocabulary have tabs and no quotes, and a quote in them is a sign as any other.
             mark = max("\t;,", key=lambda each: head.count(each.encode()))
