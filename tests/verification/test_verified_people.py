@@ -191,6 +191,7 @@ def test_a_record_without_a_person_is_a_person_of_its_own(tmp_path, name):
     )
 
 
+@pytest.mark.slow
 def test_several_columns_name_a_person_together(tmp_path):
     raw = pl.DataFrame(
         {
