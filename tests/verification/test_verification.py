@@ -183,7 +183,7 @@ ADULT = [
 ]
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "sensitive", "limit", "holds"),
     [

@@ -95,12 +95,12 @@ def _ill(seed, known):
     [
         (ic.LDiversity(1), 1),
         pytest.param(ic.LDiversity(1, "entropy"), 1, marks=pytest.mark.slow),
-        (ic.LDiversity(1, "entropy"), "all"),
+        pytest.param(ic.LDiversity(1, "entropy"), "all", marks=pytest.mark.slow),
         (ic.LDiversity(1, "grassberger"), 2),
         (ic.LDiversity(1, "recursive", 2), 2),
         pytest.param(ic.LDiversity(1, "recursive", 2), "all", marks=pytest.mark.slow),
         (ic.TCloseness(1), "all"),
-        (ic.TCloseness(1, distance="equal"), "all"),
+        pytest.param(ic.TCloseness(1, distance="equal"), "all", marks=pytest.mark.slow),
     ],
 )
 def test_each_model_reaches_what_incrowd_says(tmp_path, model, known, seed):
