@@ -105,6 +105,7 @@ def test_a_cell_that_one_table_hides_and_another_shows_is_told(tmp_path):
     assert result.figures["disclosed_by_one_table"] == 0
 
 
+@pytest.mark.slow
 def test_groups_that_differ_by_one_person_tell_that_person(tmp_path):
     table = people()
     for name, rows in (("all", table), ("but-one", table.head(399))):
@@ -216,6 +217,7 @@ def test_people_who_know_their_own_part_compute_that_of_others(tmp_path, same):
     assert differencing([tmp_path / "out"], frame, policy).figures["told_to_insiders"] == 2
 
 
+@pytest.mark.slow
 def test_a_copy_of_a_column_tells_what_the_column_hides(tmp_path):
     """Each folder alone is safe, and the first hides a cell that the other shows under another name."""
     draw = np.random.default_rng(3)

@@ -377,6 +377,7 @@ def test_frequencies_of_another_table_are_taken_as_they_are(df, global_freqs):
     assert all(t_closeness(few, part, "income", global_freqs) <= 0.2 for part in fast[1:])
 
 
+@pytest.mark.slow
 @given(frames(), st.integers(1, 4))
 def test_the_data_set_read_once_more(df, k):
     parts = partition_dataset(df, ["n", "c"], "s", functools.partial(is_k_anonymous, k=k))

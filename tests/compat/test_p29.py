@@ -48,6 +48,7 @@ def results_df(df):
     return pd.DataFrame(results)
 
 
+@pytest.mark.slow
 def test_classes(results_df):
     assert results_df.shape == (63, 8)
     row = results_df.iloc[0]
@@ -326,6 +327,7 @@ def published_loop(df, QI, SA, t=0.5, k=1, l=0):  # noqa: E741
     return df.reset_index(drop=True)
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.tuples(*map(st.sampled_from, ("ab", "uvw", "xyz", "12"))), min_size=1, max_size=60

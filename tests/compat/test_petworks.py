@@ -120,6 +120,7 @@ def test_values_without_names_are_read_in_the_order_of_the_texts(patient):
         PETValidation(None, patient, "t-closeness", types, folder, 0.3)
 
 
+@pytest.mark.slow
 def test_types_and_hierarchies_are_read_beside_the_data(patient):
     """By the hierarchy t is 8/27, by equal distances 5/9, and the caller's arguments come first."""
     for data in (patient, f"{patient}.gz"):

@@ -73,7 +73,7 @@ def test_engines_count_the_same_people(place, algorithm, tmp_path, request):
     assert written.select(pl.col(cells).cast(pl.String)).sort(cells).equals(plain.sort(cells))
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("place", quick(PLACES, "parquet", "lazy", "sqlite"))
 def test_engines_suppress_the_same_people(place, tmp_path, request):
     """Exposed people go with all equal rows, so classes lose some rows."""

@@ -17,6 +17,7 @@ from incrowd.engines.scan import StreamedRows
 from incrowd.samples import diagnosis_hierarchy, hospital
 
 
+@pytest.mark.slow
 @given(frames(), st.sampled_from([(), ("NA", "")]), st.booleans())
 def test_keys_are_the_same(frame, null_values, joint):
     schema = ic.Schema(quasi=["p", "Q 'x'"], sensitive=["s", "t"], null_values=null_values, unlisted="keep")

@@ -210,7 +210,7 @@ def test_files(where, tmp_path, suffix):
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"memory.{suffix}", f"out.{suffix}"]
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 def test_the_next_batch(where):
     kind, url = where
     policy = ic.Policy(ic.Schema(quasi=["q"], sensitive=["s"]), (ic.KAnonymity(2),), max_suppression=0.5)

@@ -318,7 +318,7 @@ def test_a_new_table_of_the_database_has_what_was_drawn(place, tmp_path, request
     assert rows(outcome) == rows(first)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("place", quick(["pandas", "csv", "lazy", *AWAY], "pandas", "csv", "duckdb", "spark"))
 def test_households_move_wherever_the_rows_lie(place, tmp_path, request):
     raw = homes(2)

@@ -54,6 +54,7 @@ def test_what_failed_once_passes_every_check(path, services):
     assert run(json.loads(path.read_text())["case"], services).findings == []
 
 
+@pytest.mark.slow
 def test_no_draw_is_wasted_on_a_null_value_that_is_always_refused():
     """``*`` means suppressed, and no null value may be ``*``."""
     draw = Draw(1, ["k-anonymity"], ["mondrian"], HERE, Counter())

@@ -49,6 +49,7 @@ def test_the_saved_release_is_the_one_of_its_account(saved):
     assert account["files"]["release.csv"]["sha256"] == printed.stdout.split()[0]
 
 
+@pytest.mark.slow
 def test_duplicated_rows_are_found(copy):
     lines = (copy / "release.csv").read_text().splitlines(keepends=True)
     (copy / "release.csv").write_text("".join([*lines, *lines[1:]]))

@@ -260,7 +260,7 @@ def test_names_and_values_are_quoted(tmp_path):
     assert "DROP TABLE checks" in script
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "values"), [("number", "1e3 +1000 -0e9"), ("date", "2020-01-02T10:00 2020-01-03")]
 )

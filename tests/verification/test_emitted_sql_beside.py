@@ -216,6 +216,7 @@ def test_a_population_needs_no_raw_table(tmp_path):
         assert verdict(checks_as_sql(**settings)) is holds
 
 
+@pytest.mark.slow
 def test_weights_of_the_raw_table_stand_for_a_population(tmp_path):
     (tmp_path / "t.csv").write_text("q\na\na\nb\n")
     (tmp_path / "raw.csv").write_text("q,w\na,1.5\na,2\nb,4.25\n")

@@ -37,7 +37,7 @@ def given(path, names=("q", "s"), **options):
     return {"path": path, "policy_path": policy, **options}
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "encoding"),
     [
@@ -116,6 +116,7 @@ def test_blanks_around_values_are_no_part_of_them(tmp_path):
     assert not verdict(script)
 
 
+@pytest.mark.slow
 def test_keys_of_json_lines_are_its_columns(tmp_path):
     """A later key is a column too many, and a removed key is missed."""
     path = written(tmp_path / "t.jsonl", ROWS)

@@ -82,7 +82,7 @@ def test_numbers_are_read_as_their_column_writes_them(tmp_path):
         assert verdict(checks_as_sql(**options)) is holds
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("treat", ["round = 500, how = 'controlled', top = 4500", "round = 500"])
 def test_sums_that_may_move_are_not_compared(tmp_path, treat):
     options = given(tmp_path, ["1500", *GOOD[1:]], treat=treat)

@@ -70,6 +70,7 @@ def test_the_verdict_is_that_of_verify(given, order):
     assert not verdicts["a range too narrow"]
 
 
+@pytest.mark.slow
 def test_the_checks_that_fail_are_named(given):
     write(given, ROWS["another value"], "keep_order = false")
     assert failed(checks_as_sql(**given)) == [

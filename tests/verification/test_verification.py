@@ -69,6 +69,7 @@ def test_tables_are_counted_by_sql_alone():
         assert not libraries & {"polars", "pandas", "numpy", "numba", "narwhals"}, file
 
 
+@pytest.mark.slow
 def test_a_release_is_verified_where_there_is_no_anonymizer(tmp_path):
     (tmp_path / "safe.csv").write_text("age\n" + "[1-5]\n" * 4)
     (tmp_path / "policy.toml").write_text(
@@ -182,7 +183,7 @@ ADULT = [
 ]
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "sensitive", "limit", "holds"),
     [
@@ -311,6 +312,7 @@ def test_a_record_is_suppressed_only_when_every_quasi_identifier_is_a_star(check
     assert (result.suppressed, result.classes, only(result).reached) == (1, 2, 1)
 
 
+@pytest.mark.slow
 def test_everything_suppressed_reaches_nothing(check):
     models = [K2, 'model = "l-diversity"\nl = 1', t(1), t(1, distance="equal")]
     for values in ("ab", "aa", "12", "11"):

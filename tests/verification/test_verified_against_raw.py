@@ -85,6 +85,7 @@ def test_a_mean_must_be_that_of_its_class(folder, mean, fine):
     assert verify("out.csv", "policy.toml", against="raw.csv").keeps_limits is fine
 
 
+@pytest.mark.slow
 def test_columns_beside_the_raw_table(folder):
     (folder / "policy.toml").write_text(POLICY.replace('"drop"', '"keep"'))
     (folder / "out.csv").write_text("place,age,disease,x\n" + "".join(f"{row},1\n" for row in GOOD))

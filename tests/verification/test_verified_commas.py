@@ -81,7 +81,7 @@ def test_a_release_with_points_still_verifies(made):
     assert ic.verify(folder / "plain.csv", folder / "out/policy.toml", **names_of(folder)).keeps_limits
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 def test_two_releases_are_read_together(made):
     folder, _ = made
     release = folder / "out/release.csv"

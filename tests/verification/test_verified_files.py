@@ -88,6 +88,7 @@ def test_gzip_is_known_by_its_content(check):
         check(packed[:-12], SIMPLE, [K2], name="out.csv.gz")
 
 
+@pytest.mark.slow
 def test_names_with_glob_signs_and_hive_folders_are_plain_names(check, tmp_path):
     (tmp_path / "x=9").mkdir()
     (tmp_path / "o1.csv").write_text("zip,x\n9*,a\n")

@@ -228,6 +228,7 @@ def test_what_leaves_unlisted_is_looked_at_and_what_is_treated_is_not(gate):
     assert ("derived-column", "more", "age") not in gate(rows, raw, (AGES, treated))
 
 
+@pytest.mark.slow
 def test_some_rows_of_the_raw_table_are_looked_at_in_its_own_order(gate, tmp_path):
     """As in `anonymize`, the other half of the rows breaks the pattern of the first."""
     ages = list(range(10, 30)) * 2_000

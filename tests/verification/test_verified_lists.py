@@ -41,6 +41,7 @@ def test_records_without_a_part_have_the_missing_one(check):
     assert only(check(text, LISTS, [L], 'null_values = ["?"]')).reached == 1
 
 
+@pytest.mark.slow
 def test_parts_that_nobody_has_alone_are_counted_up_to_a_cap(check):
     pairs = "".join(f"1,p{n};q{n}\n" for n in range(14))
     assert only(check("zip,x\n" + pairs, LISTS, [L])).reached == 10
@@ -60,6 +61,7 @@ def test_a_value_to_protect_may_be_a_part(check):
         share("d")
 
 
+@pytest.mark.slow
 def test_suppressed_records_are_judged_by_the_parts_of_their_lists(check):
     text = "".join(f"1,{cell}\n" for cell in ("a;b", "c", "d"))
     good, bad = "*,a\n*,b;c\n*,d\n", "*,a;b\n*,a;c\n*,a\n"

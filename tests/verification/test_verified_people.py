@@ -191,6 +191,7 @@ def test_a_record_without_a_person_is_a_person_of_its_own(tmp_path, name):
     )
 
 
+@pytest.mark.slow
 def test_several_columns_name_a_person_together(tmp_path):
     raw = pl.DataFrame(
         {
@@ -314,6 +315,7 @@ def test_a_population_with_several_rows_of_a_person_is_refused(tmp_path):
         verify(**settings)
 
 
+@pytest.mark.slow
 def test_what_people_do_not_change_is_verified_without_them(tmp_path):
     _, given = saved(tmp_path, people_table(3, people=60), [ic.LDiversity(2, attribute="cost")])
     verification = verify(given["path"], given["policy_path"])

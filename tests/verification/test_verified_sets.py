@@ -170,6 +170,7 @@ def test_no_script_is_written(tmp_path):
         checks_as_sql(*written(tmp_path, pl.DataFrame({"codes": ["a1", "a1"]}), policy()))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("suppressed", ["judged", "drop", "keep"])
 def test_suppressed_records_have_a_star_in_place_of_their_set(tmp_path, suppressed):
     towns = [*(f"t{n % 4}" for n in range(180)), *["far"] * 4]

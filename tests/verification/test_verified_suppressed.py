@@ -92,7 +92,7 @@ def test_attackers_are_shown_a_class_of_its_own(tmp_path):
 RAW = rows(("P", "HIV"), ("Q", "HIV"))
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", ["", 'suppressed = "drop"'])
 def test_records_that_are_left_out_count_as_suppressed(tmp_path, setting):
     files = placed(tmp_path, [], setting, RAW)

@@ -328,6 +328,7 @@ def test_a_column_that_is_counted_and_summed_is_read_once(folder, people):
     assert check(folder(table, rows=commas, columns=counted)).ok
 
 
+@pytest.mark.slow
 def test_a_changed_count_is_told_by_its_codes(folder):
     place = folder(ILL, AGE)
     frame = pl.read_csv(place / "out/area-ill.csv")

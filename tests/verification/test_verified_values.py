@@ -44,6 +44,7 @@ def test_missing_is_a_leaf_under_the_root(check, tmp_path):
     assert only(check("zip,x\n1*,\n1*,\n", columns, [t(0)])).reached == 0
 
 
+@pytest.mark.slow
 def test_numbers_compare_by_value_however_long(check):
     big = "zip,x\n1*,9007199254740993\n1*,9007199254740992\n"
     assert only(check(big, SIMPLE, ['model = "l-diversity"\nl = 2'])).reached == 2

@@ -111,6 +111,7 @@ def test_files_nested_without_end(tmp_path, name, text):
         Hierarchy.read(tmp_path / name)
 
 
+@pytest.mark.slow
 def test_a_key_twice_among_many(tmp_path):
     """Quadratic, this would take minutes."""
     keys = ",".join(f'"{i}":[]' for i in [*range(100_000), 99_999])

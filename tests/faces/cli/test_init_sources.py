@@ -62,7 +62,7 @@ def workbook(table: pl.DataFrame) -> list[str]:
     return ["clinic.xlsx", "--sheet", "people of 2024"]
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("source", [folder, pattern, database, duck, workbook])
 def test_a_draft_is_made_of_what_anonymize_takes(run, people, source):
     arguments = source(people)

@@ -248,7 +248,7 @@ def test_a_frame_of_many_types_is_written(tmp_path, kind):
     assert texts(read_table(again)[0]).equals(texts(frame))
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @by_name
 def test_a_next_batch_is_applied(folder, run, kind):
     given = made(kind)

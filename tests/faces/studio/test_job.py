@@ -44,6 +44,7 @@ class Stages(Watched):
         super().stage(name)
 
 
+@pytest.mark.slow
 def test_the_steps_of_a_release_are_its_stages(tmp_path):
     hospital(200).select("age", "sex", "zip", "diagnosis").write_csv(tmp_path / "people.csv")
     work = Work()

@@ -183,6 +183,7 @@ def test_a_project_that_the_commands_made_gets_its_batch_and_verify_agrees(tmp_p
     assert incrowd(folder, "ledger", "verify", "ledger") == 0
 
 
+@pytest.mark.slow
 def test_a_batch_is_compared_with_the_month_before_and_recorded(kept, tmp_path):
     batch = batch_of(kept, "february", 2)
     rows = next(values for name, *values in batch.make(Watched()).figures if name == "Rows")

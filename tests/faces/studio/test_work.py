@@ -317,6 +317,7 @@ def test_a_column_without_a_hierarchy_begins_with_the_value_or_a_star(window, pe
     assert set(tree.values) == set(window.counts("diagnosis"))
 
 
+@pytest.mark.slow
 def test_the_tree_of_a_treated_column_is_made_of_what_comes_out(window, people):
     window.open(Source(people, people.name))
     window.choices.columns["age"] = {"role": "quasi", "treat": {"round": 20}, "hierarchy": {"flat": True}}
