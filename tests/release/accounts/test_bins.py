@@ -76,3 +76,12 @@ def test_values_that_cannot_be_named_are_told_by_how_many_a_cell_stands_for():
     assert names[0] == "a single value"
     assert len(names) > 1
     assert all(name.endswith(" values") for name in names[1:])
+
+
+@pytest.mark.parametrize("model", ["k-anonymity:20", "maximum-risk:risk=0.05"])
+def test_no_bar_of_raw_values_stands_for_fewer_than_a_class_has(model):
+    """There are ten records in each ten years up to 60, and thirty from there on."""
+    table = pl.DataFrame({"age": [age for age in range(20, 100) for _ in range(1 if age < 60 else 3)]})
+    release = ic.anonymize(table, ic.Schema(["age"], unlisted="drop"), model, unanswered="write")
+    (column,) = release.document()["attributes"]
+    assert [each["before"] for each in column["bins"]] == [40, 30, 30, 30, 30]
