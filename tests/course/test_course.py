@@ -390,7 +390,13 @@ def test_mistakes_where_several_answers_are_right_get_their_word(name):
 
 def test_every_condition_of_those_is_tried():
     for name, wrong in WRONG.items():
-        conditions = [word for unless, _, word in _MISTAKE.findall(solved(name)[2]) if unless]
+        [text] = [
+            cell.text
+            for each, cell in lesson_of(name)._named_cells()
+            if (each, cell.role) == (name, "mistakes")
+        ]
+        conditions = [word for unless, _, word in _MISTAKE.findall(text) if unless]
+        assert conditions
         assert all(any(word in each for _, word in wrong) for each in conditions)
 
 
