@@ -225,7 +225,7 @@ def macros():
     return jinja2.Environment().from_string(text).module
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [4, 200])
 def test_the_tests_of_dbt_say_what_assess_says(clinic, k):
     people = pl.read_csv(clinic / "people.csv", infer_schema=False)

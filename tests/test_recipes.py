@@ -88,6 +88,7 @@ def test_the_formula_installs_the_pack_and_nothing_else(recipes, folder):
         subprocess.run(["ruby", "-c", folder / "recipes" / "incrowd.rb"], check=True, capture_output=True)
 
 
+@pytest.mark.slow
 def test_a_bundle_of_another_system_and_a_lacking_address_are_refused(folder):
     assert "ADDRESS=" in write(folder, "--bundle", folder / "bundle").stderr
     (folder / "bundle" / "README.txt").write_text(

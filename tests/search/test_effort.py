@@ -53,7 +53,7 @@ def test_fixed_levels_make_a_large_lattice_small(wide, name):
     assert release.table.group_by(COLUMNS).len()["len"].min() >= 3
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*REFUSED, "optimal"])
 @pytest.mark.parametrize("free", [0, 2])
 def test_fixed_levels_of_more_columns_than_an_array_has_axes_are_searched(name, free):
@@ -300,6 +300,7 @@ def test_sets_that_would_fill_a_disk_are_refused(rows, width, k, wanted):
         ic.anonymize(table, of(), [ic.KAnonymity(4)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learned", [False, True])
 def test_chosen_nodes_of_many_columns_settle_most_and_are_not_comparable(learned):
     columns, many = 10, 16

@@ -386,6 +386,7 @@ SEARCHES = [
 ]
 
 
+@pytest.mark.slow
 @examples(30)
 @given(
     frame=tables(),

@@ -41,6 +41,7 @@ def from_the_top(monkeypatch):
     monkeypatch.setattr(optimal, "_ENUMERATED", 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", quick([0.0, 0.1], 0.0))
 def test_few_nodes_are_enough_for_the_optimum(monkeypatch, limit):
     whole = ic.Optimal().search(problem(limit)).lattice

@@ -112,7 +112,7 @@ ADULT = [
 ]
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("models", "partitions", "first", "last"),
     [
@@ -554,6 +554,7 @@ def test_costs_are_rounded_where_they_do_not_fit():
     assert release.utility["loss"].value < worse.utility["loss"].value / 2
 
 
+@pytest.mark.slow
 def test_progress_is_told():
     told: list[tuple[int, int]] = []
 

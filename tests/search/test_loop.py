@@ -103,6 +103,7 @@ def test_nodes_and_the_optimum_are_those_of_single_looks(
             assert node.score == np.inf
 
 
+@pytest.mark.slow
 @examples(40)
 @given(
     frame=tables(),

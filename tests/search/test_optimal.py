@@ -175,6 +175,7 @@ def test_levels_are_kept_within_bounds(frame, limit, k, data):
         assert low <= level <= (3 if high is None else high)
 
 
+@pytest.mark.slow
 @examples(20)
 @given(frame=tables(), k=st.integers(1, 4))
 def test_a_large_lattice_is_searched_from_its_top(frame, k):

@@ -37,6 +37,7 @@ def matches(one, other):
     return all("*" in pair or pair[0] == pair[1] for pair in zip(one, other, strict=True))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(6))
 def test_each_stratum_is_what_it_is_alone(seed):
     table = table_of(seed)

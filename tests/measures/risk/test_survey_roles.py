@@ -121,7 +121,7 @@ def test_the_individual_risk_is_that_of_rows():
     assert result["household"] == pytest.approx(homes, rel=1e-6)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("place", quick(PLACES, "csv", "relation", "postgresql"))
 def test_every_engine_has_the_same_figures(place, tmp_path, request):
     models, settings = [ic.KAnonymity(4)], {"max_suppression": 0.1, "suppressed": "keep"}

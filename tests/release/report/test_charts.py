@@ -207,6 +207,7 @@ def test_texts_are_readable_at_the_width_of_a_page(drawings, column):
         assert min(sizes) * min(1, room / max(widths)) >= 7.5
 
 
+@pytest.mark.slow
 def test_panels_are_pictures_of_their_own_that_stand_below_each_other_on_a_telephone(compared):
     drawn = svg_for_pages(against(compared.averaged(), "k", measures(compared.records)))
     assert drawn.count("<svg") == 3
@@ -315,6 +316,7 @@ def test_one_page_is_one_page_whatever_is_compared(tmp_path, names, values):
     assert not (tmp_path / "no.pdf").exists()
 
 
+@pytest.mark.slow
 def test_legends_name_what_is_drawn_and_keep_its_colour():
     runs = _comparison("c", "l", [1, 2]).averaged()
     for panel in panels(against(runs, "l", measures(400), algorithms=list("abc"))):
@@ -324,6 +326,7 @@ def test_legends_name_what_is_drawn_and_keep_its_colour():
                 assert layer["encoding"][channel]["scale"]["domain"] == list("abc")
 
 
+@pytest.mark.slow
 def test_bands_on_a_logarithmic_axis_end_above_nothing():
     runs = _comparison("abc", "k", [2, 4], spread=50).averaged()
     seconds = panels(against(runs, "k", measures(400)))[0]
@@ -332,7 +335,7 @@ def test_bands_on_a_logarithmic_axis_end_above_nothing():
     assert all(0 < row["low"] < row["figure"] < row["high"] for row in rows)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("many", [False, True])
 def test_an_axis_of_many_values_chooses_its_own(many):
     values = list(range(2, 60, 2)) if many else [4, 8, 16]
@@ -341,6 +344,7 @@ def test_an_axis_of_many_values_chooses_its_own(many):
     assert axis.get("values") == (None if many else values)
 
 
+@pytest.mark.slow
 def test_labels_of_axes_are_plain_numbers():
     runs = _comparison("a", "l", [10, 20, 30]).averaged()
     runs = [replace(run, seconds=run.l, utility={"loss": 0.4, "distortion": 150_000}) for run in runs]

@@ -161,6 +161,7 @@ def test_a_notebook_without_the_extra_for_pictures_shows_the_figures(release, mo
     assert page.count("<table") == 1
 
 
+@pytest.mark.slow
 def test_charts_show_the_figures_of_the_report(release):
     sizes = release.plot.classes().to_dict()["data"]["values"]
     after = sum(row["value"] for row in sizes if row["when"] == "after")

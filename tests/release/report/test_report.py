@@ -133,7 +133,7 @@ def test_words_that_look_like_markup_are_words(tmp_path):
     assert "#set x *y*" in PdfReader(tmp_path / "r.pdf").pages[0].extract_text()
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["constructor", "toString", "__proto__", "hasOwnProperty", "a\u2028b"])
 def test_texts_that_every_object_of_the_charts_knows_are_texts(text):
     table = pl.DataFrame({text: ["x"] * 6 + ["y"] * 6, "age": [text] * 6 + ["other"] * 6})
@@ -144,6 +144,7 @@ def test_texts_that_every_object_of_the_charts_knows_are_texts(text):
     assert visible(text) in to_html(release.document())
 
 
+@pytest.mark.slow
 def test_signs_that_turn_a_text_around_are_written_out(tmp_path):
     name = "\u202eegap\u2066\x1b[31m"
     table = pl.DataFrame({name: ["x"] * 6 + ["y"] * 6})
@@ -157,6 +158,7 @@ def test_signs_that_turn_a_text_around_are_written_out(tmp_path):
     assert r"\u202eegap\u2066\x1b[31m" in to_html(release.document())
 
 
+@pytest.mark.slow
 def test_a_title_is_no_wider_than_its_picture():
     table = pl.DataFrame({"n" * 5_000: ["x"] * 6 + ["y"] * 6})
     release = ic.anonymize(table, ic.Schema(quasi=table.columns), [ic.KAnonymity(3)])
@@ -241,6 +243,7 @@ def test_the_limit_of_the_largest_risk_is_what_the_models_ask(model, limit):
     assert f"; the limit is {limit}" in to_html(document)
 
 
+@pytest.mark.slow
 def test_all_that_is_signed_stands_on_one_page_of_the_pdf(release, tmp_path):
     document = release.document(owner="City Hospital", recipient="an institute", purpose="a study")
     point = {"point": "unique-column", "columns": [], "share": None, "state": "holds", "way_out": ""}
@@ -350,6 +353,7 @@ def test_a_table_that_is_longer_than_a_page_goes_on_and_begins_with_several_rows
     assert numbers.count(numbers[0]) >= 3
 
 
+@pytest.mark.slow
 def test_a_loss_is_written_alike_in_report_summary_and_notebook(table, release, tmp_path):
     """Wherever a loss is told in percent, the two digits that are published are told."""
     from rich.console import Console

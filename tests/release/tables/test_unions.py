@@ -209,7 +209,7 @@ def test_the_unit_of_a_sum_changes_nothing(unit, seconds):
     assert hidden[0].tolist() == hidden[1].tolist()
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", [*RULES[:4], {"threshold": 2, "dominance": [1, 0.4]}], ids=str)
 def test_the_cells_of_a_line_cost_least(rule):
     """Beside all choices of a line of at most seven cells, with unions and lone contributors."""

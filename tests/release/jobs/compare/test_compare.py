@@ -51,6 +51,7 @@ def test_every_run_is_what_anonymize_gives(table):
         assert run.seconds > 0
 
 
+@pytest.mark.slow
 def test_seeds_are_averaged_with_their_spread(table):
     comparison = ic.compare(table, SCHEMA, [ic.Random(), ic.Mondrian()], k=[4], seeds=[1, 2, 3])
     average, alone = comparison.averaged()
@@ -227,6 +228,7 @@ def test_time_is_processor_time_of_the_stages_from_counting_to_checking(table, m
     assert run.seconds == 4
 
 
+@pytest.mark.slow
 def test_every_setting_has_a_time_with_a_spread_on_request(table):
     algorithms = [ic.Mondrian(), ic.Random()]
     comparison = ic.compare(table, SCHEMA, algorithms, k=[4], seeds=[1, 2, 3], repeat=True)

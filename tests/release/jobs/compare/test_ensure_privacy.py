@@ -19,6 +19,7 @@ from people_readings import Reading, people_table
 SCHEMA = ic.Schema(quasi=["p", "q"], sensitive={"s": "category", "u": "category"}, unlisted="drop")
 
 
+@pytest.mark.slow
 def test_the_diabetes_study(shared_data):
     """A round deletes 35 of 98 classes with 2,334 of 101,763 rows, from the counts per class and value."""
     counts = pd.read_csv(shared_data / "diabetes" / "df1_class_marginals.csv", keep_default_na=False)

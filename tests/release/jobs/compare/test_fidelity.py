@@ -76,6 +76,7 @@ def test_suppressed_records_may_be_anything():
     assert measures.associations[0].cramers_v[1] < 1
 
 
+@pytest.mark.slow
 def test_associations_survive_fine_classes_and_not_random_ones():
     rng = np.random.default_rng(1)
     first = rng.normal(size=600).round(2)
@@ -151,6 +152,7 @@ def test_a_raw_release_teaches_as_much_and_a_suppressed_one_nothing(taught):
     assert gone.released <= gone.baseline + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("parallel_from", "threads"), [(50_000, 1), (100, 2)])
 def test_threads_share_out_large_tables_alone(taught, monkeypatch, parallel_from, threads):
     """Threads of a small table wait for one another, and the results are the same."""

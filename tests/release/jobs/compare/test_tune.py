@@ -225,6 +225,7 @@ def test_a_median_may_become_a_mean_and_never_the_other_way():
     }
 
 
+@pytest.mark.slow
 def test_means_of_classes_hold_and_the_verifier_says_so(tmp_path):
     table = ic.samples.hospital(400).select("age", "length_of_stay")
     schema = ic.Schema(quasi=["age"], insensitive=["length_of_stay"])

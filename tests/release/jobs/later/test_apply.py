@@ -290,7 +290,7 @@ def test_what_is_written_is_judged(tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", sorted(set(MAKERS) - {"RecodedTable"}))
 def test_batches_anywhere_get_the_same(engine, tmp_path):
     rows = hospital(400, 5).select("age", "sex", "diagnosis").with_row_index("id").cast({"id": pl.Int64})

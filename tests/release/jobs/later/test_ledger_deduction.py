@@ -196,6 +196,7 @@ def test_around_one_cell_of_a_large_part_worlds_are_found(monkeypatch):
     assert names_of(deduced_people(shown_of(loose, list("xyzzx") * 80, [2, 2]))) == set()
 
 
+@pytest.mark.slow
 def test_the_histories_have_harmful_and_harmless_ones():
     result = [narrowed(*history(seed)) for seed in range(300)]
     spans = [spanning(history(seed)[0]) for seed in range(300)]

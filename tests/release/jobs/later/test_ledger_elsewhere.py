@@ -143,6 +143,7 @@ def released(rows):
     return ic.anonymize(rows, policy, unanswered="write")
 
 
+@pytest.mark.slow
 def test_the_digests_of_rows_elsewhere_follow_the_rows_and_not_their_order(place):
     table = people(1, 200)
     sums = []

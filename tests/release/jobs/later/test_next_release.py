@@ -94,6 +94,7 @@ def risks(releases):
     return {person: Fraction(max(seen[person].values()), worlds) for person in people}
 
 
+@pytest.mark.slow
 def test_the_papers_release_by_diversity_alone_tells_bobs_disease_and_is_found():
     releases = [published(CLASSES_1, FIRST), published(NAIVE_2, SECOND)]
     assert risks(releases)["Bob"] == 1

@@ -77,6 +77,7 @@ def test_every_search_writes_ranges_on_the_grid(algorithm, tmp_path):
     assert any(cell.endswith(("or more", "or earlier", "or less", "or later")) for cell in cells)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("style", ["range", "mean"])
 def test_the_account_and_two_files_tell_the_same_loss(style):
     for seed in range(3):
@@ -134,7 +135,7 @@ def test_a_value_within_a_written_range_is_covered():
     assert applied.texts["pay"].to_list() == ["[1200-1300]", "[1200-1300]", "*", "*", "*"]
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["auto", "number"])
 def test_verify_finds_ends_beside_the_grid_without_the_raw_table(tmp_path, kind):
     schema = ic.Schema({"pay": kind}, sensitive=["ill"])

@@ -91,6 +91,7 @@ def test_an_order_that_tells_is_not_kept(kind, tmp_path):
     assert not any("in the order of" in line for line in release.sentences())
 
 
+@pytest.mark.slow
 def test_files_hold_rows_of_all_files_and_as_many(tmp_path):
     release = ic.anonymize(ORDERED["folder"](log(), tmp_path), SCHEMA, K)
     release.write(tmp_path / "out")
@@ -186,6 +187,7 @@ def test_measures_of_rows_side_by_side_take_the_map(tmp_path):
         ic.evaluate(raw, release.table, SCHEMA, row_map=7)
 
 
+@pytest.mark.slow
 def test_verify_takes_the_map(tmp_path):
     raw = people()
     raw.write_csv(tmp_path / "raw.csv")

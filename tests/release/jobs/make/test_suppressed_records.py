@@ -194,7 +194,7 @@ def test_files_have_the_same_rows(tmp_path, ending, many):
     assert len(pl.read_parquet(tmp_path / "saved" / "internal" / "rows.parquet")) == 24
 
 
-@pytest.mark.few(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["sqlite", "duckdb"])
 @pytest.mark.parametrize("algorithm", ["optimal", "mondrian"])
 def test_tables_of_databases_have_the_same_rows(tmp_path, where, algorithm):

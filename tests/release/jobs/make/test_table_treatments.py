@@ -70,7 +70,7 @@ def test_columns_are_treated_in_every_kind_of_table(kind):
     assert not any(MARK in text or "+49" in text for text in rows.write_csv().split(","))
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_files_that_stream_are_treated_alike(tmp_path, suffix):
     raw = people()
