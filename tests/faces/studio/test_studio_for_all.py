@@ -334,6 +334,17 @@ def test_the_panel_is_in_sight_on_a_small_screen(any_screen, tmp_path, width):
     any_screen.until(lambda: any_screen.browser.execute_script(top) < 850, "the panel")
 
 
+def test_the_page_of_linked_tables_has_no_barrier(any_screen, axe, tmp_path):
+    visit = any_screen
+    open_linked(visit, tmp_path)
+    visit.click('.linked-column[data-column="2"] [data-mark=open-column]')
+    visit.wait("[data-mark=distribution] table")
+    visit.mark("teach")
+    visit.wait("[data-mark=teaching] .name")
+    visit.browser.set_script_timeout(300)
+    assert on_all_screens(visit, axe, "linked tables") == {}
+
+
 def test_what_has_the_focus_can_be_seen(visit):
     from selenium.webdriver.common.keys import Keys
 

@@ -55,7 +55,10 @@ class LinkedPanel:
         marked(note(f"Roles, joins and limits: {work.chosen.origin}. Check all of them."), "policy")
         with ui.element("div").classes("halves"):
             with ui.column().classes("w-full"):
-                ui.html(svg_of_joins(work.tables, work.height), sanitize=False).classes("w-full")
+                drawing = ui.html(svg_of_joins(work.tables, work.height), sanitize=False).classes(
+                    "wide-table"
+                )
+                drawing.props("tabindex=0 role=region aria-label=Joins")
                 heading("What is each column?", 3)
                 tables = ui.toggle([*work.frames], value=self._table, on_change=lambda e: self._turn(e.value))
                 marked(tables, "linked-tables").props('no-caps dense unelevated aria-label="Table"')
@@ -192,7 +195,10 @@ class LinkedPanel:
 
     def _draw_files(self) -> None:
         heading("Take it with you", 3)
-        note("The archive has all tables, the policy that may be published, and the account to check by.")
+        note(
+            "The archive has all tables, the policy that may be published, and the account to check by. Keep "
+            "the other policy: its hierarchies may hold raw values."
+        )
         with ui.row():
             download(self._page, "All tables", "get-tables", lambda _, watched: self.work.archive(watched))
             policy = self.work.policy()
