@@ -253,6 +253,9 @@ def test_the_drawing_has_every_text_as_a_text():
     assert elements == {"svg", "path", "rect", "text"}
     assert "its &lt;img src=x&gt; is &lt;b&gt;.&quot;&gt;&lt;script&gt;" in drawing
     assert "2,000 rows" in drawing
+    long = svg_of_joins([ic.LinkedTable("n" * 900)], {"n" * 900: 1})
+    assert re.search(">n{22}[.]{3}<", long)
+    assert "n" * 900 in long
 
 
 def test_a_file_of_another_kind_is_refused_and_not_left_out(window):

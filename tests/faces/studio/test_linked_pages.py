@@ -38,7 +38,7 @@ def turn(visit: Visit, table: str) -> None:
     """Show the columns of a table."""
     visit.until(
         lambda: any(
-            visit.press(each) for each in visit.all("[data-mark=tables] button") if each.text == table
+            visit.press(each) for each in visit.all("[data-mark=linked-tables] button") if each.text == table
         ),
         table,
     )

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import random
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import incrowd as ic
 from axe_core import axe, findings
-from incrowd.samples import hospital
+from clinic_tables import SECRET
+from incrowd.samples import hospital, omop
 from studio_browser import PANELS, Visit
 
 __all__ = ["axe"]
@@ -68,6 +71,49 @@ def search_setting(visit: Visit, most: str) -> None:
     visit.wait("[data-mark=trials] svg")
     visit.click("[data-mark=tuned] .q-expansion-item .q-item")
     visit.wait("[data-mark=trials-table]")
+
+
+def open_linked(visit: Visit, folder: Path) -> None:
+    """Open tables of OMOP, and release them together."""
+    from selenium.webdriver.common.keys import Keys
+
+    (folder / "omop").mkdir()
+    for name, table in omop(8_000).items():
+        table.write_csv(folder / "omop" / f"{name}.csv")
+    (folder / "key").write_text(SECRET)
+    (folder / "key").chmod(0o600)
+    visit.fill("[data-field=path]", str(folder / "omop"))
+    visit.mark("open")
+    visit.wait(".joins")
+    visit.fill("[data-field=key-file]", str(folder / "key"))
+    visit.key(Keys.TAB)
+    visit.until(lambda: not visit.all("[data-mark=key]"), "the secret")
+    for number in (1, 2):
+        visit.choose(f"[data-field=known-{number}]", "1")
+    visit.mark("run")
+    visit.wait("[data-mark=verdict]")
+
+
+def open_sets(visit: Visit, folder: Path) -> None:
+    """Open a table with codes of diagnoses, and release them as sets."""
+    draw, codes = random.Random(1), ["E10", "E11", "I10", "I11", "I50", "J44", "J45", "K21"]
+    people = hospital(2_000).select("age", "sex").with_columns(
+        diagnoses=pl.Series(
+            [";".join(dict.fromkeys(draw.choices(codes, [2, 8, 9, 3, 2, 2, 6, 4], k=draw.randint(1, 3))))
+             for _ in range(2_000)]
+        )
+    )  # fmt: skip
+    people.write_csv(folder / "stays.csv")
+    visit.fill("[data-field=path]", str(folder / "stays.csv"))
+    visit.mark("open")
+    visit.judged()
+    visit.give(2, "quasi")
+    visit.column(2, "cells")
+    visit.choose("[data-field=kind]", "a cell holds a set")
+    visit.wait("[data-field=known]")
+    visit.column(2, "hierarchy")
+    visit.choose("[data-field=hierarchy]", "prefix")
+    visit.judged()
 
 
 def use(visit: Visit, panel: str) -> None:
@@ -331,6 +377,17 @@ def test_the_panel_is_in_sight_on_a_small_screen(any_screen, tmp_path, width):
     any_screen.until(lambda: any_screen.browser.execute_script(top) < 850, "the panel")
 
 
+def test_the_page_of_linked_tables_has_no_barrier(any_screen, axe, tmp_path):
+    visit = any_screen
+    open_linked(visit, tmp_path)
+    visit.click('.linked-column[data-column="2"] [data-mark=open-column]')
+    visit.wait("[data-mark=distribution] table")
+    visit.mark("teach")
+    visit.wait("[data-mark=teaching] .name")
+    visit.browser.set_script_timeout(300)
+    assert on_all_screens(visit, axe, "linked tables") == {}
+
+
 def test_what_has_the_focus_can_be_seen(visit):
     from selenium.webdriver.common.keys import Keys
 
@@ -353,7 +410,9 @@ def test_what_has_the_focus_can_be_seen(visit):
     ("name", "panel", "page"),
     [
         ("roles", "Column", "studio.md"), ("limits", "Limits", "studio.md"), ("explore", "Explore", "studio.md"),
-        ("analysis", "Explore", "studio.md"), ("tables", "Tables", "studio.md"), ("look", "Verdict", "studio.md"), ("light", "Explore", "../README.md"), ("dark", "Explore", "../README.md"),
+        ("analysis", "Explore", "studio.md"),
+        ("tables", "Tables", "studio.md"), ("linked", "Table", "studio.md"), ("sets", "Column", "studio.md"),
+        ("look", "Verdict", "studio.md"), ("light", "Explore", "../README.md"), ("dark", "Explore", "../README.md"),
     ],
 )  # fmt: skip
 def test_the_pictures_of_the_docs(any_screen, tmp_path, name, panel, page):
@@ -361,9 +420,15 @@ def test_the_pictures_of_the_docs(any_screen, tmp_path, name, panel, page):
     visit.resize(1_280, "dark" if name == "dark" else "light", 800)
     if name == "analysis":
         open_stays(visit, tmp_path)
+    elif name == "linked":
+        open_linked(visit, tmp_path)
+    elif name == "sets":
+        open_sets(visit, tmp_path)
     else:
         open_people(visit, tmp_path, 2_000)
-    if panel == "Column":
+    if name in ("linked", "sets"):
+        visit.settle()
+    elif panel == "Column":
         visit.column(0)
         visit.wait("[data-mark=distribution] table")
     elif name == "analysis":
@@ -385,8 +450,9 @@ def test_the_pictures_of_the_docs(any_screen, tmp_path, name, panel, page):
         visit.wait("[data-mark=tables] .heat")
     # The path of the table is that of this run.
     visit.browser.execute_script(
-        "for (const e of document.querySelectorAll('header span')) if (e.textContent.includes('people.csv'))"
-        " e.textContent = 'people.csv'; document.activeElement.blur(); scrollTo(0, 0);"
+        "for (const e of document.querySelectorAll('header span')) if (e.textContent.includes('/'))"
+        " e.textContent = e.textContent.split('/').pop();"
+        " document.activeElement.blur(); scrollTo(0, 0);"
         " document.querySelectorAll('.side .q-tab-panel').forEach(e => e.scrollTo(0, 0));"
         " document.querySelector('[data-mark=tables]')?.scrollIntoView();"
         " document.querySelector('[data-mark=tuned]')?.scrollIntoView();"

@@ -13,8 +13,10 @@ from incrowd.release.linked.folders import joins_of
 if TYPE_CHECKING:
     from incrowd.release.linked.policy import LinkedTable
 
-_BOX, _WORDS, _LINE, _STEP = 180, 300, 58, 36
-"""Widths of a table and of words, the height of a line, and an indent, in pixels."""
+_BOX, _LINE, _STEP, _SIGN = 180, 58, 36, 7
+"""The width of a table, the height of a line, an indent, and the width of a letter, in pixels."""
+_LONGEST, _LONGEST_NAME = 66, 22
+"""Letters of a join and of a name that are drawn; a screen reader is told all of them."""
 
 
 def svg_of_joins(tables: Iterable[LinkedTable], rows: Mapping[str, int]) -> str:
@@ -33,7 +35,7 @@ def svg_of_joins(tables: Iterable[LinkedTable], rows: Mapping[str, int]) -> str:
     True
     """
     lines = tree_of_joins(joins_of(tables := [*tables])) or [(0, each.name, "") for each in tables]
-    wide = max(depth for depth, *_ in lines) * _STEP + _BOX + _WORDS
+    wide = max(depth * _STEP + _BOX + 20 + _SIGN * min(len(joins), _LONGEST + 3) for depth, _, joins in lines)
     told = "; ".join(f"{name}, {joins}" if joins else name for _, name, joins in lines)
     parts = [
         f'<svg class="joins" role="img" viewBox="0 0 {wide} {_LINE * len(lines)}" '
@@ -47,9 +49,13 @@ def svg_of_joins(tables: Iterable[LinkedTable], rows: Mapping[str, int]) -> str:
             parts.append(f'<path d="M{x - _STEP + 22} {above[depth - 1] + 44} V{y + 22} H{x}"/>')
         parts.append(f'<rect x="{x}" y="{y}" width="{_BOX}" height="44" rx="6"/>')
         for text, left, down, kind in (
-            (name, x + 12, y + 19, "name"),
+            (_shortened(name, _LONGEST_NAME), x + 12, y + 19, "name"),
             (f"{rows[name]:,} rows", x + 12, y + 36, "rows"),
-            (joins, x + _BOX + 14, y + 27, "words"),
+            (_shortened(joins, _LONGEST), x + _BOX + 14, y + 27, "words"),
         ):
             parts.append(f'<text class="joins-{kind}" x="{left}" y="{down}">{escape(visible(text))}</text>')
     return "".join([*parts, "</svg>"])
+
+
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}..."

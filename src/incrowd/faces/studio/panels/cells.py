@@ -1,4 +1,4 @@
-"""The form of what a cell holds: a value, or a set of items with a sign between them."""
+"""The form of the cells of a column: a value each, or a set of items with a sign between them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def has_cells_form(choices: Choices, name: str, columns: Collection[Column]) -> 
 
 
 def cells_in_words(settings: Mapping[str, Any]) -> str:
-    """Say what the cells of a column hold, as "sets parted by ';', 2 items known"."""
+    """Describe the cells of a column, as "sets parted by ';', 2 items known"."""
     parts = settings.get("parts")
     if settings.get("kind") != "set":
         return f"lists parted by {parts!r}" if parts else "one value each"

@@ -53,14 +53,17 @@ class LinkedPanel:
         work = self.work
         heading(f"{len(work.frames)} tables about the same people")
         marked(note(f"Roles, joins and limits: {work.chosen.origin}. Check all of them."), "policy")
-        note(_ABSENT)
         with ui.element("div").classes("halves"):
             with ui.column().classes("w-full"):
-                ui.html(svg_of_joins(work.tables, work.height), sanitize=False).classes("w-full")
+                drawing = ui.html(svg_of_joins(work.tables, work.height), sanitize=False).classes(
+                    "wide-table"
+                )
+                drawing.props("tabindex=0 role=region aria-label=Joins")
                 heading("What is each column?", 3)
                 tables = ui.toggle([*work.frames], value=self._table, on_change=lambda e: self._turn(e.value))
-                marked(tables, "tables").props('no-caps dense unelevated aria-label="Table"')
+                marked(tables, "linked-tables").props('no-caps dense unelevated aria-label="Table"')
                 self._list = ui.column().classes("w-full").style("gap: 4px")
+                note(_ABSENT)
                 button("Choose another table", "another-table", self._leave, icon="undo")
             with ui.column().classes("w-full"):
                 self._form = ui.column().classes("w-full")
@@ -135,7 +138,7 @@ class LinkedPanel:
     def _draw_known(self) -> None:
         """Ask for each table below the people how many rows of a person an attacker knows."""
         with ui.element("div").classes("fields"):
-            for settings in self.work.chosen.document["linked"]:
+            for number, settings in enumerate(self.work.chosen.document["linked"]):
                 if settings.get("join"):
 
                     def take(event: Any, settings: dict[str, Any] = settings) -> None:
@@ -144,7 +147,7 @@ class LinkedPanel:
 
                     label = f"Known rows of {settings['name']}"
                     given = settings.get("known", "all")
-                    known = choice_field([*KNOWN, "all"], label, "known", given, on_change=take)
+                    known = choice_field([*KNOWN, "all"], label, f"known-{number}", given, on_change=take)
                     hinted(known, "an attacker knows so many of a person")
 
     def _draw_keys(self) -> None:
@@ -192,7 +195,10 @@ class LinkedPanel:
 
     def _draw_files(self) -> None:
         heading("Take it with you", 3)
-        note("The archive has all tables, the policy that may be published, and the account to check by.")
+        note(
+            "The archive has all tables, the policy that may be published, and the account to check by. Keep "
+            "the other policy: its hierarchies may hold raw values."
+        )
         with ui.row():
             download(self._page, "All tables", "get-tables", lambda _, watched: self.work.archive(watched))
             policy = self.work.policy()
@@ -215,7 +221,7 @@ class LinkedPanel:
 
     def go(self, _: str) -> None:
         """Go to the columns, which stand on this page, too."""
-        self._page.run_script("document.querySelector('[data-mark=tables]')?.scrollIntoView()")
+        self._page.run_script("document.querySelector('[data-mark=linked-tables]')?.scrollIntoView()")
 
 
 def changes_for(point: Point, work: LinkedTables) -> Iterator[Change]:
