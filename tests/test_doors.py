@@ -33,7 +33,7 @@ JUDGED = {
 WRITING = {
     "release.jobs.make.leaving_rows.LeavingRows._write_rows", "release.jobs.make.release.Release.into",
     "release.jobs.make.distributed.release.DistributedRelease._write", "release.jobs.make.anatomize.Anatomy.write_to",
-    "faces.cli.commands.p29.p29", "faces.cli.commands.randomize.randomize", "faces.cli.linked.anonymize_folder",
+    "faces.cli.commands.p29.p29", "faces.cli.commands.randomize.randomize",
 }  # fmt: skip
 """What writes rows that were judged when they were made; the first three judge the written rows again."""
 ASKED = {

@@ -345,3 +345,36 @@ def test_the_verifier_reads_the_limit_of_the_ledger(run, folder):
     policy = ic.Policy.read("policy.toml")
     policy.write("again.toml")
     assert ic.Policy.read("again.toml").ledger_epsilon == policy.ledger_epsilon == 2.5
+
+
+def test_linked_tables_are_recorded_and_refused_beside_others(run, tmp_path):
+    ids = list("abcdefgh")
+    (tmp_path / "in").mkdir()
+    schema = ic.Schema(["person.sex", "visit.ward"], insensitive=["person.id"])
+    shape = [ic.LinkedTable("person"), ic.LinkedTable("visit", join={"of": "person.id"})]
+    ic.LinkedPolicy(shape, ic.Policy(schema, "k-anonymity:4")).write(tmp_path / "policy.toml")
+    assert run("ledger", "init", str(tmp_path / "ledger")).status == 0
+
+    def anonymize(sex, ward, output, *more):
+        pl.DataFrame({"id": ids, "sex": list(sex)}).write_csv(tmp_path / "in" / "person.csv")
+        pl.DataFrame({"of": ids, "ward": list(ward)}).write_csv(tmp_path / "in" / "visit.csv")
+        return run(
+            "anonymize", str(tmp_path / "in"), "--policy", str(tmp_path / "policy.toml"), "--unanswered", "write", "-o",
+            output, "--ledger", str(tmp_path / "ledger"), *more,
+        )  # fmt: skip
+
+    who = ("--recipient", "r")
+    assert anonymize("x" * 8, "AAABBBBA", str(tmp_path / "one"), *who).status == 0
+    for output in (str(tmp_path / "two"), f"sqlite:///{tmp_path}/two.db"):
+        result = anonymize("ffffmmmm", "x" * 8, output, *who)
+        assert (result.status, "exposes 8 people" in result.err) == (1, True), result.err
+    assert not [*tmp_path.glob("two*")]
+    assert anonymize("x" * 8, "AAABBBBA", f"sqlite:///{tmp_path}/again.db", *who).status == 0
+    assert len(ic.Ledger.open(tmp_path / "ledger").entries) == 2
+    assert run("ledger", "verify", str(tmp_path / "ledger")).status == 0
+    for more, words in (
+        ((), "--recipient, who gets it"),
+        ((*who, "--ledger-keys", "id"), "is for one table"),
+    ):
+        result = anonymize("x" * 8, "AAABBBBA", str(tmp_path / "new"), *more)
+        assert (result.status, words in result.err) == (2, True), result.err

@@ -51,7 +51,12 @@ def test_tables_of_a_database_are_those_of_frames(where, tmp_path, server):
             assert release.to_dict() | {"seconds": {}} == whole.to_dict() | {"seconds": {}}
             view = ic.assess_linked(given, DRAWN.policy)
             assert view.smallest == ic.assess_linked(DRAWN.tables, DRAWN.policy).smallest
-    assert [str(each) for each in {*map(str, release.sources)}] == [str(Address(address))]
+    assert {*map(str, release.sources)} == {str(Address(address))}
+    # Rows of a database have no numbers.
+    for each, has_numbers in ((release, False), (whole, True)):
+        each.save(tmp_path / f"out {has_numbers}")
+        kept = tmp_path / f"out {has_numbers}" / "internal" / "person" / "suppressed.csv"
+        assert kept.is_file() == has_numbers
 
 
 def test_relations_lazy_frames_and_folders_of_one_table_are_read(tmp_path):

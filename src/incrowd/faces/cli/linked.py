@@ -12,7 +12,7 @@ import typer
 from incrowd.core.errors import ParameterError, TableError
 from incrowd.faces.cli import outputs
 
-_KEPT = ("policy", "output", "into", "force")
+_KEPT = ("policy", "output", "into", "force", "ledger", "recipient", "ledger_new_people")
 """Options of groups that linked tables have, too."""
 
 
@@ -114,7 +114,7 @@ def anonymize_folder(
         raise ParameterError("say where the tables go: to a folder or a database with -o, or --into a schema")
     if places.into is not None and not isinstance(output, Address):
         raise ParameterError("--into is for databases: name one with -o, or a folder with -o alone")
-    files = outputs.outputs_of(tables, policy=policy, force=places.force)
+    files = outputs.outputs_of(tables, places.ledger, policy=policy, force=places.force)
     with progress() as job, files:
         linked = LinkedPolicy.from_dict(content, policy.parent, str(policy))
         linked = replace(linked, terms=gate.applied_to(linked.terms))
@@ -124,10 +124,12 @@ def anonymize_folder(
             target = files.add(output, folder=True)
         release = anonymize_linked(tables, linked, progress=job, unanswered=gate.choice)
         job.stage("write")
+        into = None
         if isinstance(output, Address):
-            release.into(output, places.into, force=places.force, progress=job)
+            into = partial(release.into, output, places.into, force=places.force, progress=job)
         else:
             release.save(target)
+        places.record(files, release, None, into=into, policy=policy)
     if json:
         outputs.print_json(release.to_dict())
         return

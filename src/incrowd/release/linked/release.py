@@ -85,6 +85,8 @@ class LinkedRelease(InNotebooks):
     seconds: Mapping[str, float]
     sources: tuple[Any, ...] = ()
     _rows_left_out: Mapping[str, NDArray[np.int64]]
+    _raw: LinkedRows
+    """The raw rows that leave, which an entry of a ledger finds people and known rows again by."""
 
     _shown = ("people", "left_out", "smallest", "alone", "levels", "models", "tables")
 
@@ -167,8 +169,9 @@ class LinkedRelease(InNotebooks):
             for name, release in self.releases.items():
                 (internal / name).mkdir(0o700)
                 release.recoding.save(internal / name / "recoding")
-                rows = pl.DataFrame({"row": self._rows_left_out[name] + 1})
-                rows.write_csv(internal / name / "suppressed.csv")
+                if name in self._rows_left_out:
+                    rows = pl.DataFrame({"row": self._rows_left_out[name] + 1})
+                    rows.write_csv(internal / name / "suppressed.csv")
             self.policy.write(internal / "policy.toml")
             (internal / "DO-NOT-PUBLISH.txt").write_text(
                 "This folder has values of the tables before they were recoded, and numbers of the rows\n"
@@ -229,6 +232,12 @@ class LinkedRelease(InNotebooks):
                 block.hold()
                 block.placed = True
             block.done()
+
+    def for_ledger(self, key: bytes) -> tuple[dict[str, Any], pl.DataFrame, pl.DataFrame | None]:
+        """Return what an entry of a ledger has, as `Ledger.add` asks for it; without any value."""
+        from incrowd.release.linked.recorded import record_of
+
+        return record_of(self.releases, self.view, self._raw, key)
 
     def _describe(self, path: Path, files: Sequence[str]) -> None:
         """Write policies and the account, as they may be published, with digests of some files beside."""
@@ -366,8 +375,11 @@ def anonymize_linked(
         seconds=clock.seconds,
         sources=rows.sources,
         _rows_left_out={
-            name: rows.numbers[name][~result.present[rows.rows[name].person]] for name in policy.order
+            name: rows.numbers[name][~result.present[rows.rows[name].person]]
+            for name in policy.order
+            if name not in rows.unordered
         },
+        _raw=staying,
     )
     release.verdict.admit(unanswered)
     return release
@@ -466,4 +478,5 @@ def _of_one_table(rows: LinkedRows, unanswered: Unanswered) -> LinkedRelease:
         seconds=release.seconds,
         sources=rows.sources,
         _rows_left_out={name: np.array([], np.int64)},
+        _raw=rows,
     )

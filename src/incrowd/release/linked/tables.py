@@ -12,7 +12,7 @@ from incrowd.core.errors import InfeasibleError, ParameterError, TableError, nam
 from incrowd.core.io.columns import columns_named
 from incrowd.core.lazy import NDArray, np, nw, pl
 from incrowd.core.treatments.base import whose as whose_text
-from incrowd.engines import MemoryEngine, engine_for, open_table
+from incrowd.engines import MemoryEngine, SqlEngine, engine_for, open_table
 from incrowd.engines.dialects.addresses import Address
 from incrowd.engines.distinct import dictionary
 from incrowd.engines.sql.databases import Database
@@ -47,6 +47,8 @@ class LinkedRows:
         int64[rows] of each table: the place of each row in the table that came.
     sources
         The files.
+    unordered
+        The tables whose rows had no order where they came from, as in a database.
     """
 
     policy: LinkedPolicy
@@ -56,6 +58,7 @@ class LinkedRows:
     formats: Mapping[str, CsvFormat | None]
     numbers: Mapping[str, NDArray[np.int64]]
     sources: tuple[Any, ...] = ()
+    unordered: frozenset[str] = frozenset()
 
     @property
     def people(self) -> int:
@@ -77,6 +80,7 @@ class LinkedRows:
             When a table is absent, is on Spark, or names a key twice.
         """
         engines: dict[str, MemoryEngine] = {}
+        unordered: set[str] = set()
         formats: dict[str, CsvFormat | None] = {}
         sources: list[Any] = []
         if isinstance(tables, Address):
@@ -86,10 +90,12 @@ class LinkedRows:
             table, formats[name] = open_table(given, progress=progress)
             engine = engine_for(table, progress=progress)
             engines[name] = engine_in_memory(engine, name)
+            unordered |= {name} if isinstance(engine, SqlEngine) else set()
             sources += [given] if isinstance(given, str | os.PathLike) else engine.sources
         if isinstance(tables, str | os.PathLike):
             sources += fhir_files(tables)
-        return cls._joined(policy, engines, formats, tuple(sources))
+        joined = cls._joined(policy, engines, formats, tuple(sources))
+        return replace(joined, unordered=frozenset(unordered))
 
     @classmethod
     def _joined(

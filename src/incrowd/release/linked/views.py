@@ -71,12 +71,13 @@ class Facts(NamedTuple):
     """Rows of a table as an attacker sees them: which could be one another's, whose they are, and which row.
 
     - `number`: int32[facts], equal for rows that look alike beside the same known set.
-    - `person`, `row`: int64[facts] each.
+    - `person`, `row`, `among`: int64[facts] each; the last is the known set.
     """
 
     number: NDArray[np.int32]
     person: NDArray[np.int64]
     row: NDArray[np.int64]
+    among: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +147,7 @@ class Knowledge:
         result = {}
         for name in facts:
             if name == self.policy.person:
-                result[name] = Facts(number, self.owner, self.owner)
+                result[name] = Facts(number, self.owner, self.owner, np.arange(len(number)))
                 continue
             looks = [contexts[name] for _, contexts in numbered]
             if name in self.chosen:
@@ -156,11 +157,11 @@ class Knowledge:
                 of_set = number[among]
                 looks = [look[there] for look in looks]
             else:
-                row = np.arange(len(self.rows[name].person))
-                of_set = number[self.rows[name].person]
+                row, among = np.arange(len(self.rows[name].person)), self.rows[name].person
+                of_set = number[among]
             seen, kinds = _grouped(looks)
             both, _ = group_columns([of_set, seen], [many, kinds], len(row))
-            result[name] = Facts(both, self.rows[name].person[row], row)
+            result[name] = Facts(both, self.rows[name].person[row], row, among)
         return Sets(number, self.owner, many), result
 
     def _hashes(
@@ -176,7 +177,7 @@ class Knowledge:
             up = self.policy[name].above
             assert up is not None
             known = has_known[name] | (self.policy[name].known == "all")
-            whole[name] = np.where(known, _mix(cells[name] + below[name], level), np.uint64(0))
+            whole[name] = np.where(known, mix(cells[name] + below[name], level), np.uint64(0))
             np.add.at(below[up], above, whole[name])
             has_known[up][above[known]] = True
         person = order[0]
@@ -185,8 +186,8 @@ class Knowledge:
             for level, name in enumerate(order):
                 if level and facts:
                     outer = looks[self.policy[name].above or ""]
-                    looks[name] = _mix(whole[name] + _mix(outer[self.rows[name].above], 0), level)
-            return _mix(cells[person] + below[person], 0), looks
+                    looks[name] = mix(whole[name] + mix(outer[self.rows[name].above], 0), level)
+            return mix(cells[person] + below[person], 0), looks
         return self._of_chosen(cells, below, whole)
 
     def _of_chosen(
@@ -204,7 +205,7 @@ class Knowledge:
             shown[name] = []
             for node, more in nodes[name]:
                 there = node >= 0
-                value = _mix(cells[name][node] + below[name][node] + more, level)
+                value = mix(cells[name][node] + below[name][node] + more, level)
                 shown[name].append(value)
                 change = np.where(there, value - whole[name][node], np.uint64(0))
                 above = np.where(there, self.rows[name].above[node], -1)
@@ -221,9 +222,9 @@ class Knowledge:
                 outer = nothing
                 for (other, _), look in zip(nodes[up or ""], looks[up or ""], strict=False):
                     outer = np.where(self.rows[name].above[node] == other, look, outer)
-                looks[name].append(_mix(value + _mix(outer, 0), level))
+                looks[name].append(mix(value + mix(outer, 0), level))
         columns = {name: np.stack(looks[name][: sets.shape[1]], axis=1) for name, sets in self.chosen.items()}
-        return _mix(views, 0), columns
+        return mix(views, 0), columns
 
 
 def _subsets(
@@ -287,7 +288,7 @@ def _grouped(lanes: Sequence[NDArray[np.uint64]]) -> tuple[NDArray[np.int32], in
     return number, len(first)
 
 
-def _mix(values: NDArray[np.uint64], level: int) -> NDArray[np.uint64]:
+def mix(values: NDArray[np.uint64], level: int) -> NDArray[np.uint64]:
     """Mix the bits of numbers, differently at each level (the finalizer of SplitMix64)."""
     mixed = values + np.uint64((0x9E3779B97F4A7C15 * (level + 1)) % 2**64)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -91,7 +91,7 @@ def test_the_copy_itself_is_whole(forged, made):
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", quick([
     "number", "date", "command", "recipient", "records", "people", "epsilon", "models", "input", "release",
-    "matched_by", "k", "l", "m", "epsilon_limit", "file", "policy", "linked", "columns", "key",
+    "matched_by", "k", "l", "m", "epsilon_limit", "file", "policy", "linked", "sets", "columns", "key",
 ], "number", "people", "epsilon", "k", "file"))  # fmt: skip
 def test_a_forged_field_is_named(forged, made, name):
     write, records = forged

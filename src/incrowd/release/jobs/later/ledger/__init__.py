@@ -15,9 +15,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
-from incrowd.core.errors import SchemaError, TableError, setting
+from incrowd.core.errors import ParameterError, SchemaError, TableError, setting
 from incrowd.core.io.addresses import file_path
 from incrowd.core.io.chain import Chain, Content, read_chained, write_private
 from incrowd.core.io.placing import Publication
@@ -61,6 +61,10 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) and value.encode("utf-8", "ignore").decode() == value
 
 
+def _is_truth(value: Any) -> bool:
+    return type(value) is bool
+
+
 def _is_digest(value: Any) -> bool:
     return isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value) is not None
 
@@ -89,7 +93,7 @@ def _are_limits(value: Any) -> bool:
 def _are_joins(value: Any) -> bool:
     entries = [*value.values()] if isinstance(value, dict) and all(map(is_column_digest, value)) else [None]
     return all(
-        isinstance(each, dict) and _is_text(each.get("column")) and type(each.get("long")) is bool
+        isinstance(each, dict) and _is_text(each.get("column")) and _is_truth(each.get("long"))
         for each in entries
     )
 
@@ -104,7 +108,7 @@ _FIELDS: Mapping[str, Callable[[Any], bool]] = {
     "l": _are_limits, "m": _or_none(_is_count), "epsilon": _is_number, "epsilon_limit": _or_none(_is_number),
     "models": lambda value: isinstance(value, dict), "file": _or_none(_is_file),
     "input": _is_digest, "policy": _or_none(_is_digest), "release": _is_digest,
-    "linked": lambda value: type(value) is bool, "columns": _or_none(is_column_digest),
+    "linked": _is_truth, "sets": _or_none(is_column_digest), "columns": _or_none(is_column_digest),
     "key": is_column_digest, "tables": _or_none(lambda value: _is_file(value, TABLE_NAME)),
     "cells": _or_none(_is_file), "keys": _or_none(_is_file), "joins": _are_joins,
 }  # fmt: skip
@@ -152,6 +156,15 @@ _OTHER_KEY = (
     "Give the column a pseudonym with another key, leave it out, or release both as linked tables, which are "
     "judged together."
 )
+
+
+@runtime_checkable
+class LinkedTables(Protocol):
+    """A release of linked tables, which knows its people itself."""
+
+    def for_ledger(self, key: bytes) -> tuple[dict[str, Any], pl.DataFrame, pl.DataFrame | None]:
+        """Return figures for an entry, and keyed digests of people and of keys, as `people.account_of`."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -354,7 +367,7 @@ class Ledger:
 
     def add(
         self,
-        release: Release | AppliedBatch | RandomizedTable | TableRelease,
+        release: Release | AppliedBatch | RandomizedTable | TableRelease | LinkedTables,
         table: Any,
         publish: Callable[[], object] = bool,
         *,
@@ -373,10 +386,11 @@ class Ledger:
         Parameters
         ----------
         release
-            What is handed out, as `anonymize`, `next_release`, `apply_recoding`, `randomize` or `tabulate`
-            return.
+            What is handed out, as `anonymize`, `next_release`, `apply_recoding`, `randomize`, `tabulate` or
+            `anonymize_linked` return.
         table
-            The raw table that it was made of: a frame, a lazy frame, opened files, or a database's table.
+            The raw table that it was made of: a frame, a lazy frame, opened files, or a database's table. Of
+            linked tables it is not looked at.
         publish
             Called to publish it, e.g. ``lambda: release.save("out")``, or ``release.into("safe")`` in its
             place.
@@ -409,7 +423,7 @@ class Ledger:
             stands = documents and not _is_in_memory(table)
             entry["input"] = _sha256(documents) if stands else _digest_of(table)
         if "release" not in entry:
-            made = None if isinstance(release, TableRelease) else release.table
+            made = None if isinstance(release, TableRelease | LinkedTables) else release.table
             entry["release"] = _sha256(documents) if made is None else _digest_of(made)
         # A plain digest of the input would confirm a guess of its rows.
         entry["input"] = self.input_digest(entry["input"])
@@ -448,7 +462,7 @@ class Ledger:
 
     def judge(
         self,
-        release: Release | AppliedBatch | RandomizedTable,
+        release: Release | AppliedBatch | RandomizedTable | LinkedTables,
         table: Any,
         *,
         keys: Sequence[str] = (),
@@ -468,7 +482,7 @@ class Ledger:
 
     def _entry(
         self,
-        release: Release | AppliedBatch | RandomizedTable | TableRelease,
+        release: Release | AppliedBatch | RandomizedTable | TableRelease | LinkedTables,
         table: Any,
         keys: Sequence[str],
         epsilon: float | None,
@@ -478,7 +492,7 @@ class Ledger:
         key, people, joined = self._key(()), None, None
         entry: Entry = {"models": {}, "people": None, "matched_by": None, "k": None, "l": {}, "file": None}
         entry |= {"m": None, "key": key_digest(key), "tables": None, "cells": None}
-        entry |= {"linked": False, "columns": None, "keys": None, "joins": {}}
+        entry |= {"linked": False, "sets": None, "columns": None, "keys": None, "joins": {}}
         shown = Shown(entry, None)
         if isinstance(release, TableRelease):
             entry |= {"command": "tabulate", "epsilon": 0.0, "epsilon_limit": None}
@@ -489,6 +503,13 @@ class Ledger:
         elif isinstance(release, RandomizedTable):
             entry |= {"command": "randomize", "epsilon": release.epsilon, "epsilon_limit": epsilon}
             entry["records"] = len(nw.from_native(release.table, eager_only=True))
+        elif isinstance(release, LinkedTables):
+            if keys:
+                raise ParameterError(
+                    f"{setting('keys=', '--ledger-keys')}: linked tables have keys by their joins"
+                )
+            account, people, joined = release.for_ledger(key)
+            entry |= account
         else:
             account, people, cells, joined = account_of(key, release, getattr(release, "came", table), keys)
             entry |= account | {"columns": column_digest(key, *sorted(engine_for(table).columns))}

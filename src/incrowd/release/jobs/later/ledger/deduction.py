@@ -65,6 +65,9 @@ def deduced_people(releases: Sequence[ReleasePeople], *, latest: bool = False) -
     TableError
         A programme took longer than any should: nothing is decided then.
     """
+    if latest and releases[-1].sets:
+        return pl.Series("person", [], pl.Binary)
+    releases = [each for each in releases if not each.sets]
     columns = {name for each in releases for name in each.people.columns} - {"person", "class", RECORDS}
     people_by_column = [_deduced_by_column(releases, column, latest=latest) for column in sorted(columns)]
     return pl.concat([pl.Series("person", [], pl.Binary), *people_by_column]).unique()
@@ -103,7 +106,7 @@ def _rows_of_releases(releases: Sequence[ReleasePeople], column: str) -> pl.Data
         records = column_named(RECORDS) if RECORDS in each.people.columns else pl.lit(1)
         rows = each.people.select(
             "person", "class", column_named(column).alias("value"), records.alias(RECORDS)
-        )
+        ).drop_nulls("value")
         # Counterfeit records that are alike are not of one person.
         nobody = pl.when(pl.col("person").is_null()).then(pl.int_range(pl.len())).alias("nobody")
         rows = rows.group_by("person", "class", "value", nobody).agg(

@@ -28,6 +28,10 @@ class ReleasePeople(NamedTuple):
         Whether it is one of a series of m-invariant releases.
     linked
         Whether the rows of a person can be joined.
+    sets
+        Of linked tables of which few rows are known the column that says which rows a set has: a person has
+        several sets, each in a class. Releases of the same columns have the same, and of a set that both
+        show, both classes are known. What others rule out of the values of such classes is not deduced.
     """
 
     people: pl.DataFrame
@@ -35,11 +39,12 @@ class ReleasePeople(NamedTuple):
     least: Mapping[str, int]
     series: bool = False
     linked: bool = False
+    sets: str | None = None
 
     @classmethod
     def of_entry(cls, entry: Mapping[str, Any], people: pl.DataFrame) -> Self:
         """Return the people of an entry of a ledger."""
-        return cls(people, entry["k"], entry["l"], bool(entry["m"]), entry["linked"])
+        return cls(people, entry["k"], entry["l"], bool(entry["m"]), entry["linked"], entry["sets"])
 
     @property
     def classes(self) -> pl.DataFrame:
@@ -77,10 +82,25 @@ def exposed_by_intersection(releases: Sequence[ReleasePeople]) -> pl.Series:
             ]
             joint = persons.to_frame()
             for number, each in zip(releases_with, class_tables, strict=True):
-                joint = joint.join(each.select("person", f"class {number}").unique(), on="person")
+                joint = _with_classes(joint, each, f"class {number}", releases[number].sets)
+            # Somebody may have several sets in the same classes.
+            joint = joint.select("person", pl.selectors.starts_with("class ")).unique()
             exposed = _in_small_groups(joint, class_tables, limits)
             exposed_people.append(exposed.filter(exposed.is_in(group["person"].implode())))
     return pl.concat(exposed_people).unique()
+
+
+def _with_classes(joint: pl.DataFrame, classes: pl.DataFrame, name: str, sets: str | None) -> pl.DataFrame:
+    """Add the classes of a release, each beside those of the same set of known rows.
+
+    Who has no set in common is known by each set in each release: the keys of rows may have changed.
+    """
+    known = classes.select(columns_named(["person", *([sets] if sets else []), name])).unique()
+    if sets is None or sets not in joint.columns:
+        return joint.join(known, on="person")
+    same = joint.join(known, on=["person", sets])
+    others = joint.join(same, on="person", how="anti").join(known.drop(sets), on="person")
+    return pl.concat([same, others.select(columns_named(same.columns))])
 
 
 def exposed_by_difference(whole: ReleasePeople, parts: ReleasePeople) -> pl.Series:
@@ -101,7 +121,12 @@ def exposed_by_difference(whole: ReleasePeople, parts: ReleasePeople) -> pl.Seri
 def exposed_together(earlier: ReleasePeople, latest: ReleasePeople) -> pl.Series:
     """Return the people exposed by two releases together, by intersection or by difference."""
     exposed = [exposed_by_intersection([earlier, latest])]
-    exposed += [exposed_by_difference(*both) for both in ((latest, earlier), (earlier, latest))]
+    # Whoever knows few rows of a person does not know what other rows the person lacks.
+    exposed += [
+        exposed_by_difference(*both)
+        for both in ((latest, earlier), (earlier, latest))
+        if both[1].sets is None
+    ]
     return pl.concat(exposed).unique()
 
 
@@ -114,7 +139,9 @@ def _in_small_groups(
     for release in releases:
         on = [name for name in people.columns if name in release.columns]
         for column in least.keys() & set(release.columns):
-            records = people.join(release.select(columns_named([*on, column])).unique(), on=on)
+            # Rows of linked tables have values of their own columns alone.
+            told = release.select(columns_named([*on, column])).drop_nulls(column).unique()
+            records = people.join(told, on=on)
             values = records.group_by(groups).agg(column_named(column).n_unique())
             small.append(values.filter(column_named(column) < least[column]).drop(column))
     return people.join(pl.concat(small).unique(), on=groups, how="semi")["person"].unique()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from incrowd.core.io.columns import column_named
+from incrowd.core.io.columns import column_named, columns_named
 from incrowd.core.lazy import pl
 from incrowd.core.reading.keys import ANY_KEY, key_texts
 from incrowd.release.jobs.later.apply import AppliedBatch
@@ -34,8 +34,10 @@ class Keys(NamedTuple):
         """Return the people by a key, each in the joint class of the person's rows."""
         others = [name for name in self.entry["joins"] if name != digest]
         rows = self.rows.drop(others).rename({digest: "person"}).drop_nulls("person")
-        rows = in_joint_classes(rows.group_by(pl.exclude(RECORDS)).agg(column_named(RECORDS).sum()))
-        return ReleasePeople.of_entry(self.entry, rows)._replace(linked=True)
+        rows = rows.group_by(pl.exclude(RECORDS)).agg(column_named(RECORDS).sum())
+        if self.entry["sets"]:
+            return ReleasePeople.of_entry(self.entry, rows)
+        return ReleasePeople.of_entry(self.entry, in_joint_classes(rows))._replace(linked=True)
 
 
 class KeyTexts(NamedTuple):
@@ -93,13 +95,12 @@ def joins_of(now: Keys, before: Sequence[Keys]) -> list[Join]:
         values = now.rows[digest].drop_nulls().unique()
         earlier, others = {}, []
         for each in before:
+            shares = {other: _share(values, each.rows[other]) for other in each.entry["joins"]}
             for other, its in each.entry["joins"].items():
                 if (key["column"], its["column"]) == (now.entry["matched_by"], each.entry["matched_by"]):
                     continue  # People are compared by it anyway.
-                theirs = each.rows[other].drop_nulls().unique()
-                shared = values.is_in(theirs.implode()).sum()
                 least = 0.0 if key["long"] else _SHARED
-                if shared and shared >= least * min(len(values), len(theirs)):
+                if 0 < shares[other] >= least and not _is_another(key, its, each.entry["joins"], shares):
                     earlier[each.entry["number"]] = each.people(other)
                     others.append(its["column"])
         if earlier:
@@ -109,10 +110,39 @@ def joins_of(now: Keys, before: Sequence[Keys]) -> list[Join]:
     return sorted(joins, key=lambda join: join.least)
 
 
+def _share(values: pl.Series, others: pl.Series) -> float:
+    """Return the share of the values of the smaller column that the other column has."""
+    theirs = others.drop_nulls().unique()
+    smaller = min(len(values), len(theirs))
+    return float(values.is_in(theirs.implode()).sum()) / smaller if smaller else 0.0
+
+
+def _is_another(
+    key: Mapping[str, Any],
+    its: Mapping[str, Any],
+    joins: Mapping[str, Mapping[str, Any]],
+    shares: Mapping[str, float],
+) -> bool:
+    """Say whether a key of linked tables is another key than one whose namesake shares as many values.
+
+    Numbers from 1 have the same pseudonyms in each column: person 5 and visit 5.
+    """
+    name = key["column"].rpartition(".")[2]
+    if its["column"].rpartition(".")[2] == name:
+        return False
+    share = next(shares[digest] for digest, each in joins.items() if each is its)
+    namesakes = [digest for digest, each in joins.items() if each["column"].rpartition(".")[2] == name]
+    of_linked = "." in key["column"] or any("." in each["column"] for each in joins.values())
+    return of_linked and any(shares[digest] >= share for digest in namesakes)
+
+
 def _fewest(earlier: ReleasePeople, latest: ReleasePeople) -> int:
-    second = latest.classes.select("person", second="class").unique()
-    both = earlier.classes.select("person", "class").unique().join(second, on="person")
-    return min(both.group_by("class", "second").len()["len"], default=0)
+    shared = ["person", *([latest.sets] if latest.sets and latest.sets == earlier.sets else [])]
+    first, second = (each.classes.select(columns_named([*shared, "class"])) for each in (earlier, latest))
+    both = first.unique().join(second.rename({"class": "second"}).unique(), on=shared)
+    return min(
+        both.select("person", "class", "second").unique().group_by("class", "second").len()["len"], default=0
+    )
 
 
 def in_joint_classes(digests: pl.DataFrame) -> pl.DataFrame:

@@ -132,15 +132,15 @@ def _people_of(
         return digests.sort(columns_named(digests.columns)), None
     starred = cells.select(pl.all_horizontal(pl.all().eq_missing(SUPPRESSED))).to_series()
     digests = digests.with_columns(pl.when(~starred).then("class").alias("class"))
-    joined = None if keys is None else _counted(pl.concat([digests.drop("person"), keys], how="horizontal"))
+    joined = None if keys is None else counted(pl.concat([digests.drop("person"), keys], how="horizontal"))
     if release.policy.schema.linked:
         # Rows can be joined.
         digests = in_joint_classes(digests)
-    return _counted(digests), joined
+    return counted(digests), joined
 
 
-def _counted(digests: pl.DataFrame) -> pl.DataFrame:
-    """Return each row once, with the number of records, in an order of its own."""
+def counted(digests: pl.DataFrame) -> pl.DataFrame:
+    """Return each row of digests once, with the number of records, in an order of its own."""
     return digests.group_by(pl.all()).agg(pl.len().alias(RECORDS)).sort(columns_named(digests.columns))
 
 

@@ -126,6 +126,11 @@ def _sums(raw: pl.DataFrame, released: pl.DataFrame, times: pl.Series | None) ->
     return {name: _sum(frame, times) for name, frame in (("input", raw), ("release", released))}
 
 
+def digest_of_rows(*frames: pl.DataFrame) -> str:
+    """Return a digest of some tables in turn, the same for every order of the rows of each."""
+    return hashlib.sha256("".join(_sum(frame, None) for frame in frames).encode()).hexdigest()
+
+
 def _sum(frame: pl.DataFrame, times: pl.Series | None) -> str:
     counts = pl.Series([1] * len(frame), dtype=pl.Int64) if times is None else times
     # A name of its own would be one that a table has.
