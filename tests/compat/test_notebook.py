@@ -456,6 +456,7 @@ def test_ties_are_those_of_the_notebook_s_floats(secrets, p, partitions):
         assert len(partition_dataset(df, ["a"], "s", condition)) == partitions
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.sampled_from("xyz"), min_size=6, max_size=30), st.sampled_from([0.1, 0.2, 0.25, 0.3, 0.05])
 )

@@ -290,6 +290,7 @@ def test_calls_within_calls_come_first_and_pipes_give_the_first_argument():
     assert calls[-1].name == "last"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("opened", ["createSdcObj(", "(", "-", "c(f(", "f(a = "])
 def test_deep_nesting_is_refused_with_its_line(opened, tmp_path, run_command):
     (tmp_path / "a.R").write_text("x <- 1\n" + opened * 40 + "1")

@@ -129,6 +129,7 @@ def test_other_files_are_replaced(work, name):
     assert pl.read_parquet("other.parquet")["age"].dtype == pl.String
 
 
+@pytest.mark.slow
 def test_a_saved_release_that_is_scanned_is_not_replaced(work):
     release_of(FRAME).save("saved", name="release.parquet")
     for table in (pl.scan_parquet("saved/release.parquet"), ic.scan("saved/release.parquet")):

@@ -323,6 +323,7 @@ def test_a_damaged_file_of_a_stream_is_named(run, people, column, folder):
     assert "b.parquet: the file is damaged; its rows cannot be read" in told
 
 
+@pytest.mark.slow
 def test_what_is_garbled_and_dropped_is_not_read_where_rows_stream(run, people):
     """Only a reader of the pages would notice, and the release is right without those pages."""
     file, out = people.with_name("people.parquet"), people.with_name("out.parquet")

@@ -66,7 +66,7 @@ def tried(window, monkeypatch, **found):
     return now.loss, ran
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("agglomerative", "optimal", "title"),
     [
