@@ -20,8 +20,7 @@ from incrowd.faces.studio.cancelling import Watched
 from incrowd.faces.studio.panels.linked import changes_for
 from incrowd.faces.studio.tables import read_policy
 from incrowd.faces.studio.work import Source, Work
-from incrowd.release.linked.drawing import svg_of_joins
-from incrowd.release.linked.folders import joins_of, plain_files
+from incrowd.release.linked.folders import joins_of
 from incrowd.release.policy.policy_file import read_toml
 from incrowd_gate.points import Accepted
 
@@ -231,31 +230,6 @@ def test_tables_that_nothing_joins_are_refused_by_the_name_that_their_owner_gave
     assert str(source.path) not in str(refused.value)
     assert str(refused.value).startswith("tables: no column")
     assert window.linked is None
-
-
-@pytest.mark.parametrize(
-    ("names", "places"),
-    [
-        (["../../etc/visits.csv", "visits.CSV"], ["visits.csv", "visits-2.csv"]),
-        (["<img src=x>.csv", "..csv", ".csv"], ["img-src-x.csv", "table.csv", "table-2.csv"]),
-        ([r"C:\x\a b.parquet", "n" * 300 + ".tsv"], ["a-b.parquet", "n" * 60 + ".tsv"]),
-        (["\u202evsc.csv", "a\0b.csv.gz"], ["vsc.csv", "a-b.csv.gz"]),
-    ],
-)
-def test_uploaded_tables_get_plain_names(names, places):
-    assert plain_files(names) == places
-
-
-def test_the_drawing_has_every_text_as_a_text():
-    tables = [ic.LinkedTable("<b>"), ic.LinkedTable("visit", join={"<img src=x>": '<b>."><script>'})]
-    drawing = svg_of_joins(tables, {"<b>": 1, "visit": 2_000})
-    elements = set(re.findall(r"<(\w+)", drawing))
-    assert elements == {"svg", "path", "rect", "text"}
-    assert "its &lt;img src=x&gt; is &lt;b&gt;.&quot;&gt;&lt;script&gt;" in drawing
-    assert "2,000 rows" in drawing
-    long = svg_of_joins([ic.LinkedTable("n" * 900)], {"n" * 900: 1})
-    assert re.search(">n{22}[.]{3}<", long)
-    assert "n" * 900 in long
 
 
 def test_a_file_of_another_kind_is_refused_and_not_left_out(window):

@@ -106,3 +106,23 @@ def test_several_files_that_are_dropped_at_once_are_opened_together(visit, studi
     added = {path.name for path in set(studio.temporary.rglob("*")) - before if path.is_file()}
     assert {"patients.csv", "visits.csv"} <= added
     assert studio.errors.read_text() == ""
+
+
+TWO = """
+const moved = new DataTransfer(), field = document.querySelector('[data-mark=upload] input[type=file]');
+arguments[0].forEach(text => moved.items.add(new File([text], 'table.csv')));
+field.files = moved.files;
+field.dispatchEvent(new Event('change', {bubbles: true}));
+"""
+
+
+def test_files_of_one_name_are_two_tables(visit, studio, tmp_path):
+    write_clinic(tmp_path / "clinic")
+    visit.wait("[data-mark=upload]")
+    texts = [path.read_text() for path in sorted((tmp_path / "clinic").iterdir())]
+    visit.browser.execute_script(TWO, texts)
+    visit.wait(".joins")
+    told = visit.wait(".joins").get_attribute("aria-label")
+    assert "table-2" in told
+    assert told.count("table") >= 4  # "The tables", both tables, and the join of one to the other
+    assert studio.errors.read_text() == ""

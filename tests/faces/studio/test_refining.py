@@ -57,7 +57,7 @@ def tried(window, monkeypatch, **found):
         loss, state = found[name]
         return SimpleNamespace(
             utility={"loss": SimpleNamespace(value=loss, per_attribute={})},
-            privacy=SimpleNamespace(risk={"prosecutor": {"max": 0.2}}),
+            privacy=SimpleNamespace(risk={"prosecutor": {"max": 0.2}}, results=SimpleNamespace(asked=())),
             suppression=SimpleNamespace(records=0),
             verdict=SimpleNamespace(state=state),
         )

@@ -81,11 +81,7 @@ def hinted(element: Any, hint: str) -> Any:
 
 
 def dropping(
-    mark: str,
-    uploaded: Callable[[Any], Any],
-    text: str = "Drop a file here, or click",
-    *,
-    several: bool = False,
+    mark: str, uploaded: Any, text: str = "Drop a file here, or click", *, several: bool = False
 ) -> None:
     """Show where a file can be dropped, and a button for the keyboard. A file may come again.
 
@@ -94,6 +90,8 @@ def dropping(
     """
     handler: dict[str, Any] = {"on_multi_upload" if several else "on_upload": uploaded}
     upload = ui.upload(multiple=several, auto_upload=True, **handler).classes("w-full")
+    # Of files of one name the server would take the last alone.
+    upload.props[":field-name"] = "file => [file.name, file.size, file.lastModified].join('/')"
     marked(upload, mark).props("flat bordered").add_slot(
         "header",
         '<label class="drop"><q-spinner v-if="props.isUploading"></q-spinner>'
