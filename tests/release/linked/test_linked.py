@@ -206,6 +206,7 @@ def test_a_single_table_leaves_as_without_linked_tables():
         ),
         (lambda: ic.assess_linked({"person": EIGHT["person"]}, policy()), ParameterError, "only in the policy"),
         (lambda: ic.assess_linked("nowhere", policy()), TableError, "the files of a folder"),
+        (lambda: ic.assess_linked("mysql://me:secret@host/db", policy()), TableError, "^an address is no file; open a d"),
         (lambda: ic.assess_linked(EIGHT | {"visit": EIGHT["person"]}, policy()), TableError, "has no column 'of'"),
         (
             lambda: ic.assess_linked(EIGHT | {"person": pl.concat([EIGHT["person"]] * 2)}, policy()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 
 import polars as pl
@@ -9,7 +10,7 @@ import pytest
 
 import incrowd as ic
 from incrowd.core.errors import InfeasibleError, ParameterError
-from linked_readings import draw
+from linked_readings import draw, views
 
 KEY = "0f1e2d3c4b5a69788796a5b4c3d2e1f0aabbccdd"
 IDS = list("abcdefgh")
@@ -111,6 +112,30 @@ def test_exposed_people_are_those_of_the_definition(ledger, seed):
     if entry["sets"] is None:
         assert min(counts.values()) == release.view.smallest
         assert len(sets) == release.view.people
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_people_exposed_beside_a_single_release_are_those_of_the_definition(ledger, seed):
+    tables, terms = draw(seed, k=2, people=60, max_suppression=0.9)
+    release = ic.anonymize_linked(tables, terms, unanswered="write")
+    ids = tables["person"]["id"]
+    zones = pl.DataFrame({"id": ids, "zone": random.Random(seed).choices("abc", k=len(ids))})
+    other = ic.anonymize(
+        zones, ic.Schema(["zone"], insensitive=["id"], treatments={}), [ic.KAnonymity(2)], unanswered="write"
+    )
+    of_person = {str([each]): zone for each, zone in other.table.select("id", "zone").iter_rows()}
+    exposed = {
+        person
+        for people in views(release.tables, terms).values()
+        for person in people
+        if sum(of_person[each] == of_person[person] for each in people) < 2
+    }
+    ledger.add(release, tables, recipient="r")
+    if not exposed:
+        add(ledger, other, zones, keys=["id"])
+        return
+    with pytest.raises(InfeasibleError, match=f"exposes {len(exposed)} people"):
+        add(ledger, other, zones, keys=["id"])
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -106,7 +106,7 @@ def documents_of(folder: Path) -> pl.DataFrame:
 
 
 @contextmanager
-def opened(where: Database | Address, *, sources: object = None) -> Iterator[Database]:
+def opened(where: Database | Address | str, *, sources: object = None) -> Iterator[Database]:
     """Yield an open database; a file that is not there is made, and gets its name at the end of the block.
 
     Raises
@@ -114,6 +114,7 @@ def opened(where: Database | Address, *, sources: object = None) -> Iterator[Dat
     TableError
         When it cannot be opened, or the file cannot be made.
     """
+    where = Address(where) if isinstance(where, str) else where
     if isinstance(where, Database):
         yield where
     elif where.dialect.server or where.path.exists():

@@ -183,7 +183,7 @@ class LinkedRelease(InNotebooks):
     @in_job
     def into(
         self,
-        database: Database | Address,
+        database: Database | Address | str,
         schema: str | None = None,
         *,
         force: bool = False,
@@ -212,6 +212,24 @@ class LinkedRelease(InNotebooks):
             When a table exists (unless `force`) or cannot be made.
         InfeasibleError
             When the verdict is broken, or what was made does not satisfy the policy.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import incrowd as ic
+        >>> import polars as pl
+        >>> tables = {
+        ...     "person": pl.DataFrame({"id": [1, 2], "sex": ["f", "f"]}),
+        ...     "visit": pl.DataFrame({"of": [1, 2], "ward": ["A", "A"]}),
+        ... }
+        >>> shape = [ic.LinkedTable("person"), ic.LinkedTable("visit", join={"of": "person.id"})]
+        >>> schema = ic.Schema(["person.sex", "visit.ward"], insensitive=["person.id"])
+        >>> policy = ic.LinkedPolicy(shape, ic.Policy(schema, "k-anonymity:2"))
+        >>> address = f"sqlite:///{tempfile.mkdtemp()}/safe.db"
+        >>> ic.anonymize_linked(tables, policy, unanswered="write").into(address)
+        >>> with ic.Database(address) as database:
+        ...     database.table("visit").columns
+        ['of', 'ward']
         """
         self.verdict.refuse(only_broken=True)
         with PrivateFolder() as place:
@@ -320,7 +338,7 @@ def anonymize_linked(
     ... )
     >>> release = ic.anonymize_linked(tables, policy, unanswered="write")
     >>> release.view.smallest, release.levels
-    (2, {'person.sex': 1, 'visit.ward': 0})
+    (2, {'person.sex': 0, 'visit.ward': 1})
     """
     UNANSWERED.check(unanswered, "anonymize_linked", "unanswered")
     policy = policy if isinstance(policy, LinkedPolicy) else LinkedPolicy.read(policy)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd.core.errors import InfeasibleError, ParameterError, TableError, named, quoted, those_are
+from incrowd.core.io.addresses import file_path
 from incrowd.core.io.columns import columns_named
 from incrowd.core.lazy import NDArray, np, nw, pl
 from incrowd.core.treatments.base import whose as whose_text
@@ -226,7 +226,8 @@ def tables_by_name(tables: Any, policy: Any) -> dict[str, Any]:
         When a table is absent.
     """
     if isinstance(tables, str | os.PathLike):
-        folder = Path(tables)
+        # An address is no folder, and its password is no part of a message.
+        folder = file_path(tables)
         if not folder.is_dir():
             raise TableError(f"{folder}: linked tables are the files of a folder, and this is none")
         files = {table.name: folder / table.file for table in policy.tables}
