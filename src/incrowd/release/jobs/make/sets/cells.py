@@ -115,7 +115,7 @@ class Baskets:
 
     def at(self, cut: NDArray[np.int64]) -> Self:
         """Return the baskets with each node replaced by the one that a cut has for it: int64[nodes]."""
-        both = np.unique(self.row * len(cut) + cut[self.node])
+        both = distinct(self.row * len(cut) + cut[self.node])
         return replace(self, row=both // len(cut), node=both % len(cut))
 
     def only(self, kept: NDArray[np.bool_]) -> Self:
@@ -141,6 +141,12 @@ class Baskets:
         every = pl.DataFrame({"row": np.arange(self.rows)})
         cells = every.join(sets, on="row", how="left", maintain_order="left")["item"]
         return cells if separator is None else cells.list.join(separator)
+
+
+def distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the distinct numbers, ascending: faster than `numpy.unique`, as most are in order."""
+    ordered = np.sort(numbers)
+    return ordered[np.diff(ordered, prepend=-1) != 0]
 
 
 def joined(each: Sequence[Baskets]) -> Baskets:

@@ -11,6 +11,7 @@ from incrowd.core.errors import ParameterError
 from incrowd.core.kernels.grouping.grouping import group_columns
 from incrowd.core.kernels.people.histories import choose, subsets
 from incrowd.core.lazy import NDArray, np
+from incrowd.release.jobs.make.sets.cells import distinct
 
 if TYPE_CHECKING:
     from incrowd.release.jobs.make.sets.cells import Baskets
@@ -61,8 +62,8 @@ def views_of(baskets: Baskets, of_class: NDArray[np.int64], person: NDArray[np.i
         return [View(baskets, of_class, np.arange(baskets.rows))]
     nodes, classes = len(baskets.items.labels), int(of_class.max(initial=0)) + 1
     shown = of_class >= 0
-    homes = np.unique(person[shown] * classes + of_class[shown])
-    items = np.unique(person[baskets.row] * nodes + baskets.node)
+    homes = distinct(person[shown] * classes + of_class[shown])
+    items = distinct(person[baskets.row] * nodes + baskets.node)
     owner = homes // classes
     start, stop = (np.searchsorted(items // nodes, owner, side) for side in ("left", "right"))
     row = np.repeat(np.arange(len(homes)), stop - start)
@@ -86,16 +87,15 @@ def shared(view: View, size: int, where: str) -> Shared:
         When there are too many sets.
     """
     baskets, of_class, person, several = view
-    lengths = np.bincount(baskets.row, minlength=baskets.rows)
-    total = choose(lengths, size).sum()
+    starts = np.append(np.flatnonzero(np.diff(baskets.row, prepend=-1)), len(baskets.row)).astype(np.int64)
+    total = choose(np.diff(starts), size).sum()
     if total > _MOST_SETS:
         raise ParameterError(
             f"{where}: an attacker may know {total:,.0f} sets of {size} items, and {_MOST_SETS:,} "
             "are looked at; lower known, or shorten the sets"
         )
-    indptr = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-    sets, counts = subsets(indptr, baskets.node, size)
-    owner = np.repeat(np.arange(baskets.rows), counts)
+    sets, counts = subsets(starts, baskets.node, size)
+    owner = np.repeat(baskets.row[starts[:-1]], counts)
     if not len(owner):
         return Shared(owner, sets, np.zeros(0, np.int64))
     nodes, classes = len(baskets.items.labels), int(of_class.max(initial=0)) + 1
@@ -103,7 +103,7 @@ def shared(view: View, size: int, where: str) -> Shared:
     each = ids
     if several:
         people = int(person.max()) + 1
-        each = np.unique(ids.astype(np.int64) * people + person[owner]) // people
+        each = distinct(ids.astype(np.int64) * people + person[owner]) // people
     return Shared(owner, sets, np.bincount(each, minlength=len(first))[ids])
 
 
@@ -121,7 +121,7 @@ def lacking(view: View, k: int, known: int) -> NDArray[np.float64]:
     nodes = len(baskets.items.labels)
     ways = baskets.items.ways_up()[baskets.node]
     there = ways >= 0
-    both = np.unique(np.repeat(baskets.row, there.sum(axis=1)) * nodes + ways[there])
+    both = distinct(np.repeat(baskets.row, there.sum(axis=1)) * nodes + ways[there])
     row, node = both // nodes, both % nodes
     order = np.lexsort((node, row, person[row], of_class[row]))
     row, node = row[order], node[order]

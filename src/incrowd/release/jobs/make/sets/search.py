@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from incrowd.core.errors import InfeasibleError, setting
 from incrowd.core.lazy import NDArray, np
-from incrowd.release.jobs.make.sets.cells import Baskets, joined, parted
+from incrowd.release.jobs.make.sets.cells import Baskets, distinct, joined, parted
 from incrowd.release.jobs.make.sets.counting import View, lacking, shared, views_of
 
 _MOST_CUTS = 4_096
@@ -295,13 +295,18 @@ class _Search:
         every = self.baskets.at(cut)
         kept = np.ones(len(every.row), np.bool_)
         keys = (every.row if self.person is None else self.person[every.row]) * self.nodes + every.node
-        size = 1
-        while size <= self.limit.known and (~kept).sum() <= self.most_left_out:
-            views = self._views(every.only(kept))
-            gone = np.concatenate([self._exposed(view, size) for view in views])
-            if len(gone):
-                kept &= ~np.isin(keys, gone, kind="sort")
-            size = 1 if len(gone) else size + 1
+        home = self.of_class[every.row]
+        # The size of sets that is looked at next in each class, as few classes change in a round.
+        sizes = np.ones(int(home.max(initial=0)) + 1, np.int64)
+        while (size := sizes.min()) <= self.limit.known and (~kept).sum() <= self.most_left_out:
+            here = kept & (sizes == size)[home]
+            gone = [self._exposed(view, int(size)) for view in self._views(every.only(here))]
+            out = here & np.isin(keys, np.concatenate(gone), kind="sort")
+            kept &= ~out
+            sizes[sizes == size] += 1
+            if out.any():
+                # Whoever has several rows is in several classes.
+                sizes[home[out] if self.person is None else slice(None)] = 1
         return kept
 
     def _exposed(self, view: View, size: int) -> NDArray[np.int64]:
@@ -316,7 +321,7 @@ class _Search:
         rank = np.empty(len(places), np.int64)
         rank[np.lexsort((places, -frequent, often))] = np.arange(len(places))
         worst = rank[number.reshape(home.shape)].argmax(axis=1)
-        return np.unique(view.person[owner] * self.nodes + sets[np.arange(len(sets)), worst])
+        return distinct(view.person[owner] * self.nodes + sets[np.arange(len(sets)), worst])
 
     def _cuts(self) -> int:
         """Count the cuts below the root, up to a few more than are looked at."""
