@@ -147,8 +147,9 @@ class JoinedView(InNotebooks):
     def sentences(self) -> list[str]:
         """Describe the joined view."""
         tables = ", ".join(f"{name} ({rows:,})" for name, rows in self.records.items())
-        known = ", ".join(
-            f"{'all rows' if table.known == 'all' else f'{table.known} rows at most'} of {table.name}"
+        rows_known = {"all": "all rows", 1: "1 row"}
+        known = " and ".join(
+            f"{rows_known.get(table.known, f'at most {table.known} rows')} of {table.name}"
             for table in self.policy.tables
             if table.above is not None
         )
