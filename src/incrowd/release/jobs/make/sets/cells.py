@@ -146,7 +146,7 @@ class Baskets:
 def distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the distinct numbers, ascending: faster than `numpy.unique`, as most are in order."""
     ordered = np.sort(numbers)
-    return ordered[np.diff(ordered, prepend=-1) != 0]
+    return np.asarray(ordered[np.diff(ordered, prepend=-1) != 0])
 
 
 def joined(each: Sequence[Baskets]) -> Baskets:

@@ -100,10 +100,10 @@ def shared(view: View, size: int, where: str) -> Shared:
         return Shared(owner, sets, np.zeros(0, np.int64))
     nodes, classes = len(baskets.items.labels), int(of_class.max(initial=0)) + 1
     ids, first = group_columns([of_class[owner], *sets.T], [classes, *[nodes] * size], len(owner))
-    each = ids
+    each = ids.astype(np.int64)
     if several:
         people = int(person.max()) + 1
-        each = distinct(ids.astype(np.int64) * people + person[owner]) // people
+        each = distinct(each * people + person[owner]) // people
     return Shared(owner, sets, np.bincount(each, minlength=len(first))[ids])
 
 
