@@ -236,10 +236,8 @@ class _Search:
             class_of[:] = _within(block_of, class_of)
         # The work grows with the square of a block.
         work = np.concatenate(([0], np.cumsum(np.diff(indptr) ** 2)))
-        over_ranges(
-            improve_blocks, work, Blocks(indptr, keys, seeds), self.points, self.cells, self.problem.least,
-            class_of,
-        )  # fmt: skip
+        blocks, least = Blocks(indptr, keys, seeds), self.problem.least
+        over_ranges(improve_blocks, work, blocks, self.points, self.cells, least, class_of)
         _, class_of[:] = np.unique(block_of * (class_of.max() + 1) + class_of, return_inverse=True)
 
 

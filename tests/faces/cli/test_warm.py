@@ -30,7 +30,7 @@ def test_an_algorithm_has_its_own_kernels_compiled(monkeypatch):
     monkeypatch.setattr(warming, "_compile", lambda name, ship: compiled.append(name))
     warm("agglomerative:rounds=2")
     assert set(compiled) == set(signatures.loops_of("agglomerative")) < signatures.listed().keys()
-    assert "clusters.rebuild:improve_blocks" in compiled
+    assert "clusters.rebuild:joined" in compiled
     with pytest.raises(PolicyError, match="agglomerativ"):
         warm("agglomerativ")
 

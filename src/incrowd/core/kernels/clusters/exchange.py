@@ -27,32 +27,45 @@ _SWAPS = 64
 """Most keys of a class tried as swap partners."""
 
 
-@compiled
 def exchange(classes, points, cells, k, rounds):
     """Improve classes by moves, swaps, dissolving and splitting, with k records in every class.
 
     Stops after `rounds`, or when a round changes at most one key in a thousand.
     """
-    keys = points.weights.size
-    members = np.empty(keys, np.int64)
-    target = np.empty(keys, np.int64)
     cost = np.full(len(classes.totals), -1, np.int64)
     for _ in range(rounds):
-        changes = 0
         # The keys of a class with unchanged cost were tried in the round before.
         fresh = changed(classes, cost)
-        for i in range(keys):
-            if fresh[classes.links[i, CLASS]]:
-                changes += _move_or_swap(classes, points, cells, k, i)
-        for c in range(len(classes.totals)):
-            if not fresh[c] or classes.totals[c, RECORDS] == 0:
-                continue
-            if classes.totals[c, RECORDS] < 2 * k:
-                changes += _dissolve(classes, points, cells, c, members, target)
-            else:
-                changes += _split(classes, points, cells, k, c, members)
-        if changes <= keys // 1000:
+        changes = _exchange_keys(classes, points, cells, k, fresh)
+        changes += _dissolve_or_split(classes, points, cells, k, fresh)
+        if changes <= points.weights.size // 1000:
             return
+
+
+@compiled
+def _exchange_keys(classes, points, cells, k, fresh):
+    """Move or swap each key of the classes in `fresh`, and return the number of changes."""
+    changes = 0
+    for i in range(points.weights.size):
+        if fresh[classes.links[i, CLASS]]:
+            changes += _move_or_swap(classes, points, cells, k, i)
+    return changes
+
+
+@compiled
+def _dissolve_or_split(classes, points, cells, k, fresh):
+    """Dissolve small and split large classes in `fresh`, and return the number of changes."""
+    members = np.empty(points.weights.size, np.int64)
+    target = np.empty(points.weights.size, np.int64)
+    changes = 0
+    for c in range(len(classes.totals)):
+        if not fresh[c] or classes.totals[c, RECORDS] == 0:
+            continue
+        if classes.totals[c, RECORDS] < 2 * k:
+            changes += _dissolve(classes, points, cells, c, members, target)
+        else:
+            changes += _split(classes, points, cells, k, c, members)
+    return changes
 
 
 @inner
@@ -68,7 +81,7 @@ def _move_or_swap(classes, points, cells, k, i):
     rest = classes.totals[home, RECORDS] - points.weights[i]
     if classes.totals[home, COST] == 0 or rest == 0:
         return 0
-    saved = classes.totals[home, COST] - without(classes, points, cells, i, -1)
+    saved = classes.totals[home, COST] - without(classes, points, cells, i, np.int64(-1))
     there, _ = best_join(classes, points, cells, i, saved)
     if there < 0:
         return 0
@@ -116,7 +129,7 @@ def _dissolve(classes, points, cells, c, members, target):
     before = classes.totals[c, COST]
     if before == 0:
         return 0
-    many = class_members(classes, c, members, 0)
+    many = class_members(classes, c, members, np.int64(0))
     size = classes.totals[c, RECORDS]
     # A class without records is no target of a join.
     classes.totals[c, RECORDS] = 0
@@ -149,7 +162,7 @@ def _split(classes, points, cells, k, c, members):
     keys 1 2 8 9 (32), k = 2; the distant keys are 1 and 9
     1 | 2 8 9 is too small, 1 2 | 8 9 costs 2 + 2, 1 2 8 | 9 is too small
     """
-    many = class_members(classes, c, members, 0)
+    many = class_members(classes, c, members, np.int64(0))
     if many < 2 or classes.totals[c, COST] == 0:
         return 0
     one = members[0]

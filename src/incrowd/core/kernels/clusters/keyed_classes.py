@@ -153,17 +153,14 @@ def picked(points, keys):
     return Points(ranks, weights)
 
 
-@inner
 def changed(classes, cost):
     """Compare class costs with `cost`, bool[classes], and update `cost`."""
-    is_changed = np.empty(cost.size, np.bool_)
-    for c in range(cost.size):
-        is_changed[c] = classes.totals[c, COST] != cost[c]
-        cost[c] = classes.totals[c, COST]
+    is_changed = classes.totals[:, COST] != cost
+    cost[:] = classes.totals[:, COST]
     return is_changed
 
 
-@inner
+@compiled
 def keyed_classes(points, cells, class_of, room):
     """Build classes from a class number per key, with capacity `room`."""
     keys, width = points.ranks.shape
@@ -213,7 +210,7 @@ def settle(classes, points, cells, c):
     if totals[c, HEAD] < 0:
         totals[c, COST] = 0
         return
-    totals[c, EACH] = _covered(classes, points, cells, c, -1, -1)
+    totals[c, EACH] = _covered(classes, points, cells, c, np.int64(-1), np.int64(-1))
     totals[c, COST] = totals[c, RECORDS] * totals[c, EACH]
     last = bounds.shape[1] - 1
     for j in range(bounds.shape[2]):
@@ -269,7 +266,7 @@ def without(classes, points, cells, out, into):
 def _covered(classes, points, cells, c, out, into):
     """Write the cells of class c without key `out` and with key `into` (-1: none) into the scratch row.
 
-    Returns the cost of a record in these cells.
+    Returns the cost of a record in these cells. Pass -1 as int64: a constant is compiled as another type.
     """
     bounds, links, ranks = classes.bounds, classes.links, points.ranks
     last = bounds.shape[1] - 1

@@ -12,6 +12,7 @@ from incrowd.core.kernels.clusters.keyed_classes import (
     CLASS,
     COST,
     RECORDS,
+    Points,
     changed,
     class_members,
     distance,
@@ -44,86 +45,77 @@ class Blocks(NamedTuple):
     seeds: NDArray[np.uint64]
 
 
-@compiled
 def improve_blocks(start, stop, blocks, points, cells, k, class_of):
     """Assign the keys of blocks ``start .. stop - 1`` to classes of low cost.
 
     ``class_of`` has class numbers from 0 in each block, or -1 for all keys of a block without classes, and is
-    overwritten by the new numbers.
+    overwritten by the new numbers. Its steps are kernels of their own, which compile sooner than one of all.
     """
     for b in range(start, stop):
         keys = blocks.keys[blocks.indptr[b] : blocks.indptr[b + 1]]
-        part = picked(points, keys)
-        numbers = np.empty(keys.size, np.int64)
-        for i in range(keys.size):
-            numbers[i] = class_of[keys[i]]
+        part = Points(points.ranks[keys], points.weights[keys])
+        numbers = class_of[keys]
         if numbers[0] < 0:
             numbers = joined(part, cells, k)
         classes = keyed_classes(part, cells, numbers, _room(part, numbers, k))
         exchange(classes, part, cells, k, _ROUNDS)
-        rebuild(classes, part, cells, k, blocks.seeds[b])
+        _rebuild(classes, part, cells, k, blocks.seeds[b])
         exchange(classes, part, cells, k, _ROUNDS)
-        number = np.full(len(classes.totals), -1, np.int64)
-        count = 0
-        for i in range(keys.size):
-            c = classes.links[i, CLASS]
-            if number[c] < 0:
-                number[c] = count
-                count += 1
-            class_of[keys[i]] = number[c]
+        # Classes are numbered in order of their first keys.
+        _, first, inverse = np.unique(classes.links[:, CLASS], return_index=True, return_inverse=True)
+        class_of[keys] = np.argsort(np.argsort(first))[inverse]
 
 
-@inner
 def _room(points, numbers, k):
     """Capacity for classes: new classes have k records, classes of `numbers` may have fewer."""
-    records = np.zeros(numbers.size, np.int64)
-    total = np.int64(0)
-    for i in range(numbers.size):
-        records[numbers[i]] += points.weights[i]
-        total += points.weights[i]
-    room = total // k + 1
-    for c in range(numbers.size):
-        room += 0 < records[c] < k
-    return room
+    records = np.bincount(numbers, points.weights)
+    return int(points.weights.sum() // k) + 1 + int(((records > 0) & (records < k)).sum())
 
 
-@inner
-def rebuild(classes, points, cells, k, seed):
+def _rebuild(classes, points, cells, k, seed):
     """Rebuild each class together with the nearest classes, in three rounds at most.
 
     The search ends early after a round with few rebuilt classes.
+    """
+    state = np.array([seed], np.uint64)
+    cost = np.full(len(classes.totals), -1, np.int64)
+    for _ in range(3):
+        if _rebuild_changed(classes, points, cells, k, changed(classes, cost), state) <= len(cost) // 200:
+            return
+
+
+@compiled
+def _rebuild_changed(classes, points, cells, k, fresh, state):
+    """Rebuild the classes in `fresh` together with the nearest ones, and return the number of cheaper builds.
+
+    ``state[0]`` is the state of the random numbers.
     """
     members = np.empty(points.weights.size, np.int64)
     near = np.empty(_NEIGHBOURS, np.int64)
     labels = np.empty(_MOST_KEYS, np.int64)
     best_labels = np.empty(_MOST_KEYS, np.int64)
-    state = np.array([seed], np.uint64)
-    cost = np.full(len(classes.totals), -1, np.int64)
-    for _ in range(3):
-        better = 0
-        fresh = changed(classes, cost)
-        for c in range(len(classes.totals)):
-            if classes.totals[c, COST] == 0 or not fresh[c]:
+    better = 0
+    for c in range(len(classes.totals)):
+        if classes.totals[c, COST] == 0 or not fresh[c]:
+            continue
+        count_near = _neighbours(classes, cells, c, near)
+        many = class_members(classes, c, members, np.int64(0))
+        before = classes.totals[c, COST]
+        for n in range(count_near):
+            before += classes.totals[near[n], COST]
+            many = class_members(classes, near[n], members, many)
+            if many > _MOST_KEYS:
+                break
+            if n not in (0, count_near // 2, count_near - 1):
                 continue
-            count_near = _neighbours(classes, cells, c, near)
-            many = class_members(classes, c, members, 0)
-            before = classes.totals[c, COST]
-            for n in range(count_near):
-                before += classes.totals[near[n], COST]
-                many = class_members(classes, near[n], members, many)
-                if many > _MOST_KEYS:
-                    break
-                if n not in (0, count_near // 2, count_near - 1):
-                    continue
-                keys = members[:many]
-                part = picked(points, keys)
-                count = _best_build(part, cells, k, before, state, labels, best_labels)
-                if count:
-                    _replace(classes, points, cells, keys, best_labels, count)
-                    better += 1
-                    break
-        if better <= len(classes.totals) // 200:
-            return
+            keys = members[:many]
+            part = picked(points, keys)
+            count = _best_build(part, cells, k, before, state, labels, best_labels)
+            if count:
+                _replace(classes, points, cells, keys, best_labels, count)
+                better += 1
+                break
+    return better
 
 
 @inner
@@ -201,7 +193,7 @@ def _build(part, cells, k, built, begin, labels, limit):
     Writes the class of each key. Returns the number of classes and the cost, infinite from the limit on.
     """
     bounds, totals, free = built
-    left, count, cost = np.int64(0), 0, np.int64(0)
+    left, count, cost = np.int64(0), np.int64(0), np.int64(0)
     for i in free:
         left += part.weights[i]
     while left >= k:
