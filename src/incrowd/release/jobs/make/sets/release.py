@@ -360,7 +360,7 @@ def _best(
     steps: Steps,
 ) -> tuple[Any, dict[str, SetRecoding]]:
     """Return the recoding of the other columns, for classes of some size, that loses least with its sets."""
-    attributes, k = policy.schema.sets, _k_of(policy)
+    attributes, k = policy.schema.sets, policy.k
     names = [each.name for each in attributes]
     sizes = [k]
     if len(plain.schema.quasi) > len(names):
@@ -409,10 +409,6 @@ def _person_of_row(start: Any) -> NDArray[np.int64] | None:
     return np.asarray(np.where(person < 0, person.max() + 1 + np.arange(len(person)), person))
 
 
-def _k_of(policy: Policy) -> int:
-    return max(int(model.limit) for model in policy.models if isinstance(model, KAnonymity))
-
-
 def _classes(recoded: Any) -> NDArray[np.int64]:
     """Return the released class of each raw row, -1 for a suppressed one: int64[rows]."""
     recoding, frequency = recoded.result.recoding, recoded.start.frequency
@@ -452,7 +448,7 @@ def _with_sets(
     """Add the count of a table's sets to the measures of its classes."""
     others = [each.name for each in policy.schema.quasi if each.kind != "set"]
     trees = [each.released.items for each in sets.values()]
-    result = judge_sets(frame, policy.schema.sets, others, _k_of(policy), trees, person)
+    result = judge_sets(frame, policy.schema.sets, others, policy.k, trees, person)
     measured = _of_others(measured, policy)
     return replace(measured, results=Results((*measured.results.asked, result)))
 
