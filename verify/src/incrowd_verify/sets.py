@@ -287,7 +287,7 @@ def _names(sets: Sequence[Column]) -> str:
 def _views(
     con: Checks, tables: Tables, sets: Sequence[Column], persons: Persons | None, home: str
 ) -> list[str]:
-    """Make tables of what may be known together, and return their names: place, class, person, item.
+    """Make tables of items that may be known together, and return their names: place, class, person, item.
 
     Of people with several records, these are the items of a record, and in each class of a person the items
     of all records.

@@ -72,6 +72,6 @@ def has_items(column: pl.Series, cells: pl.Series, parts: str) -> bool:
     if rows["some"].n_unique() < _VALUES:
         return False
     some, every = (
-        pl.col(name).str.split(parts).list.eval(pl.element().str.strip_chars()) for name in rows.columns
+        each.str.split(parts).list.eval(pl.element().str.strip_chars()) for each in rows.get_columns()
     )
-    return bool(rows.select((some.list.set_difference(every).list.len() == 0).all()).item())
+    return bool((some.list.set_difference(every).list.len() == 0).all())

@@ -179,7 +179,7 @@ def _rows_by_line(text: str, source: str, delimiter: str) -> dict[int, list[str]
 
 
 def _oddness(rows: Mapping[int, list[str]]) -> tuple[bool, bool, int]:
-    """Say what is odd of rows under a delimiter: a line without a parent, several roots, stray quotes.
+    """Count oddities of rows under a delimiter: a line without a parent, several roots, stray quotes.
 
     A label may hold the other delimiter, and under that one of these is there.
     """

@@ -11,6 +11,7 @@ from incrowd.core.lazy import NDArray, np
 from incrowd.core.recoding.base import Recoding
 from incrowd.core.recoding.cells import (
     SUPPRESSED,
+    ValueCells,
     level_cells,
     starred,
     starred_nodes,
@@ -19,7 +20,7 @@ from incrowd.core.recoding.cells import (
 from incrowd.core.table.frequency import FrequencyTable
 
 if TYPE_CHECKING:
-    from incrowd.core.recoding.cells import Cells, ValueCells
+    from incrowd.core.recoding.cells import Cells
     from incrowd.core.table.domain import Domain
 
 

@@ -409,7 +409,7 @@ def followed(attribute: Attribute, kind: str) -> Hierarchy | Builder | None:
 def _plainly(
     attribute: Attribute, dictionary: Dictionary, null_values: tuple[str, ...]
 ) -> tuple[Attribute, Dictionary, NDArray[np.int64], bool]:
-    """Read texts as the column's settings say: what means missing, its spelling, and decimal commas.
+    """Read texts by the settings of the column: missing values, spelling, and decimal commas.
 
     Returns attribute and dictionary of the plain values, the place of each text among these, with the missing
     value last: int64[texts + 1], and whether released cells have decimal commas.

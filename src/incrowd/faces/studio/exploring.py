@@ -200,7 +200,7 @@ def keep_analysis(work: Any, name: str, most: int, progress: Progress) -> Tuned:
 
 
 def carry_over(document: dict[str, Any], before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
-    """Change in a document what differs between two policies, and leave the rest as somebody wrote it."""
+    """Change the settings of a document that differ between two policies, and leave the rest as it is."""
     for name in {**before, **after}:
         old, new = before.get(name), after.get(name)
         if isinstance(old, dict) and isinstance(new, dict) and isinstance(document.get(name), dict):

@@ -119,7 +119,7 @@ class LinkedTables:
         return True
 
     def archive(self, progress: Progress) -> tuple[Path, str]:
-        """Write all tables with what may be published beside them, and return the archive with a name."""
+        """Write all tables and their public documents, and return the archive with a name."""
         assert self.release is not None
         self.release.verdict.refuse()
         folder = self.place("")

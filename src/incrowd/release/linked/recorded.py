@@ -1,4 +1,4 @@
-"""Linked tables in a ledger: digests of people, of keys that may join, and of what can be known of each."""
+"""Linked tables in a ledger: digests of people, of keys that may join, and of rows that may be known."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _raw_column(release: Release, raw: LinkedRows, table: str, column: str) -> p
 def _known_sets(
     releases: Mapping[str, Release], raw: LinkedRows, knowledge: Knowledge, key: bytes
 ) -> pl.Series:
-    """Return what tells each set of known rows: the raw values of its rows, as digests."""
+    """Return a digest of the raw values of each set of known rows."""
     policy = knowledge.policy
     total, names = np.zeros(len(knowledge.owner), np.uint64), []
     for level, (name, chosen) in enumerate(knowledge.chosen.items(), 1):

@@ -252,7 +252,7 @@ class LinkedRelease(InNotebooks):
             block.done()
 
     def for_ledger(self, key: bytes) -> tuple[dict[str, Any], pl.DataFrame, pl.DataFrame | None]:
-        """Return what an entry of a ledger has, as `Ledger.add` asks for it; without any value."""
+        """Return the parts of an entry of a ledger, as `Ledger.add` asks for them; without any value."""
         from incrowd.release.linked.recorded import record_of
 
         return record_of(self.releases, self.view, self._raw, key)

@@ -218,7 +218,7 @@ class LinkedRows:
 
 
 def tables_by_name(tables: Any, policy: Any) -> dict[str, Any]:
-    """Return the tables of a policy, or of what has its `tables`, by name, each a frame or a file.
+    """Return the tables of a policy by name, each a frame or a file.
 
     Raises
     ------

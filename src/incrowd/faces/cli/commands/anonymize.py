@@ -118,7 +118,11 @@ class OutputOptions(option_groups.ReportOptions):
             raise ParameterError(
                 "say where the release goes: to a file with -o, or --into a table of the database"
             )
-        if not isinstance(self.output, Path | None) or (self.into is not None and isinstance(data, Path)):
+        if not isinstance(self.output, Path | None):
+            raise ParameterError(
+                "-o is an address, which only linked tables go to; name a file, or a table with --into"
+            )
+        if self.into is not None and isinstance(data, Path):
             raise ParameterError("--into is for databases; name a file with -o")
 
     def targets(self, files: Outputs, data: Path | Address, *, stream: bool) -> _Targets:

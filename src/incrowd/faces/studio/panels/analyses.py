@@ -30,7 +30,7 @@ _EMPTY = {"kind": "ols", **dict.fromkeys(_FIELDS, "")}
 
 
 class Analyses(Panel):
-    """Name what a recipient computes, and let the setting be chosen by it; a part of the panel Explore."""
+    """Name an analysis of a recipient, and let the setting be chosen by it; a part of the panel Explore."""
 
     def __init__(self, page: Any) -> None:
         super().__init__(page)

@@ -76,7 +76,7 @@ class LinkedDraft:
 
 
 def tree_of_joins(joins: Sequence[Join]) -> list[tuple[int, str, str]]:
-    """Return the tables as lines of a tree: the depth, the name, and what it joins in words.
+    """Return the tables as lines of a tree: the depth, the name, and the join in words.
 
     Examples
     --------

@@ -90,7 +90,7 @@ class Tuning(InNotebooks):
 
     @property
     def sentence(self) -> str:
-        """What the policy as it was keeps of the analysis, and what the chosen setting keeps."""
+        """The share of the analysis that the first policy keeps, and the chosen setting beside it."""
         first, chosen = self._ends
         holds = first.kept is not None and first.problem is None
         before = f"keeps {loss_in_words(first.kept or 0.0)}" if holds else "gives no release that holds"

@@ -188,7 +188,7 @@ def parted(baskets: Baskets, each: Sequence[Baskets]) -> list[tuple[Baskets, NDA
 
 
 def _starts(each: Sequence[Baskets]) -> list[int]:
-    """Return what is added to the nodes of each column where the trees of several are joined."""
+    """Return the number that is added to the nodes of each column where trees are joined."""
     return [0, *accumulate(len(baskets.items.labels) - 1 for baskets in each)][:-1]
 
 

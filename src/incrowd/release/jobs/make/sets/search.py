@@ -196,7 +196,7 @@ class _Search:
         return self._of_nodes(chosen)
 
     def _path(self, lack: NDArray[np.float64]) -> tuple[list[int], NDArray[np.float64]]:
-        """List groups, each of which takes the place of its children, and what people lack before and after.
+        """List groups that take the place of their children, and how much people lack before and after.
 
         The next group is the one that removes most exposure for its loss.
         """
