@@ -200,4 +200,4 @@ def test_linked_tables_of_a_file_go_to_a_schema_and_a_new_file(run, tmp_path):
     # An address is no file for a release of one table.
     one = (data[0], "--table", "person", "--qi", "sex", "-k", "2")
     result = run("anonymize", *one, "-o", f"duckdb:///{tmp_path}/new.db")
-    assert (result.status, "name a file with -o" in result.err) == (2, True), result.err
+    assert (result.status, "-o is an address" in result.err) == (2, True), result.err

@@ -10,6 +10,7 @@ import pytest
 
 from incrowd.core.errors import IncrowdError
 from incrowd.core.hierarchy import builder_from_spec
+from incrowd.core.hierarchy.formats import FORMATS
 from incrowd.faces.cli.parsing import builders_of_texts
 
 RECIPES = {
@@ -145,3 +146,9 @@ def test_the_refusal_of_a_list_says_how_to_give_a_hierarchy_and_that_works(run, 
         in result.err
     )
     assert "--hierarchy" not in result.err
+
+
+def test_the_help_of_a_hierarchy_names_every_kind_of_file(run):
+    """The help answers before the formats are loaded, so it writes them out."""
+    said = run("hierarchy", "check", "--help").out + run("hierarchy", "show", "--help").out
+    assert [suffix for suffix in FORMATS if suffix != ".yml" and suffix not in said] == []

@@ -118,4 +118,4 @@ def test_a_database_whose_tables_join_nowhere_is_named(tmp_path, monkeypatch, ca
         ended.value.code,
         f"{Address(address)}: no column of 'people', 'wards' holds the keys" in said,
     ) == (2, True)
-    assert "incrowd-" not in said
+    assert "incrowd-" not in said.replace(str(tmp_path), "")

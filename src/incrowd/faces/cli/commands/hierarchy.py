@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from incrowd.core.hierarchy.formats import FORMATS
 from incrowd.faces.cli.flattening import Commands
 from incrowd.faces.cli.logs import LOG
 from incrowd.faces.cli.options import Force
@@ -18,8 +17,8 @@ File = Annotated[
     Path,
     typer.Argument(
         metavar="FILE",
-        help=f"{'; '.join(f'{suffix} ({each.title})' for suffix, each in FORMATS.items())}. "
-        "A .txt file may be one of Amnesia, too.",
+        help="DGH text (.txt, depth by tabs), ARX (.csv, leaf first), nested JSON or YAML (.json, .yaml), "
+        "a code list of ARGUS (.hrc), a hierarchy of Amnesia (.txt).",
     ),
 ]
 
