@@ -21,7 +21,7 @@ def written(folder, table: pl.DataFrame, asked: ic.Policy, suffix: str = "csv") 
     return str(release), str(terms)
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize(("known", "others"), [(1, False), (2, False), (2, True), (3, False)])
 def test_the_verifier_counts_all_sets_of_items(tmp_path, seed, known, others):
@@ -40,6 +40,7 @@ def _ordered() -> pl.Expr:
     return pl.col("codes").str.split(";").list.sort().list.join(";")
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("known", [1, 2, 3])
 def test_known_items_of_two_columns_are_counted_together(tmp_path, seed, known):
@@ -196,6 +197,7 @@ def test_suppressed_records_have_a_star_in_place_of_their_set(tmp_path, suppress
     assert [each.name for each in result.points] == [each.name for each in release.points]
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize(("known", "others", "both"), [(1, True, False), (2, True, True), (3, False, True)])
 def test_people_with_several_records_are_counted_once(tmp_path, seed, known, others, both):

@@ -49,7 +49,7 @@ def test_the_example_of_the_paper_generalizes_a_and_keeps_b(most_cuts):
     )
 
 
-@pytest.mark.few(20)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(("known", "share"), [(1, 0), (2, 0), (2, 0.2), (3, 0), (3, 0.3)])
 def test_any_known_items_of_a_release_are_those_of_k_people(seed, known, share):
@@ -67,6 +67,7 @@ def test_any_known_items_of_a_release_are_those_of_k_people(seed, known, share):
     assert release.sets["codes"].left_out <= share * release.sets["codes"].occurrences
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_release_has_the_least_loss_of_all_cuts(seed):
     table = draw(seed)
@@ -138,6 +139,7 @@ def test_items_of_several_classes_are_counted_apart():
     assert fewest(release.table, "codes", ["sex"], 2) >= 2
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(
     ("known", "share", "others"), [(1, 0, False), (2, 0, True), (2, 0.3, False), (3, 0.5, True)]
@@ -339,6 +341,7 @@ def test_stars_and_signs_within_items_are_refused():
         ic.anonymize(pl.DataFrame({"codes": ["a1", "a2"]}), policy(hierarchy=tree))
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(
     ("known", "share", "others", "both"),
@@ -369,6 +372,7 @@ def test_people_with_several_rows_are_counted_once(seed, known, share, others, b
     )
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("runs", [counting._RUN, 5], ids=["one run", "small runs"])
 @pytest.mark.parametrize("seed", range(4))
 def test_pairs_lack_people_and_not_rows(seed, runs, monkeypatch):
@@ -474,6 +478,7 @@ def test_the_command_line_shows_a_release_of_sets(others):
 
 
 @pytest.mark.gated
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 @pytest.mark.parametrize("column", ["codes", "main", "some"])
 def test_maker_and_verifier_ask_the_same_of_items_and_of_columns_that_tell_them(column, kind, tmp_path):
