@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 from nicegui import ui
 
@@ -14,7 +14,7 @@ from incrowd.faces.studio.fields import button, choice_field, text_field
 from incrowd.faces.studio.job import Job
 from incrowd.faces.studio.panels.panel import Panel
 from incrowd.faces.studio.parts import emptied, fold, grid, heading, marked, note, words
-from incrowd.release.analyses.analysis import SETTINGS, Analysis
+from incrowd.release.analyses.analysis import Analysis, Kind
 from incrowd.release.report.trials import blocks_of, entries_of
 from incrowd.release.report.vega import svg_if_drawn
 
@@ -104,7 +104,7 @@ class Analyses(Panel):
                 )
                 remove.props["aria-label"] = f"Remove {name}"
         with ui.element("div").classes("fields"):
-            kinds = {kind: kind for kind in SETTINGS["kind"].choices or ()}
+            kinds = {kind: kind for kind in get_args(Kind)}
             choice_field(kinds, "Kind", "kind").bind_value(self._draft, "kind")
             for name, hint in _FIELDS.items():
                 text_field(name.capitalize(), name, hint=hint).bind_value(self._draft, name)
