@@ -44,8 +44,8 @@ class OutputOptions(option_groups.ReportOptions):
             "--output",
             metavar="PATH",
             parser=file_or_address,
-            help=f"The released file: {options.KINDS}; with many files also a folder for as many CSV or "
-            "Parquet files. For linked tables a folder or a database.",
+            help=f"The released file: {options.KINDS}; of many CSV or Parquet files also a folder, of linked "
+            "tables a folder or a database.",
         ),
     ] = None
     into: Annotated[
