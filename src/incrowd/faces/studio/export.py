@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from incrowd.core.io.addresses import is_scan
 from incrowd.core.io.kinds.files import usual_suffix
 from incrowd.core.io.targets import INTERNAL
-from incrowd.faces.studio.tables import called, packed
+from incrowd.faces.studio.tables import called, option_words, packed
 
 if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat
@@ -46,7 +46,7 @@ def _command(work: Work, command: str, output: str, beside: dict[str, str | None
         "table": work.source.table,
         **beside,
     }
-    words = ["incrowd", command, work.source.name, *_options(named)]
+    words = ["incrowd", command, work.source.name, *option_words(named)]
     return shlex.join([*words, *(f"--{flag}" for flag in ("stream",) if _opened(work))])
 
 
@@ -64,12 +64,7 @@ def check(work: Work) -> str:
         **{name: value for name, value in _format(work.csv_format).items() if name not in ("sheet", "names")},
         "population": work.population,
     }
-    return shlex.join(["incrowd", "verify", f"{_RELEASE}/{release_name(work)}", *_options(named)])
-
-
-def _options(named: dict[str, str | None]) -> list[str]:
-    """Return options as words, without options that have no value."""
-    return [word for name, value in named.items() if value is not None for word in (f"--{name}", value)]
+    return shlex.join(["incrowd", "verify", f"{_RELEASE}/{release_name(work)}", *option_words(named)])
 
 
 def script(work: Work) -> str:

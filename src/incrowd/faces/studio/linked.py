@@ -16,7 +16,7 @@ from incrowd.core.lazy import pl
 from incrowd.core.progress import Cancelled
 from incrowd.engines import loaded
 from incrowd.faces.studio.choices import DRAFTED, Choices, groups_of
-from incrowd.faces.studio.tables import Source, called, packed
+from incrowd.faces.studio.tables import Source, called, option_words, packed
 from incrowd.faces.studio.values import most_frequent, refuse_prompts
 from incrowd.release.linked import LinkedPolicy, LinkedRelease, LinkedTable, anonymize_linked
 from incrowd.release.linked.folders import draft_of, has_linked_tables
@@ -133,7 +133,7 @@ class LinkedTables:
 
     def command(self) -> str:
         """Return the command line that makes the release again, beside the policy file."""
-        options = "--policy", "policy.toml", "--output", _RELEASED
+        options = option_words({"policy": "policy.toml", "output": _RELEASED})
         return shlex.join(["incrowd", "anonymize", self.source.name, *options])
 
 

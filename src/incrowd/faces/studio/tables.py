@@ -257,3 +257,8 @@ def packed(archive: Path, files: Iterable[Path]) -> tuple[Path, str]:
             if file.is_file() and not is_seal(file.name):
                 pack.write(file, file.relative_to(archive.parent))
     return archive, archive.name
+
+
+def option_words(named: dict[str, str | None]) -> list[str]:
+    """Return options as words, without options that have no value."""
+    return [word for name, value in named.items() if value is not None for word in (f"--{name}", value)]
