@@ -32,7 +32,7 @@ def _fewer(wrapped):
 BREAKS = {
     "sets are counted in place of people": (f"{VIEWS}.Sets.fewest", lambda wrapped: _records),
     "rows below one row and below two look the same": (f"{VIEWS}._merged", lambda wrapped: lambda nodes: nodes),
-    "cells of rows below are forgotten": (f"{VIEWS}._mix", _without_cells),
+    "cells of rows below are forgotten": (f"{VIEWS}.mix", _without_cells),
     "an attacker knows a row less": (f"{VIEWS}._subsets", _fewer),
     "who cannot be hidden stays": (
         "incrowd.release.linked.tables.LinkedRows.only", lambda wrapped: lambda self, present: self,
