@@ -424,11 +424,11 @@ class Visit:
         thumb = self.wait(f"[data-slider={key}]")
         thumb.send_keys((Keys.ARROW_RIGHT if steps > 0 else Keys.ARROW_LEFT) * abs(steps))
 
-    def drop(self, path: Path, zone: str = "upload") -> None:
-        """Put a file into a drop zone."""
+    def drop(self, *paths: Path, zone: str = "upload") -> None:
+        """Put files into a drop zone at once."""
 
         def dropped() -> bool:
-            self.all(f"[data-mark={zone}] input[type=file]")[0].send_keys(str(path))
+            self.all(f"[data-mark={zone}] input[type=file]")[0].send_keys("\n".join(map(str, paths)))
             return True
 
         self.wait(f"[data-mark={zone}]")

@@ -99,9 +99,7 @@ def test_a_folder_of_tables_is_opened_answered_released_and_handed_over(visit, s
 def test_several_files_that_are_dropped_at_once_are_opened_together(visit, studio, tmp_path):
     write_clinic(tmp_path / "clinic")
     before = set(studio.temporary.rglob("*"))
-    visit.wait("[data-mark=upload]")
-    paths = sorted((tmp_path / "clinic").iterdir())
-    visit.all("[data-mark=upload] input[type=file]")[0].send_keys("\n".join(map(str, paths)))
+    visit.drop(*sorted((tmp_path / "clinic").iterdir()))
     visit.wait(".joins")
     added = {path.name for path in set(studio.temporary.rglob("*")) - before if path.is_file()}
     assert {"patients.csv", "visits.csv"} <= added

@@ -654,7 +654,7 @@ def test_a_hierarchy_leaves_as_a_file_and_comes_back_as_one(visit, tmp_path):
     visit.reads(f"Values that it does not know: {lines[0].split(';')[0]}")
     visit.mark("add-unknown")
     visit.until(lambda: not visit.all("[data-mark=unknown]"), "the end of unknown values")
-    visit.drop(written, "tree-upload")
+    visit.drop(written, zone="tree-upload")
     visit.until(lambda: visit.all('[aria-label="Open [0-39]"]'), "the tree of the file")
     visit.column(2)
     age = visit.column(3, "hierarchy")
