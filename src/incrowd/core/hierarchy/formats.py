@@ -309,9 +309,9 @@ def _line(node: Any) -> int:
 FORMATS = {
     ".txt": Format("text, depth by tabs", _read_text, _indented),
     ".csv": Format("CSV of ARX, leaf first", _read_arx, _arx),
-    ".json": Format("nested JSON", _read_json, _json),
-    ".yaml": Format("nested YAML", _read_yaml, _yaml, 1 << 24),
-    ".yml": Format("nested YAML", _read_yaml, _yaml, 1 << 24),
+    ".json": Format("JSON, nested", _read_json, _json),
+    ".yaml": Format("YAML, nested", _read_yaml, _yaml, 1 << 24),
+    ".yml": Format("YAML, nested", _read_yaml, _yaml, 1 << 24),
     ".hrc": Format("code list of ARGUS", read_hrc),
 }
 """The formats of hierarchy files, by suffix."""
