@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from incrowd.core.errors import ParameterError, SchemaError, named, setting
-from incrowd.core.io.columns import column_named, columns_named
+from incrowd.core.io.columns import column_named, columns_named, nameless
 from incrowd.core.lazy import np, pl
 from incrowd.core.reading.keys import key_texts, plain_texts
 from incrowd.core.recoding import SUPPRESSED
@@ -80,7 +80,8 @@ def _codes_of(key: bytes, release: Release | AppliedBatch, rows: Rows, who: pl.S
     columns = [who]
     for name in dict.fromkeys(each.name for each in (*schema.quasi, *schema.sensitive)):
         if name in released.columns:
-            texts = plain_texts(released.select(column_named(name))).to_series().fill_null("<missing>")
+            cells = nameless(plain_texts(released.select(column_named(name))).to_series())
+            texts = cells.fill_null("<missing>")
             columns.append(codes_digests(key, name, texts).alias(column_digest(key, "released", name)))
     records = pl.Series([1] * len(released), dtype=pl.Int64) if rows.times is None else rows.times
     frame = sum_records(pl.DataFrame([*columns, records.cast(pl.Int64).alias(RECORDS)]))
