@@ -14,6 +14,7 @@ from linked_readings import draw, views
 
 KEY = "0f1e2d3c4b5a69788796a5b4c3d2e1f0aabbccdd"
 IDS = list("abcdefgh")
+PSEUDONYM = "pseudonym:hmac,key=env:CLINIC"
 SEX, WARD = list("ffffmmmm"), list("AAABBBBA")
 ONE = ["x"] * 8
 
@@ -38,7 +39,7 @@ def linked(sex=SEX, ward=WARD, known="all", k=4, visits=IDS, sensitive=None, mod
         tables["visit"] = tables["visit"].with_columns(code=pl.Series(sensitive))
     schema = ic.Schema(
         ["person.sex", "visit.ward"], person=["person.id"], sensitive=[] if sensitive is None else ["visit.code"],
-        treatments={"person.id": "pseudonym:hmac,key=env:CLINIC"},
+        treatments={"person.id": PSEUDONYM},
     )  # fmt: skip
     shape = [ic.LinkedTable("person"), ic.LinkedTable("visit", join={"of": "person.id"}, known=known)]
     policy = ic.LinkedPolicy(shape, ic.Policy(schema, [ic.KAnonymity(k), *models]))
@@ -187,6 +188,22 @@ def test_sensitive_values_are_compared(ledger):
         add(ledger, release, table)
 
 
+def chain() -> ic.LinkedPolicy:
+    """Return the policy of persons, their visits, and the drugs of each visit, which has a key of its own."""
+    schema = ic.Schema(
+        ["person.sex", "visit.ward", "drug.name"],
+        person=["person.id"],
+        insensitive=["visit.no"],
+        treatments=dict.fromkeys(("person.id", "visit.no"), PSEUDONYM),
+    )
+    shape = [
+        ic.LinkedTable("person"),
+        ic.LinkedTable("visit", join={"of": "person.id"}),
+        ic.LinkedTable("drug", join={"at": "visit.no"}),
+    ]
+    return ic.LinkedPolicy(shape, ic.Policy(schema, "k-anonymity:4"))
+
+
 def test_keys_of_visits_join_too(ledger):
     tables = {
         "person": pl.DataFrame({"id": IDS, "sex": ONE}),
@@ -195,22 +212,7 @@ def test_keys_of_visits_join_too(ledger):
         ),
         "drug": pl.DataFrame({"at": [f"visit-number-{n}" for n in IDS], "name": ONE}),
     }
-    treat = dict.fromkeys(("person.id", "visit.no"), "pseudonym:hmac,key=env:CLINIC")
-    schema = ic.Schema(
-        ["person.sex", "visit.ward", "drug.name"],
-        person=["person.id"],
-        insensitive=["visit.no"],
-        treatments=treat,
-    )
-    shape = [
-        ic.LinkedTable("person"),
-        ic.LinkedTable("visit", join={"of": "person.id"}),
-        ic.LinkedTable("drug", join={"at": "visit.no"}),
-    ]
-    release = ic.anonymize_linked(
-        tables, ic.LinkedPolicy(shape, ic.Policy(schema, "k-anonymity:4")), unanswered="write"
-    )
-    add(ledger, release)
+    add(ledger, ic.anonymize_linked(tables, chain(), unanswered="write"))
     assert {each["column"] for each in ledger.entries[0]["joins"].values()} == {"person.id", "visit.no"}
     bills, table = single("price", list("12121212"), key="stay", ids=tables["visit"]["no"].to_list())
     with pytest.raises(InfeasibleError, match=r"joined by stay, whose values are in visit\.no there"):
@@ -225,24 +227,11 @@ def test_numbers_from_one_are_no_key_of_another_table(ledger):
         "visit": pl.DataFrame({"no": [1, 3, 5, 7, 2, 4, 6, 8], "of": numbers, "ward": list("AAAABBBB")}),
         "drug": pl.DataFrame({"at": numbers, "name": ONE}),
     }
-    treat = dict.fromkeys(("person.id", "visit.no"), "pseudonym:hmac,key=env:CLINIC")
-    schema = ic.Schema(
-        ["person.sex", "visit.ward", "drug.name"],
-        person=["person.id"],
-        insensitive=["visit.no"],
-        treatments=treat,
-    )
-    shape = [
-        ic.LinkedTable("person"),
-        ic.LinkedTable("visit", join={"of": "person.id"}),
-        ic.LinkedTable("drug", join={"at": "visit.no"}),
-    ]
-    policy = ic.LinkedPolicy(shape, ic.Policy(schema, "k-anonymity:4"))
     for _ in range(2):
-        add(ledger, ic.anonymize_linked(tables, policy, unanswered="write"))
+        add(ledger, ic.anonymize_linked(tables, chain(), unanswered="write"))
     table = tables["person"].with_columns(sex=pl.Series(list("ffffmmmm")))
     bills = ic.anonymize(
-        table, ic.Schema(["sex"], insensitive=["id"], treatments={"id": treat["visit.no"]}), "k-anonymity:4",
+        table, ic.Schema(["sex"], insensitive=["id"], treatments={"id": PSEUDONYM}), "k-anonymity:4",
         unanswered="write",
     )  # fmt: skip
     add(ledger, bills, table, keys=["id"])

@@ -74,7 +74,8 @@ def check_sets(
     finding = _finding(con, policy, others, _views(con, tables, sets, persons, home))
     if persons is not None and persons.unknown and finding.holds:
         finding = replace(finding, holds=None)
-    points = tuple(point for column in sets for point in _points(con, policy, tables, column))
+    rows = ReleasedRows(con, policy, tables)
+    points = tuple(point for column in sets for point in _points(rows, column))
     every = (released, tables.raw, tables.raw_in_order)
     for table in {table.name: table for table in every if table is not None}.values():
         _hide(con, table, sets)
@@ -348,15 +349,15 @@ def _refuse_many(con: Checks, view: str, names: str, size: int) -> None:
         )
 
 
-def _points(con: Checks, policy: Policy, tables: Tables, column: Column) -> Iterator[Point]:
+def _points(rows: ReleasedRows, column: Column) -> Iterator[Point]:
     """Ask the rules about the released items, and about raw cells beside columns that leave as they are."""
-    rows, name, raw = ReleasedRows(con, policy, tables), column.name, None
+    name, raw = column.name, None
     if rows.raw is not None:
         shown = rows.raw.sample_of([_as_text(rows.raw.table, column)]).to_series().alias(name)
         plain = plain_columns(rows, rows.raw)
         raw = rows.raw.sample(plain).with_columns(shown) if plain else None
-    text, table = _as_text(tables.released, column), tables.released.name
-    counted = con.frame(f"SELECT {text} AS v, count(*) AS n FROM {table} AS t GROUP BY 1")
+    text, table = _as_text(rows.table, column), rows.table.name
+    counted = rows.con.frame(f"SELECT {text} AS v, count(*) AS n FROM {table} AS t GROUP BY 1")
     cells = Values(counted["v"], counted["n"].to_numpy(), are_labels=True, between=column.parts or ";")
     tree = tree_in(column.hierarchy) if isinstance(column.hierarchy, Path) else None
     labels = None if tree is None else (tree.labels, tree.parents)

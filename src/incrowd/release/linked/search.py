@@ -12,7 +12,6 @@ from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.recoding import FullDomain
 from incrowd.core.table.schema import Schema
 from incrowd.measures.privacy.base import SensitiveModel
-from incrowd.measures.privacy.k_anonymity import KAnonymity
 from incrowd.release.linked.views import Facts, Hashes, Knowledge
 from incrowd.search import Algorithm
 from incrowd.search.base import SearchProblem, Solution
@@ -49,7 +48,7 @@ class Limits:
             When a sensitive column cannot be judged beside what the attacker knows.
         """
         models = policy.terms.models
-        k = max((int(model.limit) for model in models if isinstance(model, KAnonymity)), default=1)
+        k = policy.terms.k
         sensitive: dict[str, list[tuple[Attribute, pl.Series, Sequence[PrivacyModel]]]] = {}
         few = any(policy[name].known != "all" for name in policy.order[1:])
         for attribute in policy.terms.schema.sensitive:

@@ -26,7 +26,7 @@ from incrowd.release.accounts.results import Results
 from incrowd.release.jobs.make.release import Release
 from incrowd.release.jobs.make.sets.cells import Baskets, separator_of
 from incrowd.release.jobs.make.sets.judged import ANY, classes_of, judge_sets, masked, names_of
-from incrowd.release.jobs.make.sets.points import points_of_column
+from incrowd.release.jobs.make.sets.points import points_of_cells
 from incrowd.release.jobs.make.sets.search import Limit, SetRecoding, recode_sets
 from incrowd.release.jobs.measure.assess import Assessment, assess_table
 from incrowd.release.policy.toml_lines import attacker_lines
@@ -224,11 +224,7 @@ def anonymize_sets(
     }
     own = {each.name: getattr(inner, each.name) for each in fields(Release)}
     texts = _in_memory(tables.get("_texts", tables["table"]))
-    of_items = [
-        point
-        for each in attributes
-        for point in points_of_column(engine, policy.schema, each, texts[each.name])
-    ]
+    of_items = points_of_cells(engine, policy.schema, texts)
     if relation:
         tables = {"_texts": tables["table"], **tables}
         tables["table"] = relation.joined(tables["table"], f"SELECT * FROM {KEYS}")
