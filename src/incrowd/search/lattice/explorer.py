@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -63,7 +62,7 @@ class SharedBudget:
     def left(self) -> Budget:
         """The nodes and seconds that are left."""
         deadline = self.deadline
-        return Budget(max(deadline.nodes - self.looked, 0), max(deadline.end - time.monotonic(), 0.0))
+        return Budget(max(deadline.nodes - self.looked, 0), deadline.rest)
 
     def half(self, kept: float = 0.0) -> Budget:
         """Return a half of the rest, except a share of all the time that is kept for something else."""
