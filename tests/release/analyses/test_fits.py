@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import importlib
 import io
 import math
 
@@ -118,6 +119,24 @@ def test_survival_curves_equal_those_that_r_prints(evidence):
     for x, median in (("Maintained", 31), ("Nonmaintained", 23)):
         times, shares = fit.curves[f"survival x[{x}]"]
         assert times[shares <= 0.5][0] == median
+
+
+def test_survival_of_a_known_study_equals_that_of_r():
+    """The first heart transplants at Stanford (Miller 1976), with R 4.2.2 and survival 3.5-3."""
+    heart = importlib.import_module("statsmodels.datasets.heart").load_pandas().data
+    table = pl.DataFrame({name: heart[name].to_numpy() for name in heart})
+    table = table.with_columns(old=(pl.col("age") > 45).cast(pl.Int64))
+    # coxph(Surv(survival, censors) ~ age + old, d, ties = "breslow")
+    cox = ic.Analysis("a", "survival ~ age + old", "cox", event="censors")
+    estimates = fitted(table, cox).estimates
+    assert estimates["age"][:2] == pytest.approx((0.0854740797177, 0.0320995664236), rel=1e-6)
+    assert estimates["old"][:2] == pytest.approx((-0.6799283855505, 0.5049218736211), rel=1e-6)
+    # summary(survfit(Surv(survival, censors) ~ old, d), times = c(30, 100, 365))
+    curves = fitted(table, ic.Analysis("a", "survival ~ old", "kaplan-meier", event="censors")).curves
+    days = np.array([30.0, 100.0, 365.0])
+    printed = {0: (0.81734530, 0.67310789, 0.50836120), 1: (0.84782609, 0.53546911, 0.39687710)}
+    for old, shares in printed.items():
+        assert at(curves[f"survival old[{old}.0]"], days) == pytest.approx(shares, abs=1e-8)
 
 
 def test_descriptive_figures(people, frame):
