@@ -62,7 +62,7 @@ class SharedBudget:
     def left(self) -> Budget:
         """The nodes and seconds that are left."""
         deadline = self.deadline
-        return Budget(max(deadline.nodes - self.looked, 0), deadline.rest)
+        return Budget(max(deadline.nodes - self.looked, 0), max(deadline.seconds - deadline.passed, 0.0))
 
     def half(self, kept: float = 0.0) -> Budget:
         """Return a half of the rest, except a share of all the time that is kept for something else."""

@@ -191,11 +191,6 @@ class Deadline:
         """Seconds since the search began."""
         return time.monotonic() - self.start
 
-    @property
-    def rest(self) -> float:
-        """Seconds that are left; zero once the time is over."""
-        return max(self.end - time.monotonic(), 0.0)
-
     def left(self, looked: int) -> int:
         """Return how many nodes may still be looked at, by the limits of nodes and of time.
 
@@ -203,7 +198,7 @@ class Deadline:
         """
         left = min(self.nodes - looked, 2**31)
         if self.timed:
-            at_once = self.rest * looked / max(self.passed, _TICK) if looked else _FIRST
+            at_once = (self.end - time.monotonic()) * looked / max(self.passed, _TICK) if looked else _FIRST
             left = min(left, max(at_once, 1))
         return int(left)
 
