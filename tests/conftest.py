@@ -76,6 +76,12 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(20_000, 20, 50)
 
 
+def pytest_sessionfinish() -> None:
+    """Look for garbage once: pytest does so five times at the end, for warnings of what is lost."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.hookimpl(optionalhook=True, trylast=True)
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Name a test at its failure: the summary of a stopped run never comes."""
