@@ -109,7 +109,9 @@ class PublishedTable:
             names = [*columns, entry["quantity"], "mark"]
             key_table = key_tables.get(entry["name"])
             places = [folder / f"{entry['name']}.{kind}" for kind in ("csv", "parquet")]
-            files = [cls._lines(path, names, entry) for path in places if path.exists()]
+            places = [path for path in places if path.exists()]
+            with PrivateFolder() as scratch, connect(scratch, places) as session:
+                files = [cls._lines(session, path, names, entry) for path in places]
             if not files and workbook is not None:
                 cells = workbook.cells(entry)
                 files = [([*cells], [*cells.values()])]
@@ -159,19 +161,18 @@ class PublishedTable:
 
     @staticmethod
     def _lines(
-        path: Path, names: list[str], entry: Mapping[str, Any]
+        session: duckdb.DuckDBPyConnection, path: Path, names: list[str], entry: Mapping[str, Any]
     ) -> tuple[list[tuple[str, ...]], list[float | None]]:
         """Read the codes and the value of each cell of a file."""
-        with PrivateFolder() as scratch, connect(scratch, [path]) as session:
-            if path.suffix == ".csv":
-                kinds = dict.fromkeys(names, "VARCHAR")
-                frame = session.read_csv(
-                    str(path), header=True, sep=",", quotechar='"', escapechar='"', columns=kinds
-                )
-            else:
-                frame = session.read_parquet(str(path))
-            rows = frame.fetchall()
-            place = [frame.columns.index(name) for name in names]
+        if path.suffix == ".csv":
+            kinds = dict.fromkeys(names, "VARCHAR")
+            frame = session.read_csv(
+                str(path), header=True, sep=",", quotechar='"', escapechar='"', columns=kinds
+            )
+        else:
+            frame = session.read_parquet(str(path))
+        rows = frame.fetchall()
+        place = [frame.columns.index(name) for name in names]
         codes = [tuple(row[each] for each in place[:-2]) for row in rows]
         if path.suffix == ".csv" and entry.get("escaped") is True:
             codes = [tuple(re.sub(ESCAPED, r"\1", code) for code in cell) for cell in codes]
