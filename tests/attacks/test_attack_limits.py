@@ -89,7 +89,7 @@ def test_larger_classes_are_sampled_within_their_interval():
     )
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["^s$", "*", "^.*$"])
 def test_minimality_finds_a_column_whatever_its_name_looks_like(name):
     table = ZIPS.rename({"illness": name})

@@ -528,6 +528,7 @@ def tasks(draw):
     return trees, rows
 
 
+@pytest.mark.slow
 @given(tasks(), st.integers(1, 5), st.integers(0, 3), st.integers(1, 3))
 def test_other_data_read_once_more(tmp_path_factory, task, k, seed, least):
     trees, rows = task

@@ -113,7 +113,7 @@ WRONG = {
 }  # fmt: skip
 
 
-@pytest.mark.few(9)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("what", WRONG)
 def test_a_wrong_release_is_found(tmp_path, what):
     check, tamper, changes, expected = WRONG[what]
@@ -183,6 +183,7 @@ PEOPLE_WRONG = {
 }  # fmt: skip
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("what", PEOPLE_WRONG)
 def test_a_release_that_is_wrong_by_people_is_found(tmp_path, what):
     tamper, changes, check, expected = PEOPLE_WRONG[what]

@@ -87,6 +87,7 @@ def holding(checks):
     return sorted((model, holds) for model, holds in by_model if model in ALONE)
 
 
+@pytest.mark.slow
 @by_kind_and_wildcards
 def test_every_limit_holds_where_verify_says_so(tmp_path, kind, wildcards):
     """All models at the limits that the table reaches, so that a change is felt."""

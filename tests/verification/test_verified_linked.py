@@ -152,6 +152,7 @@ def test_a_script_holds_where_the_views_do_and_notices_a_change(tmp_path, seed):
     ]
 
 
+@pytest.mark.slow
 def test_the_commands_write_the_script(tmp_path, monkeypatch, capsys):
     tables, terms = draw(0)
     out = saved(tmp_path / "out", tables, terms)
@@ -239,6 +240,7 @@ def test_the_commands_release_and_verify_a_folder(tmp_path, monkeypatch, capsys)
 # --- databases -------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("where", quick(STORES, "sqlite", "duckdb"))
 def test_a_schema_of_a_database_is_read(where, tmp_path, request):
     url = request.getfixturevalue("postgres") if where == "postgresql" else None

@@ -51,6 +51,7 @@ def test_known_items_of_two_columns_are_counted_together(tmp_path, seed, known):
     assert finding.reached == fewest(raw, ["codes", "drugs"], [], known)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -102,6 +103,7 @@ def test_a_release_holds_with_and_without_the_raw_table(released, tmp_path):
     assert verify(*written(tmp_path, release.table, released[1])).ok
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -197,7 +199,7 @@ def test_suppressed_records_have_a_star_in_place_of_their_set(tmp_path, suppress
     assert [each.name for each in result.points] == [each.name for each in release.points]
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize(("known", "others", "both"), [(1, True, False), (2, True, True), (3, False, True)])
 def test_people_with_several_records_are_counted_once(tmp_path, seed, known, others, both):

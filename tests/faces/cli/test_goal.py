@@ -37,6 +37,7 @@ def call(run, tmp_path):
     return of
 
 
+@pytest.mark.slow
 def test_fixed_levels_are_those_of_each_setting(call, tmp_path):
     """They were put on the chosen setting afterwards, which was another one then."""
     result = call("--levels", "age=2", "-o", str(tmp_path / "out.csv"), "--json")

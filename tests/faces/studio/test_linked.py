@@ -135,6 +135,7 @@ def test_open_points_shut_the_files_until_they_are_accepted(clinic, tmp_path):
     assert clinic.anonymize(Watched()).verdict.holds
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ["^ward$", "^.*$", "*", "a.b", "__proto__", "<b>"])
 def test_a_column_may_have_any_name(window, tmp_path, name, monkeypatch):
     monkeypatch.setenv("INCROWD_KEY", SECRET)

@@ -212,6 +212,7 @@ def same_as_in_memory(place, table, services):
         assert there.propensity.pmse == pytest.approx(here.propensity.pmse)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("place", PLACES)
 def test_rows_may_be_anywhere(place, gaps, tmp_path):
     """Analyses were refused after the whole search where rows were not in memory."""

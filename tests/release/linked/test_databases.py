@@ -40,6 +40,7 @@ def server(request: pytest.FixtureRequest) -> str | None:
     )
 
 
+@pytest.mark.few(1)
 @WHERE
 def test_tables_of_a_database_are_those_of_frames(where, tmp_path, server):
     address = stored(where, tmp_path, server)

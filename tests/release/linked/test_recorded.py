@@ -99,6 +99,7 @@ def test_few_known_rows_are_judged_as_sets(ledger):
         add(ledger, *single(values=list("AABBCCDD"), k=2), keys=["id"])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_exposed_people_are_those_of_the_definition(ledger, seed):
     tables, terms = draw(seed, k=2, people=40, max_suppression=0.9)
@@ -115,6 +116,7 @@ def test_exposed_people_are_those_of_the_definition(ledger, seed):
         assert len(sets) == release.view.people
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(8))
 def test_people_exposed_beside_a_single_release_are_those_of_the_definition(ledger, seed):
     tables, terms = draw(seed, k=2, people=60, max_suppression=0.9)
@@ -139,6 +141,7 @@ def test_people_exposed_beside_a_single_release_are_those_of_the_definition(ledg
         add(ledger, other, zones, keys=["id"])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(6))
 def test_the_same_tables_may_leave_again(ledger, seed):
     tables, terms = draw(seed, k=2, people=40, max_suppression=0.9)

@@ -195,6 +195,7 @@ def drawings(compared):
     return [svg_for_pages(picture) for picture in pictures]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("column", [634, 350])
 def test_texts_are_readable_at_the_width_of_a_page(drawings, column):
     """A page shrinks charts wider than the column, and puts panels without room below each other."""

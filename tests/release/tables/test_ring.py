@@ -92,6 +92,7 @@ def test_intervals_are_those_of_all_whole_tables_that_fit(seed):
     assert ends.upper.tolist() == np.max(fitting, axis=0)[cells].tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", quick([11, 21, 23, 36, 70, 113], 113))
 def test_a_ring_is_protected_as_a_whole(seed, tmp_path, monkeypatch):
     engine = engine_for(records(seed))

@@ -125,7 +125,7 @@ def test_no_union_that_can_be_computed_is_unsafe(rule, two_way):
     assert protected > share(25) // 5
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES[:4], ids=str)
 def test_nobody_computes_an_unsafe_cell_from_the_own_ones(rule):
     knowing = 0

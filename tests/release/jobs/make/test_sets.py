@@ -139,7 +139,7 @@ def test_items_of_several_classes_are_counted_apart():
     assert fewest(release.table, "codes", ["sex"], 2) >= 2
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(
     ("known", "share", "others"), [(1, 0, False), (2, 0, True), (2, 0.3, False), (3, 0.5, True)]
@@ -341,7 +341,7 @@ def test_stars_and_signs_within_items_are_refused():
         ic.anonymize(pl.DataFrame({"codes": ["a1", "a2"]}), policy(hierarchy=tree))
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(
     ("known", "share", "others", "both"),
