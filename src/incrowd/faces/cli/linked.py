@@ -196,13 +196,13 @@ def verify_folder(
     from incrowd_verify.cli import show_linked
     from incrowd_verify.linked import DOCUMENTS, linked_checks_as_sql, verify_linked
 
-    given, against = data_name(released), sources.against
+    data, against = data_name(released), sources.against
     files = outputs.outputs_of(released, against, force=force)
     script = outputs.add_output(files, emit_sql)
-    text = "" if script is None else linked_checks_as_sql(given, policy)
+    text = "" if script is None else linked_checks_as_sql(data, policy)
     raw = {"against": against and data_name(against), "against_table": sources.against_table}
     try:
-        result = verify_linked(given, policy, table=sources.table, **raw)
+        result = verify_linked(data, policy, table=sources.table, **raw)
     except TableError as error:
         hint = f"; where a schema has it, say --table SCHEMA.{DOCUMENTS}"
         raise TableError(f"{error}{hint if DOCUMENTS in str(error) else ''}") from None
