@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from incrowd.attacks.base import Attack
+from incrowd.attacks.items import items_before_and_after
 from incrowd.attacks.kind import AttackCall
 from incrowd.attacks.kinds import ATTACKS
 from incrowd.attacks.setting import Setting
@@ -13,7 +14,6 @@ from incrowd.core.errors import ParameterError, SchemaError, did_you_mean, those
 from incrowd.core.parameters import COUNT, SEED
 from incrowd.core.progress import Progress, Silent, in_job, with_bar
 from incrowd.core.recoding.suppression_marks import with_stars
-from incrowd.core.table.parts import refuse_sets
 from incrowd.core.table.schema import Schema
 
 if TYPE_CHECKING:
@@ -88,7 +88,8 @@ def attack(  # noqa: PLR0913
 
     Returns
     -------
-    One `Attack` for each kind that was tried, in the order of `KINDS`.
+    One `Attack` for each kind that was tried, in the order of `KINDS`. With columns of sets two: an attacker
+    knows the other quasi-identifiers and `known` items of a row, of the raw table and of the released one.
 
     Raises
     ------
@@ -123,7 +124,12 @@ def attack(  # noqa: PLR0913
                 f"there is no attack {kind!r}; there are {', '.join(ATTACKS)}" + did_you_mean(kind, ATTACKS)
             )
     columns_of = schema if isinstance(schema, Schema) else schema.schema
-    refuse_sets(columns_of.quasi)
+    if columns_of.sets:
+        others = {
+            "also": also, "control": control, "secret": secret, "aligned": aligned, "row_map": row_map,
+            "by": by, "known": known, "parts": parts, "kinds": kinds, "suppressed_as": suppressed_as,
+        }  # fmt: skip
+        return items_before_and_after(table, released, columns_of, others, attacks=attacks, seed=seed)
     secret = _secret(columns_of, secret)
     if by is not None:
         row_map = map_by_key(table, released, by, row_map, columns_of, "attack")

@@ -54,6 +54,16 @@ def test_eight_patients_are_refused_together_and_pass_where_a_column_is_lifted()
         assert ic.assess_linked(lifted(table, column), policy()).verdict.holds
 
 
+def test_one_person_is_said_as_one():
+    alone = pl.DataFrame({"id": ["a"], "sex": ["f"]}), EIGHT["visit"].head(1)
+    view = ic.assess_linked(dict(zip(("person", "visit"), alone, strict=True)), policy(k=1))
+    assert view.sentences()[0].startswith("The tables have rows of 1 person: ")
+    assert view.sentences()[1].endswith("finds at least 1 person who fits; 1 person fits alone.")
+    both = ic.assess_linked(EIGHT, policy(k=1)).sentences()
+    assert both[0].startswith("The tables have rows of 8 people: ")
+    assert both[1].endswith("finds at least 1 person who fits; 2 people fit alone.")
+
+
 def test_keys_and_dates_change_in_the_same_way_in_all_tables():
     release = ic.anonymize_linked(EIGHT, policy(), unanswered="write")
     assert release.view.smallest == 4

@@ -104,8 +104,8 @@ def refuse_sets(attributes: Iterable[Any]) -> None:
     for attribute in attributes:
         if attribute.kind == "set":
             raise ParameterError(
-                f"column {attribute.name!r} holds sets, which only anonymize and verify know; leave the "
-                "column out here (identifying), or leave out that its kind is set"
+                f"column {attribute.name!r} holds sets, which only anonymize, attack and verify know; leave "
+                "the column out here (identifying), or leave out that its kind is set"
             )
 
 

@@ -1,16 +1,19 @@
-"""Linked tables on the command line: `anonymize`, `assess`, `verify` of a folder or a database of tables."""
+"""Linked tables on the command line: `anonymize`, `assess`, `attack`, `verify` of folders or databases."""
 
 from __future__ import annotations
 
 from dataclasses import MISSING, fields
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from incrowd.core.errors import ParameterError, TableError
 from incrowd.faces.cli import outputs
+
+if TYPE_CHECKING:
+    from incrowd.attacks import Attack
 
 _KEPT = ("policy", "output", "into", "force", "ledger", "recipient", "ledger_new_people")
 """Options of groups that linked tables have, too."""
@@ -61,8 +64,8 @@ def refuse_linked(policy: Path) -> None:
     """
     if linked_content(policy) is not None:
         raise ParameterError(
-            f"{policy} is about linked tables, which anonymize, assess and verify know; give a policy of one "
-            "table here"
+            f"{policy} is about linked tables, which anonymize, assess, attack and verify know; give a "
+            "policy of one table here"
         )
 
 
@@ -159,6 +162,30 @@ def assess_folder(folder: Any, policy: Path, content: dict[str, Any], *, json: b
         raise typer.Exit(1)
 
 
+def attack_folders(
+    raw: Any, released: Any, policy: Path, content: dict[str, Any], known: str | None, **settings: int
+) -> list[Attack]:
+    """Attack raw tables and released ones, as an attacker who knows `known` rows of each table, 2 by default.
+
+    Raises
+    ------
+    ParameterError
+        When a folder is not named, or `known` is no number.
+    """
+    from dataclasses import replace
+
+    from incrowd.attacks.linked import joining
+    from incrowd.release.linked import LinkedPolicy
+
+    if raw is None or released is None:
+        raise ParameterError("name DATA and RELEASE: the folders of the raw and of the released tables")
+    if known is not None and not (known.isascii() and known.isdigit()):
+        raise ParameterError("--known is a number of rows for linked tables; say --known 2")
+    rules = LinkedPolicy.from_dict(content, policy.parent, str(policy))
+    before, after = (joining(tables, rules, facts=int(known or 2), **settings) for tables in (raw, released))
+    return [replace(before, name=f"{before.name} raw tables"), after]
+
+
 def verify_folder(
     released: Any, policy: Path | None, sources: Any, emit_sql: Path | None, *, force: bool, json: bool
 ) -> None:
@@ -169,13 +196,13 @@ def verify_folder(
     from incrowd_verify.cli import show_linked
     from incrowd_verify.linked import DOCUMENTS, linked_checks_as_sql, verify_linked
 
-    given, against = data_name(released), sources.against
+    data, against = data_name(released), sources.against
     files = outputs.outputs_of(released, against, force=force)
     script = outputs.add_output(files, emit_sql)
-    text = "" if script is None else linked_checks_as_sql(given, policy)
+    text = "" if script is None else linked_checks_as_sql(data, policy)
     raw = {"against": against and data_name(against), "against_table": sources.against_table}
     try:
-        result = verify_linked(given, policy, table=sources.table, **raw)
+        result = verify_linked(data, policy, table=sources.table, **raw)
     except TableError as error:
         hint = f"; where a schema has it, say --table SCHEMA.{DOCUMENTS}"
         raise TableError(f"{error}{hint if DOCUMENTS in str(error) else ''}") from None

@@ -55,8 +55,8 @@ class LinkedTables:
         self.release: LinkedRelease | None = None
         self.reasons: dict[str, str] = {}
         with called(source.path, source.name):
-            given = tables_by_name(source.path, SimpleNamespace(tables=self.tables))
-            frames = {name: loaded(table) for name, table in given.items()}
+            tables = tables_by_name(source.path, SimpleNamespace(tables=self.tables))
+            frames = {name: loaded(table) for name, table in tables.items()}
         self.height = {name: frame.height for name, frame in frames.items()}
         self.frames: dict[str, pl.DataFrame] = {name: frame.head(DRAFTED) for name, frame in frames.items()}
 
@@ -84,16 +84,16 @@ class LinkedTables:
 
     def policy(self, document: Mapping[str, Any] | None = None) -> LinkedPolicy:
         """Read the choices as a policy."""
-        given = self.chosen.document if document is None else document
-        policy = LinkedPolicy.from_dict(given, self.chosen.folder, "the choices of this page")
+        choices = self.chosen.document if document is None else document
+        policy = LinkedPolicy.from_dict(choices, self.chosen.folder, "the choices of this page")
         refuse_prompts(policy.terms.schema)
         return policy
 
     def lacking_keys(self) -> list[dict[str, Any]]:
         """Return the treatments whose key is in a variable that the environment of the studio lacks."""
         treats = [each.get("treat") for each in self.chosen.columns.values()]
-        found = [each for each in treats if isinstance(each, dict) and "key" in each]
-        return [x for x in found if str(x["key"]).startswith("env:") and x["key"][4:] not in os.environ]
+        keys = [each for each in treats if isinstance(each, dict) and "key" in each]
+        return [x for x in keys if str(x["key"]).startswith("env:") and x["key"][4:] not in os.environ]
 
     def changed(self) -> None:
         """Forget the release under the choices before."""
@@ -162,6 +162,6 @@ def open_tables(
         for file, tree in draft.hierarchies.items():
             (folder / file).parent.mkdir(0o700, parents=True, exist_ok=True)
             tree.write(folder / file)
-        told = [*draft.notes, *(f"left out, as nothing joins it: {each}" for each in draft.left_out)]
-        origin = "; ".join([origin, *told])
+        remarks = [*draft.notes, *(f"left out, as nothing joins it: {each}" for each in draft.left_out)]
+        origin = "; ".join([origin, *remarks])
     return LinkedTables(source, Choices(document, folder, origin, {}, {}, groups_of(document)), place)

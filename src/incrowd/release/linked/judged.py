@@ -153,10 +153,15 @@ class JoinedView(InNotebooks):
             for table in self.policy.tables
             if table.above is not None
         )
+        all_people, fewest, alone = (
+            f"{number:,} {'person' if number == 1 else 'people'}"
+            for number in (self.people, self.smallest, self.alone)
+        )
+        fit, alike = ("fits" if number == 1 else "fit" for number in (self.smallest, self.alone))
         return [
-            f"The tables have rows of {self.people:,} people: {tables}.",
+            f"The tables have rows of {all_people}: {tables}.",
             f"Whoever joins them and knows {known or 'the row'} of a person finds at least "
-            f"{self.smallest:,} people who fit; {self.alone:,} people fit alone.",
+            f"{fewest} who {fit}; {alone} {alike} alone.",
         ]
 
     def __repr__(self) -> str:

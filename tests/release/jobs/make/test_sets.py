@@ -13,7 +13,6 @@ import pytest
 from rich.console import Console
 
 import incrowd as ic
-from incrowd.attacks import attack
 from incrowd.core.errors import InfeasibleError, ParameterError, SchemaError
 from incrowd.faces.cli.tables import show_release
 from incrowd.release.jobs.make.sets import counting, search
@@ -437,10 +436,9 @@ def test_a_group_called_as_a_suppressed_cell_is_refused():
 
 
 OTHERS = policy(3, others=True)
-KNOWS_NONE = "column 'codes' holds sets, which only anonymize and verify know; leave the column out here"
+KNOWS_NONE = "column 'codes' holds sets, which only anonymize, attack and verify know; leave the column"
 DOORS = {
     "assess": lambda table: ic.assess(table, OTHERS.schema),
-    "attack": lambda table: attack(table, table, OTHERS),
     "compare": lambda table: ic.compare(table, OTHERS, ["mondrian"]),
     "evaluate": lambda table: ic.evaluate(table, table, OTHERS.schema),
     "explore": lambda table: ic.explore(table, OTHERS),

@@ -10,6 +10,7 @@ import typer
 from incrowd.core.documents import envelope
 from incrowd.core.errors import ParameterError
 from incrowd.faces.cli import option_groups, options, outputs
+from incrowd.faces.cli.linked import attack_folders, linked_content, refuse_given
 from incrowd.faces.cli.parsing import names_of
 
 if TYPE_CHECKING:
@@ -23,8 +24,12 @@ if TYPE_CHECKING:
 def attack(
     source: option_groups.CsvOptions,
     roles: option_groups.MeasuredColumns,
-    raw: Annotated[Path | None, typer.Argument(metavar="DATA", help="The file of the raw table.")] = None,
-    release: Annotated[Path | None, typer.Argument(metavar="RELEASE", help="The released file.")] = None,
+    raw: Annotated[
+        Path | None, typer.Argument(metavar="DATA", help="The raw table, or a folder of linked tables.")
+    ] = None,
+    release: Annotated[
+        Path | None, typer.Argument(metavar="RELEASE", help="The released file or folder.")
+    ] = None,
     ledger: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Attack all releases of a ledger; without DATA.")
     ] = None,
@@ -50,7 +55,9 @@ def attack(
     by: options.ByKey = None,
     known: Annotated[
         str | None,
-        typer.Option("--known", metavar="A,B,...", help="Columns that an external table has, for links."),
+        typer.Option(
+            "--known", metavar="A,B,...", help="What is known: columns; of linked tables, rows (2)."
+        ),
     ] = None,
     also: Annotated[
         list[Path] | None,
@@ -72,10 +79,20 @@ def attack(
     from incrowd.attacks import attack as attack_release
     from incrowd.faces.cli.tables import console, progress
 
-    if [release, ledger, tables or None].count(None) != 2:
+    content = None if roles.policy is None else linked_content(roles.policy)
+    if content is None and [release, ledger, tables or None].count(None) != 2:
         raise ParameterError("name DATA and RELEASE, or --ledger alone, or --tables, and DATA to know more")
     with progress() as job:
-        if ledger is not None:
+        if roles.policy is not None and content is not None:
+            refuse_given(
+                source, roles, tables=tables, control=control, secret=secret, columns=columns != 3,
+                neighbours=neighbours != 1, aligned=aligned, row_map=row_map, suppressed_as=suppressed_as,
+                by=by, also=also, kinds=kinds, ledger=ledger,
+            )  # fmt: skip
+            results = attack_folders(
+                raw, release, roles.policy, content, known, attacks=attacks, seed=seed or 0
+            )
+        elif ledger is not None:
             from incrowd.attacks.ledger import composition_of_ledger
             from incrowd.release.jobs.later.ledger import Ledger
 

@@ -101,10 +101,19 @@ def names_of(sets: Sequence[Attribute]) -> str:
 
 def _released(cells: pl.Series, attribute: Attribute, items: Items) -> Baskets:
     """Return the released baskets of a column, whose items stand next to one another."""
-    entries = listed(cells, attribute)
+    baskets = plain_baskets(cells, attribute)
+    _check_items(attribute.name, baskets.items.labels[1:], items)
+    return baskets
+
+
+def plain_baskets(cells: pl.Series, attribute: Attribute, nulls: tuple[str, ...] = ()) -> Baskets:
+    """Return the baskets of a column as it stands, whose items stand next to one another.
+
+    A suppressed cell has no items. Parameters as of `Baskets.of_cells`.
+    """
+    entries = listed(cells, attribute, nulls)
     entries = entries.filter(pl.Series(~suppressed_cells(cells)).gather(entries["row"]))
     texts = entries["item"].unique().sort()
-    _check_items(attribute.name, texts.to_list(), items)
     flat = Items([SUPPRESSED, *texts], np.array([-1] + [0] * len(texts)), np.zeros(len(texts) + 1))
     return Baskets.of_entries(flat, len(cells), entries, texts, np.arange(len(texts)) + 1)
 
