@@ -14,7 +14,7 @@ import pytest
 import incrowd as ic
 from crossed import quick
 from database_tables import HOLDERS, STORES, fill_duckdb, mysql_statement, statement
-from incrowd.core.errors import ParameterError, TableError
+from incrowd.core.errors import SchemaError, TableError
 from incrowd.engines.dialects.addresses import Address
 from incrowd.release.linked import JoinedView
 from linked_readings import draw
@@ -92,16 +92,19 @@ def test_a_table_may_have_another_name_in_the_database(tmp_path):
     assert ic.LinkedPolicy.read(tmp_path / "policy.toml")["visit"].table == "ward.stays"
 
 
-def test_frames_of_spark_are_refused_with_a_way_out(monkeypatch):
-    from incrowd.engines import SparkEngine
-
-    class Frame:
-        """What Spark's engine takes."""
-
-    monkeypatch.setattr(SparkEngine, "takes", classmethod(lambda _, table: isinstance(table, Frame)))
-    monkeypatch.setattr(SparkEngine, "__init__", lambda self, *_: None)
-    with pytest.raises(ParameterError, match=r"'visit' is on Spark; .*toArrow\(\)"):
-        ic.assess_linked(DRAWN.tables | {"visit": Frame()}, DRAWN.policy)
+def test_frames_of_spark_are_fetched(spark):
+    frames = {name: spark.createDataFrame(frame.to_arrow()) for name, frame in DRAWN.tables.items()}
+    view = ic.assess_linked(frames, DRAWN.policy)
+    assert view.to_dict() == ic.assess_linked(DRAWN.tables, DRAWN.policy).to_dict()
+    release, expected = (
+        ic.anonymize_linked(tables, DRAWN.policy, unanswered="write") for tables in (frames, DRAWN.tables)
+    )
+    assert release.levels == expected.levels
+    for name, table in expected.tables.items():
+        assert release.tables[name].sort(table.columns).equals(table.sort(table.columns))
+    odd = frames["visit"].selectExpr("*", "map('a', 1) AS odd")
+    with pytest.raises(SchemaError, match="'odd' is of type Map"):
+        ic.assess_linked(frames | {"visit": odd}, DRAWN.policy)
 
 
 # --- out -------------------------------------------------------------------------------------------

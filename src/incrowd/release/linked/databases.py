@@ -10,12 +10,21 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from incrowd.core.errors import ParameterError, TableError, exists_already, named, quoted
+from incrowd.core.errors import TableError, exists_already, named, quoted
 from incrowd.core.io.columns import columns_named
 from incrowd.core.io.targets import writing
 from incrowd.core.lazy import pl
 from incrowd.core.progress import interrupting
-from incrowd.engines import Engine, FilesEngine, MemoryEngine, RecodedTable, ScanEngine, SqlEngine, first_rows
+from incrowd.engines import (
+    Engine,
+    FilesEngine,
+    MemoryEngine,
+    RecodedTable,
+    ScanEngine,
+    SparkEngine,
+    SqlEngine,
+    first_rows,
+)
 from incrowd.engines.dialects.addresses import Address
 from incrowd.engines.dialects.base import Upload
 from incrowd.engines.sql.databases import Database, DatabaseTable, parts
@@ -40,27 +49,26 @@ _OTHERS_LISTED = (
 """SQL of the tables and views of the schema that a session begins in."""
 
 
-def engine_in_memory(engine: Engine, name: str) -> MemoryEngine:
-    """Return an engine for all rows of a table, read into memory.
+def engine_in_memory(engine: Engine) -> MemoryEngine:
+    """Return an engine for all rows of a table, read into memory; of Spark, to the driver.
 
     Raises
     ------
-    ParameterError
-        When the rows are on Spark.
+    SchemaError
+        When Spark has a column of a type that cannot be fetched.
     """
     if isinstance(engine, MemoryEngine):
         return engine
-    if not isinstance(engine, ScanEngine | SqlEngine):
-        raise ParameterError(
-            f"linked tables are read into memory, and {quoted(name)} is on Spark; fetch it, as by "
-            "frame.toArrow(), or write it to Parquet and name the files"
-        )
     with interrupting(engine.settings.progress, engine.interrupt):
         if isinstance(engine, FilesEngine):
             frame = first_rows(engine.files, _ALL)
         elif isinstance(engine, ScanEngine):
             frame = engine.frame.collect(engine="streaming")
+        elif isinstance(engine, SparkEngine):
+            engine.check_types(engine.columns)
+            frame = engine.some_rows(engine.columns, 1.0)
         else:
+            assert isinstance(engine, SqlEngine)
             rows = engine.rows
             if not isinstance(rows, RecodedTable):
                 rows = RecodedTable(rows, [], engine.columns, pl.DataFrame())
@@ -90,7 +98,7 @@ def copy_tables(address: Address, folder: Path) -> tuple[list[str], list[str]]:
         plain = [name for name in names if re.fullmatch("[A-Za-z0-9_-]+", name) and name != DOCUMENTS]
         for name in plain if len(plain) > 1 else ():
             table = SqlEngine(database.table(quoted_part(name)))
-            engine_in_memory(table, name).native.write_parquet(folder / f"{name}.parquet")
+            engine_in_memory(table).native.write_parquet(folder / f"{name}.parquet")
     return plain, [name for name in names if name not in (*plain, DOCUMENTS)]
 
 
@@ -216,7 +224,7 @@ def placed(
             typed, types = _typed(frames[name], database.address.scheme)
             made = tables[name] = DatabaseTable(database, full)
             made.place = database.ask(partial(_make, name=full, frame=typed, types=types, replaces=replaces))
-            if not _as_texts(engine_in_memory(SqlEngine(made), name).native).equals(_as_texts(typed)):
+            if not _as_texts(engine_in_memory(SqlEngine(made)).native).equals(_as_texts(typed)):
                 raise TableError(f"{made.title}: what was made does not read back the same; nothing was kept")
         yield tables
 

@@ -12,7 +12,7 @@ from incrowd.core.io.addresses import file_path
 from incrowd.core.io.columns import columns_named
 from incrowd.core.lazy import NDArray, np, nw, pl
 from incrowd.core.treatments.base import whose as whose_text
-from incrowd.engines import MemoryEngine, SqlEngine, engine_for, open_table
+from incrowd.engines import MemoryEngine, SparkEngine, SqlEngine, engine_for, open_table
 from incrowd.engines.dialects.addresses import Address
 from incrowd.engines.distinct import dictionary
 from incrowd.engines.sql.databases import Database
@@ -48,7 +48,7 @@ class LinkedRows:
     sources
         The files.
     unordered
-        The tables whose rows had no order where they came from, as in a database.
+        The tables whose rows had no order where they came from, as in a database or on Spark.
     """
 
     policy: LinkedPolicy
@@ -77,7 +77,7 @@ class LinkedRows:
         Raises
         ------
         InputError
-            When a table is absent, is on Spark, or names a key twice.
+            When a table is absent or names a key twice, or Spark has a column that cannot be fetched.
         """
         engines: dict[str, MemoryEngine] = {}
         unordered: set[str] = set()
@@ -89,8 +89,8 @@ class LinkedRows:
         for name, given in tables_by_name(tables, policy).items():
             table, formats[name] = open_table(given, progress=progress)
             engine = engine_for(table, progress=progress)
-            engines[name] = engine_in_memory(engine, name)
-            unordered |= {name} if isinstance(engine, SqlEngine) else set()
+            engines[name] = engine_in_memory(engine)
+            unordered |= {name} if isinstance(engine, SqlEngine | SparkEngine) else set()
             sources += [given] if isinstance(given, str | os.PathLike) else engine.sources
         if isinstance(tables, str | os.PathLike):
             sources += fhir_files(tables)
