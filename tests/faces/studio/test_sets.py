@@ -7,6 +7,7 @@ import pytest
 
 import incrowd as ic
 from incrowd.faces.studio import declared, export, status
+from incrowd.faces.studio.account import attempts
 from incrowd.faces.studio.cancelling import Watched
 from incrowd.faces.studio.exploring import try_of
 from incrowd.faces.studio.panels.cells import cells_in_words, has_cells_form
@@ -126,14 +127,23 @@ def test_the_form_of_cells_is_there_for_texts_and_lists_alone(window):
 
 
 def test_what_is_not_there_for_sets_is_said_in_a_line(window):
-    assert lacking(window.chosen.columns, "Attacks") == ""
+    assert lacking(window.chosen.columns, "Trials") == ""
     as_sets(window)
-    said = "Attacks: not for a table with sets, and diagnoses holds sets."
-    assert lacking(window.chosen.columns, "Attacks") == said
+    said = "Trials: not for a table with sets, and diagnoses holds sets."
+    assert lacking(window.chosen.columns, "Trials") == said
     window.anonymize(Watched())
-    for job in (window.attack, window.explore, window.assess):
+    for job in (window.explore, window.assess):
         with pytest.raises(ic.IncrowdError, match="diagnoses' holds sets"):
             job(Watched())
+
+
+def test_items_are_known_to_the_attacker(window):
+    as_sets(window)
+    window.anonymize(Watched())
+    [attempt] = window.attack(Watched())
+    assert attempt.name == "items"
+    assert attempt.figures["fewest"] >= 2
+    assert len(attempts([attempt])) == 1
 
 
 def test_a_policy_with_sets_opens_without_loss(tmp_path):

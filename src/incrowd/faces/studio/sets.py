@@ -34,8 +34,8 @@ def lacking(columns: Mapping[str, Mapping[str, Any]], what: str) -> str:
 
     Examples
     --------
-    >>> lacking({"codes": {"role": "quasi", "kind": "set"}}, "Attacks")
-    'Attacks: not for a table with sets, and codes holds sets.'
+    >>> lacking({"codes": {"role": "quasi", "kind": "set"}}, "Other settings")
+    'Other settings: not for a table with sets, and codes holds sets.'
     """
     names = set_columns(columns)
     return f"{what}: not for a table with sets, and {names[0]} holds sets." if names else ""

@@ -474,6 +474,10 @@ class Work(WindowTable):
         release = self.release
         assert release is not None
         schema = release.policy.schema
+        if schema.sets:
+            # The first of the two is the raw table.
+            self.attacks = attack(self.table, release.texts, schema, progress=progress)[1:]
+            return self.attacks
         if isinstance(self.table, Files):
             assert self._rows is not None
             progress.stage("draw rows")

@@ -12,7 +12,6 @@ from incrowd.faces.studio.bars import bars
 from incrowd.faces.studio.job import Job
 from incrowd.faces.studio.panels.panel import Panel
 from incrowd.faces.studio.parts import box, bullets, emptied, fold, grid, heading, marked, note
-from incrowd.faces.studio.sets import lacking
 from incrowd.faces.studio.work import Work
 from incrowd.release.report.charts import risk_rows, size_rows
 from incrowd.release.report.details import classes, clauses, losses_of, risks
@@ -113,9 +112,6 @@ class Account(Panel):
             "and how often without the release. In brackets: 95% confidence intervals."
         )
         work = self.work
-        if text := lacking(work.chosen.columns, "Attacks"):
-            note(text)
-            return
         if work.attacked < work.height:
             note(
                 f"Of this table {work.attacked:,} random rows are attacked. More of them are alone than "

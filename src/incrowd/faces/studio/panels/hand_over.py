@@ -55,9 +55,7 @@ class HandOver(Panel):
                 for field, label in _ABOUT.items():
                     about = text_field(label, field).classes("w-full").bind_value(work.about, field)
                     about.on_value_change(self._tell_ways)
-                if text := lacking(work.chosen.columns, "Attacks"):
-                    note(text)
-                elif not work.attacks:
+                if not work.attacks:
                     note("Nobody tried an attack. Without one, a release for everybody is advised against.")
                     attack = Job(self.page, "Attack it", "attack", Work.attack, self._redraw, icon="search")
                     attack.draw()
