@@ -283,7 +283,7 @@ main()
 """A command, and the same with ``--json``, in one process."""
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii", "cp437"])
 def test_a_console_of_few_characters_shows_the_others_as_question_marks(folder, encoding):
     names = "\u00e5lder,k\u00f6n,\u75c5\u6c17"

@@ -10,6 +10,7 @@ from incrowd.core.errors import ParameterError, PolicyError
 from linked_readings import draw
 
 
+@pytest.mark.slow
 def test_a_release_leaves_k_people_for_each_guess():
     lone = 0.0
     for seed in (1, 2, 4):

@@ -171,6 +171,7 @@ def test_a_difference_of_two_published_cells_is_counted(tmp_path):
     assert small.figures["disclosed"] == small.figures["disclosed_by_one_table"] == 2
 
 
+@pytest.mark.slow
 def test_groups_of_which_none_is_a_part_of_another_are_attacked_alone(tmp_path):
     for name, seed in (("one", 1), ("two", 2)):
         ic.tabulate(people(seed), ic.Policy(SCHEMA), [TABLE]).save(tmp_path / name)

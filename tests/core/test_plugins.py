@@ -130,6 +130,7 @@ def run(folder, path):
     assert released.group_by("age", "sex").len()["len"].min() >= 6
 
 
+@pytest.mark.slow
 def test_a_package_reaches_every_interface(tmp_path):
     place = tmp_path / "site"
     info = place / "incrowd_example-1.0.dist-info"

@@ -554,6 +554,7 @@ def test_a_run_that_is_broken_off_begins_anew(monkeypatch):
         check("runners-found", {})
 
 
+@pytest.mark.slow
 def test_bars_have_upright_names_and_a_limit_that_is_said():
     before = {"the neighbour who knows": 1, "[27-29]": 4}
     drawn = svg_for_pages(bars({"before": before, "after": {"a": 3}}, "rows", percent=False, line=2))

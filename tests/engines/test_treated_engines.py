@@ -116,7 +116,7 @@ def test_every_engine_gives_the_same_values(place, algorithm, tmp_path, request)
     assert "+49" not in text
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("place", STORES)
 def test_a_new_table_of_the_database_has_the_treated_columns(place, tmp_path, request):
     frame = table()
@@ -246,7 +246,7 @@ def fewest_of(found: pl.DataFrame) -> int:
     return int(rows.group_by("age").agg(pl.col("ill").n_unique())["ill"].min())
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("place", NEARLY)
 def test_no_class_leaves_with_a_single_value_wherever_the_rows_lie(place, tmp_path, request):
     frame = ill_table(3)
@@ -298,7 +298,7 @@ def test_people_are_counted_by_what_leaves_wherever_the_rows_lie(place, tmp_path
     assert shares["k"] == people["all"].min()
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("place", STORES)
 def test_a_new_table_of_the_database_has_what_was_drawn(place, tmp_path, request):
     frame = drawn_table().with_columns(went=pl.lit("x"))

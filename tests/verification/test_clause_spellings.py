@@ -403,7 +403,7 @@ def top_values() -> Iterator[str]:
                 "IV00", "400\u00bd", "400\ufe0f", "400;", "'400")  # fmt: skip
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("others", ["", "unknown", None, "*", "n/a", "999x"])
 def test_a_largest_value_of_few_never_passes(others, tmp_path):
     """Nor where some cells are no numbers."""

@@ -154,7 +154,7 @@ CHANGES = {
 }
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_somebody_changed_is_found_beside_the_raw_table(saved, tmp_path, change):
     column, what = CHANGES[change]

@@ -127,6 +127,7 @@ def test_each_model_reaches_what_incrowd_says(tmp_path, model, known, seed):
         assert verdict(linked_checks_as_sql(out)) == holds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "seed",
     [pytest.param(seed, marks=[pytest.mark.slow] * (seed != 5)) for seed in range(len(SHAPES))],
@@ -278,6 +279,7 @@ def test_what_stands_beside_the_tables_cannot_leave_its_folder(tmp_path):
         linked_checks_as_sql(plain)
 
 
+@pytest.mark.slow
 def test_the_commands_verify_a_database(tmp_path, monkeypatch, capsys):
     tables, terms = draw(0, k=2, people=20, max_suppression=0.9)
     (tmp_path / "clinic.db").unlink(missing_ok=True)

@@ -70,6 +70,7 @@ def test_suppressed_records_are_judged_by_the_parts_of_their_lists(check):
     assert problem == "3 suppressed records do not satisfy l-diversity as a class of their own"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
     quick(itertools.product([(), "who"], ["value", "matches-any", "conservative"]), ("who", "matches-any")),

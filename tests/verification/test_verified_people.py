@@ -17,7 +17,7 @@ from people_readings import people_table
 from people_releases import ALGORITHMS, models_of_people, near, other_models, read, saved, schema
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("algorithm", "seed"), crossed(ALGORITHMS, range(3)))
 def test_figures_are_those_of_the_release_and_of_people_as_sets(tmp_path, algorithm, seed):
     table = people_table(seed, people=70)

@@ -67,7 +67,7 @@ def beside(server, policy, release, table=None):
     return verify(release, policy, table=table, against=server, against_table="v_people")
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", quick(TYPED, *(name for name in TYPED if name not in (*QUICK, *ALIKE))))
 def test_releases_of_typed_columns_hold_and_tampered_ones_do_not(server, tmp_path, name):
     others = [ic.Attribute(other, "insensitive") for other in TYPED if other != name]

@@ -403,7 +403,7 @@ def test_people_are_counted_where_means_come_back_as_numbers():
     assert reading.k() >= 4
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [5, 10])
 def test_encounters_of_diabetes_hold_by_people_where_rows_did_not(shared_data, k):
     """UCI diabetes, 101,766 encounters of 71,518 patients: the loss by people is hardly larger."""

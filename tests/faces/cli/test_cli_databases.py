@@ -174,6 +174,7 @@ def test_columns_that_the_user_may_not_read_are_told(run, postgres, tmp_path):
 # --- linked tables --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_linked_tables_of_a_file_go_to_a_schema_and_a_new_file(run, tmp_path):
     tables, terms = draw(0, k=2, people=20, max_suppression=0.9)
     for name, frame in tables.items():

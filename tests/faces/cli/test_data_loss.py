@@ -295,6 +295,7 @@ def test_what_appears_meanwhile_stays(run, work, monkeypatch, command, name, exc
     assert {path for path in after if path not in before} <= {name, name.partition("/")[0]}
 
 
+@pytest.mark.slow
 def test_what_comes_into_a_released_folder_meanwhile_stays(run, work, monkeypatch):
     from incrowd.release.jobs.make import decision
 

@@ -117,7 +117,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.few(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CALLS)
 def test_every_command_that_writes_rows_escapes_when_asked(run, folder, name):
     command = name.split()[0]

@@ -164,6 +164,7 @@ def test_labels_of_columns_are_read_as_names_and_shown(run, monkeypatch, tmp_pat
     )
 
 
+@pytest.mark.slow
 @pytest.mark.gated
 def test_a_draft_ends_with_the_verdict_of_its_release(run, monkeypatch, tmp_path):
     """A steward reads before the first release what will be refused, and what was changed for it."""

@@ -211,7 +211,7 @@ def said(run, name: str, out: str) -> list:
     return outcome
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @by_name
 def test_every_job_says_what_it_says_of_a_csv(folder, run, kind, of_a_csv):
     if "jobs" not in of_a_csv:

@@ -288,6 +288,7 @@ def test_a_forged_entry_is_refused_by_every_command(run, folder, name):
     assert names(folder) == {"out.csv"}
 
 
+@pytest.mark.slow
 def test_rows_that_stream_and_a_table_of_a_database_get_the_same_people(run, folder):
     with sqlite3.connect("people.db") as database:
         database.execute("CREATE TABLE people (ssn, age INTEGER, disease)")

@@ -264,6 +264,7 @@ def test_p29_weighs_and_keeps_the_order(run, tmp_path):
     assert run(*arguments, "--w-l", "-1").status == 2
 
 
+@pytest.mark.slow
 def test_randomize_on_the_command_line(run, hospital_csv, tmp_path):
     spec, target = tmp_path / "dp.toml", tmp_path / "out.csv"
     spec.write_text(

@@ -308,6 +308,7 @@ def figures(trials):
     ]
 
 
+@pytest.mark.slow
 def test_the_setting_that_keeps_an_analysis_is_that_of_python_and_is_taken(stays, tmp_path):
     tuned = exploring.keep_analysis(stays, "stay", 3, Watched())
     table = pl.read_csv(tmp_path / "stays.csv", infer_schema=False)

@@ -55,6 +55,7 @@ def test_the_steps_of_a_release_are_its_stages(tmp_path):
     assert tuple(watched.names) == RELEASE
 
 
+@pytest.mark.slow
 def test_every_stage_of_a_job_has_words():
     named = {
         node.args[0].value

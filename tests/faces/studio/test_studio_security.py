@@ -244,6 +244,7 @@ def test_a_wrong_call_is_refused_before_anything_is_served(tmp_path, monkeypatch
     assert "cannot listen on 192.0.2.1" in told("--host", "192.0.2.1")
 
 
+@pytest.mark.slow
 def test_without_the_extra_one_line_says_what_to_install(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "nicegui", None)
     error = refused(monkeypatch=monkeypatch, capsys=capsys)

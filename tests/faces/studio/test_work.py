@@ -75,7 +75,7 @@ def test_the_command_names_what_is_not_plain(window, people, monkeypatch, stream
     assert f"ic.anonymize({table}, policy" in export.script(window)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["", "archive"])
 def test_count_tables_are_those_of_the_command(window, tmp_path, monkeypatch, suffix):
     monkeypatch.chdir(tmp_path)

@@ -148,6 +148,7 @@ def test_what_cannot_be_estimated_is_refused():
         ic.anonymize(TABLE, SCHEMA, "k-map:100000")
 
 
+@pytest.mark.slow
 def test_the_verifier_adds_up_the_weights_of_the_raw_table(tmp_path):
     """The verifier has separate code, and without the raw table the answer is not checked."""
     TABLE.write_csv(tmp_path / "t.csv")

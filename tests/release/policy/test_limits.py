@@ -260,6 +260,7 @@ def test_a_policy_says_it_and_the_verifier_judges_it_on_its_own(tmp_path):
             ic.verify(tmp_path / "joined" / "release.csv", tmp_path / "other.toml")
 
 
+@pytest.mark.slow
 def test_a_batch_is_judged_by_its_histories():
     release = ic.anonymize(TABLE, SCHEMA, "k-anonymity:4", "optimal", max_suppression=0.3)
     other = people_table(23, people=120)

@@ -205,6 +205,7 @@ def decided(table, tmp_path_factory):
     return release, about, re.sub(r"<[^>]+>", " ", html.unescape(page)), pages
 
 
+@pytest.mark.slow
 def test_the_first_page_says_what_a_board_has_to_know(decided):
     release, about, page, pages = decided
     (attack,) = about["attacks"]
@@ -332,6 +333,7 @@ def test_long_names_of_columns_break_within_a_page_of_the_pdf(table, tmp_path):
     assert beyond == []
 
 
+@pytest.mark.slow
 def test_a_table_that_is_longer_than_a_page_goes_on_and_begins_with_several_rows(release, tmp_path):
     document = release.document()
     words = "what is found, in a sentence that fills its cell on several lines of the page. " * 4
@@ -521,6 +523,7 @@ def test_the_verdict_and_its_points_stand_on_top_in_its_colour(table, tmp_path, 
 # --- assessments and comparisons ----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_report_of_an_assessment_names_no_value(table, schema, tmp_path):
     assessment = ic.assess(table, schema, [ic.KAnonymity(5)])
     document = valid(assessment.document(schema))

@@ -37,7 +37,7 @@ def fitting(axes, shape, counts, known):
             yield cells
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(30))
 def test_intervals_are_those_of_all_tables_that_fit(seed):
     draw = np.random.default_rng(seed)

@@ -60,6 +60,7 @@ def tables(draw):
     )
 
 
+@pytest.mark.slow
 @given(
     tables(), st.sampled_from([0.1, 0.3, 0.5, 1]), st.integers(0, 3), st.sampled_from([0, 0.5, 0.9]),
     st.sampled_from([None, 1, 2]),

@@ -175,6 +175,7 @@ def test_threads_share_out_large_tables_alone(taught, monkeypatch, parallel_from
     assert set(met) == {threads}
 
 
+@pytest.mark.slow
 def test_targets_that_teach_nothing_are_refused(taught):
     pytest.importorskip("sklearn")
     evaluation = ic.evaluate(taught, taught, LEARNED)
