@@ -400,6 +400,7 @@ def test_every_condition_of_those_is_tried():
         assert all(any(word in each for _, word in wrong) for each in conditions)
 
 
+@pytest.mark.slow
 def test_several_answers_are_right(capsys):
     check("coarsen", (5, 3))
     check("coarsen", (10, 4))

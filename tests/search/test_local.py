@@ -173,6 +173,7 @@ def test_clustering_reads_as_the_assignment_does(table, k, weights):
     assert classes == clustering(Records(table, schema), k)
 
 
+@pytest.mark.slow
 @given(
     tables(),
     st.integers(1, 5),

@@ -410,6 +410,7 @@ def test_nodes_are_made_of_one_below_them_and_are_the_same(shared_data, model):
     assert max(rolled) < 0.8 * frequency.keys
 
 
+@pytest.mark.slow
 def test_classes_are_counted_at_every_node_without_a_sensitive_attribute():
     """Profitability judges each class by the class's records, and the average risk fails for all together."""
     random = np.random.default_rng(3)

@@ -173,7 +173,7 @@ KEPT = ("nothing", "rows that are doubled", "columns in another order")
 QUICK = ("nothing", "a cell that nobody else has", "a sum that is not rounded")
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow) for name in CHANGES]
 )

@@ -44,7 +44,7 @@ def names_of(folder) -> dict[str, object]:
     return {"against": folder / "raw.csv", "row_map": folder / "out/internal/rows.parquet"}
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 def test_the_script_says_what_verify_says(made):
     folder, wrong = made
     release, path = folder / "out/release.csv", folder / "out/policy.toml"

@@ -99,6 +99,7 @@ def test_a_population_is_compared_with_whoever_counts_alone(tmp_path, people):
     assert findings[0].reached == 1
 
 
+@pytest.mark.slow
 def test_the_policy_says_it_and_the_outcome_depends_on_it(tmp_path):
     (tmp_path / "release.csv").write_text("zip,x\n1,a\n1,b\n*,c\n,d\n")
     verdicts = {}

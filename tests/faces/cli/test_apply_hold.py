@@ -78,6 +78,7 @@ def test_a_file_of_one_person_waits(run, january):
     assert (again["records"], again["held_before"], again["held"], again["suppressed"]) == (6, 1, 1, 0)
 
 
+@pytest.mark.slow
 def test_files_that_are_merged_are_judged_as_one(run, january):
     result = run(*batch("feb", *EARLIER, "--published-as-one"))
     assert result.status == 0, result.err

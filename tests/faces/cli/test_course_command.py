@@ -62,6 +62,7 @@ def mine(tmp_path, monkeypatch):
     return write_lesson(tmp_path / "mine")
 
 
+@pytest.mark.slow
 def test_a_class_gets_lesson_and_table_without_the_answer(mine, run, tmp_path):
     listed = run("course", "--own", "mine").out.splitlines()
     assert listed[8] == "9  our-class          our-class"

@@ -63,6 +63,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("work", "number", "word"),
     [

@@ -105,6 +105,7 @@ def test_count_tables_are_those_of_the_command(window, tmp_path, monkeypatch, su
     assert window.tables is None
 
 
+@pytest.mark.slow
 def test_command_and_script_make_the_report_that_names_its_readers(window, people, monkeypatch):
     window.open(Source(people, people.name))
     window.anonymize(Watched())

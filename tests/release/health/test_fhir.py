@@ -76,6 +76,7 @@ def test_what_r5_calls_otherwise_is_read(tmp_path):
     assert tables["MedicationRequest"].rows() == [("a", "1")]
 
 
+@pytest.mark.slow
 @pytest.mark.gated
 def test_the_commands_draft_release_and_verify_a_folder(tmp_path, monkeypatch, capsys):
     where = ndjson(tmp_path / "in", resources())

@@ -181,6 +181,7 @@ def failing(monkeypatch) -> None:
     monkeypatch.setattr(JoinedView, "of_rows", fails)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["duckdb", "sqlite"])
 def test_a_file_that_is_not_there_is_made_whole_or_not_at_all(kind, tmp_path, monkeypatch):
     release, file = released(), tmp_path / "out.db"
@@ -198,6 +199,7 @@ def test_a_file_that_is_not_there_is_made_whole_or_not_at_all(kind, tmp_path, mo
     assert view.smallest == release.view.smallest
 
 
+@pytest.mark.slow
 def test_a_schema_holds_the_tables_and_nobody_elses_table_is_replaced(tmp_path):
     release, url = released(), f"duckdb:///{tmp_path}/clinic.db"
     with contextlib.closing(duckdb.connect(str(tmp_path / "clinic.db"))) as connection:

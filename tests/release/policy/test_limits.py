@@ -146,7 +146,7 @@ def histories(table, whose):
     return min(shared.values()), sum(many == 1 for many in shared.values())
 
 
-@pytest.mark.few(13)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("lazy", [False, True])
 def test_assess_says_what_whole_histories_reach(seed, lazy):

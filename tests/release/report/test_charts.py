@@ -60,6 +60,7 @@ def test_what_depends_on_the_order_of_rows_is_shuffled(table, compared):
     assert of_random[:2] == [run.utility for run in once.runs[1:]]
 
 
+@pytest.mark.slow
 def test_charts_show_the_figures(compared):
     runs = compared.averaged()
     charts = panels(against(runs, "k", measures(compared.records)))

@@ -201,6 +201,7 @@ def test_people_who_wait():
 ROWS = st.lists(st.tuples(st.sampled_from([20, 21, 22, 99]), st.sampled_from("ab")), min_size=1, max_size=14)
 
 
+@pytest.mark.slow
 @examples(27)
 @given(st.lists(ROWS, min_size=1, max_size=4), st.booleans())
 def test_no_row_is_lost_and_none_leaves_twice(release, batches, beside):

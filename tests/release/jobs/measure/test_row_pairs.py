@@ -140,6 +140,7 @@ def test_a_class_that_is_missing_as_a_whole_is_found_by_the_cells():
         assert figures(starred, SCHEMA) == figures(starred, SCHEMA, by="id")
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_what_the_cells_tell_is_what_the_keys_tell(data):
     """Where rows are paired at all, class by class."""
