@@ -109,10 +109,11 @@ class PublishedTable:
             names = [*columns, entry["quantity"], "mark"]
             key_table = key_tables.get(entry["name"])
             places = [folder / f"{entry['name']}.{kind}" for kind in ("csv", "parquet")]
-            places = [path for path in places if path.exists()]
-            with PrivateFolder() as scratch, connect(scratch, places) as session:
-                files = [cls._lines(session, path, names, entry) for path in places]
-            if not files and workbook is not None:
+            files: list[tuple[list[tuple[str, ...]], list[float | None]]] = []
+            if places := [path for path in places if path.exists()]:
+                with PrivateFolder() as scratch, connect(scratch, places) as session:
+                    files = [cls._lines(session, path, names, entry) for path in places]
+            elif workbook is not None:
                 cells = workbook.cells(entry)
                 files = [([*cells], [*cells.values()])]
             codes, values = files[0]
